@@ -1,0 +1,32 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+/**
+ * Number and start of a process: together they name it for good, since numbers are given out again.
+ * @param {number} pid
+ * @returns {{ pid: number, started: string } | undefined} undefined when there is no such process
+ */
+export function identify(pid) {
+  const started = startOf(pid)
+  return started === undefined ? undefined : { pid, started }
+}
+
+/** Is that very process still there? */
+export function isAlive({ pid, started }) {
+  return Number.isInteger(pid) && pid > 0 && startOf(pid) === started
+}
+
+function startOf(pid) {
+  try {
+    if (process.platform === 'linux') {
+      // The name in parentheses may hold spaces; the 20th field behind it is the start in clock ticks since boot.
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ')
+      return fields[0] === 'Z' ? undefined : fields[19]
+    }
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Access, openAccess, owner } from '../../test/access.ts'
+import { StartError } from '../platform/database/start-error.ts'
+import { sql } from '../platform/database/sql.ts'
+import { type BootstrapAnswer, bootstrap } from './bootstrap.ts'
+import { createApiKey } from './create-api-key.ts'
+
+let access: Access
+
+beforeAll(async () => {
+  access = await openAccess()
+})
+
+afterAll(async () => {
+  await access.close()
+})
+
+const addresses = {
+  baseUrl: 'https://crm.example/v5',
+  authUrl: 'https://crm.example',
+  teamBaseUrl: 'https://crm.example',
+}
+
+function run(options: { email?: string; password?: string; organization: string }): Promise<BootstrapAnswer> {
+  const { database, secret, tokens } = access
+  return bootstrap({ database, secret, tokens, addresses, ...owner, ...options })
+}
+
+const count = async (table: 'users' | 'organizations' | 'teams' | 'members' | 'api_keys' | 'sessions') => {
+  const statements = {
+    users: sql`select count(*)::integer as count from users`,
+    organizations: sql`select count(*)::integer as count from organizations`,
+    teams: sql`select count(*)::integer as count from teams`,
+    members: sql`select count(*)::integer as count from members`,
+    api_keys: sql`select count(*)::integer as count from api_keys`,
+    sessions: sql`select count(*)::integer as count from sessions`,
+  }
+  const rows = await access.database.spanning<{ count: number }>('check the database', statements[table])
+  return rows[0]?.count
+}
+
+const counts = async () =>
+  Promise.all((['users', 'organizations', 'teams', 'members', 'api_keys', 'sessions'] as const).map(count))
+
+const identify = async (credential: string, organization?: string) =>
+  access.identifier.selectOrganization(await access.identifier.authenticate(`Bearer ${credential}`), organization)
+
+test('bootstrap gives one object with everything needed to begin, and all of it works', async () => {
+  const answer = await run({ organization: 'Müller & Söhne' })
+  expect(answer).toEqual({
+    ...addresses,
+    userId: expect.stringMatching(/^usr_[0-9a-f]{32}$/) as string,
+    organizationId: expect.stringMatching(/^org_[0-9a-f]{32}$/) as string,
+    teamId: expect.stringMatching(/^tea_[0-9a-f]{32}$/) as string,
+    sessionId: expect.stringMatching(/^session_[0-9a-f]{32}$/) as string,
+    accessToken: expect.any(String) as string,
+    refreshToken: expect.any(String) as string,
+    apiKey: expect.stringMatching(/^svc_[0-9A-Za-z]{40}$/) as string,
+    importId: null,
+    triggerUrl: null,
+  })
+  const byKey = await identify(answer.apiKey, answer.organizationId)
+  const byToken = await identify(answer.accessToken)
+  expect(byToken.organizationId).toBe(byKey.organizationId)
+  expect(byToken.userId).toBe(byKey.userId)
+  expect((await access.sessions.refresh(answer.refreshToken)).sessionId).toBe(answer.sessionId)
+})
+
+test('it may be run again for another organization, by the same user with the right password', async () => {
+  const before = await counts()
+  const first = await run({ organization: 'One' })
+  const second = await run({ organization: 'Two', email: owner.email.toUpperCase() })
+  expect(second.userId).toBe(first.userId)
+  expect(second.organizationId).not.toBe(first.organizationId)
+  const users = before[0] === 0 ? 1 : 0
+  expect(await counts()).toEqual(before.map((number, index) => (number ?? 0) + (index === 0 ? users : 2)))
+})
+
+test.each<[string, { email?: string; password?: string; organization: string }, RegExp]>([
+  ['the same organization again', { organization: 'taken' }, /already/],
+  ['the same organization in another spelling', { organization: ' TAKEN! ' }, /already/],
+  ['a wrong password', { organization: 'New', password: 'wrong horse battery' }, /not their password/],
+  ['a short password', { organization: 'New', email: 'new@example.com', password: 'short' }, /12 to 128/],
+  ['an address that is none', { organization: 'New', email: 'nobody' }, /not an e-mail address/],
+  ['an organization without a name', { organization: ' ' }, /needs a name/],
+  ['a name without a letter', { organization: '!!!' }, /letter or a digit/],
+])('%s is refused with clear words, and nothing is made', async (_, options, words) => {
+  await run({ organization: 'Taken' }).catch((error: unknown) => expect(error).toBeInstanceOf(StartError))
+  const before = await counts()
+  const refusal = await run(options).catch((error: unknown) => error)
+  expect(refusal).toBeInstanceOf(StartError)
+  expect((refusal as Error).message).toMatch(words)
+  expect(await counts()).toEqual(before)
+})
+
+test('two runs for one organization at once make it once', async () => {
+  const results = await Promise.allSettled([run({ organization: 'Race' }), run({ organization: 'Race' })])
+  expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  const refused = results.find((result) => result.status === 'rejected')
+  expect(refused?.reason).toBeInstanceOf(StartError)
+})
+
+test('a key is made by the id, the slug or the name of the organization, with its scopes in full', async () => {
+  const { organizationId } = await run({ organization: 'Keys & Co' })
+  for (const organization of [organizationId, 'keys-co', 'keys & CO']) {
+    const key = await createApiKey({
+      database: access.database,
+      organization,
+      name: 'Script',
+      scopes: ['contact:list:read', 'urn:service:contact:list:read', 'company:*:write'],
+    })
+    expect(key).toEqual({
+      id: expect.stringMatching(/^key_[0-9a-f]{32}$/) as string,
+      apiKey: expect.stringMatching(/^svc_/) as string,
+      scopes: ['urn:service:contact:list:read', 'urn:service:company:*:write'],
+    })
+    expect((await identify(key.apiKey, organizationId)).scopes).toEqual(key.scopes)
+  }
+})
+
+test('a key with an expiry is refused after it', async () => {
+  const { organizationId } = await run({ organization: 'Short lives' })
+  const { apiKey, id } = await createApiKey({
+    database: access.database,
+    organization: organizationId,
+    name: 'Short',
+    scopes: ['*:*:read'],
+    expiresAt: new Date(Date.now() + 60_000),
+  })
+  const caller = await identify(apiKey, organizationId)
+  expect(id).toContain(caller.credentialId.replaceAll('-', ''))
+  await access.database.spanning(
+    'check the database',
+    sql`update api_keys set expires_at = expires_at - interval '2 minutes' where id = ${caller.credentialId}`,
+  )
+  await expect(identify(apiKey)).rejects.toMatchObject({ code: 'invalid_token' })
+})
+
+test.each<[string, Partial<Parameters<typeof createApiKey>[0]>, RegExp]>([
+  ['an unknown organization', { organization: 'Nowhere' }, /no organization/],
+  ['a text that is no scope', { scopes: ['contact:list'] }, /is not a scope/],
+  ['no scope', { scopes: [] }, /needs a scope/],
+  ['no name', { name: ' ' }, /needs a name/],
+  ['an expiry in the past', { expiresAt: new Date(0) }, /expired already/],
+  ['a date that is none', { expiresAt: new Date('tomorrow') }, /expired already/],
+])('a key for %s is refused with clear words', async (_, options, words) => {
+  await run({ organization: 'Refusals' }).catch(() => undefined)
+  const given = { database: access.database, organization: 'Refusals', name: 'A key', scopes: ['contact:list:read'] }
+  const refusal = await createApiKey({ ...given, ...options }).catch((error: unknown) => error)
+  expect(refusal).toBeInstanceOf(StartError)
+  expect((refusal as Error).message).toMatch(words)
+})
+
+test('no table holds anything that is usable as a secret', async () => {
+  const answer = await run({ organization: 'Secrets' })
+  const { refreshToken } = await access.sessions.refresh(answer.refreshToken)
+  const tables = await access.database.spanning<{ name: string }>(
+    'check the database',
+    sql`select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
+  )
+  expect(tables.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['api_keys', 'sessions', 'signing_keys', 'users']),
+  )
+  const dump = await access.database.spanning<{ text: string }>(
+    'check the database',
+    sql`select query_to_xml(format('select * from %I', table_name), true, false, '')::text as text
+      from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
+  )
+  const text = dump.map((row) => row.text).join('\n')
+  expect(text).toContain(answer.userId.slice(4, 12))
+  const secrets = [
+    answer.apiKey,
+    answer.apiKey.slice(4),
+    answer.accessToken,
+    answer.refreshToken,
+    answer.refreshToken.slice(-43),
+    refreshToken.slice(-43),
+    owner.password,
+    access.secret.export().toString('hex'),
+    access.secret.export().toString('base64'),
+    'PRIVATE KEY',
+    '"d"',
+  ]
+  for (const secret of secrets) {
+    for (const form of [secret, Buffer.from(secret).toString('base64'), Buffer.from(secret).toString('hex')]) {
+      expect(text.replaceAll('\n', '').includes(form), form.slice(0, 8)).toBe(false)
+    }
+  }
+})

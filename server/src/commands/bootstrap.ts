@@ -1,0 +1,141 @@
+import { DatabaseError } from 'pg'
+import { hashApiKey, makeApiKey } from '../platform/access/api-key.ts'
+import { hashPassword, isPassword, passwordFault } from '../platform/access/passwords.ts'
+import { allScopes } from '../platform/access/scopes.ts'
+import type { Secret } from '../platform/access/secret.ts'
+import { startSession } from '../platform/access/sessions.ts'
+import type { Tokens } from '../platform/access/tokens.ts'
+import type { Database } from '../platform/database/database.ts'
+import { StartError } from '../platform/database/start-error.ts'
+import { newId, showId } from '../platform/resource/ids.ts'
+import { insertApiKey } from '../resources/api-keys/store.ts'
+import { hasSlug, insertOrganization } from '../resources/organizations/store.ts'
+import { findUserByEmail, insertUser } from '../resources/users/store.ts'
+
+export interface BootstrapOptions {
+  database: Database
+  secret: Secret
+  tokens: Tokens
+  addresses: { baseUrl: string; authUrl: string; teamBaseUrl: string }
+  email: string
+  password: string
+  /** The new organization's name. */
+  organization: string
+}
+
+export interface BootstrapAnswer {
+  baseUrl: string
+  authUrl: string
+  teamBaseUrl: string
+  userId: string
+  organizationId: string
+  teamId: string
+  sessionId: string
+  accessToken: string
+  refreshToken: string
+  apiKey: string
+  /** Null as long as there are no imports. */
+  importId: null
+  triggerUrl: null
+}
+
+/**
+ * Makes an organization with its default team, its owner, a session and an API key with all scopes: all of it or
+ * nothing. An address that has a user already needs that user's password. Errors: `StartError`.
+ */
+export async function bootstrap(options: BootstrapOptions): Promise<BootstrapAnswer> {
+  const { database, secret, tokens, addresses } = options
+  const name = readName(options.organization)
+  const email = readEmail(options.email)
+  const slug = makeSlug(name)
+  if (await hasSlug(database, slug)) throw nameTaken(name, slug)
+  const owner = await readOwner(database, email, options.password)
+
+  const organizationId = newId()
+  const sessionId = newId()
+  const teamId = newId()
+  // Signed before the transaction: nothing can fail after it, so no organization stays behind without its credentials.
+  const accessToken = await tokens.issue({ userId: owner.id, sessionId, organizationId })
+  const key = makeApiKey()
+  const { refreshToken } = await database
+    .spanningTransaction('create an organization', async (spanning) => {
+      if (owner.isNew) await insertUser(spanning, { ...owner, email })
+      await insertOrganization(spanning, { id: organizationId, name, slug, teamId, ownerId: owner.id })
+      await insertApiKey(spanning, {
+        id: newId(),
+        organizationId,
+        hash: hashApiKey(key),
+        name: 'Bootstrap',
+        scopes: allScopes,
+        createdBy: owner.id,
+        expiresAt: null,
+      })
+      return startSession(spanning, { secret, userId: owner.id, organizationId, sessionId })
+    })
+    .catch((error: unknown) => {
+      if (violates(error, 'users_email_unique')) {
+        throw new StartError(`Someone else has just made the user ${email}. Run this again with their password.`)
+      }
+      throw violates(error, 'organizations_slug_unique') ? nameTaken(name, slug) : error
+    })
+
+  return {
+    ...addresses,
+    userId: showId('usr', owner.id),
+    organizationId: showId('org', organizationId),
+    teamId: showId('tea', teamId),
+    sessionId: showId('session', sessionId),
+    accessToken,
+    refreshToken,
+    apiKey: key,
+    importId: null,
+    triggerUrl: null,
+  }
+}
+
+const violates = (error: unknown, constraint: string): boolean =>
+  error instanceof DatabaseError && error.constraint === constraint
+
+type Owner = { id: string; isNew: false } | { id: string; isNew: true; name: string; passwordHash: string }
+
+async function readOwner(database: Database, email: string, password: string): Promise<Owner> {
+  const user = await findUserByEmail(database, email)
+  if (user) {
+    if (user.passwordHash !== null && (await isPassword(password, user.passwordHash)))
+      return { id: user.id, isNew: false }
+    throw new StartError(`There is a user ${email} already, and this is not their password.`)
+  }
+  const fault = passwordFault(password)
+  if (fault) throw new StartError(`The password does not do: ${fault}.`)
+  return {
+    id: newId(),
+    isNew: true,
+    name: email.slice(0, email.lastIndexOf('@')),
+    passwordHash: await hashPassword(password),
+  }
+}
+
+function readName(text: string): string {
+  const name = text.trim()
+  if (name.length >= 1 && name.length <= 100) return name
+  throw new StartError('The organization needs a name of 1 to 100 characters.')
+}
+
+function readEmail(text: string): string {
+  const email = text.trim()
+  if (/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(email)) return email
+  throw new StartError(`"${text}" is not an e-mail address.`)
+}
+
+/** `Müller & Söhne` is `muller-sohne`: letters and digits of any script, without accents. */
+function makeSlug(name: string): string {
+  const letters = name.normalize('NFKD').replace(/\p{M}/gu, '').normalize('NFC').toLowerCase()
+  const slug = letters.replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '')
+  if (slug) return slug
+  throw new StartError('The name of the organization needs a letter or a digit.')
+}
+
+const nameTaken = (name: string, slug: string) =>
+  new StartError(
+    `There is an organization called "${name}" (${slug}) already. Choose another name, or make a key for it with \`api-key create\`.`,
+  )

@@ -1,0 +1,57 @@
+import { Command } from 'commander'
+import { answer, configuration, tell, UsageError, withExample } from './command.ts'
+import { createApiKey, type CreatedApiKey } from './create-api-key.ts'
+import { withRapport } from './open.ts'
+
+interface Options {
+  organization: string
+  name: string
+  scope: string[]
+  expires?: string
+  json?: boolean
+}
+
+/** `rapport api-key`: keys for programs. */
+export const apiKeyCommand = () => new Command('api-key').description('Make API keys.').addCommand(createCommand())
+
+const createCommand = () =>
+  withExample(
+    new Command('create')
+      .description('Make an API key in the name of the organization’s owner.')
+      .requiredOption('--organization <id or name>', 'organization the key is for')
+      .requiredOption('--name <name>', 'what the key is for, to tell it from others')
+      .requiredOption('--scope <scope...>', 'what it may do: contact:list:read, contact:*:write, *:*:read')
+      .option('--expires <date>', 'last moment it is good, as 2027-01-31 or 2027-01-31T12:00:00Z')
+      .option('--json', 'answer with one JSON object')
+      .action(run),
+    '$ rapport api-key create --organization "Your company" --name Reports --scope contact:*:read --json',
+  )
+
+async function run({ organization, name, scope, expires, json }: Options): Promise<void> {
+  const expiresAt = readExpiry(expires)
+  const options = { config: configuration(), purpose: 'rapport api-key create', log: tell } as const
+  const made = await withRapport(options, ({ database }) =>
+    createApiKey({ database, organization, name, scopes: scope, expiresAt }),
+  )
+  answer(json ? JSON.stringify(made) : describe(made))
+}
+
+function readExpiry(text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  const isDate = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/.test(text)
+  const date = new Date(text)
+  if (!isDate || Number.isNaN(date.getTime())) {
+    throw new UsageError(`--expires: "${text}" is not a date such as 2027-01-31 or 2027-01-31T12:00:00Z.`)
+  }
+  return date
+}
+
+const describe = ({ id, apiKey, scopes }: CreatedApiKey): string =>
+  [
+    `API key ${id}`,
+    '',
+    `  ${apiKey}`,
+    '',
+    'It is shown this once. It may:',
+    ...scopes.map((scope) => `  ${scope}`),
+  ].join('\n')

@@ -1,0 +1,53 @@
+import { Command } from 'commander'
+import { bootstrap, type BootstrapAnswer } from './bootstrap.ts'
+import { answer, configuration, tell, withExample } from './command.ts'
+import { addressesOf, withRapport } from './open.ts'
+import { readPassword } from './password.ts'
+
+interface Options {
+  email: string
+  organization: string
+  password?: string
+  passwordStdin?: boolean
+  json?: boolean
+}
+
+/** `rapport bootstrap`: an organization, its owner and what is needed to call the API. */
+export const bootstrapCommand = () =>
+  withExample(
+    new Command('bootstrap')
+      .description('Make an organization with its first user, a session and an API key that has every scope.')
+      .requiredOption('--email <address>', 'e-mail address of the owner; a known one needs its own password')
+      .requiredOption('--organization <name>', 'name of the new organization')
+      .option('--password <password>', 'password of the owner; others on this machine may see it while this runs')
+      .option('--password-stdin', 'read the password from standard input')
+      .option('--json', 'answer with one JSON object')
+      .addHelpText('after', '\nWithout either, the password is RAPPORT_PASSWORD, or is asked on the terminal.')
+      .action(run),
+    '$ rapport bootstrap --email you@example.com --organization "Your company" --json',
+  )
+
+async function run({ email, organization, password, passwordStdin, json }: Options): Promise<void> {
+  const config = configuration()
+  const given = await readPassword({ password, passwordStdin })
+  const made = await withRapport({ config, purpose: 'rapport bootstrap', log: tell }, async (rapport) => {
+    const { database, secret, tokens } = rapport
+    const addresses = await addressesOf(config)
+    return bootstrap({ database, secret, tokens, addresses, email, password: given, organization })
+  })
+  answer(json ? JSON.stringify(made) : describe(made, organization))
+}
+
+const describe = (made: BootstrapAnswer, organization: string): string =>
+  [
+    `${organization} is ready.`,
+    '',
+    `  API            ${made.baseUrl}`,
+    `  organization   ${made.organizationId}`,
+    `  team           ${made.teamId}`,
+    `  user           ${made.userId}`,
+    `  API key        ${made.apiKey}`,
+    '',
+    'The key is shown this once. Try it:',
+    `  curl ${made.baseUrl}/contacts -H 'Authorization: Bearer ${made.apiKey}' -H 'Service-Organization-ID: ${made.organizationId}'`,
+  ].join('\n')

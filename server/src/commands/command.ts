@@ -1,0 +1,49 @@
+import type { Command } from 'commander'
+import { type Config, configWarnings, readConfig } from '../config.ts'
+
+/** What a process of the command line ends with; a script may rely on it. */
+export const exitCodes = {
+  0: 'done',
+  1: 'failed, or the doctor found something wrong',
+  2: 'the command line is not right',
+  3: 'the configuration is not valid, or starting was refused: the message says why and what to do',
+} as const
+export type ExitCode = keyof typeof exitCodes
+
+/** A fault of the command line that only its action can see. */
+export class UsageError extends Error {}
+
+/** The command was understood and could not be done; the message says why. */
+export class Failure extends Error {}
+
+/** Ends a command early with an exit code of its own, its words already said. */
+export class Ended extends Error {
+  readonly code: ExitCode
+  constructor(code: ExitCode) {
+    super('ended')
+    this.code = code
+  }
+}
+
+/** Standard output is the command's answer; what happens meanwhile goes to standard error. */
+export const answer = (text: string): boolean => process.stdout.write(`${text}\n`)
+export const tell = (text: string): boolean => process.stderr.write(`${text}\n`)
+
+/** The configuration of this process; names that look misspelt are told. */
+export function configuration(): Config {
+  const config = readConfig(process.env)
+  for (const warning of configWarnings(process.env)) tell(`Warning: ${warning}`)
+  return config
+}
+
+/** Adds an example and the exit codes to a command's help. */
+export const withExample = (command: Command, example: string): Command =>
+  command.addHelpText('after', () =>
+    [
+      '\nExample:',
+      ...example.split('\n').map((line) => `  ${line}`),
+      '\nExit codes:',
+      ...Object.entries(exitCodes).map(([code, meaning]) => `  ${code}  ${meaning}`),
+      '\nSettings come from the environment: see docs/configuration.md.',
+    ].join('\n'),
+  )

@@ -1,0 +1,75 @@
+import { hashApiKey, makeApiKey } from '../platform/access/api-key.ts'
+import { parseScope } from '../platform/access/scopes.ts'
+import type { Database } from '../platform/database/database.ts'
+import { StartError } from '../platform/database/start-error.ts'
+import { newId, readId, showId } from '../platform/resource/ids.ts'
+import { insertApiKey } from '../resources/api-keys/store.ts'
+import { findOrganizations } from '../resources/organizations/store.ts'
+
+export interface CreateApiKeyOptions {
+  database: Database
+  /** The id, slug or name of an organization. */
+  organization: string
+  name: string
+  /** `contact:list:read` or `urn:service:contact:list:read`; `*` may stand for a part. */
+  scopes: readonly string[]
+  expiresAt?: Date | undefined
+}
+
+export interface CreatedApiKey {
+  id: string
+  /** Shown this once. */
+  apiKey: string
+  /** Full form. */
+  scopes: string[]
+}
+
+/** Makes an API key in the name of the organization's owner. Errors: `StartError`. */
+export async function createApiKey(options: CreateApiKeyOptions): Promise<CreatedApiKey> {
+  const { database, expiresAt } = options
+  const scopes = readScopes(options.scopes)
+  const name = options.name.trim()
+  if (name.length < 1 || name.length > 100) throw new StartError('The key needs a name of 1 to 100 characters.')
+  if (expiresAt && !(expiresAt.getTime() > Date.now())) throw new StartError('The key would have expired already.')
+  const { id: organizationId, ownerId } = await findOrganization(database, options.organization.trim())
+
+  const id = newId()
+  const apiKey = makeApiKey()
+  await database.spanningTransaction('create an API key', (spanning) =>
+    insertApiKey(spanning, {
+      id,
+      organizationId,
+      hash: hashApiKey(apiKey),
+      name,
+      scopes,
+      createdBy: ownerId,
+      expiresAt: expiresAt ?? null,
+    }),
+  )
+  return { id: showId('key', id), apiKey, scopes }
+}
+
+function readScopes(texts: readonly string[]): string[] {
+  if (texts.length === 0) throw new StartError('The key needs a scope, for example contact:list:read.')
+  const scopes = texts.map((text) => {
+    const scope = parseScope(text.trim())
+    if (scope !== undefined) return scope
+    throw new StartError(
+      `"${text}" is not a scope. A scope is <resource>:<action>:<permission>, for example contact:list:read, ` +
+        'contact:*:write or *:*:read; the permission is read or write.',
+    )
+  })
+  return [...new Set(scopes)]
+}
+
+async function findOrganization(database: Database, text: string): Promise<{ id: string; ownerId: string }> {
+  const found = await findOrganizations(database, { id: readId('org', text), text })
+  const [first] = found
+  if (!first) throw new StartError(`There is no organization "${text}". Name it by its id, slug or name.`)
+  if (!first.isExact && found.length > 1) {
+    const ids = found.map(({ id }) => showId('org', id)).join(', ')
+    throw new StartError(`Several organizations are called "${text}": ${ids}. Name one by its id.`)
+  }
+  if (first.ownerId === null) throw new StartError(`The organization "${text}" has no owner.`)
+  return { id: first.id, ownerId: first.ownerId }
+}

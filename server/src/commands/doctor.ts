@@ -1,0 +1,65 @@
+import { Command } from 'commander'
+import { type Config, configWarnings, readConfig } from '../config.ts'
+import { StartError } from '../platform/database/start-error.ts'
+import { answer, Ended, withExample } from './command.ts'
+import { examineDatabase } from './examine-database.ts'
+import { examineMachine } from './examine-machine.ts'
+import { examineService } from './examine-service.ts'
+
+/** One thing the doctor looked at. A `note` is worth knowing and no fault. */
+export interface Finding {
+  name: string
+  state: 'ok' | 'note' | 'wrong'
+  message: string
+  /** What to do about it. */
+  advice?: string
+}
+
+/** `rapport doctor`: what is wrong, and what to do. It changes nothing. */
+export const doctorCommand = () =>
+  withExample(
+    new Command('doctor')
+      .description('Say what is wrong with this installation and what to do about it. Changes nothing.')
+      .option('--json', 'answer with one JSON object: {"healthy", "findings": [{name, state, message, advice}]}')
+      .action(run),
+    '$ rapport doctor\n$ rapport doctor --json',
+  )
+
+async function run({ json }: { json?: boolean }): Promise<void> {
+  const findings = await examine()
+  const healthy = findings.every(({ state }) => state !== 'wrong')
+  answer(json ? JSON.stringify({ healthy, findings }) : describe(findings, healthy))
+  if (!healthy) throw new Ended(1)
+}
+
+async function examine(): Promise<Finding[]> {
+  let config: Config
+  try {
+    config = readConfig(process.env)
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error
+    return [{ name: 'configuration', state: 'wrong', message: error.message, advice: 'Correct the environment.' }]
+  }
+  const warnings = configWarnings(process.env).map((message): Finding => ({
+    name: 'configuration',
+    state: 'note',
+    message,
+  }))
+  const configuration: Finding = { name: 'configuration', state: 'ok', message: 'valid' }
+  return [
+    ...(warnings.length > 0 ? warnings : [configuration]),
+    ...(await examineMachine(config)),
+    ...(await examineService(config)),
+    ...(await examineDatabase(config)),
+  ]
+}
+
+const marks = { ok: 'ok   ', note: 'note ', wrong: 'WRONG' }
+
+function describe(findings: readonly Finding[], healthy: boolean): string {
+  const lines = findings.map(({ name, state, message, advice }) => {
+    const first = `${marks[state]}  ${name}: ${message}`
+    return advice === undefined ? first : `${first}\n       → ${advice}`
+  })
+  return [...lines, '', healthy ? 'Nothing is wrong.' : 'Something is wrong; see above.'].join('\n')
+}

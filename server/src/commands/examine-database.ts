@@ -1,0 +1,152 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import type { Config } from '../config.ts'
+import { assertSecretFits, loadSecret } from '../platform/access/secret.ts'
+import { checkDatabase } from '../platform/database/check.ts'
+import { Database } from '../platform/database/database.ts'
+import { openEmbedded } from '../platform/database/embedded.ts'
+import { StartError } from '../platform/database/start-error.ts'
+import type { Finding } from './doctor.ts'
+import { compareSchema } from './schema.ts'
+
+/** Is the database there, fit for use, up to date, and in good health? */
+export async function examineDatabase(config: Config): Promise<Finding[]> {
+  if (config.databaseUrl !== undefined) return examine({ connectionString: config.databaseUrl }, config)
+  if (!(await isMade(config.dataFolder))) {
+    return [{ name: 'database', state: 'note', message: 'none yet; the first start makes it' }]
+  }
+  try {
+    const { dataFolder } = config
+    const embedded = await openEmbedded({ dataFolder, purpose: 'rapport doctor', log: () => undefined })
+    return await examine(embedded.connection, config).finally(() => embedded.close())
+  } catch (error) {
+    return [refused('database', error)]
+  }
+}
+
+const isMade = async (dataFolder: string): Promise<boolean> =>
+  (await Promise.allSettled(['postgres', 'postgres.location'].map((name) => stat(join(dataFolder, name))))).some(
+    ({ status }) => status === 'fulfilled',
+  )
+
+async function examine(connection: pg.ClientConfig, config: Config): Promise<Finding[]> {
+  const client = new pg.Client({ ...connection, connectionTimeoutMillis: 5000, statement_timeout: 10_000 })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+  } catch (error) {
+    const advice = 'Is it running, and is the address in DATABASE_URL right?'
+    return [{ name: 'database', state: 'wrong', message: `cannot be reached: ${wordsOf(error)}`, advice }]
+  }
+  try {
+    const { rows } = await client.query<{ version: string }>(`select current_setting('server_version') as version`)
+    const found: Finding[] = [{ name: 'database', state: 'ok', message: `PostgreSQL ${rows[0]?.version}` }]
+    found.push(await attempt('fitness', () => checkDatabase(connection), 'version, encoding, ctype and extensions'))
+    const schema = await examineSchema(connection)
+    found.push(schema)
+    if (schema.state === 'ok') found.push(await examineSecret(connection, config))
+    for (const look of [lookAtConnections, lookAtClock, lookAtTransactions, lookAtIndexes]) {
+      found.push(await look(client, config))
+    }
+    return found
+  } finally {
+    await client.end()
+  }
+}
+
+async function examineSchema(connection: pg.ClientConfig): Promise<Finding> {
+  const name = 'schema'
+  const { missing, foreign } = await compareSchema(connection)
+  if (foreign.length > 0) {
+    const message = `newer than this code: it has ${foreign.join(', ')}`
+    return { name, state: 'wrong', message, advice: 'Start the newer Rapport that made it.' }
+  }
+  if (missing.length === 0) return { name, state: 'ok', message: 'up to date' }
+  const advice = 'Start the service, or run `rapport migrate`.'
+  return { name, state: 'note', message: `to be applied: ${missing.join(', ')}`, advice }
+}
+
+async function examineSecret(connection: pg.ClientConfig, { dataFolder, secret: given }: Config): Promise<Finding> {
+  const name = 'secret'
+  if (given === undefined && !(await stat(join(dataFolder, 'secret')).catch(() => undefined))) {
+    const message = `neither SECRET nor the file ${join(dataFolder, 'secret')} is there`
+    return { name, state: 'wrong', message, advice: 'Bring back the secret that this database was first started with.' }
+  }
+  const database = new Database({ connection, size: 1 })
+  const check = async () => assertSecretFits(database, await loadSecret({ dataFolder, given }))
+  return attempt(name, check, 'fits this database').finally(() => database.close())
+}
+
+async function lookAtConnections(client: pg.Client, { databaseConnections }: Config): Promise<Finding> {
+  const { rows } = await client.query<{ most: number; used: number; own: number }>(
+    `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
+            count(*)::int as used, count(*) filter (where application_name = 'rapport')::int as own
+     from pg_stat_activity where backend_type = 'client backend'`,
+  )
+  const { most = 0, used = 0, own = 0 } = rows[0] ?? {}
+  const message = `${used} of ${most} in use, ${own} by services; a service may use ${databaseConnections}`
+  if (used - own + databaseConnections <= most) return { name: 'connections', state: 'ok', message }
+  const advice = 'Raise max_connections of the server, or lower DATABASE_CONNECTIONS.'
+  return { name: 'connections', state: 'wrong', message, advice }
+}
+
+/** Milliseconds that the clocks may differ before tokens and timestamps look odd. */
+const clockTolerance = 2000
+
+async function lookAtClock(client: pg.Client): Promise<Finding> {
+  const before = Date.now()
+  const { rows } = await client.query<{ now: number }>('select extract(epoch from clock_timestamp()) * 1000 as now')
+  const skew = Math.round(Number(rows[0]?.now) - (before + Date.now()) / 2)
+  const message = `the database's is ${Math.abs(skew)} ms ${skew < 0 ? 'behind' : 'ahead'}`
+  if (Math.abs(skew) <= clockTolerance) return { name: 'clocks', state: 'ok', message }
+  return { name: 'clocks', state: 'wrong', message, advice: 'Let both machines set their clocks by NTP.' }
+}
+
+async function lookAtTransactions(client: pg.Client): Promise<Finding> {
+  const { rows } = await client.query<{ pid: number; name: string; minutes: number }>(
+    `select pid, application_name as name, (extract(epoch from now() - xact_start) / 60)::int as minutes
+     from pg_stat_activity
+     where datname = current_database() and backend_type = 'client backend' and now() - xact_start > interval '5 minutes'
+     order by xact_start`,
+  )
+  if (rows.length === 0) return { name: 'transactions', state: 'ok', message: 'none is older than 5 minutes' }
+  const listed = rows.map(({ pid, name, minutes }) => `${pid} (${name || 'unnamed'}, ${minutes} minutes)`).join(', ')
+  const advice = 'They hold up the clean-up of the tables. End those that are forgotten: select pg_terminate_backend(…)'
+  return { name: 'transactions', state: 'wrong', message: `open for long: ${listed}`, advice }
+}
+
+async function lookAtIndexes(client: pg.Client): Promise<Finding> {
+  const { rows } = await client.query<{ name: string }>(
+    `select indexrelid::regclass::text as name from pg_index
+     where not indisvalid and not exists (select from pg_stat_progress_create_index running where running.index_relid = indexrelid)
+     order by 1`,
+  )
+  if (rows.length === 0) return { name: 'indexes', state: 'ok', message: 'all are valid' }
+  const names = rows.map(({ name }) => name).join(', ')
+  const advice = rows.map(({ name }) => `reindex index concurrently ${name};`).join(' ')
+  return { name: 'indexes', state: 'wrong', message: `not valid, so not used: ${names}`, advice }
+}
+
+async function attempt(name: string, check: () => Promise<unknown>, message: string): Promise<Finding> {
+  try {
+    await check()
+    return { name, state: 'ok', message }
+  } catch (error) {
+    return refused(name, error)
+  }
+}
+
+const refused = (name: string, error: unknown): Finding => ({
+  name,
+  state: 'wrong',
+  message: error instanceof StartError ? error.message : wordsOf(error),
+})
+
+/** A failed connection to several addresses has no words of its own. */
+const wordsOf = (error: unknown): string =>
+  error instanceof AggregateError
+    ? error.errors.map(wordsOf).join('; ')
+    : error instanceof Error
+      ? error.message
+      : String(error)

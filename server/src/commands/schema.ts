@@ -1,0 +1,58 @@
+import { readdir } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { sqlState } from '../platform/database/failures.ts'
+import { StartError } from '../platform/database/start-error.ts'
+import { migrationsFolder } from '../release.ts'
+
+/** The migrations that the database lacks, and those that only a newer code knows. */
+export interface SchemaDifference {
+  missing: string[]
+  foreign: string[]
+}
+
+const undefinedTable = '42P01'
+
+/** Compares the database with the migrations of this code; changes nothing. */
+export async function compareSchema(connection: pg.ClientConfig): Promise<SchemaDifference> {
+  const known = (await readdir(migrationsFolder)).filter((file) => file.endsWith('.sql')).sort()
+  const applied = await appliedMigrations(connection)
+  return {
+    missing: known.filter((file) => !applied.includes(file)),
+    foreign: applied.filter((file) => !known.includes(file)),
+  }
+}
+
+/**
+ * Waits until the running service has brought the database to this code's schema. A command does not do it under a
+ * service, which may be an older one. Error: `StartError`.
+ */
+export async function awaitSchema(connection: pg.ClientConfig, patience = 30_000): Promise<void> {
+  const deadline = performance.now() + patience
+  for (;;) {
+    const { missing, foreign } = await compareSchema(connection)
+    if (foreign.length > 0) throw new StartError('The running service is newer than this code. Use its own code.')
+    if (missing.length === 0) return
+    if (performance.now() > deadline) {
+      throw new StartError(
+        `The running service is older than this code, which needs ${missing.join(', ')}. Restart it.`,
+      )
+    }
+    await delay(200)
+  }
+}
+
+async function appliedMigrations(connection: pg.ClientConfig): Promise<string[]> {
+  const client = new pg.Client({ ...connection, connectionTimeoutMillis: 5000 })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ name: string }>('select name from schema_migrations order by version')
+    return rows.map(({ name }) => name)
+  } catch (error) {
+    if (sqlState(error) === undefinedTable) return []
+    throw error
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,120 @@
+import { resolve } from 'node:path'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { configWarnings, type Environment, readConfig, settings } from './config.ts'
+import { StartError } from './platform/database/start-error.ts'
+
+function refusalOf(environment: Environment): string {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    if (error instanceof StartError) return error.message
+    throw error
+  }
+  return ''
+}
+
+test('with nothing set every default holds; an empty value counts as unset', () => {
+  const expected = {
+    port: 4000,
+    host: '127.0.0.1',
+    dataFolder: resolve('data'),
+    databaseUrl: undefined,
+    trustProxy: false,
+    corsOrigins: [],
+    metricsPort: undefined,
+    rateLimitPerMinute: undefined,
+  }
+  expect(readConfig({})).toMatchObject(expected)
+  expect(readConfig({ PORT: '', DATABASE_URL: '', SECRET: '' })).toEqual(readConfig({}))
+})
+
+test('values are read into what the service needs', () => {
+  const config = readConfig({
+    PORT: '0',
+    DATA_DIR: '/var/lib/rapport',
+    DATABASE_URL: 'postgres://rapport@/crm?host=/run/postgresql',
+    PUBLIC_URL: 'https://crm.example.com/base/',
+    AUTH_ORIGIN: 'https://auth.example.com/',
+    TRUST_PROXY: '10.0.0.0/8, ::1,loopback',
+    CORS_ORIGINS: 'https://a.example, http://localhost:5173/',
+    RATE_LIMIT_PER_MINUTE: '600',
+  })
+  expect(config).toMatchObject({
+    port: 0,
+    dataFolder: '/var/lib/rapport',
+    databaseUrl: 'postgres://rapport@/crm?host=/run/postgresql',
+    publicUrl: 'https://crm.example.com/base',
+    authOrigin: 'https://auth.example.com',
+    trustProxy: ['10.0.0.0/8', '::1', 'loopback'],
+    corsOrigins: ['https://a.example', 'http://localhost:5173'],
+    rateLimitPerMinute: 600,
+  })
+  expect(readConfig({ TRUST_PROXY: '2' }).trustProxy).toBe(2)
+  expect(readConfig({ TRUST_PROXY: '0' }).trustProxy).toBe(false)
+})
+
+const wrong: [string, string][] = [
+  ['PORT', '70000'],
+  ['PORT', '4000x'],
+  ['HOST', 'http://localhost'],
+  ['DATABASE_URL', 'mysql://localhost/crm'],
+  ['DATABASE_URL', 'postgres://localhost'],
+  ['DATABASE_CONNECTIONS', '0'],
+  ['PUBLIC_URL', 'crm.example.com'],
+  ['PUBLIC_URL', 'https://user:password@crm.example.com'],
+  ['AUTH_ORIGIN', 'https://crm.example.com/auth'],
+  ['SECRET', 'short'],
+  ['TRUST_PROXY', 'true'],
+  ['TRUST_PROXY', '10.0.0.0/33'],
+  ['CORS_ORIGINS', '*'],
+  ['LOG_LEVEL', 'verbose'],
+]
+
+test.each(wrong)('%s=%s is refused by name', (name, value) => {
+  expect(refusalOf({ [name]: value })).toContain(`- ${name} has to`)
+})
+
+test('all mistakes are told at once, and the value of a secret is not among them', () => {
+  const message = refusalOf({ PORT: 'x', LOG_LEVEL: 'loud', SECRET: 'hunter2', DATABASE_URL: 'db:hunter3' })
+  for (const name of ['PORT', 'LOG_LEVEL', 'SECRET', 'DATABASE_URL']) expect(message).toContain(`- ${name} has to`)
+  expect(message).toContain('"loud"')
+  expect(message).not.toMatch(/hunter/)
+})
+
+test('settings that contradict each other are refused', () => {
+  expect(refusalOf({ METRICS_PORT: '4000' })).toContain('METRICS_PORT has to differ from PORT')
+  expect(refusalOf({ COSTLY_QUERIES: '16' })).toContain('COSTLY_QUERIES has to be below DATABASE_CONNECTIONS')
+})
+
+test('a misspelt name is a mistake, a short one that may be another program’s only a warning', () => {
+  expect(refusalOf({ DATABSE_URL: 'postgres://localhost/crm' })).toContain('did you mean DATABASE_URL?')
+  expect(refusalOf({ Trust_Proxy: '1' })).toContain('did you mean TRUST_PROXY?')
+  expect(refusalOf({ PROT: '8080' })).toBe('')
+  expect(configWarnings({ PROT: '8080' })).toEqual(['PROT is not a setting; did you mean PORT?'])
+})
+
+test('what other programs set is left alone', () => {
+  const foreign = {
+    HOME: '/home/me',
+    PATH: '/bin',
+    SHELL: '/bin/sh',
+    LANG: 'C',
+    PWD: '/',
+    LOGNAME: 'me',
+    HOSTNAME: 'x',
+  }
+  expect(readConfig(foreign)).toEqual(readConfig({}))
+  expect(configWarnings(foreign)).toEqual([])
+})
+
+test('whatever is set, reading either succeeds or says which setting is wrong', () => {
+  const names = Object.values(settings).map(({ name }) => name)
+  const environment = fc.dictionary(fc.constantFrom(...names), fc.string())
+  fc.assert(
+    fc.property(environment, (given) => {
+      const message = refusalOf(given)
+      if (message !== '') expect(names.some((name) => message.includes(`- ${name} `))).toBe(true)
+    }),
+  )
+})

@@ -1,0 +1,49 @@
+import { Command, CommanderError } from 'commander'
+import { apiKeyCommand } from './commands/cli-api-key.ts'
+import { bootstrapCommand } from './commands/cli-bootstrap.ts'
+import { doctorCommand } from './commands/doctor.ts'
+import { Ended, type ExitCode, Failure, tell, UsageError, withExample } from './commands/command.ts'
+import { migrateCommand } from './commands/migrate.ts'
+import { startCommand } from './commands/start.ts'
+import { StartError } from './platform/database/start-error.ts'
+import { version } from './release.ts'
+
+/** The command line: runs one command and resolves to the exit code of the process. */
+export async function main(words: readonly string[]): Promise<ExitCode> {
+  process.setSourceMapsEnabled(true)
+  try {
+    await program().parseAsync(words, { from: 'user' })
+    return 0
+  } catch (error) {
+    return explain(error)
+  }
+}
+
+function program(): Command {
+  const commands = [startCommand(), bootstrapCommand(), apiKeyCommand(), migrateCommand(), doctorCommand()]
+  const rapport = new Command('rapport').description('A contact, campaign and import service.').version(version())
+  for (const command of commands) rapport.addCommand(command)
+  withExample(rapport, '$ rapport start\n$ rapport bootstrap --email you@example.com --organization "Your company"')
+  const prepare = (command: Command): void => {
+    command.exitOverride().showHelpAfterError('(add --help for an explanation)')
+    for (const child of command.commands) prepare(child)
+  }
+  prepare(rapport)
+  return rapport
+}
+
+function explain(error: unknown): ExitCode {
+  if (error instanceof Ended) return error.code
+  // Commander has said what is wrong; asking for help or the version is no failure.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  if (error instanceof UsageError) {
+    tell(`error: ${error.message}`)
+    return 2
+  }
+  if (error instanceof StartError || error instanceof Failure) {
+    tell(error.message)
+    return error instanceof Failure ? 1 : 3
+  }
+  tell(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  return 1
+}

@@ -1,0 +1,190 @@
+import { LRUCache } from 'lru-cache'
+import { CredentialChanged, type Database } from '../database/database.ts'
+import { invalidParameters } from '../http/errors.ts'
+import { readId } from '../resource/ids.ts'
+import { apiKeyHash, looksLikeApiKey } from './api-key.ts'
+import type { Caller } from './caller.ts'
+import { foreignOrganization, invalidToken, missingAuthorization } from './refusals.ts'
+import { roleScopes } from './scopes.ts'
+import { apiKeyLive, findApiKey, findMembership, findSession, isLive, noteApiKeyUse, sessionLive } from './store.ts'
+import type { Tokens } from './tokens.ts'
+
+/**
+ * A credential that was good when it was read, before the organization of the request is chosen. It remembers the
+ * callers made from it; whatever has changed since, their `live` tells. `id` is the uuid that rates are counted by.
+ */
+export type Credential = KeyCredential | SessionCredential
+
+interface KeyCredential {
+  kind: 'key'
+  id: string
+  hash: Buffer
+  cacheKey: string
+  caller: Caller
+  notedAt: number
+}
+
+interface SessionCredential {
+  kind: 'session'
+  id: string
+  userId: string
+  cacheKey: string
+  /** By the uuid that the header named; '' for a request that named none. */
+  callers: Map<string, Caller>
+}
+
+export interface Identifier {
+  /** Whose credential the Authorization header holds: 401 when there is none, or none that is good. */
+  authenticate(authorization: string | undefined): Promise<Credential>
+  /** The caller, for the organization that Service-Organization-ID names, or the session's own: 400, 403. */
+  selectOrganization(credential: Credential, organization: string | undefined): Promise<Caller>
+  /** Forgets what is remembered of the caller's credential, after `CredentialChanged`. */
+  forget(caller: Caller): void
+  /** For a refusal that never reached the database: throws `CredentialChanged` when the credential is no longer good. */
+  confirm(caller: Caller): Promise<void>
+}
+
+const organizationHeader = 'Service-Organization-ID'
+const rememberedCredentials = 10_000
+/** Milliseconds between two notes of a key's use. */
+const noteInterval = 60_000
+
+/**
+ * Turns request headers into callers. What was read is remembered in this process; every later statement checks in
+ * its own trip that it still holds (`Caller.live`), so a revocation counts at once in every process.
+ */
+export const createIdentifier = (options: IdentifierOptions): Identifier => new RememberingIdentifier(options)
+
+interface IdentifierOptions {
+  database: Database
+  tokens: Tokens
+  /** Milliseconds since 1970. */
+  clock?: () => number
+}
+
+class RememberingIdentifier implements Identifier {
+  readonly #database: Database
+  readonly #tokens: Tokens
+  readonly #clock: () => number
+  readonly #known = new LRUCache<string, Credential>({ max: rememberedCredentials })
+  readonly #origins = new WeakMap<Caller, string>()
+
+  constructor({ database, tokens, clock = Date.now }: IdentifierOptions) {
+    this.#database = database
+    this.#tokens = tokens
+    this.#clock = clock
+  }
+
+  async authenticate(authorization: string | undefined): Promise<Credential> {
+    const text = authorization?.trim()
+    if (!text) throw missingAuthorization()
+    const credential = /^bearer +(\S+)$/i.exec(text)?.[1]
+    if (credential === undefined) throw invalidToken('The Authorization header has the form "Bearer <credential>".')
+    return looksLikeApiKey(credential) ? this.#authenticateKey(credential) : this.#authenticateToken(credential)
+  }
+
+  async selectOrganization(credential: Credential, organization: string | undefined): Promise<Caller> {
+    // A blank header is a mistake and not the same as none: it must not fall back to some organization.
+    const header = organization?.trim()
+    return credential.kind === 'key'
+      ? this.#selectForKey(credential, header)
+      : this.#selectForSession(credential, header)
+  }
+
+  forget(caller: Caller): void {
+    const cacheKey = this.#origins.get(caller)
+    if (cacheKey !== undefined) this.#known.delete(cacheKey)
+  }
+
+  async confirm(caller: Caller): Promise<void> {
+    if (!(await isLive(this.#database, caller.live))) throw new CredentialChanged()
+  }
+
+  async #authenticateKey(text: string): Promise<Credential> {
+    const hash = apiKeyHash(text)
+    if (!hash) throw invalidToken()
+    const cacheKey = `key:${hash.toString('base64')}`
+    const remembered = this.#known.get(cacheKey)
+    if (remembered) return remembered
+    const kept = await findApiKey(this.#database, hash)
+    if (!kept) throw invalidToken()
+    const { id, organizationId, userId, scopes } = kept
+    const caller: Caller = { kind: 'key', credentialId: id, organizationId, userId, scopes, live: apiKeyLive(kept) }
+    this.#origins.set(caller, cacheKey)
+    const read: KeyCredential = { kind: 'key', id, hash, cacheKey, caller, notedAt: -Infinity }
+    this.#known.set(cacheKey, read)
+    return read
+  }
+
+  async #authenticateToken(text: string): Promise<Credential> {
+    const subject = await this.#tokens.verify(text)
+    if (!subject) throw invalidToken()
+    const cacheKey = `session:${subject.sessionId}`
+    const remembered = this.#known.get(cacheKey)
+    if (remembered) return remembered
+    const session = await findSession(this.#database, subject.sessionId)
+    if (!session) throw invalidToken()
+    const read: SessionCredential = {
+      kind: 'session',
+      id: subject.sessionId,
+      cacheKey,
+      userId: session.userId,
+      callers: new Map(),
+    }
+    this.#known.set(cacheKey, read)
+    return read
+  }
+
+  /** Off the request's way: a failure here concerns nobody who waits. */
+  #noteUse(key: KeyCredential): void {
+    const now = this.#clock()
+    if (now - key.notedAt < noteInterval) return
+    key.notedAt = now
+    noteApiKeyUse(this.#database, { organizationId: key.caller.organizationId, id: key.id }).catch(() => undefined)
+  }
+
+  async #selectForKey(key: KeyCredential, header: string | undefined): Promise<Caller> {
+    const wanted = header === undefined ? undefined : readId('org', header)
+    if (wanted === key.caller.organizationId) {
+      this.#noteUse(key)
+      return key.caller
+    }
+    // A refusal out of memory has to be true now: a key revoked meanwhile is a 401, whatever else is wrong.
+    if (!(await findApiKey(this.#database, key.hash))) {
+      this.#known.delete(key.cacheKey)
+      throw invalidToken()
+    }
+    if (header === undefined) throw headerFault('required with an API key: the organization the key belongs to')
+    throw wanted === undefined ? headerFault(headerForm) : foreignOrganization()
+  }
+
+  async #selectForSession(session: SessionCredential, header: string | undefined): Promise<Caller> {
+    const wanted = header === undefined ? undefined : readId('org', header)
+    const isMalformed = header !== undefined && wanted === undefined
+    const remembered = isMalformed ? undefined : session.callers.get(wanted ?? '')
+    if (remembered) return remembered
+    const membership = await findMembership(this.#database, { sessionId: session.id, organizationId: wanted })
+    if (!membership) {
+      this.#known.delete(session.cacheKey)
+      throw invalidToken()
+    }
+    if (isMalformed) throw headerFault(headerForm)
+    const { organizationId, role } = membership
+    if (role === null) throw foreignOrganization()
+    const caller: Caller = {
+      kind: 'session',
+      credentialId: session.id,
+      userId: session.userId,
+      organizationId,
+      scopes: roleScopes(role),
+      live: sessionLive({ id: session.id, organizationId, role, isCurrent: wanted === undefined }),
+    }
+    this.#origins.set(caller, session.cacheKey)
+    session.callers.set(wanted ?? '', caller)
+    return caller
+  }
+}
+
+const headerForm = 'must be an organization id: org_ and 32 hexadecimal digits'
+
+const headerFault = (message: string) => invalidParameters([{ field: organizationHeader, message }])

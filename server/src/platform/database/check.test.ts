@@ -1,0 +1,93 @@
+import pg from 'pg'
+import { expect, type TestContext, test } from 'vitest'
+import { createEmptyDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { checkDatabase } from './check.ts'
+import { connect } from './cluster.ts'
+import { isConnectionLoss } from './failures.ts'
+import { StartError } from './start-error.ts'
+
+async function emptyDatabase({ onTestFinished }: TestContext): Promise<TestDatabase['connection']> {
+  const { connection, drop } = await createEmptyDatabase()
+  onTestFinished(drop)
+  return connection
+}
+
+async function run(connection: pg.ClientConfig, ...statements: string[]): Promise<unknown[]> {
+  const client = await connect(connection)
+  try {
+    let rows: unknown[] = []
+    for (const statement of statements) rows = (await client.query(statement)).rows
+    return rows
+  } finally {
+    await client.end()
+  }
+}
+
+const refusal = async (connection: pg.ClientConfig): Promise<string> => {
+  const error = await checkDatabase(connection).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(StartError)
+  return (error as StartError).message
+}
+
+/** A user as managed databases give them: no superuser, and owner of nothing but what is said. */
+async function plainUser(connection: TestDatabase['connection'], { onTestFinished }: TestContext): Promise<string> {
+  const name = `plain_${connection.database}`
+  await run(connection, `create role ${name} login`)
+  onTestFinished(() => run({ ...connection, database: 'postgres' }, `drop role ${name}`).then(() => undefined))
+  return name
+}
+
+test('a fit database passes and is left as it was', async (context) => {
+  const connection = await emptyDatabase(context)
+  await checkDatabase(connection)
+  expect(await run(connection, `select extname from pg_extension where extname <> 'plpgsql'`)).toEqual([])
+})
+
+test('several processes may check a database at once', async (context) => {
+  const connection = await emptyDatabase(context)
+  await expect(Promise.all([1, 2, 3, 4].map(() => checkDatabase(connection)))).resolves.toHaveLength(4)
+})
+
+test('an owner who is no superuser will do; without the right to make extensions that is said', async (context) => {
+  const connection = await emptyDatabase(context)
+  const user = await plainUser(connection, context)
+  await run(connection, `grant create on schema public to ${user}`)
+  expect(await refusal({ ...connection, user })).toMatch(/needs the extension pg_trgm: permission denied.*grant create/)
+  await run(connection, `grant create on database ${connection.database} to ${user}`)
+  await checkDatabase({ ...connection, user })
+  await run(connection, `revoke all on database ${connection.database} from ${user}`, `drop owned by ${user}`)
+})
+
+test('a user who may not make tables is told so', async (context) => {
+  const connection = await emptyDatabase(context)
+  const user = await plainUser(connection, context)
+  expect(await refusal({ ...connection, user })).toContain('may not make tables')
+})
+
+test('a database whose ctype knows only ASCII is refused, and one that is not UTF-8', async (context) => {
+  const connection = await emptyDatabase(context)
+  const make = async (options: string) => {
+    const database = `${connection.database}_other`
+    await run(
+      connection,
+      `drop database if exists ${database}`,
+      `create database ${database} template template0 ${options}`,
+    )
+    return { ...connection, database }
+  }
+  context.onTestFinished(() =>
+    run({ ...connection, database: 'postgres' }, `drop database ${connection.database}_other`).then(() => undefined),
+  )
+  const libc = `locale_provider libc`
+  expect(await refusal(await make(`${libc} locale 'C'`))).toMatch(/no letters beyond ASCII \(its ctype is C\)/)
+  expect(await refusal(await make(`${libc} locale 'C' encoding 'SQL_ASCII'`))).toContain('the encoding SQL_ASCII')
+  await checkDatabase(await make(`${libc} locale 'C.UTF-8'`))
+})
+
+test('a name that is not there is an error of the setting; a server that is not there may come', async (context) => {
+  const connection = await emptyDatabase(context)
+  expect(await refusal({ ...connection, database: 'nowhere' })).toContain('database "nowhere" does not exist')
+  expect(await refusal({ ...connection, user: 'nobody_at_all' })).toContain('refused the user')
+  const error = await checkDatabase({ ...connection, port: 1 }).catch((thrown: unknown) => thrown)
+  expect(isConnectionLoss(error)).toBe(true)
+})

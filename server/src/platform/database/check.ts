@@ -1,0 +1,167 @@
+import type pg from 'pg'
+import { connect } from './cluster.ts'
+import { Database } from './database.ts'
+import { isConnectionLoss, sqlState } from './failures.ts'
+import { sql } from './sql.ts'
+import { StartError } from './start-error.ts'
+
+/**
+ * Can Rapport live on this database? Run before migrating; leaves nothing behind. Error: `StartError` that says what is
+ * wrong and what to do. A database that is not reachable is no `StartError`: it may come (`isConnectionLoss`).
+ */
+export async function checkDatabase(connection: pg.ClientConfig): Promise<void> {
+  const [first, second] = [await enter(connection), await enter(connection)]
+  try {
+    await checkServer(first)
+    await checkSessions(first, second)
+    await checkExtensions(first)
+  } finally {
+    await Promise.all([first.end(), second.end()])
+  }
+  await checkSettings(connection)
+}
+
+const directly =
+  'Give DATABASE_URL the direct address of PostgreSQL, or that of a pooler in session mode (PgBouncer: pool_mode = session).'
+
+async function enter(connection: pg.ClientConfig): Promise<pg.Client> {
+  try {
+    return await connect(connection)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const state = sqlState(error) ?? ''
+    if (state === '3D000') throw new StartError(`${message}. ${howToMake}`)
+    if (state.startsWith('28')) throw new StartError(`The database refused the user or the password: ${message}`)
+    if (state === '08P01') throw new StartError(`A pooler refused the connection: ${message}. ${directly}`)
+    if (/SSL|certificate/i.test(message)) {
+      throw new StartError(
+        `No encrypted connection with the database came about: ${message}. See sslmode in DATABASE_URL.`,
+      )
+    }
+    throw error
+  }
+}
+
+const howToMake = `Make it so: create database rapport template template0 encoding 'UTF8' locale 'C.UTF-8'`
+
+async function checkServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{
+    version: number
+    name: string
+    encoding: string
+    reading: boolean
+    may: boolean
+  }>(
+    `select current_setting('server_version_num')::int as version, current_database() as name,
+       current_setting('server_encoding') as encoding, pg_is_in_recovery() as reading,
+       coalesce(has_schema_privilege(current_schema(), 'create'), false) as may`,
+  )
+  const found = rows[0]
+  if (!found) throw new Error('no answer')
+  const major = Math.floor(found.version / 10_000)
+  if (major < 15) throw new StartError(`Rapport needs PostgreSQL 15 or later; this is PostgreSQL ${major}.`)
+  if (found.encoding !== 'UTF8') {
+    throw new StartError(
+      `The database ${found.name} has the encoding ${found.encoding}; Rapport needs UTF8. ${howToMake}`,
+    )
+  }
+  if (found.reading) throw new StartError('This database is a replica that only reads. Give DATABASE_URL the primary.')
+  if (!found.may) {
+    throw new StartError(
+      `The user of DATABASE_URL may not make tables in the database ${found.name}. Let an administrator run there: grant create on schema public to <user>`,
+    )
+  }
+}
+
+/**
+ * A pooler in transaction mode gives one backend to several clients in turn; sessions, and what they hold, then mix. It
+ * shows when a second client's transaction runs on the backend of the first, or drives the first to another one.
+ */
+async function checkSessions(first: pg.Client, second: pg.Client): Promise<void> {
+  const refuse = () =>
+    new StartError(`A pooler in transaction mode stands before the database, which mixes up sessions. ${directly}`)
+  for (let round = 0; round < 3; round++) {
+    const before = await backend(first)
+    try {
+      await second.query('begin')
+      if ((await backend(second)) === before || (await backend(first)) !== before) throw refuse()
+    } catch (error) {
+      throw sqlState(error) === '08P01' ? refuse() : error
+    } finally {
+      await second.query('rollback').catch(() => undefined)
+    }
+  }
+}
+
+async function backend(client: pg.Client): Promise<number | undefined> {
+  return (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid
+}
+
+const extensions = ['pg_trgm', 'btree_gin']
+
+/** Makes the extensions, tries them and takes all back. */
+async function checkExtensions(client: pg.Client): Promise<void> {
+  await client.query('begin')
+  try {
+    for (const extension of extensions) await makeExtension(client, extension)
+    await checkLetters(client)
+  } finally {
+    await client.query('rollback')
+  }
+}
+
+async function makeExtension(client: pg.Client, extension: string): Promise<void> {
+  try {
+    await client.query(`create extension if not exists ${extension}`)
+  } catch (error) {
+    const state = sqlState(error)
+    // Another process makes it at this moment, so it can be made.
+    if (state === '23505' || state === '42710') return
+    const message = error instanceof Error ? error.message : String(error)
+    const advice: Record<string, string> = {
+      '42501': `The user lacks the right to make it. Let an administrator run in this database: create extension ${extension} (or: grant create on database … to <user>)`,
+      '0A000': 'It is not installed on the server, or a provider has to allow it first (Debian: postgresql-contrib).',
+      '58P01': 'It is not installed on the server (Debian: postgresql-contrib).',
+    }
+    throw new StartError(`Rapport needs the extension ${extension}: ${message}. ${advice[state ?? ''] ?? ''}`.trim())
+  }
+}
+
+/** With the ctype C, trigrams of letters beyond ASCII are empty: searches would be slow, without any other sign. */
+async function checkLetters(client: pg.Client): Promise<void> {
+  const { rows } = await client
+    .query<{ trigrams: number; ctype: string }>(
+      `select cardinality(show_trgm('Жы')) as trigrams,
+         (select datctype from pg_database where datname = current_database()) as ctype`,
+    )
+    .catch((error: unknown) => {
+      if (sqlState(error) !== '42883') throw error
+      throw new StartError(
+        'The extension pg_trgm is in a schema that is not searched. Add that schema to the search_path of the user: alter role <user> set search_path = public, <schema>',
+      )
+    })
+  if (rows[0]?.trigrams) return
+  throw new StartError(
+    `The database knows no letters beyond ASCII (its ctype is ${rows[0]?.ctype}), so that searches could not use an index. ${howToMake}`,
+  )
+}
+
+/** The limits that every session of the service sets must hold, or one query could occupy the database without end. */
+async function checkSettings(connection: pg.ClientConfig): Promise<void> {
+  const database = new Database({ connection, size: 1 })
+  try {
+    const rows = await database.spanning<{ statement_timeout: string }>(
+      'check the database',
+      sql`show statement_timeout`,
+    )
+    if (rows[0]?.statement_timeout !== '0') return
+  } catch (error) {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+    if (sqlState(cause) !== '08P01') throw isConnectionLoss(cause) ? cause : error
+  } finally {
+    await database.close()
+  }
+  throw new StartError(
+    `A pooler stands before the database and keeps the settings of a session ("options") from it. ${directly} In session mode let PgBouncer pass over them (ignore_startup_parameters = options) and give them to the user: alter role <user> set statement_timeout = '3500ms'`,
+  )
+}

@@ -1,0 +1,185 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { access, chmod, chown, constants, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { canEnter, makeEnterable } from './binaries.ts'
+import { isCluster, isSocketFolderShort, serverAccount, syncFolder } from './cluster.ts'
+import { StartError } from './start-error.ts'
+
+/** Where the parts of the embedded database lie. */
+export interface Places {
+  /** The data folder's real path. */
+  dataFolder: string
+  cluster: string
+  sockets: string
+  log: string
+}
+
+/** In the data folder when the cluster had to go elsewhere: where it is. */
+const pointerName = 'postgres.location'
+
+interface Pointer {
+  cluster: string
+  /** From then on an absent cluster is a loss to report, not a first start. */
+  made: boolean
+}
+
+/** Makes the data folder where it is missing and settles where the cluster is. Error: `StartError`, nothing changed. */
+export async function prepareDataFolder(folder: string, rootsFolder: string): Promise<Places> {
+  const path = resolve(folder)
+  try {
+    await makeFolder(path)
+    const dataFolder = await realpath(path)
+    await assertUsable(dataFolder)
+    const cluster = await placeCluster(dataFolder, rootsFolder)
+    await assertOwner(cluster, dataFolder)
+    const inside = join(dirname(cluster), 'sockets')
+    const sockets = isSocketFolderShort(inside) ? inside : await shortFolder(dataFolder, rootsFolder)
+    return { dataFolder, cluster, sockets, log: join(dataFolder, 'postgres.log') }
+  } catch (error) {
+    throw inWords(error, path)
+  }
+}
+
+/** Remembers that the cluster was made, wherever it is. */
+export async function rememberCluster({ dataFolder, cluster }: Places): Promise<void> {
+  const pointer = await readPointer(dataFolder)
+  if (pointer && !pointer.made) await writePointer(dataFolder, { cluster, made: true })
+}
+
+/** The system's faults in words that say what to do. */
+export function inWords(error: unknown, path: string): unknown {
+  if (error instanceof StartError || !(error instanceof Error)) return error
+  const code = (error as NodeJS.ErrnoException).code ?? ''
+  const advice: Record<string, string> = {
+    EACCES: 'this user may not write there. Give it the right, or set DATA_DIR to another folder.',
+    EPERM: 'this user may not change its owner. Set DATA_DIR to another folder.',
+    EROFS: 'it is on a read-only file system. Set DATA_DIR to another folder.',
+    ENOSPC: 'the disk is full. Free some space and start again; nothing was lost.',
+    EDQUOT: 'the disk quota is used up. Free some space and start again; nothing was lost.',
+    ENOTDIR: 'a part of the path is a file, not a folder. Set DATA_DIR to another folder.',
+    EEXIST: 'there is a file of that name. Set DATA_DIR to another folder.',
+    ENAMETOOLONG: 'the path is too long. Set DATA_DIR to a shorter one.',
+  }
+  const words = advice[code]
+  return words ? new StartError(`The data folder ${path} cannot be used: ${words}`) : error
+}
+
+async function makeFolder(path: string): Promise<void> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (found && !found.isDirectory()) {
+    throw new StartError(`The data folder ${path} is a file. Set DATA_DIR to another folder.`)
+  }
+  if (found) return
+  await mkdir(dirname(path), { recursive: true })
+  await mkdir(path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST' || !(await stat(path)).isDirectory()) throw error
+  })
+}
+
+async function assertUsable(folder: string): Promise<void> {
+  try {
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch {
+    const { uid } = await stat(folder)
+    throw new StartError(
+      `The data folder ${folder} belongs to user ${uid}, and user ${process.getuid?.()} may not write there. Start as user ${uid}, or give it over: chown -R ${process.getuid?.()} ${folder}`,
+    )
+  }
+}
+
+async function placeCluster(dataFolder: string, rootsFolder: string): Promise<string> {
+  const pointer = await readPointer(dataFolder)
+  const inside = join(dataFolder, 'postgres')
+  if (pointer) {
+    if (pointer.made && !(await isCluster(pointer.cluster))) {
+      throw new StartError(
+        `The database of ${dataFolder} is kept in ${pointer.cluster} (says ${join(dataFolder, pointerName)}), and nothing is there. Bring it back, or remove that file to begin with an empty database.`,
+      )
+    }
+    if (!pointer.made) await makeHome(pointer.cluster)
+    return pointer.cluster
+  }
+  const account = serverAccount()
+  if (!account) return inside
+  const { uid, mode } = await stat(dataFolder)
+  if (uid === 0 && !(mode & 0o001)) {
+    // Only the group may pass, and it may not look around: what else lies here (the secret) stays root's alone.
+    await chown(dataFolder, 0, account.gid)
+    await chmod(dataFolder, 0o710)
+  }
+  if (await canEnter(dataFolder)) return inside
+  if (await isCluster(inside)) {
+    throw new StartError(
+      `The database is in ${inside}, which the account that runs PostgreSQL (user ${account.uid}) cannot enter. Open the folders above it: chmod o+x`,
+    )
+  }
+  return placeOutside(dataFolder, rootsFolder)
+}
+
+/** Of two that start at once the first one's choice counts. */
+async function placeOutside(dataFolder: string, rootsFolder: string): Promise<string> {
+  const cluster = join(rootsFolder, `data-${randomBytes(8).toString('hex')}`, 'postgres')
+  const pointer: Pointer = { cluster, made: false }
+  try {
+    await writeFile(join(dataFolder, pointerName), JSON.stringify(pointer), { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    const first = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readPointer(dataFolder) : undefined
+    if (!first) throw error
+    await makeHome(first.cluster)
+    return first.cluster
+  }
+  await makeHome(cluster)
+  return cluster
+}
+
+async function makeHome(cluster: string): Promise<void> {
+  const home = dirname(cluster)
+  await makeEnterable(dirname(home))
+  await makeEnterable(home)
+}
+
+async function readPointer(dataFolder: string): Promise<Pointer | undefined> {
+  const text = await readFile(join(dataFolder, pointerName), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text) as Pointer
+  } catch {
+    throw new StartError(`${join(dataFolder, pointerName)} is damaged: it should say where the database is.`)
+  }
+}
+
+async function writePointer(dataFolder: string, pointer: Pointer): Promise<void> {
+  const file = join(dataFolder, pointerName)
+  await writeFile(`${file}.new`, JSON.stringify(pointer), { mode: 0o600, flush: true })
+  await rename(`${file}.new`, file)
+  await syncFolder(dataFolder)
+}
+
+async function assertOwner(cluster: string, dataFolder: string): Promise<void> {
+  const owner = (await stat(cluster).catch(() => undefined))?.uid
+  const account = serverAccount()
+  if (owner === undefined || owner === (account?.uid ?? process.getuid?.())) return
+  if (account) {
+    throw new StartError(
+      `The database in ${dataFolder} belongs to user ${owner}. Start as that user, or let root have it: chown -R ${account.uid}:${account.gid} ${cluster}`,
+    )
+  }
+  const maker = owner === 65534 ? 'was made by root' : `belongs to user ${owner}`
+  throw new StartError(
+    `The database in ${dataFolder} ${maker}. Start as ${owner === 65534 ? 'root' : 'that user'}, or give it over: chown -R ${process.getuid?.()} ${dataFolder}`,
+  )
+}
+
+/** Deterministic, so that every process of this data folder finds the same one. */
+async function shortFolder(dataFolder: string, rootsFolder: string): Promise<string> {
+  const hash = createHash('sha256').update(`${process.getuid?.()} ${dataFolder}`).digest('hex').slice(0, 16)
+  if (!serverAccount()) return join('/tmp', `rapport-${hash}`)
+  await makeEnterable(rootsFolder)
+  return join(rootsFolder, `sockets-${hash}`)
+}

@@ -1,0 +1,268 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import type { Caller } from '../access/caller.ts'
+import { ApiError } from '../http/errors.ts'
+import { DeadlineExceeded, isConnectionLoss, isRepeatable, translate } from './failures.ts'
+import { organizationParameter, type Sql, sql } from './sql.ts'
+
+/** How a statement reaches the database: bound to one organization, which it has to name. */
+export interface Connection {
+  readonly organizationId: string
+  /** The organization as a bound parameter; a statement without it is refused. */
+  readonly organization: Sql
+  /** `name` prepares the statement once a connection: only for fixed shapes, whose plan no value decides. */
+  query<Row extends object>(statement: Sql, name?: string): Promise<Row[]>
+}
+
+/** A connection inside one transaction: what it writes is kept together or not at all. */
+export interface Transaction extends Connection {
+  readonly isTransaction: true
+}
+
+/** A connection that may span organizations; every use is one of this closed list, which a test knows. */
+export const spanningPurposes = [
+  'find the API key of a request',
+  'find the session of a request',
+  'rotate a refresh token',
+  'read the profile of a user',
+  'keep the signing key',
+  'create an organization',
+  'create an API key',
+  'note the last use of a key',
+  'purge what has expired',
+  'check the database',
+] as const
+export type SpanningPurpose = (typeof spanningPurposes)[number]
+
+export interface Spanning {
+  query<Row extends object>(statement: Sql): Promise<Row[]>
+}
+
+/** Thrown when a cached credential turns out to be revoked or changed: identify the caller again. */
+export class CredentialChanged extends Error {}
+
+export interface DatabaseOptions {
+  connection: pg.ClientConfig
+  /** Connections at most. */
+  size: number
+  /** Milliseconds a request may wait for the database in all, connecting included. */
+  deadline?: number
+  /** Where faults of idle connections are told; they never end the process. */
+  onIdleError?: (error: Error) => void
+}
+
+const statementTimeout = 3500
+const attempts = 3
+
+/** The pool of connections, and the only place where a statement is sent. */
+export class Database {
+  readonly #pool: pg.Pool
+  readonly #deadline: number
+
+  constructor({ connection, size, deadline = 4500, onIdleError }: DatabaseOptions) {
+    this.#deadline = deadline
+    this.#pool = new pg.Pool({
+      ...connection,
+      max: size,
+      connectionTimeoutMillis: 3000,
+      idleTimeoutMillis: 60_000,
+      keepAlive: true,
+      application_name: connection.application_name ?? 'rapport',
+      options: [
+        `-c statement_timeout=${statementTimeout}`,
+        '-c lock_timeout=3000',
+        '-c idle_in_transaction_session_timeout=30000',
+        '-c timezone=UTC',
+        '-c jit=off',
+      ].join(' '),
+      pipeline: true,
+    } as pg.PoolConfig)
+    this.#pool.on('error', (error) => onIdleError?.(error))
+  }
+
+  /** What the pool holds now, for metrics and the doctor. */
+  get counts(): { total: number; idle: number; waiting: number } {
+    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#pool.waitingCount }
+  }
+
+  /** A connection for reads: each statement stands alone and checks the credential in the same trip. */
+  reader(caller: Caller): Connection {
+    const organization = organizationParameter(caller.organizationId)
+    return {
+      organizationId: caller.organizationId,
+      organization,
+      query: async <Row extends object>(statement: Sql, name?: string) => {
+        assertScoped(statement)
+        const guarded = sql`select credential.live as credential_live, answer.* from (select ${caller.live} as live) credential
+          left join (select true as answer_present, statement.* from (${statement}) statement) answer on true`
+        const rows = await this.#once<Row & { credential_live: boolean; answer_present: boolean | null }>(
+          guarded,
+          name === undefined ? undefined : `${caller.kind} ${name}`,
+        )
+        if (!rows[0]?.credential_live) throw new CredentialChanged()
+        return rows.filter((row) => row.answer_present)
+      },
+    }
+  }
+
+  /**
+   * Runs `work` in a transaction of the caller's organization; a deadlock or a serialization failure repeats it.
+   * Resolves only once the commit is durable. Errors: `ApiError` (503 when the outcome is unknown), `CredentialChanged`.
+   */
+  async transaction<Result>(caller: Caller, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
+    const organization = organizationParameter(caller.organizationId)
+    return this.#transact(sql`select ${caller.live} as live`, (client) =>
+      work({
+        isTransaction: true,
+        organizationId: caller.organizationId,
+        organization,
+        query: async <Row extends object>(statement: Sql) => {
+          assertScoped(statement)
+          return (await client.query<Row & pg.QueryResultRow>(render(statement))).rows
+        },
+      }),
+    )
+  }
+
+  /** One statement that may span organizations. */
+  async spanning<Row extends object>(_purpose: SpanningPurpose, statement: Sql): Promise<Row[]> {
+    return this.#once<Row>(statement)
+  }
+
+  /** A transaction that may span organizations. */
+  async spanningTransaction<Result>(
+    _purpose: SpanningPurpose,
+    work: (spanning: Spanning) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#transact(sql`select true as live`, (client) =>
+      work({
+        query: async <Row extends object>(statement: Sql) =>
+          (await client.query<Row & pg.QueryResultRow>(render(statement))).rows,
+      }),
+    )
+  }
+
+  /** Does the database answer? Throws as any statement does. */
+  async ping(): Promise<void> {
+    await this.#once(sql`select 1`)
+  }
+
+  /** Waits for running statements, then closes every connection. */
+  async close(): Promise<void> {
+    await this.#pool.end()
+  }
+
+  /** A single statement is its own transaction; one that met a dead connection is repeated on a new one. */
+  async #once<Row extends object>(statement: Sql, name?: string): Promise<Row[]> {
+    const query = name === undefined ? render(statement) : { ...render(statement), name }
+    return this.#repeat(async (deadline) => {
+      const client = await this.#connect(deadline)
+      return (await this.#with(client, deadline, () => client.query<Row & pg.QueryResultRow>(query))).rows
+    }, isConnectionLoss)
+  }
+
+  async #transact<Result>(check: Sql, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    return this.#repeat(async (deadline) => {
+      const client = await this.#connect(deadline)
+      let committing = false
+      try {
+        return await this.#with(client, deadline, async () => {
+          const [, checked] = await Promise.all([
+            client.query('begin'),
+            client.query<{ live: boolean }>(render(check)),
+          ]).catch((error: unknown) => {
+            throw isConnectionLoss(error) ? new NothingSent(error) : error
+          })
+          try {
+            if (!checked.rows[0]?.live) throw new CredentialChanged()
+            const result = await work(client)
+            committing = true
+            await client.query('commit')
+            return result
+          } catch (error) {
+            if (!committing && !isConnectionLoss(error)) await client.query('rollback')
+            throw error
+          }
+        })
+      } catch (error) {
+        if (committing && (isConnectionLoss(error) || error instanceof DeadlineExceeded)) {
+          throw new ApiError('timeout', unknownOutcome, { headers: { 'retry-after': '1' }, cause: error })
+        }
+        throw error
+      }
+    }, isRepeatable)
+  }
+
+  async #connect(deadline: number): Promise<pg.PoolClient> {
+    const connecting = this.#pool.connect()
+    return raceDeadline(connecting, deadline, () => {
+      connecting.then((client) => client.release()).catch(() => undefined)
+    })
+  }
+
+  /** Runs `use` on the client and gives it back; a client that may be in an unknown state is destroyed instead. */
+  async #with<Result>(client: pg.PoolClient, deadline: number, use: () => Promise<Result>): Promise<Result> {
+    let broken: Error | undefined
+    const ignore = () => undefined
+    client.on('error', ignore)
+    try {
+      return await raceDeadline(use(), deadline)
+    } catch (error) {
+      if (error instanceof DeadlineExceeded || isConnectionLoss(error)) broken = error as Error
+      throw error
+    } finally {
+      client.off('error', ignore)
+      client.release(broken)
+    }
+  }
+
+  async #repeat<Result>(attempt: (deadline: number) => Promise<Result>, repeatable: (error: unknown) => boolean) {
+    const deadline = performance.now() + this.#deadline
+    for (let count = 1; ; count++) {
+      try {
+        return await attempt(deadline)
+      } catch (error) {
+        const cause = error instanceof NothingSent ? error.cause : error
+        const again = error instanceof NothingSent || repeatable(error)
+        if (!again || count >= attempts || performance.now() > deadline) throw translate(cause)
+        await delay(Math.random() * 20 * count)
+      }
+    }
+  }
+}
+
+const unknownOutcome =
+  'The database did not confirm in time, so the change may or may not have been made. Repeat the request with the same Idempotency-Key.'
+
+/** The connection was dead before the transaction did anything: safe to repeat. */
+class NothingSent extends Error {
+  constructor(cause: unknown) {
+    super('nothing sent', { cause })
+  }
+}
+
+async function raceDeadline<Result>(work: Promise<Result>, deadline: number, abandon = () => {}): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new DeadlineExceeded()), Math.max(0, deadline - performance.now()))
+  })
+  try {
+    return await Promise.race([work, late])
+  } catch (error) {
+    if (error instanceof DeadlineExceeded) {
+      work.catch(() => undefined)
+      abandon()
+    }
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function assertScoped(statement: Sql): void {
+  if (!statement.scoped) throw new Error('A statement of an organization has to name it (`db.organization`).')
+}
+
+function render(statement: Sql): { text: string; values: unknown[] } {
+  return statement.render()
+}

@@ -1,0 +1,104 @@
+import { copyFile, readFile, stat, truncate } from 'node:fs/promises'
+import { totalmem } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { findBinaries } from './binaries.ts'
+import { binariesVersion, initializeCluster, isCluster, startPostgres, useOwn } from './cluster.ts'
+import { inWords, type Places, rememberCluster } from './data-folder.ts'
+import { disownStaleNotes, livePostmaster } from './postmaster.ts'
+import { StartError } from './start-error.ts'
+
+export interface ServerOptions {
+  log: (message: string) => void
+  /** Settings of postgresql.conf beyond ours. */
+  settings?: Record<string, string | number>
+}
+
+/** Milliseconds in which the survivors of a killed server let go of its memory. */
+const patience = 10_000
+
+/**
+ * Starts the server of a data folder where none runs, making the cluster first where there is none. That another process
+ * was faster is no error. Error: `StartError`.
+ */
+export async function startServer(places: Places, { log, settings }: ServerOptions): Promise<void> {
+  const binaries = await findBinaries()
+  try {
+    if (!(await isCluster(places.cluster))) {
+      log('Making the database, once.')
+      await initializeCluster({ binaries, folder: places.cluster, sync: settings?.fsync !== 'off' })
+    }
+    await rememberCluster(places)
+    await assertVersion(places, binaries)
+    await disownStaleNotes(places.cluster, places.sockets)
+    await boundLog(places.log)
+  } catch (error) {
+    throw inWords(error, places.dataFolder)
+  }
+  const deadline = performance.now() + patience
+  for (;;) {
+    try {
+      await startPostgres({
+        binaries,
+        folder: places.cluster,
+        socketFolder: places.sockets,
+        logFile: places.log,
+        settings: { ...durableSettings(), ...settings },
+      })
+      return
+    } catch (error) {
+      if ((await livePostmaster(places.cluster)) !== undefined) return
+      const passing =
+        error instanceof Error && /pre-existing shared memory|lock file .* already exists/.test(error.message)
+      if (!passing || performance.now() > deadline) throw inWords(error, places.dataFolder)
+      await delay(100)
+    }
+  }
+}
+
+/** Bytes of the server's log; one earlier log is kept beside it. */
+const logLimit = 10 * 1024 ** 2
+
+/** Moves a log that has grown too long aside. The server appends, so cutting the file off under it is safe. */
+export async function boundLog(file: string): Promise<void> {
+  const size = (await stat(file).catch(() => undefined))?.size ?? 0
+  if (size <= logLimit) return
+  await copyFile(file, `${file}.1`)
+  await truncate(file)
+}
+
+async function assertVersion({ cluster, dataFolder }: Places, binaries: string): Promise<void> {
+  const theirs = Number.parseInt(await readFile(join(cluster, 'PG_VERSION'), 'utf8'), 10)
+  const ours = await binariesVersion(binaries)
+  if (theirs === ours) return
+  throw new StartError(
+    `The database in ${dataFolder} was made by PostgreSQL ${theirs}, and this Rapport brings PostgreSQL ${ours}. Nothing was changed. Start the Rapport that made it, or run PostgreSQL ${theirs} on it. ${useOwn}`,
+  )
+}
+
+/** Durable, sized for a small machine; in the server's own log neither statements nor values. */
+function durableSettings(): Record<string, string | number> {
+  const roomy = totalmem() > 2 * 1024 ** 3
+  return {
+    fsync: 'on',
+    synchronous_commit: 'on',
+    full_page_writes: 'on',
+    max_connections: 60,
+    shared_buffers: roomy ? '256MB' : '64MB',
+    effective_cache_size: `${Math.max(128, Math.floor(totalmem() / 2 / 1024 ** 2))}MB`,
+    maintenance_work_mem: roomy ? '128MB' : '32MB',
+    random_page_cost: 1.1,
+    wal_compression: 'on',
+    max_wal_size: '2GB',
+    checkpoint_timeout: '10min',
+    jit: 'off',
+    autovacuum: 'on',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    log_min_messages: 'log',
+    log_min_error_statement: 'panic',
+    log_error_verbosity: 'terse',
+    log_checkpoints: 'off',
+    cluster_name: 'rapport',
+  }
+}

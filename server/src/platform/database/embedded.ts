@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
+import { rootsFolder as usualRootsFolder } from './binaries.ts'
+import { clusterConnection } from './cluster.ts'
+import { type Places, prepareDataFolder } from './data-folder.ts'
+import { boundLog } from './embedded-server.ts'
+import { databaseName, type HoldOptions, type Purpose, takeHold } from './hold.ts'
+import { livePostmaster, stopPostmaster } from './postmaster.ts'
+
+export interface EmbeddedOptions {
+  dataFolder: string
+  purpose: Purpose
+  /** Told in words what happens to the database. */
+  log: (message: string) => void
+  /** Milliseconds that it waits for a command that holds the database (30 s). */
+  wait?: number
+  /** Settings of postgresql.conf beyond ours, for tests that need no durability. */
+  settings?: Record<string, string | number>
+  /** Where root keeps what lies in a closed folder. */
+  rootsFolder?: string
+}
+
+export interface Embedded {
+  readonly connection: pg.ClientConfig
+  /** True when a running service holds the database; closing then leaves it alone. */
+  readonly attached: boolean
+  /** Ends what this process answers for, the server too: close the pools before. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the embedded database of a data folder, making and starting it as needed. Who holds it is decided in the database
+ * itself, by a lock of a session, which ends with its process however that dies; so a server whose service was killed is
+ * found, taken over, and ended at the end. A service brings its server back when that dies. Error: `StartError`.
+ */
+export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> {
+  const { dataFolder, purpose, log, rootsFolder = usualRootsFolder } = options
+  const places = await prepareDataFolder(dataFolder, rootsFolder)
+  const { client, attached } = await takeHold(places, options)
+  const connection = clusterConnection(places.sockets, databaseName)
+  if (attached) return { connection, attached, close: () => client.end() }
+  const keeper = purpose === 'service' ? keepRunning(client, places, options) : undefined
+  return {
+    connection,
+    attached,
+    close: async () => {
+      const isOurs = (await keeper?.stop()) ?? true
+      const pid = isOurs ? await livePostmaster(places.cluster) : undefined
+      if (pid !== undefined && !(await stopPostmaster(pid, places.cluster))) {
+        log(`PostgreSQL (process ${pid}) does not end; the next start takes it over.`)
+      }
+      client.end().catch(() => undefined)
+    },
+  }
+}
+
+interface Keeper {
+  /** Resolves with whether the server is still ours to end. */
+  stop(): Promise<boolean>
+}
+
+/** Brings the server back for as long as the service lives; meanwhile the pools meet refused connections. */
+function keepRunning(first: pg.Client, places: Places, options: HoldOptions): Keeper {
+  const { log } = options
+  const stopping = new AbortController()
+  let holding = true
+  let work = Promise.resolve()
+  const watch = (client: pg.Client) => {
+    holding = true
+    const lost = () => {
+      if (!holding || stopping.signal.aborted) return
+      holding = false
+      work = bringBack()
+    }
+    client.once('end', lost)
+    // It may have ended before anyone listened.
+    client.query('select').catch(lost)
+  }
+  const bringBack = async () => {
+    log('The database ended unexpectedly; bringing it back.')
+    let told = ''
+    for (let pause = 100; !stopping.signal.aborted; pause = Math.min(pause * 2, 5000)) {
+      try {
+        const { client } = await takeHold(places, { ...options, signal: stopping.signal })
+        log('The database is back.')
+        watch(client)
+        return
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error)
+        if (message !== told && !stopping.signal.aborted) log(message)
+        told = message
+      }
+      await delay(pause, undefined, { signal: stopping.signal }).catch(() => undefined)
+    }
+  }
+  watch(first)
+  const bounding = setInterval(() => void boundLog(places.log).catch((error) => log(String(error))), 60_000).unref()
+  return {
+    stop: async () => {
+      stopping.abort()
+      clearInterval(bounding)
+      await work
+      return holding
+    },
+  }
+}

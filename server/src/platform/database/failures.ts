@@ -1,0 +1,42 @@
+import { DatabaseError } from 'pg'
+import { ApiError } from '../http/errors.ts'
+
+/** The request's time for the database is over. */
+export class DeadlineExceeded extends Error {}
+
+const socketFaults = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTFOUND'])
+
+/** PostgreSQL's own words for "not now" (appendix A of its manual): shutting down, starting, out of connections. */
+const unavailable = new Set(['57P01', '57P02', '57P03', '53300', '53400'])
+const outOfSpace = new Set(['53100', '53200'])
+
+/** The code PostgreSQL gave, or undefined when the error is not its own. */
+export const sqlState = (error: unknown): string | undefined =>
+  error instanceof DatabaseError ? error.code : undefined
+
+/** Did the connection end, or never come about? What was under way on it is unknown. */
+export function isConnectionLoss(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = (error as NodeJS.ErrnoException).code
+  if (error instanceof DatabaseError) return unavailable.has(code ?? '') || (code ?? '').startsWith('08')
+  if (code !== undefined && socketFaults.has(code)) return true
+  return /Connection terminated|timeout exceeded when trying to connect|connection (?:is closed|error)|not queryable/i.test(
+    error.message,
+  )
+}
+
+/** Two transactions met; repeating one of them is right. */
+export const isRepeatable = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
+
+/** Says in the interface's words what the database's fault means for the caller; anything else passes as it is. */
+export function translate(error: unknown): unknown {
+  const retry = { headers: { 'retry-after': '1' }, cause: error }
+  if (error instanceof DeadlineExceeded) return new ApiError('timeout', 'The database did not answer in time.', retry)
+  const state = sqlState(error)
+  if (state === '57014') return new ApiError('timeout', 'The query took too long. Narrow it with a filter.', retry)
+  if (state === '55P03') return new ApiError('timeout', 'Another change holds this record. Try again.', retry)
+  if (state !== undefined && outOfSpace.has(state))
+    return new ApiError('overloaded', 'The database is out of space or memory.', retry)
+  if (isConnectionLoss(error)) return new ApiError('overloaded', 'The database is not reachable right now.', retry)
+  return error
+}

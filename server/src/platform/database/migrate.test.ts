@@ -1,0 +1,162 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { expect, type TestContext, test } from 'vitest'
+import { createEmptyDatabase } from '../../../test/postgres.ts'
+import { processStarter, until } from '../../../test/processes.ts'
+import { connect } from './cluster.ts'
+import { migrate } from './migrate.ts'
+import { StartError } from './start-error.ts'
+
+async function place({ onTestFinished }: TestContext, files: Record<string, string>) {
+  const folder = await mkdtemp(join(tmpdir(), 'migrations-'))
+  const { connection, drop } = await createEmptyDatabase()
+  const client = await connect(connection)
+  onTestFinished(async () => {
+    await client.end()
+    await drop()
+    await rm(folder, { recursive: true })
+  })
+  const write = async (more: Record<string, string>) => {
+    for (const [name, text] of Object.entries(more)) await writeFile(join(folder, name), text)
+  }
+  await write(files)
+  const logged: string[] = []
+  const run = () => migrate(connection, { folder, log: (message) => logged.push(message) })
+  return { folder, connection, client, write, run, logged, recorded: () => recordedIn(client) }
+}
+
+const recordedIn = async (client: pg.Client): Promise<string[]> =>
+  (await client.query<{ name: string }>('select name from schema_migrations order by version')).rows.map(
+    ({ name }) => name,
+  )
+
+const tables = async (client: pg.Client): Promise<string[]> =>
+  (
+    await client.query<{ name: string }>(
+      `select tablename::text as name from pg_tables where schemaname = 'public' order by 1`,
+    )
+  ).rows.map(({ name }) => name)
+
+const refusal = async (work: Promise<unknown>): Promise<string> => {
+  const error = await work.catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(StartError)
+  return (error as StartError).message
+}
+
+test('migrations are applied once, in the order of their numbers', async (context) => {
+  const { run, write, recorded } = await place(context, {
+    '0002_second.sql': 'alter table one add column more text;',
+    '0001_first.sql': 'create table one (id integer);\ncreate table other ();',
+  })
+  expect(await run()).toEqual({ applied: ['0001_first.sql', '0002_second.sql'] })
+  expect(await run()).toEqual({ applied: [] })
+  await write({ '0003_third.sql': 'drop table other;' })
+  expect(await run()).toEqual({ applied: ['0003_third.sql'] })
+  expect(await recorded()).toEqual(['0001_first.sql', '0002_second.sql', '0003_third.sql'])
+})
+
+test('a failing migration leaves nothing of itself and names its file and line; those before it stay', async (context) => {
+  const { run, client, write, recorded } = await place(context, {
+    '0001_first.sql': 'create table one (id integer);',
+    '0002_bad.sql': 'create table two (id integer);\n\nselect nonsense from one;\n',
+  })
+  const message = await refusal(run())
+  expect(message).toContain('0002_bad.sql failed, line 3')
+  expect(message).toContain('column "nonsense" does not exist')
+  expect(await tables(client)).toEqual(['one', 'schema_migrations'])
+  await write({ '0002_bad.sql': 'create table two (id integer);' })
+  expect(await run()).toEqual({ applied: ['0002_bad.sql'] })
+  expect(await recorded()).toHaveLength(2)
+})
+
+test('a schema newer than the code is refused and not touched', async (context) => {
+  const { run, folder, client, write } = await place(context, {
+    '0001_first.sql': 'create table one ();',
+    '0002_newer.sql': 'create table newer ();',
+  })
+  await run()
+  await rm(join(folder, '0002_newer.sql'))
+  await write({ '0003_other.sql': 'drop table newer;' })
+  expect(await refusal(run())).toMatch(/schema newer than this code: it knows 0002_newer\.sql/)
+  expect(await tables(client)).toContain('newer')
+})
+
+test('an applied file that has changed is refused, line ends apart', async (context) => {
+  const { run, write } = await place(context, { '0001_first.sql': 'create table one ();\n-- end\n' })
+  await run()
+  await write({ '0001_first.sql': 'create table one ();\r\n-- end\r\n' })
+  expect(await run()).toEqual({ applied: [] })
+  await write({ '0001_first.sql': 'create table one (id integer);\n-- end\n' })
+  expect(await refusal(run())).toContain('0001_first.sql was changed after it had been applied')
+})
+
+test('a file that comes before an applied one is refused', async (context) => {
+  const { run, write } = await place(context, { '0002_second.sql': 'create table two ();' })
+  await run()
+  await write({ '0001_late.sql': 'create table one ();' })
+  expect(await refusal(run())).toContain('0001_late.sql comes before one that was applied')
+})
+
+test('a file without a transaction can be interrupted half-way and is then sent again', async (context) => {
+  const { run, client, recorded } = await place(context, {
+    '0001_first.sql': 'create table one (id integer); insert into one values (1), (1);',
+    '0002_index.sql': [
+      '-- rapport: no transaction',
+      'drop index concurrently if exists one_id;',
+      'create unique index concurrently one_id on one (id);',
+      '',
+    ].join('\n'),
+  })
+  expect(await refusal(run())).toContain('0002_index.sql failed')
+  const invalid = `select indisvalid as valid from pg_index where indexrelid = 'one_id'::regclass`
+  expect((await client.query(invalid)).rows).toEqual([{ valid: false }])
+  expect(await recorded()).toEqual(['0001_first.sql'])
+  await client.query('delete from one where ctid = (select max(ctid) from one)')
+  expect(await run()).toEqual({ applied: ['0002_index.sql'] })
+  expect((await client.query(invalid)).rows).toEqual([{ valid: true }])
+})
+
+test('a fault in a file without a transaction is told with its line', async (context) => {
+  const { run } = await place(context, {
+    '0001_first.sql': '-- rapport: no transaction\ncreate table one ();\n\ncreate table two (\n  id nonsense\n);\n',
+  })
+  expect(await refusal(run())).toContain('0001_first.sql failed, line 5')
+})
+
+test('a migration waits for a table that others use, giving way to them, and then goes on', async (context) => {
+  const { run, client, write, logged } = await place(context, { '0001_first.sql': 'create table one (id integer);' })
+  await run()
+  await write({ '0002_second.sql': 'alter table one add column more text;' })
+  await client.query('begin; lock table one in access share mode')
+  const migrating = run()
+  await until('it waits', () => logged.some((line) => line.startsWith('0002_second.sql waits')))
+  await client.query('commit')
+  expect(await migrating).toEqual({ applied: ['0002_second.sql'] })
+})
+
+test('of four processes that migrate at once each file is applied by one', async (context) => {
+  const files = Object.fromEntries(
+    Array.from({ length: 8 }, (_, index) => [
+      `000${index + 1}_step.sql`,
+      index === 4
+        ? '-- rapport: no transaction\ndrop index concurrently if exists step_index;\ncreate index concurrently step_index on step_1 (id);\n'
+        : `select pg_sleep(0.05); create table step_${index + 1} (id integer);`,
+    ]),
+  )
+  const { folder, connection, client, recorded } = await place(context, files)
+  const processes = await processStarter()
+  context.onTestFinished(() => processes.close())
+  const started = [1, 2, 3, 4].map(() => processes.start({ kind: 'migrate', connection, folder }))
+  const outcomes = await Promise.all(started.map(({ outcome }) => outcome))
+  expect(outcomes.map(({ event }) => event)).toEqual(Array(4).fill('migrated'))
+  expect(outcomes.flatMap(({ applied = [] }) => applied).sort()).toEqual(Object.keys(files))
+  expect(await recorded()).toEqual(Object.keys(files))
+  expect(await tables(client)).toHaveLength(8)
+})
+
+test('a file whose name says no order is refused', async (context) => {
+  const { run } = await place(context, { '1_first.sql': 'select 1' })
+  await expect(run()).rejects.toThrow('0001_lower_case.sql, not 1_first.sql')
+})

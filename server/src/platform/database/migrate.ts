@@ -1,0 +1,242 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { connect } from './cluster.ts'
+import { sqlState } from './failures.ts'
+import { StartError } from './start-error.ts'
+
+export interface MigrateOptions {
+  /** Holds files `0001_name.sql`, applied in the order of their numbers and never changed afterwards. */
+  folder: string
+  log: (message: string) => void
+}
+
+interface Migration {
+  version: number
+  file: string
+  text: string
+  checksum: string
+}
+
+/**
+ * Brings the schema to that of the folder. Several processes may call it at once: one applies, the others wait.
+ *
+ * Each file is one transaction, unless its first line is `-- rapport: no transaction` (for `create index concurrently`).
+ * Such a file is sent statement by statement, each ending with `;` at the end of a line, and is sent again from its
+ * beginning when it was interrupted; so it must be repeatable: `drop index concurrently if exists` comes first, because
+ * an interrupted build leaves an invalid index of that name.
+ *
+ * Error: `StartError`; the failing migration has left nothing, those before it stay.
+ */
+export async function migrate(
+  connection: pg.ClientConfig,
+  { folder, log }: MigrateOptions,
+): Promise<{ applied: string[] }> {
+  const migrations = await readMigrations(folder)
+  const guard = await openSession(connection)
+  try {
+    await takeTurn(guard, log)
+    const session = await openSession(connection)
+    try {
+      return { applied: await applyMissing(session, guard, migrations, log) }
+    } finally {
+      await session.end()
+    }
+  } finally {
+    await guard.end()
+  }
+}
+
+const noTransactionMark = '-- rapport: no transaction'
+
+async function readMigrations(folder: string): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
+  const migrations: Migration[] = []
+  for (const file of names) {
+    const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(file)?.[1])
+    if (!(version > 0)) throw new Error(`A migration is named 0001_lower_case.sql, not ${file}.`)
+    if (migrations.at(-1)?.version === version) throw new Error(`Two migrations have the number of ${file}.`)
+    const text = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n')
+    migrations.push({ version, file, text, checksum: createHash('sha256').update(text).digest('hex') })
+  }
+  return migrations
+}
+
+/** Migrations may take their time; the limits of requests do not hold here. */
+async function openSession(connection: pg.ClientConfig): Promise<pg.Client> {
+  const session = await connect({ ...connection, keepAlive: true, application_name: 'rapport migrate' })
+  await session.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
+  return session
+}
+
+/** The lock of whoever migrates: any number, the same in every version. */
+const lockKey = '2026112101'
+
+/**
+ * An open transaction holds the lock while another session applies. Waiting means asking again: a session that waited
+ * inside a statement would hold a snapshot, for which `create index concurrently` waits in turn.
+ */
+async function takeTurn(guard: pg.Client, log: (message: string) => void): Promise<void> {
+  const begin = performance.now()
+  for (let told = 0; ;) {
+    await guard.query('begin')
+    const { rows } = await guard.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1) locked', [lockKey])
+    if (rows[0]?.locked) return
+    await guard.query('rollback')
+    const seconds = Math.floor((performance.now() - begin) / 1000)
+    if (seconds >= told) {
+      log(`Another process migrates the database; waiting${seconds ? ` (${seconds} s)` : ''}.`)
+      told = seconds + 5
+    }
+    await delay(100)
+  }
+}
+
+async function applyMissing(
+  session: pg.Client,
+  guard: pg.Client,
+  migrations: Migration[],
+  log: (message: string) => void,
+): Promise<string[]> {
+  const missing = await findMissing(session, migrations)
+  if (missing.length > 0) await session.query(createRecord)
+  const applied: string[] = []
+  for (const migration of missing) {
+    const begin = performance.now()
+    await guard.query('select').catch((cause: unknown) => {
+      throw new StartError('The connection that keeps other processes from migrating was lost. Start again.', { cause })
+    })
+    await applyPatiently(session, migration, log)
+    log(`Applied ${migration.file} (${Math.round(performance.now() - begin)} ms).`)
+    applied.push(migration.file)
+  }
+  return applied
+}
+
+const createRecord = `create table if not exists schema_migrations (
+  version integer primary key,
+  name text not null,
+  checksum text not null,
+  applied_at timestamptz not null default now()
+)`
+
+/** Compares what was applied with the folder; changes nothing. */
+async function findMissing(session: pg.Client, migrations: Migration[]): Promise<Migration[]> {
+  const { rows: recorded } = await session.query<{ present: boolean }>(
+    `select to_regclass('schema_migrations') is not null as present`,
+  )
+  if (!recorded[0]?.present) return migrations
+  const { rows } = await session.query<{ version: number; name: string; checksum: string }>(
+    'select version, name, checksum from schema_migrations order by version',
+  )
+  const known = new Map(migrations.map((migration) => [migration.version, migration]))
+  const unknown = rows.filter(({ version }) => !known.has(version))
+  if (unknown.length > 0) {
+    throw new StartError(
+      `The database has a schema newer than this code: it knows ${unknown.map(({ name }) => name).join(', ')}. Nothing was changed. Start the newer Rapport that made it.`,
+    )
+  }
+  for (const { version, name, checksum } of rows) {
+    if (known.get(version)?.checksum === checksum) continue
+    throw new StartError(
+      `The migration ${name} was changed after it had been applied to this database. Nothing was changed. Restore the file; a change of the schema is a migration of its own.`,
+    )
+  }
+  const last = rows.at(-1)?.version ?? 0
+  const done = new Set(rows.map(({ version }) => version))
+  const missing = migrations.filter(({ version }) => !done.has(version))
+  const late = missing.find(({ version }) => version < last)
+  if (late)
+    throw new StartError(`The migration ${late.file} comes before one that was applied. Give it a later number.`)
+  return missing
+}
+
+/** How often a migration is tried that meets locks, and the milliseconds between. */
+const attempts = 20
+const pause = 500
+
+async function applyPatiently(session: pg.Client, migration: Migration, log: (message: string) => void): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await apply(session, migration)
+    } catch (error) {
+      const state = sqlState(error instanceof FailedStatement ? error.cause : error)
+      const inTheWay = state === '55P03' || state === '40P01'
+      if (!inTheWay || attempt === attempts) throw describe(error, migration)
+      log(`${migration.file} waits for others that use its tables (attempt ${attempt} of ${attempts}).`)
+      await delay(pause)
+    }
+  }
+}
+
+async function apply(session: pg.Client, migration: Migration): Promise<void> {
+  if (migration.text.split('\n', 1)[0]?.trim() === noTransactionMark) {
+    await session.query(`set lock_timeout = '60s'`)
+    for (const statement of statementsOf(migration.text)) {
+      await session.query(statement.text).catch((error: unknown) => {
+        throw new FailedStatement(error, statement.offset)
+      })
+    }
+    await record(session, migration)
+    return
+  }
+  await session.query('begin')
+  try {
+    // While it waits for a table, everyone else waits behind it: so it gives up soon and tries again.
+    await session.query(`set local lock_timeout = '3s'`)
+    // First: should the lock be lost, a second process stops here instead of applying it twice.
+    await record(session, migration)
+    await session.query(migration.text)
+    await session.query('commit')
+  } catch (error) {
+    await session.query('rollback').catch(() => undefined)
+    throw error
+  }
+}
+
+async function record(session: pg.Client, { version, file, checksum }: Migration): Promise<void> {
+  await session.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
+    version,
+    file,
+    checksum,
+  ])
+}
+
+/** The statements of a file without a transaction; each ends with `;` at the end of a line. */
+function statementsOf(text: string): { text: string; offset: number }[] {
+  const statements: { text: string; offset: number }[] = []
+  let offset = 0
+  for (const part of text.split(/(?<=;[ \t]*\n)/)) {
+    if (part.replaceAll(/--.*$/gm, '').trim() !== '') statements.push({ text: part, offset })
+    offset += part.length
+  }
+  return statements
+}
+
+/** Where in its file a statement that failed begins. */
+class FailedStatement extends Error {
+  readonly offset: number
+  constructor(cause: unknown, offset: number) {
+    super('a statement failed', { cause })
+    this.offset = offset
+  }
+}
+
+function describe(error: unknown, { file, text }: Migration): StartError {
+  const offset = error instanceof FailedStatement ? error.offset : 0
+  const cause = error instanceof FailedStatement ? error.cause : error
+  if (!(cause instanceof pg.DatabaseError)) {
+    return new StartError(`The migration ${file} failed: ${cause instanceof Error ? cause.message : cause}`, { cause })
+  }
+  const position = cause.position === undefined ? undefined : offset + Number(cause.position)
+  const line = position === undefined ? '' : `, line ${text.slice(0, position - 1).split('\n').length}`
+  const more = [cause.detail, cause.hint, cause.where].filter((words) => words !== undefined)
+  return new StartError(
+    [`The migration ${file} failed${line} and left nothing of itself: ${cause.message} (${cause.code})`, ...more].join(
+      '\n',
+    ),
+    { cause },
+  )
+}

@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process'
+import { readFile, readlink, realpath, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { socketPort, stopSignals } from './cluster.ts'
+
+/** The process id that PostgreSQL noted in the cluster, if it is a server of this very cluster; else undefined. */
+export async function livePostmaster(cluster: string): Promise<number | undefined> {
+  const pid = await notedProcess(join(cluster, 'postmaster.pid'))
+  return pid !== undefined && (await isPostmaster(pid, cluster)) ? pid : undefined
+}
+
+/**
+ * After a crash or a new container the noted process id may belong to any other program, and PostgreSQL would refuse to
+ * start. The note is not removed, because its last line leads to shared memory that a survivor may still use, which
+ * PostgreSQL checks; it is made to name this process, which PostgreSQL, as its child, takes for stale.
+ */
+export async function disownStaleNotes(cluster: string, sockets: string): Promise<void> {
+  for (const file of [join(cluster, 'postmaster.pid'), join(sockets, `.s.PGSQL.${socketPort}.lock`)]) {
+    const pid = await notedProcess(file)
+    if (pid === undefined || !isAlive(pid) || (await isPostmaster(pid, cluster))) continue
+    const text = await readFile(file, 'utf8')
+    if (Number.parseInt(text, 10) !== pid) continue
+    await writeFile(file, text.replace(/^\d+/, String(process.pid)))
+  }
+}
+
+/** Ends the server as PostgreSQL wishes it, and harder after `patience` ms. False when it is still there. */
+export async function stopPostmaster(pid: number, cluster: string, patience = 60_000): Promise<boolean> {
+  process.kill(pid, stopSignals.fast)
+  if (await isGone(pid, cluster, patience)) return true
+  process.kill(pid, stopSignals.immediate)
+  return isGone(pid, cluster, 10_000)
+}
+
+async function isGone(pid: number, cluster: string, patience: number): Promise<boolean> {
+  const deadline = performance.now() + patience
+  while (await isPostmaster(pid, cluster)) {
+    if (performance.now() > deadline) return false
+    await delay(20)
+  }
+  return true
+}
+
+async function notedProcess(file: string): Promise<number | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  const pid = Number.parseInt(text, 10)
+  return pid > 0 ? pid : undefined
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** A server stands in its cluster's folder; a dead one that nobody has reaped stands nowhere. */
+async function isPostmaster(pid: number, cluster: string): Promise<boolean> {
+  if (!isAlive(pid)) return false
+  if (process.platform === 'linux') {
+    try {
+      const [standing, program] = await Promise.all([readlink(`/proc/${pid}/cwd`), readlink(`/proc/${pid}/exe`)])
+      return standing === (await realpath(cluster)) && basename(program).startsWith('postgres')
+    } catch {
+      return false
+    }
+  }
+  const { stdout } = await promisify(execFile)('ps', ['-p', String(pid), '-o', 'command=']).catch(() => ({
+    stdout: '',
+  }))
+  return stdout.includes('postgres') && stdout.includes(cluster)
+}

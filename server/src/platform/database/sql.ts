@@ -1,0 +1,68 @@
+/**
+ * SQL text with its values kept apart, so that a value can never become SQL.
+ * `scoped` says that the statement names the organization of its connection; a connection refuses one that does not.
+ */
+export class Sql {
+  readonly parts: readonly string[]
+  readonly values: readonly unknown[]
+  readonly scoped: boolean
+
+  constructor(parts: readonly string[], values: readonly unknown[], scoped: boolean) {
+    this.parts = parts
+    this.values = values
+    this.scoped = scoped
+  }
+
+  /** The text with `$1…` in place of the values. A value object that occurs twice is sent once. */
+  render(): { text: string; values: unknown[] } {
+    let text = this.parts[0] ?? ''
+    const values: unknown[] = []
+    this.values.forEach((value, index) => {
+      let position = value instanceof Parameter ? values.indexOf(value) : -1
+      if (position < 0) position = values.push(value) - 1
+      text += `$${position + 1}${this.parts[index + 1] ?? ''}`
+    })
+    return { text, values: values.map((value) => (value instanceof Parameter ? value.value : value)) }
+  }
+}
+
+/** A value that one statement names in several places and sends once. */
+export class Parameter {
+  readonly value: unknown
+  constructor(value: unknown) {
+    this.value = value
+  }
+}
+
+/** The tag: an interpolated `Sql` becomes part of the text, anything else a bound parameter. */
+export function sql(strings: TemplateStringsArray, ...inputs: unknown[]): Sql {
+  const parts = [strings[0] ?? '']
+  const values: unknown[] = []
+  let scoped = false
+  inputs.forEach((input, index) => {
+    if (input instanceof Sql) {
+      parts[parts.length - 1] += input.parts[0] ?? ''
+      parts.push(...input.parts.slice(1))
+      values.push(...input.values)
+      scoped ||= input.scoped
+    } else {
+      values.push(input)
+      parts.push('')
+    }
+    parts[parts.length - 1] += strings[index + 1] ?? ''
+  })
+  return new Sql(parts, values, scoped)
+}
+
+/** Text of ours, from a declaration or the source; never from a request. */
+export const raw = (text: string): Sql => new Sql([text], [], false)
+
+export const identifier = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
+
+export function join(items: readonly Sql[], separator: string): Sql {
+  return items.reduce((all, item, index) => (index === 0 ? item : sql`${all}${raw(separator)}${item}`), raw(''))
+}
+
+/** The organization of a connection as a parameter; only the connection makes one. */
+export const organizationParameter = (organizationId: string): Sql =>
+  new Sql(['', '::uuid'], [new Parameter(organizationId)], true)

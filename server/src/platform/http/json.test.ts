@@ -1,0 +1,257 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ApiError } from './errors.ts'
+import { readJson } from './json.ts'
+
+const read = (text: string) => readJson(Buffer.from(text))
+
+function refusal(body: string | Uint8Array): ApiError {
+  try {
+    readJson(Buffer.from(body))
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+  throw new Error('the body was taken')
+}
+
+function fields(body: string): string[] {
+  const error = refusal(body)
+  expect(error.status).toBe(422)
+  return (error.details ?? []).map((fault) => fault.field)
+}
+
+const isMalformed = (body: string | Uint8Array, description: string | RegExp) => {
+  const error = refusal(body)
+  expect(error.code).toBe('malformed_request')
+  expect(error.description).toMatch(description)
+}
+
+/** What the reader refuses on purpose although it is JSON. */
+const isPlain = (text: string) => !text.includes('__proto__') && !text.includes('\\u0000')
+const plainJson = fc
+  .jsonValue({ maxDepth: 6, stringUnit: 'binary' })
+  .map((value) => JSON.stringify(value))
+  .filter(isPlain)
+
+test('any plain JSON value is read as JSON.parse reads it', () => {
+  fc.assert(
+    fc.property(plainJson, fc.constantFrom(undefined, 1, '\t'), (text, indent) => {
+      const spaced = JSON.stringify(JSON.parse(text), null, indent)
+      expect(read(spaced)).toEqual(JSON.parse(spaced))
+    }),
+  )
+})
+
+test('text with one character changed is refused with its place exactly when it is no longer JSON', () => {
+  const position = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })
+  const character = fc.constantFrom(...'{}[]",:\\ue-+.0123abtfn \n\u0001é'.split(''), '')
+  fc.assert(
+    fc.property(plainJson, position, character, fc.boolean(), (text, where, inserted, replace) => {
+      const at = Math.floor(where * (text.length + 1))
+      const changed = text.slice(0, at) + inserted + text.slice(at + (replace ? 1 : 0))
+      fc.pre(isPlain(changed) && changed !== '' && Buffer.from(changed).toString() === changed)
+      let expected: unknown
+      try {
+        expected = JSON.parse(changed)
+      } catch {
+        isMalformed(changed, /at line \d+, column \d+: ./)
+        return
+      }
+      try {
+        expect(read(changed)).toEqual(expected)
+      } catch (error) {
+        // A change may make a name a duplicate, a number too long or an escape a lone surrogate.
+        if (!(error instanceof ApiError)) throw error
+        expect(error.details).toHaveLength(1)
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('an empty body says that one is needed', () => {
+  isMalformed('', 'A JSON body is needed')
+})
+
+test.each([
+  ['{"a":1,}', 'line 1, column 8: a name in double quotes is expected'],
+  ['{a:1}', 'line 1, column 2: a name in double quotes or "}" is expected'],
+  ['{"a" 1}', 'line 1, column 6: ":" is expected'],
+  ['{\n  "a": 1\n  "b": 2}', 'line 3, column 3: "," or "}" is expected'],
+  ['[1 2]', 'line 1, column 4: "," or "]" is expected'],
+  ['[1,]', 'line 1, column 4: a JSON value is expected'],
+  ['{} x', 'line 1, column 4: nothing may follow the value'],
+  ['{"a":', 'line 1, column 6: the body ends too early'],
+  ['"abc', 'line 1, column 5: the body ends too early'],
+  ['   ', 'line 1, column 4: the body ends too early'],
+  ['"\\x"', 'line 1, column 2: this escape does not exist in JSON'],
+  ['"\\u12g4"', 'line 1, column 2: this escape does not exist in JSON'],
+  ['"a\u0000"', 'line 1, column 3: a control character has to be escaped'],
+  ['[01]', 'line 1, column 3: "," or "]" is expected'],
+  ['-', 'line 1, column 1: this is not a number of JSON'],
+  ['NaN', 'line 1, column 1: a JSON value is expected'],
+  ['[1}', 'line 1, column 3: "," or "]" is expected'],
+])('%j is refused: %s', (body, description) => {
+  isMalformed(body, description)
+})
+
+test('bytes that are not UTF-8 are refused with the offset of the first', () => {
+  isMalformed(Buffer.from([0x22, 0x61, 0xff, 0x22]), 'not valid UTF-8 at byte 2')
+  isMalformed(Buffer.from([0x22, 0xc3, 0xa9, 0xc0, 0xaf, 0x22]), 'not valid UTF-8 at byte 3')
+  isMalformed(Buffer.from([0x22, 0xe2, 0x82]), 'not valid UTF-8 at byte 3')
+  isMalformed(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'not valid UTF-8 at byte 2')
+})
+
+test('a byte order mark is refused at the beginning and kept inside a string', () => {
+  isMalformed('\ufeff{}', 'byte order mark')
+  expect(read('"\ufeff"')).toBe('\ufeff')
+})
+
+test('a name given twice is refused with its path, identical values and other spellings of the name too', () => {
+  isMalformed('{"a":1,"a":1}', /^a: given twice in one object, the second time at line 1, column 8$/)
+  isMalformed('{"a":[{},{"b":{"c":1,"\\u0063":2}}]}', /^a\.1\.b\.c: given twice/)
+  expect(refusal('{"x":{"a":1,"a":2}}').details).toEqual([{ field: 'x.a', message: expect.stringMatching('twice') }])
+  expect(read('{"a":{"a":1},"b":{"a":1},"c":[{"a":1},{"a":1}]}')).toEqual({
+    a: { a: 1 },
+    b: { a: 1 },
+    c: [{ a: 1 }, { a: 1 }],
+  })
+})
+
+test('any object with one of its names repeated is refused', () => {
+  const names = fc.uniqueArray(fc.string({ unit: 'binary' }), { minLength: 1 })
+  fc.assert(
+    fc.property(names, fc.nat(), (all, chosen) => {
+      const members = [...all, all[chosen % all.length]].map((name) => `${JSON.stringify(name)}:0`)
+      isMalformed(`{${members.join(',')}}`, 'given twice')
+    }),
+  )
+})
+
+test('32 levels are read and 33 refused, whether or not they are closed', () => {
+  expect(read('['.repeat(32) + ']'.repeat(32))).toBeInstanceOf(Array)
+  expect(read('{"a":'.repeat(31) + '[]' + '}'.repeat(31))).toHaveProperty('a.a.a')
+  isMalformed('['.repeat(33) + ']'.repeat(33), 'column 33: more than 32 levels of nesting')
+  isMalformed('[{"a":'.repeat(100_000), 'more than 32 levels of nesting')
+  expect(read(`[${'[[]],'.repeat(1000)}[]]`)).toHaveLength(1001)
+})
+
+test('NUL and lone surrogates are refused in values and names, each place with its path', () => {
+  expect(fields('{"a":"x\\u0000","tags":["fine","\\ud800"],"b":"\\udc00\\ud800","pair":"\\ud83d\\ude00"}')).toEqual([
+    'a',
+    'tags.1',
+    'b',
+  ])
+  expect(fields('{"customProperties":{"a\\u0000b":"\\u0000","c":{"\\ud800":1}}}')).toEqual([
+    'customProperties.a\ufffdb',
+    'customProperties.c.\ufffd',
+  ])
+  expect(fields('"\\u0000"')).toEqual(['body'])
+  expect(read('"\\u0001\\n"')).toBe('\u0001\n')
+})
+
+test('__proto__ is refused as a name, however it is spelt, and changes no prototype', () => {
+  expect(fields('{"__proto__":{"admin":true}}')).toEqual(['__proto__'])
+  expect(fields('{"a":[{"\\u005f_proto__":null}]}')).toEqual(['a.0.__proto__'])
+  expect(({} as Record<string, unknown>)['admin']).toBeUndefined()
+  expect(read('{"constructor":"__proto__"}')).toEqual({ constructor: '__proto__' })
+})
+
+test.each([
+  '12345678901234567890',
+  '9007199254740993',
+  '1e400',
+  '-1e400',
+  '1e-400',
+  '3.141592653589793238',
+  '0.1e-330',
+])('the number %s cannot be kept exactly and is refused', (number) => {
+  expect(fields(`{"a":{"b":[0,${number}]}}`)).toEqual(['a.b.1'])
+})
+
+test.each([
+  '1.0',
+  '0.10',
+  '1e3',
+  '1E+2',
+  '-0',
+  '0e999',
+  '0.000',
+  '1000000000000000000000',
+  '9007199254740992',
+  '5e-324',
+])('the number %s is kept exactly and taken', (number) => {
+  expect(read(number)).toBe(JSON.parse(number))
+})
+
+test('every double is taken in every spelling of its shortest decimal', () => {
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.nat(20), (value, zeros) => {
+      const shortest = JSON.stringify(value)
+      const [, mantissa = '', power = '0'] = /^([^e]*)(?:e(.*))?$/.exec(shortest) ?? []
+      const padded = `${mantissa}${mantissa.includes('.') ? '' : '.'}${'0'.repeat(zeros + 1)}E${Number(power)}`
+      expect(read(shortest)).toBe(JSON.parse(shortest))
+      expect(read(padded)).toBe(JSON.parse(shortest))
+    }),
+  )
+})
+
+test('an integer beyond the exact ones is taken only if it is written out again the same', () => {
+  fc.assert(
+    fc.property(fc.bigInt(2n ** 53n, 2n ** 69n), (integer) => {
+      const survives = BigInt(String(Number(integer)).includes('e') ? 0 : String(Number(integer))) === integer
+      if (survives) expect(read(String(integer))).toBe(Number(integer))
+      else expect(fields(String(integer))).toEqual(['body'])
+    }),
+  )
+})
+
+test('faults stop at a hundred and a name of any length is cut in them', () => {
+  expect(fields(`[${Array(500).fill('1e999').join(',')}]`)).toHaveLength(100)
+  const body = refusal(`{"${'a'.repeat(500_000)}":[1e999,1e999]}`)
+  expect(JSON.stringify(body.body()).length).toBeLessThan(1000)
+})
+
+const mebibyte = 1024 * 1024
+const filled = (piece: (index: number) => string, open = '[', close = ']') => {
+  const pieces: string[] = []
+  for (let length = 0; length < mebibyte - 20; length += (pieces.at(-1)?.length ?? 0) + 1)
+    pieces.push(piece(pieces.length))
+  return open + pieces.join(',') + close
+}
+const shapes: [string, string][] = [
+  ['names', filled((index) => `"${index.toString(36)}":0`, '{', '}')],
+  ['empty objects', filled(() => '{}')],
+  ['small objects', filled((index) => `{"a":${index}}`)],
+  ['empty arrays', filled(() => '[]')],
+  ['open brackets', '['.repeat(mebibyte)],
+  ['open objects', '{"a":'.repeat(mebibyte / 5)],
+  ['one long string', `"${'x'.repeat(mebibyte)}"`],
+  ['one string of escapes', `"${'\\u00e9'.repeat(mebibyte / 6)}"`],
+  ['one string of lone surrogates', `"${'\\ud800'.repeat(mebibyte / 6)}"`],
+  ['one string of backslashes without end', `"${'\\\\'.repeat(mebibyte / 2)}`],
+  ['strings of one escape', filled(() => '"\\n"')],
+  ['one long number', '1'.repeat(mebibyte)],
+  ['one long number of zeros', `0.${'0'.repeat(mebibyte)}1`],
+  ['zeros and ones', `1.${'0'.repeat(mebibyte / 2)}1${'0'.repeat(mebibyte / 2)}`],
+  ['one long exponent', `1e${'9'.repeat(mebibyte)}`],
+  ['long numbers', filled(() => '0.12345678901234567')],
+  ['refused numbers', filled(() => '1e999')],
+  ['line feeds', '\n'.repeat(mebibyte)],
+  ['faults at the end of many lines', `${'\n'.repeat(mebibyte)}x`],
+  ['invalid UTF-8 at the end', '"' + 'é'.repeat(mebibyte / 2)],
+]
+
+test.each(shapes)('a mebibyte of %s is read or refused quickly', (_name, text) => {
+  const bytes = Buffer.from(text)
+  const start = performance.now()
+  try {
+    readJson(bytes)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    expect(JSON.stringify(error.body()).length).toBeLessThan(20_000)
+  }
+  // About 10 to 60 ms; anything quadratic takes minutes. The bound leaves room for a busy machine.
+  expect(performance.now() - start).toBeLessThan(1000)
+})

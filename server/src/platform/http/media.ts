@@ -1,0 +1,124 @@
+import { ApiError } from './errors.ts'
+
+export interface RequestMedia {
+  contentType: string | undefined
+  contentEncoding: string | undefined
+  accept: string | undefined
+  method: string
+  /** The media types that the route takes, in lower case; empty when it takes no body. */
+  allowed: readonly string[]
+}
+
+export interface MediaType {
+  /** `type/subtype` in lower case. */
+  essence: string
+  /** In lower case; undefined when not said. */
+  charset: string | undefined
+}
+
+/**
+ * Refuses a body of a media type, character set or coding that the route does not take (415), and a caller who does not
+ * accept JSON (406). The media type of a request without a body is not asked for: pass no `allowed` then.
+ */
+export function checkRequestMedia({ contentType, contentEncoding, accept, method, allowed }: RequestMedia): void {
+  if (bodyMethods.has(method)) {
+    checkEncoding(contentEncoding)
+    if (allowed.length > 0) checkContentType(contentType, allowed)
+  }
+  if (accept !== undefined && !acceptsJson(accept))
+    throw new ApiError('not_acceptable', 'The answer is application/json, which the Accept header excludes.')
+}
+
+/** The media type of a Content-Type header; undefined when it is not one. */
+export function parseMediaType(header: string): MediaType | undefined {
+  const text = header.trim()
+  const essence = matchAt(essencePattern, text, 0)
+  if (!essence) return undefined
+  const parameters = parseParameters(text, essence.end)
+  if (parameters.end !== text.length) return undefined
+  return { essence: (essence.groups[0] ?? '').toLowerCase(), charset: parameters.values.get('charset')?.toLowerCase() }
+}
+
+/**
+ * Does an Accept header leave room for application/json? The most specific range decides (RFC 9110 section 12.5.1).
+ * Parameters but `q` do not narrow a range: JSON has one form here. What is no media range names nothing.
+ */
+export function acceptsJson(header: string): boolean {
+  if (header.trim() === '') return true
+  let [best, accepted] = [-1, false]
+  let position = 0
+  while (position < header.length) {
+    const range = matchAt(rangePattern, header, position)
+    const parameters = parseParameters(header, range?.end ?? position)
+    const end = matchAt(elementEnd, header, parameters.end)
+    const specificity = end?.groups[0] === '' ? ranges.get((range?.groups[0] ?? '').toLowerCase()) : undefined
+    if (specificity !== undefined) {
+      const wanted = Number(parameters.values.get('q') ?? 1) !== 0
+      if (specificity > best) [best, accepted] = [specificity, wanted]
+      else if (specificity === best) accepted ||= wanted
+    }
+    position = end?.end ?? header.length
+  }
+  return accepted
+}
+
+const bodyMethods = new Set(['POST', 'PUT', 'PATCH'])
+
+function checkEncoding(header: string | undefined): void {
+  const codings = (header ?? '').split(',').map((coding) => coding.trim().toLowerCase())
+  if (codings.every((coding) => coding === '' || coding === 'identity')) return
+  throw new ApiError('unsupported_media_type', 'Compressed bodies are not taken; send the body as it is.', {
+    headers: { 'accept-encoding': 'identity' },
+  })
+}
+
+function checkContentType(header: string | undefined, allowed: readonly string[]): void {
+  const type = parseMediaType(header ?? '')
+  const right = type !== undefined && allowed.includes(type.essence)
+  if (right && (type.charset === undefined || type.charset === 'utf-8')) return
+  const taken = allowed.join(' or ')
+  const description = right
+    ? `The body has to be in UTF-8; this Content-Type says another character set.`
+    : header === undefined
+      ? `A Content-Type is needed: ${taken}.`
+      : `This route takes ${taken}.`
+  throw new ApiError('unsupported_media_type', description, { headers: { accept: allowed.join(', ') } })
+}
+
+const token = "[!#$%&'*+.^_`|~\\w-]+"
+const essencePattern = new RegExp(`[\\t ]*(${token}/${token})`, 'y')
+/** Old Java clients write `*` for any. */
+const rangePattern = new RegExp(`[\\t ]*(${token}/${token}|\\*)`, 'y')
+const parameterPattern = new RegExp(`[\\t ]*;[\\t ]*(?:(${token})=(?:(${token})|"((?:[^"\\\\]|\\\\.)*)"))?`, 'y')
+const elementEnd = /[\t ]*([^,]*)(?:,|$)/y
+
+/** Media ranges that take in application/json, by how closely they name it. */
+const ranges = new Map([
+  ['*', 0],
+  ['*/*', 0],
+  ['application/*', 1],
+  ['application/json', 2],
+])
+
+interface Match {
+  groups: (string | undefined)[]
+  end: number
+}
+
+function matchAt(pattern: RegExp, text: string, position: number): Match | undefined {
+  pattern.lastIndex = position
+  const match = pattern.exec(text)
+  return match ? { groups: match.slice(1), end: pattern.lastIndex } : undefined
+}
+
+function parseParameters(text: string, start: number): { values: Map<string, string>; end: number } {
+  const values = new Map<string, string>()
+  let end = start
+  for (;;) {
+    const match = matchAt(parameterPattern, text, end)
+    if (!match) return { values, end }
+    const [name, plain, quoted] = match.groups
+    if (name !== undefined) values.set(name.toLowerCase(), plain ?? (quoted ?? '').replace(/\\(.)/g, '$1'))
+    end = match.end
+  }
+}

@@ -1,0 +1,87 @@
+import { type Fault, invalidParameters } from './errors.ts'
+
+/** One parameter as it was sent, decoded. */
+export interface QueryParameter {
+  name: string
+  value: string
+}
+
+/** A list of values with an empty one in it. */
+export class ListFault extends Error {}
+
+const maximumFaults = 100
+
+/**
+ * The parameters after the first `?` in their order, repeated ones included; the caller decides which may repeat. A
+ * plus is a space, a name without `=` has the value '', an empty piece between two `&` says nothing. Escapes that are
+ * not, bytes that are not UTF-8 and NUL: `invalid_parameters` with the parameter's name, or `query` when the name is it.
+ */
+export function readQuery(rawUrl: string): QueryParameter[] {
+  const start = rawUrl.indexOf('?')
+  if (start < 0 || start === rawUrl.length - 1) return []
+  const parameters: QueryParameter[] = []
+  const faults: Fault[] = []
+  for (const piece of rawUrl.slice(start + 1).split('&')) {
+    if (piece === '') continue
+    const equals = piece.indexOf('=')
+    const name = decode(spaced(equals < 0 ? piece : piece.slice(0, equals)))
+    const value = equals < 0 ? '' : decode(spaced(piece.slice(equals + 1)))
+    if (name !== undefined && value !== undefined) parameters.push({ name, value })
+    else if (name === undefined) faults.push({ field: 'query', message: `a parameter's name ${wrongEncoding}` })
+    else faults.push({ field: name, message: `the value ${wrongEncoding}` })
+  }
+  if (faults.length > 0) throw invalidParameters(faults.slice(0, maximumFaults))
+  return parameters
+}
+
+/** One segment of the path, decoded; a plus is a plus. `field` names it in the fault. */
+export function readPath(segment: string, field = 'path'): string {
+  const decoded = decode(segment)
+  if (decoded === undefined) throw invalidParameters([{ field, message: `the segment ${wrongEncoding}` }])
+  return decoded
+}
+
+/**
+ * The values of a comma-separated list, after decoding. A backslash before a comma or a backslash takes it literally;
+ * before anything else, or at the end, the backslash stands for itself. Throws `ListFault` when a value is empty.
+ */
+export function splitList(value: string): string[] {
+  const items = value.includes('\\') ? splitEscaped(value) : value.split(',')
+  if (items.includes('')) throw new ListFault('the list holds an empty value')
+  return items
+}
+
+function splitEscaped(value: string): string[] {
+  const items: string[] = []
+  let item = ''
+  for (let position = 0; position < value.length; position += 1) {
+    const character = value.charAt(position)
+    const next = value.charAt(position + 1)
+    if (character === ',') {
+      items.push(item)
+      item = ''
+    } else if (character === '\\' && (next === ',' || next === '\\')) {
+      item += next
+      position += 1
+    } else item += character
+  }
+  items.push(item)
+  return items
+}
+
+const wrongEncoding = 'has to be percent-encoded UTF-8 without NUL'
+
+const spaced = (text: string): string => (text.includes('+') ? text.replaceAll('+', ' ') : text)
+
+/** Undefined when the text is not good. */
+function decode(text: string): string | undefined {
+  // What a URL may not hold bare: anything but visible ASCII. The spaces are those that a plus stood for.
+  if (/[^\x20-\x7e]/.test(text)) return undefined
+  if (!text.includes('%')) return text
+  try {
+    const decoded = decodeURIComponent(text)
+    return decoded.includes('\0') ? undefined : decoded
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,165 @@
+import { isIPv6 } from 'node:net'
+import { LRUCache } from 'lru-cache'
+
+/**
+ * What is charged. `read` and `write` take a credential's key, `trigger` an import's, the others an address
+ * (`addressKey`). `password` and `key` are charged for failed attempts alone: ask `check` before, `charge` after.
+ */
+export type RateKind = 'read' | 'write' | 'trigger' | 'address' | 'password' | 'key'
+
+/** The answer to one charge, with the header texts of draft-ietf-httpapi-ratelimit-headers-11. */
+export interface Allowance {
+  allowed: boolean
+  /** The value of `RateLimit-Policy`. */
+  policy: string
+  /** The value of `RateLimit`. */
+  state: string
+  /** The value of `Retry-After` in whole seconds, at least 1; 0 when allowed. */
+  retryAfterSeconds: number
+}
+
+export interface RateLimiter {
+  /** Takes a token, or refuses and takes none. */
+  charge(kind: RateKind, key: string): Allowance
+  /** What a charge would say, without making it. */
+  check(kind: RateKind, key: string): Allowance
+  /** Gives the token of one charge back (a 304). */
+  refund(kind: RateKind, key: string): Allowance
+}
+
+export interface RateLimiterOptions {
+  /** Replaces every limit by one bucket of so many requests a minute per credential, trigger or address. */
+  perMinute?: number | undefined
+  /** Milliseconds of a clock that never goes back. */
+  now?: () => number
+  /** Keys remembered per policy. */
+  remembered?: number
+}
+
+interface Policy {
+  name: string
+  perSecond: number
+  burst: number
+}
+
+const policies: Record<RateKind, Policy> = {
+  read: { name: 'read', perSecond: 500, burst: 1000 },
+  write: { name: 'write', perSecond: 200, burst: 2000 },
+  trigger: { name: 'trigger', perSecond: 100, burst: 1000 },
+  address: { name: 'address', perSecond: 300 / 60, burst: 300 },
+  password: { name: 'password', perSecond: 20 / 60, burst: 20 },
+  key: { name: 'key', perSecond: 300 / 60, burst: 300 },
+}
+
+/** Token buckets of this process. */
+export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter {
+  const { perMinute, now = () => performance.now(), remembered = 20_000 } = options
+  const buckets =
+    perMinute === undefined
+      ? separateBuckets((policy) => new Buckets(policy, remembered, now))
+      : sharedBuckets((name) => new Buckets({ name, perSecond: perMinute / 60, burst: perMinute }, remembered, now))
+  return {
+    charge: (kind, key) => buckets[kind].take(key, 1, 1),
+    check: (kind, key) => buckets[kind].take(key, 1, 0),
+    refund: (kind, key) => buckets[kind].take(key, 0, -1),
+  }
+}
+
+/** Whom an address stands for: an IPv6 host has a /64 of its own, so that is what counts; mapped IPv4 is IPv4. */
+export function addressKey(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  if (!isIPv6(address)) return address
+  const [head = '', tail] = (address.split('%')[0] ?? '').split('::')
+  const groups = head === '' ? [] : head.split(':')
+  if (tail !== undefined) {
+    const after = tail === '' ? [] : tail.split(':')
+    while (groups.length + after.length < 8) groups.push('0')
+    groups.push(...after)
+  }
+  const prefix = groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16))
+  return `${prefix.join(':')}::/64`
+}
+
+function separateBuckets(make: (policy: Policy) => Buckets): Record<RateKind, Buckets> {
+  const entries = Object.entries(policies).map(([kind, policy]) => [kind, make(policy)])
+  return Object.fromEntries(entries) as Record<RateKind, Buckets>
+}
+
+function sharedBuckets(make: (name: string) => Buckets): Record<RateKind, Buckets> {
+  const [credential, trigger, address] = [make('credential'), make('trigger'), make('address')]
+  return { read: credential, write: credential, trigger, address, password: address, key: address }
+}
+
+interface Bucket {
+  tokens: number
+  /** When `tokens` was true, in milliseconds of the clock. */
+  at: number
+}
+
+/**
+ * The buckets of one policy, the least recently used forgotten first. Forgetting must not be a way round the limit, so
+ * the emptiest state that was forgotten is kept (and refills as any bucket does) and a key that is not remembered
+ * begins there: it never has more tokens than it would have had. Only while more keys than are remembered come within
+ * the time a bucket takes to fill does a newcomer begin with less than a full bucket.
+ */
+class Buckets {
+  readonly #policy: Policy
+  readonly #now: () => number
+  readonly #header: string
+  readonly #buckets: LRUCache<string, Bucket>
+  readonly #forgotten: Bucket
+
+  constructor(policy: Policy, remembered: number, now: () => number) {
+    this.#policy = policy
+    this.#now = now
+    this.#header = `"${policy.name}";q=${policy.burst};w=${Math.ceil(policy.burst / policy.perSecond)}`
+    this.#forgotten = { tokens: policy.burst, at: now() }
+    this.#buckets = new LRUCache({
+      max: remembered,
+      dispose: (bucket, _key, reason) => {
+        if (reason === 'evict') this.#forget(bucket)
+      },
+    })
+  }
+
+  /** Allowed when `needed` tokens are there; then `taken` of them go (a negative number comes back). */
+  take(key: string, needed: number, taken: number): Allowance {
+    const now = this.#now()
+    let bucket = this.#buckets.get(key)
+    if (bucket) this.#refill(bucket, now)
+    else {
+      this.#refill(this.#forgotten, now)
+      bucket = { ...this.#forgotten }
+      // What was only looked at needs no memory.
+      if (taken !== 0) this.#buckets.set(key, bucket)
+    }
+    const allowed = bucket.tokens >= needed
+    if (allowed) bucket.tokens = Math.min(bucket.tokens - taken, this.#policy.burst)
+    return this.#allowance(bucket.tokens, allowed, needed)
+  }
+
+  #allowance(tokens: number, allowed: boolean, needed: number): Allowance {
+    const { name, perSecond, burst } = this.#policy
+    const untilFull = Math.ceil((burst - tokens) / perSecond)
+    const untilEnough = allowed ? 0 : Math.max(1, Math.ceil((needed - tokens) / perSecond))
+    return {
+      allowed,
+      policy: this.#header,
+      state: `"${name}";r=${Math.floor(tokens)};t=${allowed ? untilFull : untilEnough}`,
+      retryAfterSeconds: untilEnough,
+    }
+  }
+
+  #refill(bucket: Bucket, now: number): void {
+    bucket.tokens = Math.min(this.#policy.burst, bucket.tokens + ((now - bucket.at) / 1000) * this.#policy.perSecond)
+    bucket.at = now
+  }
+
+  #forget(bucket: Bucket): void {
+    const now = this.#now()
+    this.#refill(bucket, now)
+    this.#refill(this.#forgotten, now)
+    this.#forgotten.tokens = Math.min(this.#forgotten.tokens, bucket.tokens)
+  }
+}

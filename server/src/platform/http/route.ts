@@ -1,0 +1,129 @@
+import type { Logger } from 'pino'
+import type { Caller } from '../access/caller.ts'
+import type { Identifier } from '../access/identify.ts'
+import type { Secret } from '../access/secret.ts'
+import type { Sessions } from '../access/sessions.ts'
+import type { Tokens } from '../access/tokens.ts'
+import type { Connection, Database, Transaction } from '../database/database.ts'
+import type { Gate } from '../query/gate.ts'
+import type { CursorScope } from '../query/cursor.ts'
+import type { BodyShape } from '../resource/body.ts'
+import type { AnyRow, Resource } from '../resource/define.ts'
+import type { Schema } from '../resource/fields.ts'
+import type { QueryParameter } from './query-string.ts'
+import type { RateLimiter } from './rate-limit.ts'
+
+/** What every route may use; made once, at start. */
+export interface Services {
+  database: Database
+  identifier: Identifier
+  sessions: Sessions
+  tokens: Tokens
+  secret: Secret
+  limiter: RateLimiter
+  gate: Gate
+  /** Signs the opaque cursors of `Link` headers. */
+  cursorKey: Buffer
+  /** The origin that links in answers start with. */
+  origin: string
+  log: Logger
+}
+
+/** An answer before it is sent. `revision` makes a record's strong ETag; other texts get a weak one. */
+export interface Answer {
+  status: number
+  text?: string
+  revision?: number
+  headers?: Record<string, string>
+}
+
+interface BaseRequest {
+  services: Services
+  /** The path's ids as uuids. */
+  params: Record<string, string>
+  query: readonly QueryParameter[]
+  /** The target of the request as it was sent, with its query. */
+  url: string
+}
+
+export interface ReadRequest extends BaseRequest {
+  caller: Caller
+  db: Connection
+}
+
+export interface WriteRequest extends BaseRequest {
+  caller: Caller
+  db: Transaction
+  body: AnyRow
+  /** The revisions that If-Match allows; undefined when any will do. */
+  revisions: readonly number[] | undefined
+}
+
+export interface PublicRequest extends BaseRequest {
+  body: AnyRow
+}
+
+/** What an answer's body is, for the OpenAPI document and for the tests that hold every answer against it. */
+export type AnswerBody =
+  | { kind: 'record'; resource: Resource }
+  | { kind: 'list'; resource: Resource }
+  | { kind: 'schema'; component: string; schema: Schema }
+  | { kind: 'none' }
+
+interface RouteBase {
+  /** With `{parameters}` in braces. */
+  path: string
+  /** Name of the operation in OpenAPI, unique. */
+  operation: string
+  summary: string
+  description?: string
+  /** Under which heading the documentation shows it. */
+  tag: string
+  /** Id prefix and meaning of each path parameter. */
+  params: Record<string, { prefix: string; resource: string }>
+  /** Which query parameters it takes: those of a list, of a count, `select[]` alone, or none. */
+  query: { kind: 'list' | 'count' | 'one'; resource: Resource } | { kind: 'none' }
+  answers: Record<number, AnswerBody>
+}
+
+export interface ReadRoute extends RouteBase {
+  kind: 'read'
+  method: 'GET'
+  /** `<resource>:<action>:read` */
+  scope: string
+  handle(request: ReadRequest): Promise<Answer>
+}
+
+export interface WriteRoute extends RouteBase {
+  kind: 'write'
+  method: 'POST' | 'PATCH' | 'DELETE'
+  /** `<resource>:<action>:write` */
+  scope: string
+  /** Members of the body; without it the route takes none. */
+  body?: { component: string; shape: BodyShape; required: boolean }
+  /** Does the route heed If-Match? */
+  conditional: boolean
+  handle(request: WriteRequest): Promise<Answer>
+}
+
+/** A route that needs no credential. */
+export interface PublicRoute extends RouteBase {
+  kind: 'public'
+  method: 'GET' | 'POST'
+  /** Which host it stands on when AUTH_ORIGIN moves the authentication to its own. */
+  host: 'api' | 'auth'
+  body?: { component: string; shape: BodyShape; required: boolean }
+  handle(request: PublicRequest): Promise<Answer>
+}
+
+export type Route = ReadRoute | WriteRoute | PublicRoute
+
+/** The scope that a list's cursors are bound to. */
+export const cursorScope =
+  (services: Services, caller: Caller, resource: Resource, parentId: string | undefined) =>
+  (orderBy: string): CursorScope => ({
+    key: services.cursorKey,
+    organizationId: caller.organizationId,
+    list: parentId === undefined ? resource.component : `${resource.component} ${parentId}`,
+    orderBy,
+  })

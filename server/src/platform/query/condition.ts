@@ -1,0 +1,239 @@
+import { join, Parameter, raw, type Sql, sql } from '../database/sql.ts'
+import type { Resource } from '../resource/define.ts'
+import { isNumber, type Operand, type Span } from './operand.ts'
+import type { Operator } from './operators.ts'
+import { root, type Target, valueOf } from './target.ts'
+
+/** One filter of a request: a field, an operator of its type and a value that was read for it. */
+export interface Condition {
+  target: Target
+  operator: Operator
+  operand: Operand
+}
+
+const never = sql`false`
+const always = sql`true`
+
+/** The filter as a boolean SQL expression that is true or false, never null: equals + not = all. */
+export function conditionSql(resource: Resource, condition: Condition): Sql {
+  const { target, operator, operand } = condition
+  if (operand.kind === 'null') return nullCondition(target, operator)
+  switch (target.field.filter) {
+    case 'id':
+      return idCondition(target, operator, operand)
+    case 'number':
+      return numberCondition(target, operator, operand)
+    case 'date':
+      return operand.kind === 'span' ? spanCondition(target.value, operator, operand.span) : never
+    case 'array':
+      return arrayCondition(target.value, operator, operand)
+    case 'boolean':
+      return booleanCondition(target.value, operator, operand)
+    case 'properties':
+      return propertyCondition(resource, target, operator, operand)
+    default:
+      return textCondition(target, operator, operand)
+  }
+}
+
+function nullCondition(target: Target, operator: Operator): Sql {
+  const value = target.field.filter === 'properties' ? sql`nullif(${target.value}, 'null'::jsonb)` : target.value
+  return operator === 'equals' ? sql`${value} is null` : sql`${value} is not null`
+}
+
+function textCondition(target: Target, operator: Operator, operand: Operand): Sql {
+  const { value } = target
+  if (operand.kind === 'texts') {
+    const any = sql`${value} = any(${operand.values}::text[])${lookup(target, operand.values)}`
+    return operator === 'in'
+      ? sql`(${value} is not null and ${any})`
+      : sql`(${value} is null or ${value} <> all(${operand.values}::text[]))`
+  }
+  if (operand.kind !== 'text') return never
+  if (operator === 'equals')
+    return sql`(${value} is not null and ${value} = ${operand.value}${lookup(target, [operand.value])})`
+  if (operator === 'not') return sql`${value} is distinct from ${operand.value}::text`
+  return patternCondition(target, value, operator, operand.value)
+}
+
+/** The same match again through the field's shorter index. */
+function lookup(target: Target, values: readonly string[]): Sql {
+  const { lookup: through } = target.field
+  if (!through || !target.own) return raw('')
+  return sql` and ${raw(root)}.${raw(through.column)} = any(${values.map(through.key)}::text[])`
+}
+
+/** `contains` and its kin, folded for case and accents; what is in the search column is narrowed by its index first. */
+function patternCondition(target: Target, value: Sql, operator: Operator, needle: string): Sql {
+  const literal = sql`like_literal(${new Parameter(needle)}::text)`
+  const inside = sql`'%' || ${literal} || '%'`
+  const pattern =
+    operator === 'contains' ? inside : operator === 'startsWith' ? sql`${literal} || '%'` : sql`'%' || ${literal}`
+  const match = sql`coalesce(fold(${value}) like ${pattern}, false)`
+  return target.own && target.field.searched ? sql`(${raw(root)}.search like ${inside} and ${match})` : match
+}
+
+function idCondition(target: Target, operator: Operator, operand: Operand): Sql {
+  const { value } = target
+  if (operand.kind === 'ids') {
+    const [first] = operand.values
+    const negative = operator === 'not' || operator === 'notIn'
+    if (first === undefined) return negative ? always : never
+    if (negative) return sql`(${value} is null or ${value} <> all(${operand.values}::uuid[]))`
+    return operand.values.length === 1
+      ? sql`(${value} is not null and ${value} = ${first}::uuid)`
+      : sql`(${value} is not null and ${value} = any(${operand.values}::uuid[]))`
+  }
+  if (operand.kind !== 'text') return never
+  const shown = sql`(${`${target.field.idPrefix}_`}::text || replace(${value}::text, '-', ''))`
+  return patternCondition({ ...target, own: false }, shown, operator, operand.value)
+}
+
+const symbols = { gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
+type Comparison = keyof typeof symbols
+const isComparison = (operator: Operator): operator is Comparison => operator in symbols
+
+function numberCondition(target: Target, operator: Operator, operand: Operand): Sql {
+  // A double compares as a double, so that a value read from an answer is found again; the others exactly.
+  const type = raw(target.field.databaseType === 'double precision' ? 'double precision' : 'numeric')
+  const value = sql`${target.value}::${type}`
+  if (operand.kind === 'numbers') return sql`coalesce(${value} = any(${operand.values}::${type}[]), false)`
+  if (operand.kind !== 'number') return never
+  if (operator === 'not') return sql`${value} is distinct from ${operand.value}::${type}`
+  const symbol = isComparison(operator) ? symbols[operator] : raw('=')
+  return sql`coalesce(${value} ${symbol} ${operand.value}::${type}, false)`
+}
+
+/** `end` makes a whole day of the span: after it, before it, within it. The null test keeps the answer two-valued and lets an index serve it. */
+function spanCondition(value: Sql, operator: Operator, { start, end }: Span): Sql {
+  const from = sql`${start}::timestamptz`
+  const to = end === undefined ? from : sql`${end}::timestamptz`
+  const moment = end === undefined
+  const present = sql`${value} is not null and `
+  switch (operator) {
+    case 'gt':
+      return moment ? sql`(${present}${value} > ${from})` : sql`(${present}${value} >= ${to})`
+    case 'gte':
+      return sql`(${present}${value} >= ${from})`
+    case 'lt':
+      return sql`(${present}${value} < ${from})`
+    case 'lte':
+      return moment ? sql`(${present}${value} <= ${from})` : sql`(${present}${value} < ${to})`
+    default:
+      return moment ? sql`(${present}${value} = ${from})` : sql`(${present}${value} >= ${from} and ${value} < ${to})`
+  }
+}
+
+function arrayCondition(value: Sql, operator: Operator, operand: Operand): Sql {
+  if (operand.kind === 'boolean') return operand.value ? sql`cardinality(${value}) = 0` : sql`cardinality(${value}) > 0`
+  const values = operand.kind === 'texts' ? operand.values : operand.kind === 'text' ? [operand.value] : []
+  return operator === 'hasSome' ? sql`${value} && ${values}::text[]` : sql`${value} @> ${values}::text[]`
+}
+
+function booleanCondition(value: Sql, operator: Operator, operand: Operand): Sql {
+  if (operand.kind !== 'boolean') return never
+  return operator === 'not'
+    ? sql`${value} is distinct from ${operand.value}::boolean`
+    : sql`coalesce(${value} = ${operand.value}::boolean, false)`
+}
+
+function propertyCondition(resource: Resource, target: Target, operator: Operator, operand: Operand): Sql {
+  const { value } = target
+  if (operand.kind === 'boolean') return emptyProperty(value, operand.value)
+  if (operand.kind === 'number') return compareProperty(value, operator, operand.value)
+  if (operand.kind === 'span') return compareInstant(value, operator, operand.span)
+  const values = operand.kind === 'texts' ? operand.values : operand.kind === 'text' ? [operand.value] : []
+  switch (operator) {
+    case 'equals':
+    case 'in':
+      return sql`(${anyContained(resource, target, values)} and ${value} = any(${asJson(values)}::jsonb[]))`
+    case 'not':
+    case 'notIn':
+      return sql`(${value} is null or ${value} <> all(${asJson(values)}::jsonb[]))`
+    case 'has':
+    case 'hasEvery':
+      return sql`(${isArray(value)} and ${join(
+        values.map((item) => hasItem(value, item)),
+        ' and ',
+      )})`
+    case 'hasSome':
+      return sql`(${isArray(value)} and (${join(
+        values.map((item) => hasItem(value, item)),
+        ' or ',
+      )}))`
+    default:
+      return patternCondition(
+        target,
+        sql`(case when jsonb_typeof(${value}) = 'string' then ${value} #>> '{}' end)`,
+        operator,
+        values[0] ?? '',
+      )
+  }
+}
+
+const isArray = (value: Sql): Sql => sql`coalesce(jsonb_typeof(${value}) = 'array', false)`
+
+const hasItem = (value: Sql, item: string): Sql =>
+  sql`(${join(
+    asJson([item]).map((one) => sql`${value} @> ${`[${one}]`}::jsonb`),
+    ' or ',
+  )})`
+
+const jsonNumber = /^-?(0|[1-9]\d*)(\.|[eE]|$)/
+
+/** What a text in a filter may stand for: the string, and the number or boolean that is written so. */
+function asJson(values: readonly string[]): string[] {
+  return values.flatMap((value) => {
+    const literal = jsonNumber.test(value) ? isNumber(value) : value === 'true' || value === 'false'
+    return literal ? [JSON.stringify(value), value] : [JSON.stringify(value)]
+  })
+}
+
+/** Containment from the top: what the index on the whole column answers. */
+function anyContained(resource: Resource, target: Target, values: readonly string[]): Sql {
+  const [head = ''] = target.name.split('.')
+  const column = valueOf(resource, head)
+  const wrapped = asJson(values).map((json) =>
+    target.keys.reduceRight((inner, key) => `{${JSON.stringify(key)}:${inner}}`, json),
+  )
+  return sql`(${join(
+    wrapped.map((json) => sql`${column} @> ${json}::jsonb`),
+    ' or ',
+  )})`
+}
+
+/** Empty: missing, null, or a list, text or object without content. */
+function emptyProperty(value: Sql, empty: boolean): Sql {
+  const test = sql`(${value} is null or ${value} in ('null'::jsonb, '[]'::jsonb, '""'::jsonb, '{}'::jsonb))`
+  return empty ? test : sql`not ${test}`
+}
+
+/** Numbers compare with numbers; anything else does not match. The case keeps the cast away from other types. */
+function compareProperty(value: Sql, operator: Operator, operand: string): Sql {
+  if (!isComparison(operator)) return never
+  return sql`(case when jsonb_typeof(${value}) = 'number' then (${value})::numeric ${symbols[operator]} ${operand}::numeric else false end)`
+}
+
+function compareInstant(value: Sql, operator: Operator, span: Span): Sql {
+  const instant = sql`(case when jsonb_typeof(${value}) = 'string' then instant(${value} #>> '{}') end)`
+  return sql`coalesce(${spanCondition(instant, operator, span)}, false)`
+}
+
+/** Does an index narrow this condition, so that its cost follows the hits and not the organization's size? */
+export function isNarrow({ target, operator, operand }: Condition): boolean {
+  if (operand.kind === 'null') return false
+  const { field } = target
+  if (operator === 'equals' || operator === 'in') {
+    return (field.equality === 'indexed' && target.own) || (field.filter === 'properties' && target.own)
+  }
+  if (operator === 'has' || operator === 'hasEvery' || operator === 'hasSome') {
+    return field.filter === 'array' && field.equality === 'indexed'
+  }
+  if (operator === 'contains' || operator === 'startsWith' || operator === 'endsWith') {
+    return field.searched === true && target.own && operand.kind === 'text' && hasTrigram(operand.value)
+  }
+  return field.filter === 'date' && field.order === 'indexed'
+}
+
+/** A fragment of one or two letters has no trigram, so no index finds it. */
+export const hasTrigram = (fragment: string): boolean => [...fragment].length >= 3

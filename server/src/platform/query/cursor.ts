@@ -1,0 +1,50 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** A place in a list that survives the deletion of its record: the sort keys as text (null: none) and the id. */
+export interface Position {
+  keys: readonly string[] | null
+  id: string
+}
+
+/** What a cursor belongs to; one of another list, order or organization is refused. */
+export interface CursorScope {
+  /** Secret key of the cursors' signature. */
+  key: Buffer
+  organizationId: string
+  /** The list: its resource and its parent. */
+  list: string
+  orderBy: string
+}
+
+const prefix = 'cur_'
+
+/** An opaque cursor for `Link` headers. */
+export function writeCursor(scope: CursorScope, position: Position): string {
+  const payload = Buffer.from(JSON.stringify([scope.orderBy, position.keys, position.id]))
+  return `${prefix}${Buffer.concat([signature(scope, payload), payload]).toString('base64url')}`
+}
+
+export const isCursor = (text: string): boolean => text.startsWith(prefix)
+
+/**
+ * Reads an opaque cursor. `malformed`: not of our form. `unknown`: not made for this list of this organization.
+ * `otherOrder`: made for another `orderBy`, which it tells.
+ */
+export function readCursor(
+  scope: CursorScope,
+  text: string,
+): { position: Position } | { fault: 'malformed' | 'unknown' } | { fault: 'otherOrder'; orderBy: string } {
+  const bytes = Buffer.from(text.slice(prefix.length), 'base64url')
+  if (!/^cur_[A-Za-z0-9_-]{40,3000}$/.test(text) || bytes.length < 24) return { fault: 'malformed' }
+  const payload = bytes.subarray(signatureBytes)
+  if (!timingSafeEqual(bytes.subarray(0, signatureBytes), signature(scope, payload))) return { fault: 'unknown' }
+  const [orderBy, keys, id] = JSON.parse(payload.toString()) as [string, string[] | null, string]
+  return orderBy === scope.orderBy ? { position: { keys, id } } : { fault: 'otherOrder', orderBy }
+}
+
+const signatureBytes = 16
+
+function signature(scope: CursorScope, payload: Buffer): Buffer {
+  const mac = createHmac('sha256', scope.key).update(`${scope.organizationId}\n${scope.list}\n`).update(payload)
+  return mac.digest().subarray(0, signatureBytes)
+}

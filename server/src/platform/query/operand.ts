@@ -1,0 +1,121 @@
+import { readId } from '../resource/ids.ts'
+import type { FilterType } from '../resource/fields.ts'
+import { ListFault, splitList } from '../http/query-string.ts'
+import { type Operator, takesList } from './operators.ts'
+import type { Target } from './target.ts'
+
+/** A span of time: a moment, or a whole UTC day. `end` is exclusive; a moment has none. */
+export interface Span {
+  start: string
+  end?: string
+}
+
+/** The value of a filter, read for its field's type. Ids that have another form can match nothing and are dropped. */
+export type Operand =
+  | { kind: 'null' }
+  | { kind: 'text'; value: string }
+  | { kind: 'texts'; values: readonly string[] }
+  | { kind: 'ids'; values: readonly string[] }
+  | { kind: 'number'; value: string }
+  | { kind: 'numbers'; values: readonly string[] }
+  | { kind: 'boolean'; value: boolean }
+  | { kind: 'span'; span: Span }
+
+const comparisons: readonly Operator[] = ['gt', 'gte', 'lt', 'lte']
+const mostValues = 100
+
+/** Reads a filter's value, or says what is wrong with it. */
+export function readOperand(target: Target, operator: Operator, value: string): Operand | { fault: string } {
+  if (value === '') return { fault: 'needs a value' }
+  const type = target.field.filter
+  if (value === 'null' && (operator === 'equals' || operator === 'not')) return { kind: 'null' }
+  if (operator === 'isEmpty') return readBoolean(value)
+  if (takesList(operator)) return readList(target, type, value)
+  return readOne(target, type, operator, value)
+}
+
+function readOne(target: Target, type: FilterType, operator: Operator, value: string): Operand | { fault: string } {
+  switch (type) {
+    case 'id':
+      if (operator !== 'equals' && operator !== 'not') return { kind: 'text', value }
+      return { kind: 'ids', values: readIds(target, [value]) }
+    case 'number':
+      return isNumber(value) ? { kind: 'number', value } : { fault: 'must be a number' }
+    case 'boolean':
+      return readBoolean(value)
+    case 'date':
+      if (operator === 'not') return { fault: 'takes only null for a date' }
+      return spanOperand(value)
+    case 'properties':
+      return comparisons.includes(operator) ? readComparable(value) : { kind: 'text', value }
+    default:
+      return { kind: 'text', value }
+  }
+}
+
+function readList(target: Target, type: FilterType, value: string): Operand | { fault: string } {
+  let values: string[]
+  try {
+    values = splitList(value)
+  } catch (error) {
+    if (error instanceof ListFault) return { fault: error.message }
+    throw error
+  }
+  if (values.length > mostValues) return { fault: `takes at most ${mostValues} values` }
+  if (type === 'id') return { kind: 'ids', values: readIds(target, values) }
+  if (type !== 'number') return { kind: 'texts', values }
+  const bad = values.find((item) => !isNumber(item))
+  return bad === undefined ? { kind: 'numbers', values } : { fault: `must be numbers; "${bad.slice(0, 40)}" is none` }
+}
+
+/** The uuids among the ids; one of another form names no record, so it matches nothing. */
+const readIds = (target: Target, values: readonly string[]): string[] =>
+  values.flatMap((value) => readId(target.field.idPrefix ?? '', value) ?? [])
+
+function readBoolean(value: string): Operand | { fault: string } {
+  return value === 'true' || value === 'false'
+    ? { kind: 'boolean', value: value === 'true' }
+    : { fault: 'must be true or false' }
+}
+
+function readComparable(value: string): Operand | { fault: string } {
+  if (isNumber(value)) return { kind: 'number', value }
+  const span = spanOperand(value)
+  return 'fault' in span ? { fault: 'must be a number or an ISO 8601 date or timestamp' } : span
+}
+
+/** A decimal that PostgreSQL reads as we do; within a double's range, so that no cast can overflow. */
+export const isNumber = (value: string): boolean =>
+  value.length <= 40 && /^-?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/.test(value) && Number.isFinite(Number(value))
+
+const dateForm = /^(\d{4})-(\d{2})-(\d{2})$/
+const timestampForm = /^(\d{4}-\d{2}-\d{2})T(\d{2}):(\d{2})(?::(\d{2})(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?$/
+const day = 86_400_000
+
+/** A date is its whole UTC day; a timestamp without a zone is in UTC. */
+export function readSpan(value: string): Span | undefined {
+  if (dateForm.test(value)) {
+    const start = new Date(`${value}T00:00:00Z`)
+    if (Number.isNaN(start.getTime()) || start.toISOString().slice(0, 10) !== value || value < '0001') return undefined
+    return {
+      start: start.toISOString(),
+      end: new Date(start.getTime() + day).toISOString().replace(/^\+0*(\d{5})/, '$1'),
+    }
+  }
+  const match = timestampForm.exec(value)
+  if (!match) return undefined
+  const [, date = '', hours = '', minutes = '', seconds = '00', fraction = '', zone = 'Z'] = match
+  if (!readSpan(date) || Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined
+  const [, sign, zoneHours = '00', zoneMinutes = '00'] = /^([+-])(\d{2}):?(\d{2})$/.exec(zone) ?? []
+  if (Number(zoneHours) > 15 || Number(zoneMinutes) > 59) return undefined
+  return {
+    start: `${date}T${hours}:${minutes}:${seconds}${fraction}${sign ? `${sign}${zoneHours}:${zoneMinutes}` : 'Z'}`,
+  }
+}
+
+function spanOperand(value: string): Operand | { fault: string } {
+  const span = readSpan(value)
+  if (span) return { kind: 'span', span }
+  const hint = / \d{2}:?\d{2}$/.test(value) ? ' (write + as %2B in a URL)' : ''
+  return { fault: `must be an ISO 8601 date or timestamp, such as 2026-11-21 or 2026-11-21T09:30:00Z${hint}` }
+}

@@ -1,0 +1,40 @@
+import type { FilterType } from '../resource/fields.ts'
+
+export type Operator =
+  | 'equals'
+  | 'not'
+  | 'contains'
+  | 'startsWith'
+  | 'endsWith'
+  | 'in'
+  | 'notIn'
+  | 'gt'
+  | 'gte'
+  | 'lt'
+  | 'lte'
+  | 'has'
+  | 'hasEvery'
+  | 'hasSome'
+  | 'isEmpty'
+
+const text = ['equals', 'not', 'contains', 'startsWith', 'endsWith', 'in', 'notIn'] as const
+const comparison = ['gt', 'gte', 'lt', 'lte'] as const
+const list = ['has', 'hasEvery', 'hasSome', 'isEmpty'] as const
+
+/** The operators of each type (interface 4.5). A custom property without a definition takes all of them. */
+export const operatorsOf: Record<FilterType, readonly Operator[]> = {
+  id: text,
+  string: text,
+  number: ['equals', 'not', ...comparison, 'in'],
+  // `not` for dates takes `null` alone (decisions.md, Lists).
+  date: ['equals', 'not', ...comparison],
+  array: list,
+  boolean: ['equals', 'not'],
+  properties: [...text, ...comparison, ...list],
+  none: [],
+}
+
+export const allOperators: readonly Operator[] = operatorsOf.properties
+
+/** What these take is a list, split on commas. */
+export const takesList = (operator: Operator): boolean => ['in', 'notIn', 'hasEvery', 'hasSome'].includes(operator)

@@ -1,0 +1,91 @@
+import { join, type Parameter, raw, type Sql, sql } from '../database/sql.ts'
+import type { Target } from './target.ts'
+
+/** One part of an order: the SQL value that is compared, and its type for a boundary that arrives as text. */
+export interface SortKey {
+  value: Sql
+  type: string
+}
+
+export interface Order {
+  target: Target
+  descending: boolean
+  keys: readonly SortKey[]
+  /** True where the record has no value and so comes last in both directions; undefined when it always has one. */
+  absent: Sql | undefined
+  indexed: boolean
+}
+
+/** The order of a list by `target`: nulls last in both directions, ties by id in the direction of `sort`. */
+export function orderBy(target: Target, descending: boolean): Order | { fault: string } {
+  const { field, value } = target
+  if (field.filter === 'none' || (field.filter === 'properties' && target.keys.length === 0)) {
+    return { fault: 'is an object and cannot be ordered by; name one of its fields' }
+  }
+  const absent = target.nullable ? absence(target) : undefined
+  return { target, descending, keys: keysOf(target, value), absent, indexed: field.order === 'indexed' && target.own }
+}
+
+function keysOf({ field }: Target, value: Sql): SortKey[] {
+  switch (field.filter) {
+    case 'string':
+      return [folded(value)]
+    case 'array':
+      return [folded(sql`tags_text(${value})`)]
+    case 'properties':
+      return propertyKeys(value)
+    default:
+      return [{ value, type: field.databaseType }]
+  }
+}
+
+const folded = (value: Sql): SortKey => ({ value: sql`sort_key(${value}) collate "C"`, type: 'text' })
+
+const absence = ({ field, value }: Target): Sql =>
+  field.filter === 'properties' ? sql`coalesce(${value} = 'null'::jsonb, true)` : sql`${value} is null`
+
+/** Custom properties order by type (number, string, boolean, other), then by value. */
+function propertyKeys(value: Sql): SortKey[] {
+  const type = sql`jsonb_typeof(${value})`
+  return [
+    {
+      value: sql`(case ${type} when 'number' then 1 when 'string' then 2 when 'boolean' then 3 else 4 end)`,
+      type: 'integer',
+    },
+    { value: sql`(case ${type} when 'number' then (${value})::numeric else 0 end)`, type: 'numeric' },
+    { value: sql`(case ${type} when 'number' then '' else sort_key(${value} #>> '{}') end) collate "C"`, type: 'text' },
+  ]
+}
+
+/** Where a page begins or ends: the sort keys of a record (undefined when it has none) and its id. */
+export interface Boundary {
+  keys: readonly Sql[]
+  id: Sql
+  /** A boolean: does the boundary's record lack the value that is ordered by? */
+  absent: Sql
+}
+
+/** `order by` of a statement; `backwards` turns it round to read the page before a boundary. */
+export function orderClause(keys: readonly Sql[], id: Sql, descending: boolean): Sql {
+  const direction = raw(descending ? ' desc' : ' asc')
+  return join(
+    [...keys, id].map((key) => sql`${key}${direction}`),
+    ', ',
+  )
+}
+
+/** The records behind the boundary in the order's direction, among those that have a value. */
+export function beyond(order: Order, id: Sql, boundary: Boundary, descending: boolean): Sql {
+  const keys = order.keys.map(({ value }) => value)
+  const symbol = raw(descending ? '<' : '>')
+  return sql`(${join([...keys, id], ', ')}) ${symbol} (${join([...boundary.keys, boundary.id], ', ')})`
+}
+
+/** A boundary that arrived as text, in an opaque cursor. */
+export function boundaryFromText(order: Order, keys: readonly Parameter[] | undefined, id: Parameter): Boundary {
+  return {
+    keys: order.keys.map(({ type }, index) => (keys ? sql`${keys[index]}::${raw(type)}` : sql`null::${raw(type)}`)),
+    id: sql`${id}::uuid`,
+    absent: keys ? raw('false') : raw('true'),
+  }
+}

@@ -1,0 +1,236 @@
+import { type Fault, invalidParameters } from '../http/errors.ts'
+import type { QueryParameter } from '../http/query-string.ts'
+import type { Resource } from '../resource/define.ts'
+import { hasIdForm, readId } from '../resource/ids.ts'
+import { type Condition } from './condition.ts'
+import { type CursorScope, isCursor, type Position, readCursor } from './cursor.ts'
+import { readOperand } from './operand.ts'
+import { allOperators, type Operator, operatorsOf } from './operators.ts'
+import { type Order, orderBy } from './order.ts'
+import { readSelection, type Selection } from './select.ts'
+import { findTarget, suggest, type Target } from './target.ts'
+
+/** Where a page starts: behind or before a record, or a place that an opaque cursor remembers. */
+export interface Cursor {
+  direction: 'after' | 'before'
+  parameter: 'startingAfter' | 'endingBefore'
+  at: { id: string } | { position: Position }
+}
+
+/** What narrows a list; `count` takes the same. */
+export interface Filters {
+  conditions: readonly Condition[]
+  /** The words of `query`: each must be found somewhere. */
+  words: readonly string[]
+}
+
+export interface ListRequest extends Filters {
+  limit: number
+  order: Order
+  cursor: Cursor | undefined
+  selection: Selection | undefined
+}
+
+/** The nil UUID (RFC 9562), which no record has. */
+const noRecord = '00000000-0000-0000-0000-000000000000'
+const mostFilters = 25
+const mostSelected = 100
+const mostWords = 20
+const scalars = ['limit', 'startingAfter', 'endingBefore', 'orderBy', 'sort', 'query']
+
+/** Collects the faults of a query, so that all of them are told at once. */
+class Reading {
+  readonly faults: Fault[] = []
+  readonly scalars = new Map<string, string>()
+  readonly selected: string[] = []
+  readonly conditions: Condition[] = []
+
+  refuse(field: string, message: string): undefined {
+    this.faults.push({ field: field.slice(0, 200), message })
+  }
+}
+
+/** Reads the parameters of a list (interface 4.4 to 4.6). Errors: 400 `invalid_parameters` with every fault. */
+export function readList(
+  resource: Resource,
+  parameters: readonly QueryParameter[],
+  scopeOf: (orderBy: string) => CursorScope,
+): ListRequest {
+  const reading = read(resource, parameters, scalars)
+  const limit = readLimit(reading)
+  const order = readOrder(reading, resource)
+  const cursor = readCursors(reading, resource, scopeOf(reading.scalars.get('orderBy') ?? 'createdAt'))
+  const words = readWords(reading, resource)
+  const selection = readSelected(reading, resource)
+  if (reading.faults.length > 0 || !order) throw invalidParameters(reading.faults)
+  return { limit, order, cursor, selection, conditions: reading.conditions, words }
+}
+
+/** Reads the parameters of a count: filters and `query`. Errors: 400 `invalid_parameters` with every fault. */
+export function readFilters(resource: Resource, parameters: readonly QueryParameter[]): Filters {
+  const reading = read(resource, parameters, ['query'])
+  const words = readWords(reading, resource)
+  if (reading.selected.length > 0) reading.refuse('select', 'a count has no fields to select')
+  if (reading.faults.length > 0) throw invalidParameters(reading.faults)
+  return { conditions: reading.conditions, words }
+}
+
+/** Reads the parameters of a single record: `select[]` alone. Errors: 400 `invalid_parameters` with every fault. */
+export function readOne(resource: Resource, parameters: readonly QueryParameter[]): Selection | undefined {
+  const reading = new Reading()
+  for (const { name, value } of parameters) {
+    if (!readSelectParameter(reading, name, value)) reading.refuse(name, unknownParameter(name, ['select[]']))
+  }
+  const selection = readSelected(reading, resource)
+  if (reading.faults.length > 0) throw invalidParameters(reading.faults)
+  return selection
+}
+
+/** A route that takes no parameters refuses them all: none is ever ignored. */
+export function readNone(parameters: readonly QueryParameter[]): void {
+  if (parameters.length === 0) return
+  throw invalidParameters(parameters.map(({ name }) => ({ field: name.slice(0, 200), message: 'unknown parameter' })))
+}
+
+function read(resource: Resource, parameters: readonly QueryParameter[], known: readonly string[]): Reading {
+  const reading = new Reading()
+  for (const { name, value } of parameters) {
+    if (known.includes(name)) readScalar(reading, name, value)
+    else if (readSelectParameter(reading, name, value)) continue
+    else if (name.startsWith('filter.')) readFilter(reading, resource, name, value)
+    else readShorthand(reading, resource, name, value, known)
+  }
+  if (reading.conditions.length > mostFilters) reading.refuse('filter', `at most ${mostFilters} filters are taken`)
+  return reading
+}
+
+function readScalar(reading: Reading, name: string, value: string): void {
+  if (value === '') reading.refuse(name, 'needs a value')
+  else if (reading.scalars.has(name)) reading.refuse(name, 'is given twice')
+  else reading.scalars.set(name, value)
+}
+
+function readSelectParameter(reading: Reading, name: string, value: string): boolean {
+  if (name !== 'select' && !/^select\[\d{0,3}\]$/.test(name)) return false
+  const paths = name === 'select' ? value.split(',') : [value]
+  if (paths.includes('')) reading.refuse(name, 'needs the name of a field')
+  else reading.selected.push(...paths)
+  return true
+}
+
+/** `filter.<field>.<operator>=<value>`: the operator is the last segment. */
+function readFilter(reading: Reading, resource: Resource, name: string, value: string): void {
+  const segments = name.split('.').slice(1)
+  const operator = segments.pop() ?? ''
+  const path = segments.join('.')
+  const whole = findTarget(resource, name.slice('filter.'.length))
+  if (path === '' || (!isOperator(operator) && !('fault' in whole) && whole.field.filter !== 'properties')) {
+    reading.refuse(name, `needs an operator, as in ${name}.equals=`)
+    return
+  }
+  const target = findTarget(resource, path)
+  if ('fault' in target) reading.refuse(name, target.fault)
+  else addCondition(reading, name, target, operator, value)
+}
+
+const isOperator = (text: string): text is Operator => (allOperators as readonly string[]).includes(text)
+
+/** `<field>=<value>`: `has` for a list, `equals` for everything else. */
+function readShorthand(
+  reading: Reading,
+  resource: Resource,
+  name: string,
+  value: string,
+  known: readonly string[],
+): void {
+  const target = findTarget(resource, name)
+  if (!('fault' in target)) {
+    addCondition(reading, name, target, target.field.filter === 'array' ? 'has' : 'equals', value)
+    return
+  }
+  const head = name.split('.')[0] ?? ''
+  if (resource.members.includes(head)) reading.refuse(name, target.fault)
+  else reading.refuse(name, unknownParameter(name, [...known, 'select[]', ...resource.members]))
+}
+
+function unknownParameter(name: string, known: readonly string[]): string {
+  const suggestion = suggest(name, known)
+  return suggestion ? `unknown parameter; did you mean ${suggestion}?` : 'unknown parameter'
+}
+
+function addCondition(reading: Reading, name: string, target: Target, operator: string, value: string): void {
+  const allowed = operatorsOf[target.field.filter]
+  if (allowed.length === 0 || (target.field.filter === 'properties' && target.keys.length === 0)) {
+    reading.refuse(name, `${target.name} is an object and cannot be filtered by; name one of its fields`)
+  } else if (!isOperator(operator) || !allowed.includes(operator)) {
+    reading.refuse(name, `${target.name} takes ${allowed.join(', ')}; "${operator.slice(0, 40)}" is none of them`)
+  } else {
+    const operand = readOperand(target, operator, value)
+    if ('fault' in operand) reading.refuse(name, operand.fault)
+    else reading.conditions.push({ target, operator, operand })
+  }
+}
+
+function readLimit(reading: Reading): number {
+  const text = reading.scalars.get('limit')
+  if (text === undefined) return 25
+  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (limit < 1 || limit > 100) reading.refuse('limit', 'must be a whole number from 1 to 100')
+  return limit
+}
+
+function readOrder(reading: Reading, resource: Resource): Order | undefined {
+  const sort = reading.scalars.get('sort') ?? 'desc'
+  if (sort !== 'asc' && sort !== 'desc') reading.refuse('sort', 'must be asc or desc')
+  const path = reading.scalars.get('orderBy') ?? 'createdAt'
+  // An embedded record stands for one of its fields; everything else names itself.
+  const target = findTarget(resource, path)
+  if ('fault' in target) return reading.refuse('orderBy', target.fault)
+  const order = orderBy(target, sort === 'desc')
+  return 'fault' in order ? reading.refuse('orderBy', order.fault) : order
+}
+
+function readCursors(reading: Reading, resource: Resource, scope: CursorScope): Cursor | undefined {
+  const after = reading.scalars.get('startingAfter')
+  const before = reading.scalars.get('endingBefore')
+  if (after !== undefined && before !== undefined) {
+    return reading.refuse('endingBefore', 'startingAfter and endingBefore are not used together')
+  }
+  const parameter = before === undefined ? 'startingAfter' : 'endingBefore'
+  const text = before ?? after
+  if (text === undefined) return undefined
+  const direction = before === undefined ? 'after' : 'before'
+  const id = readId(resource.idPrefix, text)
+  if (id !== undefined) return { direction, parameter, at: { id } }
+  if (hasIdForm(resource.idPrefix, text)) return { direction, parameter, at: { id: noRecord } }
+  if (!isCursor(text))
+    return reading.refuse(parameter, `must be the id of a ${resource.singular} (${resource.idPrefix}_…)`)
+  const read = readCursor(scope, text)
+  if ('position' in read) return { direction, parameter, at: { position: read.position } }
+  if (read.fault === 'otherOrder') {
+    return reading.refuse(parameter, `this cursor belongs to orderBy=${read.orderBy}`)
+  }
+  if (read.fault === 'malformed') return reading.refuse(parameter, 'is not a cursor of this list')
+  // Well formed, but no place in this list of this organization: looked up like an id that does not exist.
+  return { direction, parameter, at: { id: noRecord } }
+}
+
+function readWords(reading: Reading, resource: Resource): string[] {
+  const text = reading.scalars.get('query')
+  if (text === undefined) return []
+  const words = text.split(/\s+/u).filter((word) => word !== '')
+  if (resource.search.length === 0) reading.refuse('query', `${resource.name} have no full-text search`)
+  else if (words.length === 0) reading.refuse('query', 'needs a word')
+  else if (words.length > mostWords) reading.refuse('query', `takes at most ${mostWords} words`)
+  return words
+}
+
+function readSelected(reading: Reading, resource: Resource): Selection | undefined {
+  if (reading.selected.length === 0) return undefined
+  if (reading.selected.length > mostSelected) {
+    return reading.refuse('select[]', `at most ${mostSelected} fields can be selected`)
+  }
+  const { selection, faults } = readSelection(resource, reading.selected)
+  for (const fault of faults) reading.refuse('select[]', fault)
+  return selection
+}

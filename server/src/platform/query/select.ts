@@ -1,0 +1,96 @@
+import { raw, type Sql, sql } from '../database/sql.ts'
+import { columnOf, type Resource } from '../resource/define.ts'
+import type { Field } from '../resource/fields.ts'
+import { findTarget, root, unknownField, valueOf } from './target.ts'
+
+/** The members to show; true is the whole member, a tree some of its fields. */
+export interface Selection {
+  [name: string]: true | Selection
+}
+
+/** Reads `select[]` paths into a tree, or gives a fault for each that names nothing. */
+export function readSelection(
+  resource: Resource,
+  paths: readonly string[],
+): { selection: Selection; faults: string[] } {
+  // Without a prototype: `__proto__` and `constructor` are names like any other.
+  const selection: Selection = Object.create(null)
+  const faults: string[] = []
+  for (const path of paths) {
+    const [head = '', ...rest] = path.split('.')
+    const whole = rest.length === 0 && resource.members.includes(head)
+    const target = whole ? undefined : findTarget(resource, path)
+    if (target && 'fault' in target) faults.push(target.fault)
+    else if (!whole && rest.length === 0) faults.push(unknownField(resource, path))
+    else add(selection, [head, ...rest])
+  }
+  return { selection, faults }
+}
+
+/** A whole member and a part of it, in either order: the whole one is shown. */
+function add(selection: Selection, [head = '', ...rest]: string[]): void {
+  const present = selection[head]
+  if (present === true) return
+  if (rest.length === 0) {
+    selection[head] = true
+    return
+  }
+  const inner: Selection = present ?? Object.create(null)
+  selection[head] = inner
+  add(inner, rest)
+}
+
+/**
+ * The record as JSON text, built by PostgreSQL: `row_to_json` over a row of the members (json_build_object takes 100
+ * arguments at most). Needs the joins of `joins(resource)`.
+ */
+export function documentSql(resource: Resource, selection?: Selection, alias = root): Sql {
+  const names = resource.members.filter((name) => selection === undefined || name in selection)
+  const columns = names.map(
+    (name) => sql`${memberSql(resource, name, selection?.[name] ?? true, alias)} as ${quoted(name)}`,
+  )
+  return sql`(select row_to_json(document)::text from (select ${commas(columns)}) document)`
+}
+
+const quoted = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
+const commas = (items: readonly Sql[]): Sql => items.reduce((all, item) => sql`${all}, ${item}`)
+
+function memberSql(resource: Resource, name: string, part: true | Selection, alias: string): Sql {
+  const embedded = resource.embedded[name]
+  if (embedded) {
+    const shown = embedded.show.filter((inner) => part === true || inner in part)
+    const columns = shown.map((inner) => {
+      const field = embedded.resource.fields[inner]
+      if (!field) throw new Error(`${embedded.resource.name} has no field ${inner}`)
+      return sql`${shownValue(field, sql`${raw(name)}.${quoted(columnOf(inner))}`)} as ${quoted(inner)}`
+    })
+    return sql`(case when ${raw(name)}.id is not null then (select row_to_json(inside) from (select ${commas(columns)}) inside) end)`
+  }
+  const field = resource.fields[name]
+  if (!field) throw new Error(`${resource.name} has no field ${name}`)
+  const value = valueOf(resource, name, alias)
+  return part === true ? shownValue(field, value) : pick(value, part)
+}
+
+/** The part of a jsonb value that a selection names; a named key that is missing is null. */
+function pick(value: Sql, selection: Selection): Sql {
+  const entries = Object.entries(selection).map(([key, part]) => {
+    const inner = sql`(${value} -> ${key}::text)`
+    return sql`jsonb_build_object(${key}::text, ${part === true ? inner : pick(inner, part)})`
+  })
+  const object = entries.reduce((all, entry) => sql`${all} || ${entry}`)
+  return sql`(case when jsonb_typeof(${value}) = 'object' then ${object} end)`
+}
+
+/** A stored value as the JSON of the answers shows it. */
+function shownValue(field: Field, value: Sql): Sql {
+  if (field.idPrefix !== undefined) return sql`${raw(`'${field.idPrefix}_'`)} || replace(${value}::text, '-', '')`
+  switch (field.databaseType) {
+    case 'timestamptz':
+      return sql`to_char(${value}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+    case 'numeric':
+      return sql`${value}::text`
+    default:
+      return value
+  }
+}

@@ -1,0 +1,139 @@
+import type { BodyFault } from '../http/errors.ts'
+import type { Field, JsonValue } from './fields.ts'
+
+export type Fields = Record<string, Field>
+
+/** A part of a referenced record, shown inside the record that refers to it: null while that one is deleted. */
+export interface Embedded {
+  label: string
+  /** The reference field that it follows. */
+  through: string
+  resource: Resource
+  show: readonly string[]
+  /** Field of the other resource that stands for the whole when a list is ordered by it. */
+  orderBy: string
+}
+
+/** A resource that lives inside another (`/contacts/{contactId}/employments`) or is seen through it (a team's contacts). */
+export interface Parent {
+  /** The path parameter that names the parent. */
+  parameter: string
+  resource: Resource
+  column: string
+  /** True when a parent has so few of them that reading them all is cheap. */
+  few: boolean
+}
+
+/** A value of the record as it stands in the answers: only what the declaration names. */
+export type AnyRow = Record<string, JsonValue>
+
+export interface Prepared {
+  values: AnyRow
+  /** Columns that callers never see, such as a folded address. */
+  hidden?: Record<string, JsonValue>
+  faults?: BodyFault[]
+}
+
+/**
+ * The declaration of a resource, written once (docs/architecture.md): rows, validation, routes, filters, order, search,
+ * OpenAPI and SQL follow from it.
+ */
+export interface Resource<F extends Fields = Fields> {
+  /** Plural noun: URL segment, table and folder. */
+  name: string
+  /** Singular noun: scopes and messages. */
+  singular: string
+  /** Component in the OpenAPI document. */
+  component: string
+  table: string
+  idPrefix: string
+  /** In the order of the answers. */
+  fields: F
+  embedded: Record<string, Embedded>
+  /** The members of an answer, fields and embedded records, in order. */
+  members: readonly string[]
+  /** What `query` reads: said in the documentation; `searchCondition` of the store says it in SQL. */
+  search: readonly string[]
+  /** Embedded fields whose text `query` reads too, as `company.name`. */
+  searchThrough: readonly string[]
+  /** Hidden columns that `prepare` fills, with their types. */
+  hidden: Record<string, string>
+  /** Unique index → the field that callers know it by, and the columns that hold the value. */
+  uniques: Record<string, { field: string; columns: readonly string[] }>
+  parent?: Parent
+  /** Records that are deleted for callers stay for 30 days. False: DELETE is final. */
+  softDelete: boolean
+  /**
+   * What no declaration can say: derived and hidden values, rules between fields. Pure. `values` are the fields that a
+   * caller sent, normalized; `current` is the record before the change, or undefined for a new one.
+   */
+  prepare?: (values: AnyRow, current: AnyRow | undefined) => Prepared
+}
+
+type Defaults = 'embedded' | 'members' | 'search' | 'searchThrough' | 'hidden' | 'uniques' | 'softDelete' | 'table'
+
+/** Declares a resource. What is left out: no embedded records, no search, table named like the resource, soft delete. */
+export function defineResource<F extends Fields>(
+  declaration: Omit<Resource<F>, Defaults> & Partial<Pick<Resource<F>, Defaults>>,
+): Resource<F> {
+  const embedded = declaration.embedded ?? {}
+  const members = Object.keys(declaration.fields).flatMap((name) => [
+    name,
+    ...Object.keys(embedded).filter((other) => embedded[other]?.through === name),
+  ])
+  return {
+    table: declaration.name,
+    embedded,
+    members,
+    search: [],
+    searchThrough: [],
+    hidden: {},
+    uniques: {},
+    softDelete: true,
+    ...declaration,
+  }
+}
+
+type ValueOf<T> = T extends Field<infer Value> ? Value : never
+
+/** The record as callers read it. */
+export type Row<R extends Resource> = { [Name in keyof R['fields']]: ValueOf<R['fields'][Name]> }
+
+type WritableKeys<F extends Fields> = {
+  [Name in keyof F]: F[Name] extends Field<unknown, true> ? Name : never
+}[keyof F]
+type RequiredKeys<F extends Fields> = {
+  [Name in keyof F]: F[Name] extends Field<unknown, true, true> ? Name : never
+}[keyof F]
+
+/** The body that creates a record. */
+export type Create<R extends Resource> = { [Name in RequiredKeys<R['fields']>]: ValueOf<R['fields'][Name]> } & {
+  [Name in WritableKeys<R['fields']>]?: ValueOf<R['fields'][Name]>
+}
+
+/** The body that changes a record: any of the writable fields. */
+export type Update<R extends Resource> = { [Name in WritableKeys<R['fields']>]?: ValueOf<R['fields'][Name]> }
+
+/** The column of a field: its name in snake case. */
+export const columnOf = (fieldName: string): string =>
+  fieldName.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** The same records with fewer fields and under another parent: the team-scoped family (interface 4.9). */
+export function narrow<F extends Fields>(
+  resource: Resource<F>,
+  view: { component: string; members: readonly string[]; writable: readonly string[]; parent: Parent },
+): Resource {
+  const fields = Object.fromEntries(
+    Object.entries(resource.fields).map(([name, field]) => [
+      name,
+      { ...field, writable: field.writable && view.writable.includes(name) },
+    ]),
+  )
+  return { ...resource, fields, component: view.component, members: view.members, parent: view.parent }
+}
+
+/** Every column that the standard write may set, with its type. */
+export function columnTypes(resource: Resource): Record<string, string> {
+  const fields = Object.entries(resource.fields).map(([name, field]) => [columnOf(name), field.databaseType])
+  return { ...Object.fromEntries(fields), ...resource.hidden }
+}

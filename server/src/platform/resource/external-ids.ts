@@ -1,0 +1,49 @@
+import type { Transaction } from '../database/database.ts'
+import { sqlState } from '../database/failures.ts'
+import { identifier, raw, sql } from '../database/sql.ts'
+import type { Resource } from './define.ts'
+import { type Pending, UniqueConflict, type Written } from './write.ts'
+
+/**
+ * Keeps `<singular>_external_ids`, the table that makes external ids unique and findable, true to the records written:
+ * per organization, provider and value, and per team where records have one. Errors: `UniqueConflict`.
+ */
+export async function keepExternalIds(
+  transaction: Transaction,
+  resource: Resource,
+  written: readonly Written[],
+  pending: readonly Pending[],
+): Promise<void> {
+  const ids = pending.filter(touchesExternalIds).map(({ id }) => id)
+  if (ids.length === 0) return
+  const table = identifier(`${resource.singular}_external_ids`)
+  const owner = identifier(`${resource.singular}_id`)
+  const team = raw('teamId' in resource.fields ? ', team_id' : '')
+  await transaction.query(sql`delete from ${table}
+    where organization_id = ${transaction.organization} and ${owner} = any(${ids}::uuid[])`)
+  try {
+    await transaction.query(sql`insert into ${table} (organization_id${team}, provider, value, ${owner})
+      select organization_id${team}, external.key, external.value, id
+      from ${identifier(resource.table)}, jsonb_each_text(external_ids) external
+      where organization_id = ${transaction.organization} and id = any(${ids}::uuid[]) and deleted_at is null`)
+  } catch (error) {
+    if (sqlState(error) !== '23505') throw error
+    throw new UniqueConflict(resource, 'externalIds', holderOf(transaction, resource, written), error)
+  }
+}
+
+/** A new record with external ids, or one whose ids, team or life changed. */
+function touchesExternalIds({ before, values, columns }: Pending): boolean {
+  if (!before) return Object.keys(values.externalIds ?? {}).length > 0
+  return 'externalIds' in values || 'teamId' in values || 'deleted_at' in columns
+}
+
+/** Finds who holds one of the external ids that the set wanted. */
+function holderOf(transaction: Transaction, resource: Resource, written: readonly Written[]) {
+  const wanted = written.flatMap(({ after }) => Object.entries((after.externalIds ?? {}) as Record<string, string>))
+  const owner = identifier(`${resource.singular}_id`)
+  return sql`select ${owner} as id from ${identifier(`${resource.singular}_external_ids`)}
+    where organization_id = ${transaction.organization} and ${owner} <> all(${written.map(({ id }) => id)}::uuid[])
+      and (provider, value) in (select * from unnest(${wanted.map(([provider]) => provider)}::text[], ${wanted.map(([, value]) => value)}::text[]))
+    limit 1`
+}

@@ -1,0 +1,76 @@
+import type { Connection } from '../database/database.ts'
+import { identifier, raw, sql } from '../database/sql.ts'
+import { ApiError, type Fault } from '../http/errors.ts'
+import { type PagePlan, type PageRow, parentFound, type planCount, type Scope, withinScope } from '../query/page.ts'
+import type { Cursor } from '../query/parse.ts'
+import { documentSql, type Selection } from '../query/select.ts'
+import { joins, root } from '../query/target.ts'
+import type { Resource } from './define.ts'
+
+/** A record as it is sent, with the revision that its ETag tells. */
+export interface ShownRecord {
+  text: string
+  revision: number
+}
+
+/** 404 for a record that is not there, is deleted, or belongs to another organization, team or parent. */
+export const notFound = (resource: Resource): ApiError =>
+  new ApiError('not_found', `There is no ${resource.singular} with this id.`)
+
+/** 404 for the parent in a path. */
+export function parentNotFound(resource: Resource): ApiError {
+  return new ApiError('not_found', `There is no ${resource.parent?.resource.singular ?? 'record'} with this id.`)
+}
+
+/** One record as text. Errors: 404. */
+export async function readRecord(
+  db: Connection,
+  resource: Resource,
+  id: string,
+  { parentId, selection }: { parentId?: string | undefined; selection?: Selection | undefined } = {},
+): Promise<ShownRecord> {
+  const scope = scopeOf(db, parentId)
+  // The parent is asked for only where there is one: a fixed text for the commonest statement of all.
+  const statement = sql`select ${documentSql(resource, selection)} as text, ${raw(root)}.revision
+    from ${identifier(resource.table)} ${raw(root)}${joins(resource, db.organization)}
+    where ${withinScope(resource, scope)} and ${raw(root)}.id = ${id}::uuid and ${parentFound(resource, scope)}`
+  const [row] = await db.query<ShownRecord>(statement, selection ? undefined : `${resource.component} one`)
+  if (!row) throw notFound(resource)
+  return row
+}
+
+/** A page as text. Errors: 404 when the parent or the cursor's record is not there. */
+export async function readPage(
+  db: Connection,
+  resource: Resource,
+  plan: PagePlan,
+  cursor: Cursor | undefined,
+): Promise<PageRow> {
+  const [row] = await db.query<PageRow>(plan.statement, plan.name)
+  if (!row) throw new Error('a page is always one row')
+  if (!row.parent_found) throw parentNotFound(resource)
+  if (!row.cursor_found) throw unknownCursor(resource, cursor)
+  return row
+}
+
+function unknownCursor(resource: Resource, cursor: Cursor | undefined): ApiError {
+  const fault: Fault = { field: cursor?.parameter ?? 'startingAfter', message: `names no ${resource.singular}` }
+  return new ApiError('not_found', 'The cursor names no record of this list; start again from the first page.', {
+    details: [fault],
+  })
+}
+
+/** How many records there are. Errors: 404 when the parent is not there. */
+export async function readCount(
+  db: Connection,
+  resource: Resource,
+  plan: ReturnType<typeof planCount>,
+): Promise<number> {
+  const [row] = await db.query<{ count: string; parent_found: boolean }>(plan.statement)
+  if (!row?.parent_found) throw parentNotFound(resource)
+  return Number(row.count)
+}
+
+/** The scope of a statement on this connection. */
+export const scopeOf = (db: Connection, parentId: string | undefined): Scope =>
+  parentId === undefined ? { organization: db.organization } : { organization: db.organization, parentId }

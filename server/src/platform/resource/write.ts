@@ -1,0 +1,330 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Transaction } from '../database/database.ts'
+import { sqlState } from '../database/failures.ts'
+import { identifier, join, Parameter, raw, type Sql, sql } from '../database/sql.ts'
+import { ApiError, type BodyFault, invalidBody } from '../http/errors.ts'
+import { withinScope } from '../query/page.ts'
+import { documentSql } from '../query/select.ts'
+import { joins, root } from '../query/target.ts'
+import { type AnyRow, columnOf, columnTypes, type Resource } from './define.ts'
+import type { JsonValue } from './fields.ts'
+import { newId, readId } from './ids.ts'
+import { mergePatch } from './properties.ts'
+import { notFound, parentNotFound, scopeOf } from './read.ts'
+
+/**
+ * One change of a set. `values` are what a caller sent, read by `readBody`; `columns` are what the service sets itself,
+ * by column (`now` in a timestamp is the transaction's time).
+ */
+export type Change =
+  | { kind: 'create'; values: AnyRow; columns?: Record<string, JsonValue> }
+  | {
+      kind: 'update'
+      id: string
+      values: AnyRow
+      columns?: ColumnsOf
+      /** Revisions that the caller allows (If-Match); any when absent. */
+      revisions?: readonly number[] | undefined
+      /** True to change a deleted record: restoring it. */
+      deleted?: boolean
+    }
+
+/** Columns to set, given the record as it is. */
+export type ColumnsOf = (before: AnyRow) => Record<string, JsonValue>
+
+/** What a change did: the record before and after, and as it is sent. */
+export interface Written {
+  id: string
+  before: AnyRow | undefined
+  after: AnyRow
+  text: string
+  revision: number
+}
+
+/** A change on its way into the table. */
+export interface Pending {
+  id: string
+  before: AnyRow | undefined
+  /** The fields that change, by name. */
+  values: AnyRow
+  /** The other columns that change. */
+  columns: Record<string, JsonValue>
+  revision: number
+}
+
+/** What a store adds to the standard write: both see the whole set, so that their statements are sets too. */
+export interface WriteSteps {
+  /** Completes the columns from other tables, before the table is written. */
+  resolve?: (transaction: Transaction, pending: readonly Pending[]) => Promise<void>
+  /** Keeps other tables true, after it was written. */
+  settle?: (transaction: Transaction, written: readonly Written[], pending: readonly Pending[]) => Promise<void>
+}
+
+/** A unique value that another record holds; the pipeline turns it into 409 with the holder's id. */
+export class UniqueConflict extends Error {
+  readonly resource: Resource
+  readonly field: string
+  readonly holder: Sql
+
+  constructor(resource: Resource, field: string, holder: Sql, cause: unknown) {
+    super(`${resource.name}: ${field} is taken`, { cause })
+    this.resource = resource
+    this.field = field
+    this.holder = holder
+  }
+}
+
+/**
+ * The one write of a resource: many records at once, in the order given; a single record is a set of one. Every rule of
+ * the declaration stands here once, for HTTP, imports and bulk changes alike.
+ * Errors: 404, 412, 422 with every fault; `UniqueConflict`.
+ */
+export async function writeSet(
+  transaction: Transaction,
+  resource: Resource,
+  changes: readonly Change[],
+  { parentId, steps = {} }: { parentId?: string | undefined; steps?: WriteSteps } = {},
+): Promise<Written[]> {
+  await assertParent(transaction, resource, parentId)
+  const current = await lockCurrent(transaction, resource, changes, parentId)
+  const pending = changes.map((change) => prepareChange(resource, change, current))
+  await checkReferences(transaction, resource, pending)
+  await steps.resolve?.(transaction, pending)
+  const created = pending.filter(({ before }) => before === undefined)
+  const updated = pending.filter((one) => one.before !== undefined && hasChange(one))
+  const rows = [
+    ...(await insert(transaction, resource, created, parentId)),
+    ...(await update(transaction, resource, updated)),
+  ]
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  const written = pending.map(({ id, before, revision }) => {
+    const row = byId.get(id)
+    // Nothing changed: the record is what it was, its revision too.
+    if (!row) return { id, before, after: before ?? {}, text: current.get(id)?.text ?? '', revision }
+    return { id, before, after: JSON.parse(row.text) as AnyRow, text: row.text, revision: row.revision }
+  })
+  await steps.settle?.(transaction, written, pending)
+  return written
+}
+
+/** The parent of the path is there, and stays until the transaction ends. */
+async function assertParent(transaction: Transaction, resource: Resource, parentId: string | undefined): Promise<void> {
+  if (!resource.parent || parentId === undefined) return
+  const { resource: parent } = resource.parent
+  const rows = await transaction.query(sql`
+    select id from ${identifier(parent.table)}
+    where organization_id = ${transaction.organization} and id = ${parentId}::uuid
+    ${raw(parent.softDelete ? 'and deleted_at is null' : '')} for key share`)
+  if (rows.length === 0) throw parentNotFound(resource)
+}
+
+interface StoredRow {
+  id: string
+  text: string
+  revision: number
+}
+
+/** The records as they are, locked in id order so that two sets never wait for each other in a circle. */
+async function lockCurrent(
+  transaction: Transaction,
+  resource: Resource,
+  changes: readonly Change[],
+  parentId: string | undefined,
+): Promise<Map<string, StoredRow>> {
+  const ids = changes.flatMap((change) => (change.kind === 'update' ? [change.id] : []))
+  if (ids.length === 0) return new Map()
+  const restoring = changes.some((change) => change.kind === 'update' && change.deleted)
+  const bounds = withinScope(restoring ? { ...resource, softDelete: false } : resource, scopeOf(transaction, parentId))
+  const deleted = restoring ? raw(` and ${root}.deleted_at > now() - interval '30 days'`) : raw('')
+  const rows = await transaction.query<StoredRow>(sql`
+    select ${raw(root)}.id, ${documentSql(resource)} as text, ${raw(root)}.revision
+    from ${identifier(resource.table)} ${raw(root)}${joins(resource, transaction.organization)}
+    where ${bounds}${deleted} and ${raw(root)}.id = any(${ids}::uuid[])
+    order by ${raw(root)}.id for update of ${raw(root)}`)
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+function prepareChange(resource: Resource, change: Change, current: Map<string, StoredRow>): Pending {
+  if (change.kind === 'create') {
+    const initial = Object.entries(resource.fields).flatMap(([name, field]) =>
+      field.writable || field.initial !== undefined ? [[name, field.initial ?? null] as const] : [],
+    )
+    const values = { ...Object.fromEntries(initial), ...change.values }
+    return prepared(resource, { id: newId(), before: undefined, values, columns: change.columns ?? {}, revision: 1 })
+  }
+  const row = current.get(change.id)
+  if (!row) throw notFound(resource)
+  if (change.revisions && !change.revisions.includes(row.revision)) {
+    throw new ApiError('precondition_failed', `The ${resource.singular} was changed since; read it again.`)
+  }
+  const before = JSON.parse(row.text) as AnyRow
+  const values = Object.fromEntries(
+    Object.entries(change.values).map(([name, value]) => [name, merged(resource, name, before[name], value)]),
+  )
+  const columns = change.columns?.(before) ?? {}
+  return prepared(resource, { id: change.id, before, values, columns, revision: row.revision })
+}
+
+/** Objects are merged (RFC 7396) and checked whole; anything else replaces. */
+function merged(resource: Resource, name: string, before: JsonValue | undefined, value: JsonValue): JsonValue {
+  const field = resource.fields[name]
+  if (field?.filter !== 'properties') return value
+  const whole = mergePatch(before, value)
+  const normalized = field.normalize?.(whole)
+  if (normalized && 'fault' in normalized) throw invalidBody([{ field: name, message: normalized.fault }])
+  return whole
+}
+
+function prepared(resource: Resource, pending: Pending): Pending {
+  const result = resource.prepare?.(pending.values, pending.before)
+  if (result?.faults && result.faults.length > 0) throw invalidBody(result.faults)
+  const values = result?.values ?? pending.values
+  const { before } = pending
+  const changed = Object.entries(values).filter(([name, value]) => !before || !isDeepStrictEqual(before[name], value))
+  const hidden = !before || changed.length > 0 ? (result?.hidden ?? {}) : {}
+  return { ...pending, values: Object.fromEntries(changed), columns: { ...hidden, ...pending.columns } }
+}
+
+const hasChange = ({ values, columns }: Pending): boolean =>
+  Object.keys(values).length > 0 || Object.keys(columns).length > 0
+
+/** Every record that is referred to is one of the organization and not deleted. */
+async function checkReferences(
+  transaction: Transaction,
+  resource: Resource,
+  pending: readonly Pending[],
+): Promise<void> {
+  const faults: BodyFault[] = []
+  for (const [name, { references, idPrefix = '' }] of Object.entries(resource.fields)) {
+    const named = pending.flatMap(({ values }) => (typeof values[name] === 'string' ? [values[name]] : []))
+    if (!references || named.length === 0) continue
+    const ids = named.flatMap((shown) => readId(idPrefix, shown) ?? [])
+    const rows = await transaction.query<{ id: string }>(sql`
+      select ${identifier(references.key)} as id from ${identifier(references.table)}
+      where organization_id = ${transaction.organization} and ${identifier(references.key)} = any(${ids}::uuid[])
+      ${raw(references.softDeleted ? 'and deleted_at is null' : '')}`)
+    const found = new Set(rows.map(({ id }) => id))
+    if (named.some((shown) => !found.has(readId(idPrefix, shown) ?? ''))) {
+      faults.push({
+        field: name,
+        message: `names no ${resource.fields[name]?.label.toLowerCase() ?? 'record'} of this organization`,
+      })
+    }
+  }
+  if (faults.length > 0) throw invalidBody(faults)
+}
+
+/** The columns of a pending change as a recordset takes them. */
+function recordOf(resource: Resource, { id, values, columns }: Pending): Record<string, JsonValue> {
+  const own = Object.entries(values).map(([name, value]) => {
+    const prefix = resource.fields[name]?.idPrefix
+    return [columnOf(name), prefix !== undefined && typeof value === 'string' ? (readId(prefix, value) ?? null) : value]
+  })
+  return { id, ...Object.fromEntries(own), ...columns }
+}
+
+async function insert(
+  transaction: Transaction,
+  resource: Resource,
+  pending: readonly Pending[],
+  parentId: string | undefined,
+): Promise<StoredRow[]> {
+  if (pending.length === 0) return []
+  const records = pending.map((one) => recordOf(resource, one))
+  const names = columnsOf(resource, records)
+  const parent = resource.parent && parentId !== undefined ? resource.parent : undefined
+  const targets = ['organization_id', ...(parent ? [parent.column] : []), ...names].map(identifier)
+  const values = names.map((name) => sql`input.${identifier(name)}`)
+  return guarded(
+    resource,
+    transaction,
+    records,
+    sql`
+    with ${inputSql(resource, records, names)}, written as (
+      insert into ${identifier(resource.table)} (${join(targets, ', ')})
+      select ${transaction.organization}, ${parent ? sql`${parentId}::uuid, ` : raw('')}${join(values, ', ')} from input
+      returning *)
+    ${writtenSql(resource, transaction)}`,
+  )
+}
+
+/** Changes of the same columns are one statement. */
+async function update(transaction: Transaction, resource: Resource, pending: readonly Pending[]): Promise<StoredRow[]> {
+  const groups = new Map<string, Record<string, JsonValue>[]>()
+  for (const one of pending) {
+    const record = recordOf(resource, one)
+    const shape = Object.keys(record).sort().join()
+    groups.set(shape, [...(groups.get(shape) ?? []), record])
+  }
+  const rows: StoredRow[] = []
+  for (const records of groups.values()) {
+    const names = columnsOf(resource, records)
+    const sets = names
+      .filter((name) => name !== 'id')
+      .map((name) => sql`${identifier(name)} = input.${identifier(name)}`)
+    rows.push(
+      ...(await guarded(
+        resource,
+        transaction,
+        records,
+        sql`
+      with ${inputSql(resource, records, names)}, written as (
+        update ${identifier(resource.table)} ${raw(root)}
+        set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = now()`], ', ')}
+        from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id
+        returning ${raw(root)}.*)
+      ${writtenSql(resource, transaction)}`,
+      )),
+    )
+  }
+  return rows
+}
+
+function columnsOf(resource: Resource, records: readonly Record<string, JsonValue>[]): string[] {
+  const known = { id: 'uuid', deleted_at: 'timestamptz', ...columnTypes(resource) }
+  const names = [...new Set(records.flatMap((record) => Object.keys(record)))]
+  const unknown = names.find((name) => !(name in known))
+  if (unknown !== undefined) throw new Error(`${resource.table} declares no column ${unknown}`)
+  return names
+}
+
+function inputSql(resource: Resource, records: readonly Record<string, JsonValue>[], names: readonly string[]): Sql {
+  const types: Record<string, string> = { id: 'uuid', deleted_at: 'timestamptz', ...columnTypes(resource) }
+  const columns = names.map((name) => sql`${identifier(name)} ${raw(types[name] ?? 'text')}`)
+  return sql`input as (
+    select * from jsonb_to_recordset(${new Parameter(JSON.stringify(records))}::jsonb) as input(${join(columns, ', ')}))`
+}
+
+const writtenSql = (resource: Resource, transaction: Transaction): Sql =>
+  sql`select ${raw(root)}.id, ${documentSql(resource)} as text, ${raw(root)}.revision
+    from written ${raw(root)}${joins(resource, transaction.organization)}`
+
+/** Runs the write; a unique index that refuses it becomes a conflict that knows how to find the holder. */
+async function guarded(
+  resource: Resource,
+  transaction: Transaction,
+  records: readonly Record<string, JsonValue>[],
+  statement: Sql,
+): Promise<StoredRow[]> {
+  try {
+    return await transaction.query<StoredRow>(statement)
+  } catch (error) {
+    const constraint = (error as { constraint?: string }).constraint ?? ''
+    const unique = resource.uniques[constraint]
+    if (sqlState(error) !== '23505' || !unique) throw error
+    const id = sql`${String(records[0]?.id)}::uuid`
+    const same = unique.columns.map((name) => sameValue(resource, transaction, records[0] ?? {}, name))
+    const holder = sql`select id from ${identifier(resource.table)}
+      where organization_id = ${transaction.organization} and deleted_at is null and id <> ${id} and ${join(same, ' and ')}
+      limit 1`
+    throw new UniqueConflict(resource, unique.field, holder, error)
+  }
+}
+
+/** The column equals the record's value: the new one, or the stored one where the change does not touch it. */
+function sameValue(resource: Resource, transaction: Transaction, record: Record<string, JsonValue>, name: string): Sql {
+  const column = identifier(name)
+  if (name in record) return sql`${column}::text = ${record[name]}::text`
+  return sql`${column} = (select ${column} from ${identifier(resource.table)}
+    where organization_id = ${transaction.organization} and id = ${String(record.id)}::uuid)`
+}

@@ -1,0 +1,46 @@
+import type { BodyFault } from '../../platform/http/errors.ts'
+import { type AnyRow, defineResource, type Prepared } from '../../platform/resource/define.ts'
+import { choice, document, id, longText, reference, text, timestamp, words } from '../../platform/resource/fields.ts'
+
+const statuses = ['draft', 'scheduled', 'preparing', 'running', 'paused', 'completed', 'cancelled', 'failed'] as const
+
+/** Nothing sends yet, so nothing but a draft can be true. */
+function prepare(values: AnyRow): Prepared {
+  const faults: BodyFault[] = []
+  if (values.status !== undefined && values.status !== 'draft') {
+    faults.push({ field: 'status', message: 'must be draft: this version does not send campaigns yet' })
+  }
+  return { values, faults }
+}
+
+const object = { type: 'object', additionalProperties: true }
+
+export const campaigns = defineResource({
+  name: 'campaigns',
+  singular: 'campaign',
+  component: 'Campaign',
+  idPrefix: 'cam',
+  search: ['name', 'subject'],
+  prepare,
+  fields: {
+    id: id('cam'),
+    name: text({ label: 'Name', required: true, order: 'indexed', searched: true }),
+    subject: text({ label: 'Subject', max: 500, searched: true }),
+    description: longText({ label: 'Description' }),
+    status: choice(statuses, { label: 'Status', nullable: false, initial: 'draft' }),
+    statusReason: text({ label: 'Reason of the status', readOnly: true }),
+    kind: choice(['broadcast', 'sequence'], { label: 'Kind', nullable: false, initial: 'broadcast' }),
+    purpose: choice(['marketing', 'sales', 'transactional'], {
+      label: 'Purpose',
+      nullable: false,
+      initial: 'marketing',
+    }),
+    ownerId: reference('usr', { label: 'Owner', table: 'members', key: 'user_id', softDeleted: false }),
+    tags: words({ label: 'Tags', equality: 'indexed' }),
+    audience: document({ label: 'Audience', readOnly: true, schema: object }),
+    schedule: document({ label: 'Schedule', readOnly: true, schema: object }),
+    stats: document({ label: 'Statistics', readOnly: true, schema: object }),
+    createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
+    updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false, order: 'indexed' }),
+  },
+})

@@ -1,0 +1,76 @@
+import { getDomain } from 'tldts'
+import { type AnyRow, defineResource, type Prepared } from '../../platform/resource/define.ts'
+import {
+  decimal,
+  domain,
+  handle,
+  id,
+  integer,
+  longText,
+  properties,
+  text,
+  timestamp,
+  timeZone,
+  url,
+  words,
+} from '../../platform/resource/fields.ts'
+import { customProperties, externalIds } from '../../platform/resource/properties.ts'
+
+/** What makes two domains one company's: the part that was registered (`mail.example.co.uk` is `example.co.uk`). */
+export const domainKey = (name: string): string => getDomain(name, { allowPrivateDomains: true }) ?? name
+
+/** Companies are unique by registrable domain; that is not a field, so it is made here. */
+function prepare(values: AnyRow): Prepared {
+  if (!('domain' in values)) return { values }
+  const { domain: name } = values
+  return { values, hidden: { domain_key: typeof name === 'string' ? domainKey(name) : null } }
+}
+
+export const companies = defineResource({
+  name: 'companies',
+  singular: 'company',
+  component: 'Company',
+  idPrefix: 'com',
+  search: ['name', 'nickname', 'domain', 'subtitle'],
+  hidden: { domain_key: 'text' },
+  uniques: { companies_domain_unique: { field: 'domain', columns: ['domain_key'] } },
+  prepare,
+  fields: {
+    id: id('com'),
+    name: text({ label: 'Name', description: 'Legal name', required: true, order: 'indexed', searched: true }),
+    nickname: text({ label: 'Nickname', description: 'Brand name', searched: true }),
+    bio: longText({ label: 'About' }),
+    subtitle: text({ label: 'Subtitle', max: 500, searched: true }),
+    avatar: url({ label: 'Logo' }),
+    website: url({ label: 'Website' }),
+    domain: domain({
+      label: 'Domain',
+      equality: 'indexed',
+      searched: true,
+      lookup: { column: 'domain_key', key: domainKey },
+    }),
+    location: text({ label: 'Headquarters', max: 500 }),
+    timeZone: timeZone({ label: 'Time zone' }),
+    facebookHandle: handle({ label: 'Facebook' }),
+    githubHandle: handle({ label: 'GitHub' }),
+    instagramHandle: handle({ label: 'Instagram' }),
+    linkedinHandle: handle({ label: 'LinkedIn' }),
+    twitterHandle: handle({ label: 'X (Twitter)' }),
+    annualRevenue: decimal({ label: 'Annual revenue' }),
+    employeesCount: integer({ label: 'Employees', min: 0, max: 2_000_000_000 }),
+    foundedYear: integer({ label: 'Founded', min: 1, max: 9999 }),
+    fundingStage: text({ label: 'Funding stage' }),
+    fundingTotal: decimal({ label: 'Funding in total' }),
+    retailLocationsCount: integer({ label: 'Retail locations', min: 0, max: 2_000_000_000 }),
+    ticker: text({ label: 'Ticker', max: 20 }),
+    industries: words({ label: 'Industries' }),
+    languages: words({ label: 'Languages' }),
+    stack: words({ label: 'Technologies' }),
+    tags: words({ label: 'Tags', equality: 'indexed' }),
+    externalIds: properties({ label: 'External ids', ...externalIds }),
+    customProperties: properties({ label: 'Custom properties', ...customProperties }),
+    lastActivityAt: timestamp({ label: 'Last activity at', readOnly: true }),
+    createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
+    updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false, order: 'indexed' }),
+  },
+})

@@ -1,0 +1,63 @@
+import type { Transaction } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { keepExternalIds } from '../../platform/resource/external-ids.ts'
+import { newId, showId } from '../../platform/resource/ids.ts'
+import { standardStore } from '../../platform/resource/routes.ts'
+import type { Pending, WriteSteps } from '../../platform/resource/write.ts'
+import { defaultTeam } from '../teams/store.ts'
+import { contacts, teamContacts } from './resource.ts'
+
+const steps: WriteSteps = {
+  async resolve(transaction, pending) {
+    await giveTeams(transaction, pending)
+    await giveRoots(transaction, pending)
+  },
+  settle: (transaction, written, pending) => keepExternalIds(transaction, contacts, written, pending),
+}
+
+export const contactStore = standardStore(contacts, steps)
+
+/** The same records through a team: the same rules. */
+export const teamContactStore = standardStore(teamContacts, steps)
+
+/** A new contact that names no team belongs to the default one. */
+async function giveTeams(transaction: Transaction, pending: readonly Pending[]): Promise<void> {
+  const homeless = pending.filter(({ before, values }) => !before && (values.teamId ?? null) === null)
+  if (homeless.length === 0) return
+  const teamId = showId('tea', await defaultTeam(transaction))
+  for (const one of homeless) one.values.teamId = teamId
+}
+
+/**
+ * The person behind each contact: one for each distinct address of the organization, so that two teams' contacts of one
+ * person share it; a contact without an address is a person of its own.
+ */
+async function giveRoots(transaction: Transaction, pending: readonly Pending[]): Promise<void> {
+  const changed = pending.filter(({ before, columns }) => !before || 'email_key' in columns)
+  if (changed.length === 0) return
+  const keys = [...new Set(changed.flatMap(({ columns }) => columns.email_key ?? []))].map(String).sort()
+  const anonymous = changed.filter(({ columns }) => typeof columns.email_key !== 'string')
+  const roots = [
+    ...keys.map((key) => ({ id: newId(), email_key: key })),
+    ...anonymous.map(() => ({ id: newId(), email_key: null })),
+  ]
+  await transaction.query(sql`
+    insert into root_contacts (organization_id, id, email_key)
+    select ${transaction.organization}, id, email_key
+    from jsonb_to_recordset(${JSON.stringify(roots)}::jsonb) as root(id uuid, email_key text)
+    on conflict do nothing`)
+  const known =
+    keys.length === 0
+      ? []
+      : await transaction.query<{ id: string; email_key: string }>(sql`
+    select id, email_key from root_contacts
+    where organization_id = ${transaction.organization} and email_key = any(${keys}::text[])`)
+  const byKey = new Map(known.map(({ id, email_key: key }) => [key, id]))
+  const ownRoots = roots.slice(keys.length)
+  for (const one of changed) {
+    const { email_key: key } = one.columns
+    const id = typeof key === 'string' ? byKey.get(key) : ownRoots.shift()?.id
+    if (id === undefined) throw new Error('every contact has a person')
+    one.values.rootContactId = showId('rcn', id)
+  }
+}

@@ -1,0 +1,38 @@
+import type { BodyFault } from '../../platform/http/errors.ts'
+import { type AnyRow, defineResource, type Prepared } from '../../platform/resource/define.ts'
+import { flag, id, month, reference, text, timestamp } from '../../platform/resource/fields.ts'
+import { contacts } from '../contacts/resource.ts'
+
+/** A job that is still held has no end, and none ends before it starts. */
+function prepare(values: AnyRow, current: AnyRow | undefined): Prepared {
+  const after = { ...current, ...values }
+  const faults: BodyFault[] = []
+  if (after.current === true && typeof after.end === 'string') {
+    faults.push({ field: 'end', message: 'must be absent from a current job' })
+  }
+  if (typeof after.start === 'string' && typeof after.end === 'string' && after.end < after.start) {
+    faults.push({ field: 'end', message: 'must not be before start' })
+  }
+  return { values, faults }
+}
+
+/** One job in a contact's history. */
+export const employments = defineResource({
+  name: 'employments',
+  singular: 'employment',
+  component: 'Employment',
+  idPrefix: 'emp',
+  parent: { parameter: 'contactId', resource: contacts, column: 'contact_id', few: true },
+  prepare,
+  fields: {
+    id: id('emp'),
+    contactId: reference('con', { label: 'Contact', readOnly: true, nullable: false }),
+    organization: text({ label: 'Organization', required: true }),
+    title: text({ label: 'Job title', max: 500 }),
+    current: flag({ label: 'Current job', nullable: false, initial: false }),
+    start: month({ label: 'Start' }),
+    end: month({ label: 'End' }),
+    createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
+    updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
+  },
+})

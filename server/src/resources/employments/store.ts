@@ -1,0 +1,4 @@
+import { standardStore } from '../../platform/resource/routes.ts'
+import { employments } from './resource.ts'
+
+export const employmentStore = standardStore(employments)

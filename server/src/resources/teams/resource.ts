@@ -1,0 +1,18 @@
+import { defineResource } from '../../platform/resource/define.ts'
+import { flag, id, text, timestamp } from '../../platform/resource/fields.ts'
+
+/** A part of an organization that owns contacts. Each organization has one default team. */
+export const teams = defineResource({
+  name: 'teams',
+  singular: 'team',
+  component: 'Team',
+  idPrefix: 'tea',
+  uniques: { teams_name_unique: { field: 'name', columns: ['name'] } },
+  fields: {
+    id: id('tea'),
+    name: text({ label: 'Name', required: true, max: 200 }),
+    isDefault: flag({ label: 'Default team', readOnly: true, nullable: false, initial: false }),
+    createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
+    updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
+  },
+})

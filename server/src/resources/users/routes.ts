@@ -1,0 +1,43 @@
+import type { Route } from '../../platform/http/route.ts'
+import { profile } from './store.ts'
+
+const profileSchema = {
+  type: 'object',
+  required: ['id', 'email', 'name', 'organizations'],
+  additionalProperties: false,
+  properties: {
+    id: { type: 'string', pattern: '^usr_[0-9a-f]{32}$' },
+    email: { type: 'string' },
+    name: { type: 'string' },
+    organizations: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['id', 'name', 'role'],
+        additionalProperties: false,
+        properties: {
+          id: { type: 'string', pattern: '^org_[0-9a-f]{32}$' },
+          name: { type: 'string' },
+          role: { type: 'string', enum: ['owner', 'admin', 'member', 'viewer', 'none'] },
+        },
+      },
+    },
+  },
+}
+
+export const userRoutes: Route[] = [
+  {
+    kind: 'read',
+    method: 'GET',
+    path: '/v5/me',
+    operation: 'getMe',
+    summary: 'Get the caller’s own profile',
+    description: 'By API key: the key’s maker, with the key’s organization alone.',
+    tag: 'users',
+    params: {},
+    scope: 'user:get:read',
+    query: { kind: 'none' },
+    answers: { 200: { kind: 'schema', component: 'User', schema: profileSchema } },
+    handle: async ({ services, caller }) => ({ status: 200, text: await profile(services.database, caller) }),
+  },
+]

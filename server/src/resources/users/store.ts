@@ -1,0 +1,68 @@
+import { domainToASCII } from 'node:url'
+import type { Caller } from '../../platform/access/caller.ts'
+import { CredentialChanged, type Database, type Spanning } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
+
+/** What makes two spellings one address: lower case, the domain in its ASCII form. */
+export function userEmailKey(email: string): string {
+  const at = email.lastIndexOf('@')
+  const domain = email.slice(at + 1)
+  return `${email.slice(0, at)}@${domainToASCII(domain) || domain}`.toLowerCase()
+}
+
+export interface KeptUser {
+  id: string
+  passwordHash: string | null
+}
+
+/** The user of this address, in any organization. */
+export async function findUserByEmail(database: Database, email: string): Promise<KeptUser | undefined> {
+  const rows = await database.spanning<KeptUser>(
+    'create an organization',
+    sql`select id, password_hash as "passwordHash" from users where email_key = ${userEmailKey(email)}`,
+  )
+  return rows[0]
+}
+
+export async function insertUser(
+  spanning: Spanning,
+  user: { id: string; email: string; name: string; passwordHash: string },
+): Promise<void> {
+  await spanning.query(
+    sql`insert into users (id, email, email_key, name, password_hash)
+      values (${user.id}, ${user.email}, ${userEmailKey(user.email)}, ${user.name}, ${user.passwordHash})`,
+  )
+}
+
+/**
+ * The caller's own profile as JSON text. By session: the user with every organization it is in. By API key: the key's
+ * maker with the key's organization alone, as role `none` when the maker has left it.
+ */
+export async function profile(database: Database, caller: Caller): Promise<string> {
+  const memberships =
+    caller.kind === 'session'
+      ? sql`select organizations.id, organizations.name, members.role
+          from members join organizations on organizations.id = members.organization_id
+          where members.user_id = ${caller.userId}::uuid`
+      : sql`select organizations.id, organizations.name, coalesce(members.role, 'none') as role
+          from organizations left join members
+            on members.organization_id = organizations.id and members.user_id = ${caller.userId}::uuid
+          where organizations.id = ${caller.organizationId}::uuid`
+  const rows = await database.spanning<{ live: boolean; text: string | null }>(
+    'read the profile of a user',
+    sql`select ${caller.live} as live, (
+        select row_to_json(profile)::text from (
+          select 'usr_' || replace(users.id::text, '-', '') as id, users.email, users.name, (
+            select coalesce(json_agg(row_to_json(organization)), '[]') from (
+              select 'org_' || replace(membership.id::text, '-', '') as id, membership.name, membership.role
+              from (${memberships}) membership order by membership.id
+            ) organization
+          ) as organizations
+          from users where users.id = ${caller.userId}::uuid
+        ) profile
+      ) as text`,
+  )
+  const text = rows[0]?.live ? rows[0].text : null
+  if (text === null) throw new CredentialChanged()
+  return text
+}

@@ -1,0 +1,74 @@
+import type { Logger } from 'pino'
+import { routes } from './app.ts'
+import type { Config } from './config.ts'
+import { createIdentifier } from './platform/access/identify.ts'
+import { deriveKey, type Secret } from './platform/access/secret.ts'
+import { createSessions } from './platform/access/sessions.ts'
+import type { Tokens } from './platform/access/tokens.ts'
+import type { Database } from './platform/database/database.ts'
+import { createMetrics } from './platform/http/metrics.ts'
+import { createRateLimiter } from './platform/http/rate-limit.ts'
+import type { Services } from './platform/http/route.ts'
+import { createServer } from './platform/http/server.ts'
+import { createGate } from './platform/query/gate.ts'
+
+export interface ServiceOptions {
+  config: Config
+  database: Database
+  secret: Secret
+  tokens: Tokens
+  log: Logger
+  /** False while the database is not prepared and once the service is told to stop. */
+  isReady: () => boolean
+}
+
+export interface Service {
+  url: string
+  /** Takes no new requests, waits for those under way, then is gone. */
+  close(): Promise<void>
+}
+
+/** Puts the parts together and listens. Errors: those of listening (a port in use). */
+export async function startService({
+  config,
+  database,
+  secret,
+  tokens,
+  log,
+  isReady,
+}: ServiceOptions): Promise<Service> {
+  const services: Services = {
+    database,
+    identifier: createIdentifier({ database, tokens }),
+    sessions: createSessions({ database, secret, tokens }),
+    tokens,
+    secret,
+    limiter: createRateLimiter({ perMinute: config.rateLimitPerMinute }),
+    gate: createGate({ concurrency: config.costlyQueries, queue: 64, waitMilliseconds: 3000 }),
+    cursorKey: deriveKey(secret, 'cursor'),
+    origin: '',
+    log,
+  }
+  const metrics = createMetrics(() => database.counts)
+  const app = await createServer({
+    services,
+    routes,
+    trustProxy: config.trustProxy,
+    corsOrigins: config.corsOrigins,
+    authOrigin: config.authOrigin,
+    metrics,
+    isReady,
+  })
+  const url = await app.listen({ port: config.port, host: config.host })
+  services.origin = config.publicUrl ?? url
+  const exporter =
+    config.metricsPort === undefined ? undefined : await metrics.listen(config.metricsPort, config.metricsHost)
+  if (exporter) log.info({ url: exporter.url }, 'metrics')
+  return {
+    url,
+    close: async () => {
+      await app.close()
+      await exporter?.close()
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import { BlockList, isIP } from 'node:net'
+
+/** One setting of the service: what docs/configuration.md tells of it, and how its text becomes a value. */
+export interface Setting<Value> {
+  name: string
+  does: string
+  /** The default, written as an operator would write it; undefined means unset. */
+  default: string | undefined
+  example: string
+  /** Its value is never shown, not even in a message about a mistake. */
+  secret: boolean
+  /** Throws an error whose message completes "NAME …". */
+  parse(text: string): Value
+}
+
+type Declaration<Value> = Omit<Setting<Value>, 'default' | 'secret'> & { secret?: boolean }
+
+/** A setting that always has a value. */
+export const setting = <Value>(declared: Declaration<Value> & { default: string }): Setting<Value> => ({
+  secret: false,
+  ...declared,
+})
+
+/** A setting that may be left unset, which means that what it is for is off. */
+export const optional = <Value>(declared: Declaration<Value>): Setting<Value | undefined> => ({
+  secret: false,
+  ...declared,
+  default: undefined,
+})
+
+/** A whole number from `least` to `most`. */
+export const whole =
+  (least: number, most: number) =>
+  (text: string): number => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (!(value >= least && value <= most)) throw new Error(`has to be a whole number from ${least} to ${most}`)
+    return value
+  }
+
+/** One of the given words. */
+export const oneOf =
+  <Word extends string>(words: readonly Word[]) =>
+  (text: string): Word => {
+    const word = words.find((known) => known === text)
+    if (!word) throw new Error(`has to be one of ${words.join(', ')}`)
+    return word
+  }
+
+/** An http or https address without query, fragment or credentials; the slash at its end is dropped. */
+export function address(text: string): string {
+  const url = parseUrl(text)
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new Error('has to be an address that begins with http:// or https://')
+  if (url.search || url.hash || url.username || url.password)
+    throw new Error('has to be an address without query, fragment or credentials')
+  return url.href.replace(/\/+$/, '')
+}
+
+/** Scheme, host and port alone, as a browser sends them in `Origin`. */
+export function origin(text: string): string {
+  const href = address(text)
+  if (new URL(href).pathname !== '/') throw new Error('has to be an origin: scheme, host and port, without a path')
+  return new URL(href).origin
+}
+
+/** The items of a list that commas separate. */
+export const list =
+  <Value>(parse: (text: string) => Value) =>
+  (text: string): readonly Value[] =>
+    text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
+      .map(parse)
+
+/** A `postgres://` connection string. */
+export function connectionString(text: string): string {
+  // Without a host, which a Unix socket's address has elsewhere, it would be no URL.
+  const url = parseUrl(text.replace('@/', '@localhost/'))
+  if (!url || !/^postgres(?:ql)?:$/.test(url.protocol))
+    throw new Error('has to be a connection string that begins with postgres:// or postgresql://')
+  if (url.pathname.length < 2) throw new Error('has to name a database after the host, as in postgres://host/rapport')
+  return text
+}
+
+const proxyWords = new Set(['loopback', 'linklocal', 'uniquelocal'])
+
+/** Off, the number of proxies in front, or the addresses and networks whose forwarding headers count. */
+export function trustedProxies(text: string): false | number | readonly string[] {
+  if (text === 'off' || text === '0') return false
+  if (/^\d+$/.test(text)) return whole(1, 16)(text)
+  return list((item) => {
+    if (!proxyWords.has(item) && !isNetwork(item))
+      throw new Error('has to be off, a number of proxies, or a list of addresses and networks such as 10.0.0.0/8')
+    return item
+  })(text)
+}
+
+function isNetwork(text: string): boolean {
+  const [host = '', prefix, ...rest] = text.split('/')
+  const family = isIP(host)
+  if (family === 0 || rest.length > 0) return false
+  if (prefix === undefined) return true
+  if (!/^\d{1,3}$/.test(prefix)) return false
+  try {
+    new BlockList().addSubnet(host, Number(prefix), family === 6 ? 'ipv6' : 'ipv4')
+    return true
+  } catch {
+    return false
+  }
+}
+
+function parseUrl(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined
+}

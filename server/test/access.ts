@@ -1,0 +1,68 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
+import { type BootstrapAnswer, bootstrap } from '../src/commands/bootstrap.ts'
+import { createIdentifier, type Identifier } from '../src/platform/access/identify.ts'
+import type { Secret } from '../src/platform/access/secret.ts'
+import { createSessions, type Sessions } from '../src/platform/access/sessions.ts'
+import { createTokens, type Tokens } from '../src/platform/access/tokens.ts'
+import { Database } from '../src/platform/database/database.ts'
+import { createDatabase } from './postgres.ts'
+
+/** The access module on a database of its own, at an hour that the test decides. */
+export interface Access {
+  database: Database
+  secret: Secret
+  tokens: Tokens
+  sessions: Sessions
+  identifier: Identifier
+  /** Milliseconds since 1970, added to by the test. */
+  clock: { now: number }
+  /** Another process on the same database. */
+  anotherProcess(): Pick<Access, 'tokens' | 'sessions' | 'identifier'>
+  /** A new organization of the one user of this database. */
+  newOrganization(): Promise<BootstrapAnswer>
+  close(): Promise<void>
+}
+
+export const owner = { email: 'Ada@Example.com', password: 'correct horse battery' }
+
+export async function openAccess(): Promise<Access> {
+  const { connection, drop } = await createDatabase()
+  const database = new Database({ connection, size: 10 })
+  const secret = createSecretKey(randomBytes(32))
+  const clock = { now: Date.now() }
+  const process = () => {
+    const tokens = createTokens({ database, secret, clock: () => clock.now })
+    return {
+      tokens,
+      sessions: createSessions({ database, secret, tokens, clock: () => clock.now }),
+      identifier: createIdentifier({ database, tokens, clock: () => clock.now }),
+    }
+  }
+  const first = process()
+  const addresses = {
+    baseUrl: 'http://127.0.0.1:4000/v5',
+    authUrl: 'http://127.0.0.1:4000',
+    teamBaseUrl: 'http://127.0.0.1:4000',
+  }
+  let organizations = 0
+  return {
+    database,
+    secret,
+    clock,
+    ...first,
+    anotherProcess: process,
+    newOrganization: () =>
+      bootstrap({
+        database,
+        secret,
+        tokens: first.tokens,
+        addresses,
+        ...owner,
+        organization: `Acme ${++organizations}`,
+      }),
+    close: async () => {
+      await database.close()
+      await drop()
+    },
+  }
+}

@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmod, mkdtemp, readdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import type { TestProject } from 'vitest/node'
+import { findBinaries } from '../src/platform/database/binaries.ts'
+import { clusterConnection, initializeCluster, startPostgres } from '../src/platform/database/cluster.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
+import { migrationsFolder } from '../src/release.ts'
+import { debianBinaries } from './debian.ts'
+import type { TestCluster } from './postgres.ts'
+
+const prefix = 'rapport-test-'
+const template = 'rapport_template'
+
+/** A throwaway cluster: nothing of it has to survive, so nothing waits for the disk. */
+const settings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: 200,
+  shared_buffers: '64MB',
+  max_wal_size: '512MB',
+  autovacuum_naptime: '1h',
+}
+
+/** Starts the run's PostgreSQL and gives the tests what they need to reach it; vitest calls it, and its result last. */
+export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  if (process.env.TEST_ENGINE === 'none') return undefined
+  await removeStale()
+  const engine = process.env.TEST_ENGINE === 'debian' ? 'debian' : 'embedded'
+  const folder = await mkdtemp(join(tmpdir(), prefix))
+  await writeFile(join(folder, 'runner'), String(process.pid))
+  // The server of a run as root is another user's, who has to reach its own folder in here.
+  await chmod(folder, 0o711)
+  const binaries = await binariesOf(engine)
+  const [data, socketFolder, logFile] = [join(folder, 'data'), join(folder, 'socket'), join(folder, 'log')]
+  await initializeCluster({ binaries, folder: data, sync: false })
+  const server = await startPostgres({ binaries, folder: data, socketFolder, logFile, settings })
+  const cleanUp = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  const stopAtExit = () => {
+    process.kill(server.pid, 'SIGQUIT')
+    cleanUp()
+  }
+  process.once('exit', stopAtExit)
+  const { host, port, user } = clusterConnection(socketFolder) as TestCluster
+  project.provide('cluster', { engine, host, port, user, template })
+  await makeTemplate({ host, port, user })
+  return async () => {
+    process.off('exit', stopAtExit)
+    await server.stop('immediate')
+    cleanUp()
+  }
+}
+
+async function binariesOf(engine: TestCluster['engine']): Promise<string> {
+  if (engine === 'embedded') return findBinaries()
+  const debian = debianBinaries()
+  if (!debian) throw new Error('TEST_ENGINE=debian needs PostgreSQL 15 or newer under /usr/lib/postgresql.')
+  return debian
+}
+
+async function makeTemplate(server: pg.ClientConfig): Promise<void> {
+  const making = `${template}_${randomBytes(4).toString('hex')}`
+  await administer(server, `create database ${making} template template0`)
+  await migrate({ ...server, database: making }, { folder: migrationsFolder, log: () => undefined })
+  await administer(server, `alter database ${making} rename to ${template}`)
+}
+
+async function administer(server: pg.ClientConfig, statement: string): Promise<void> {
+  const client = new pg.Client({ ...server, database: 'postgres' })
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
+}
+
+/** Ends the servers that killed runs left behind, and removes their folders. */
+async function removeStale(): Promise<void> {
+  const names = await readdir(tmpdir())
+  for (const folder of names.filter((name) => name.startsWith(prefix)).map((name) => join(tmpdir(), name))) {
+    const runner = numberIn(join(folder, 'runner'))
+    if (runner === undefined || isAlive(runner)) continue
+    const server = numberIn(join(folder, 'data/postmaster.pid'))
+    if (server !== undefined && serves(server, folder)) process.kill(server, 'SIGQUIT')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+/** Is the process the server of that folder, and not another one that got its number? */
+function serves(pid: number, folder: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder)
+  } catch {
+    return readdirSync(folder).length > 0 && process.platform === 'darwin' && isAlive(pid)
+  }
+}
+
+function numberIn(file: string): number | undefined {
+  try {
+    return Number.parseInt(readFileSync(file, 'utf8'), 10) || undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,19 @@
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { createDatabase, createEmptyDatabase, testEngine } from './postgres.ts'
+
+test('each test gets a database of its own, on the engine that was asked for', async () => {
+  const databases = await Promise.all([createDatabase(), createDatabase(), createEmptyDatabase()])
+  expect(new Set(databases.map(({ connection }) => connection.database)).size).toBe(3)
+  const client = new pg.Client(databases[0].connection)
+  await client.connect()
+  const { rows } = await client.query<{ major: number }>(
+    `select current_setting('server_version_num')::int / 10000 as major`,
+  )
+  await client.end()
+  expect(testEngine()).toBe(process.env.TEST_ENGINE ?? 'embedded')
+  if (testEngine() === 'embedded') expect(rows[0]?.major).toBe(18)
+  else expect(rows[0]?.major).toBeGreaterThanOrEqual(15)
+  await Promise.all(databases.map((database) => database.drop()))
+  await expect(new pg.Client(databases[0].connection).connect()).rejects.toThrow(/does not exist/)
+})

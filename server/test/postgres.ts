@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { inject } from 'vitest'
+
+/** The throwaway cluster of this run, as `global-setup.ts` started it. */
+export interface TestCluster {
+  engine: 'embedded' | 'debian'
+  /** The folder of the Unix socket. */
+  host: string
+  port: number
+  user: string
+  /** A database with every migration applied, which each test's own database is copied from. */
+  template: string
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    cluster: TestCluster
+  }
+}
+
+export interface TestDatabase {
+  connection: pg.ClientConfig & { host: string; port: number; user: string; database: string }
+  drop(): Promise<void>
+}
+
+/** Which PostgreSQL this run is on. */
+export const testEngine = (): TestCluster['engine'] => inject('cluster').engine
+
+/** A migrated database of its own; `drop` it when done, open connections are ended then. */
+export async function createDatabase(): Promise<TestDatabase> {
+  return copyDatabase(inject('cluster').template)
+}
+
+/** An empty database of its own, without any migration. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  return copyDatabase('template0')
+}
+
+async function copyDatabase(template: string): Promise<TestDatabase> {
+  const { host, port, user } = inject('cluster')
+  const database = `test_${randomBytes(8).toString('hex')}`
+  await administer(`create database ${database} template ${template}`)
+  return {
+    connection: { host, port, user, database },
+    drop: () => administer(`drop database if exists ${database} with (force)`),
+  }
+}
+
+async function administer(statement: string): Promise<void> {
+  const { host, port, user } = inject('cluster')
+  const client = new pg.Client({ host, port, user, database: 'postgres' })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,107 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+export interface Import {
+  /** The imported file's path below the root, or a package's name. */
+  target: string
+  /** The names taken at run time; those of types alone are not in it. */
+  values: readonly string[]
+  isTypeOnly: boolean
+}
+
+export interface Source {
+  /** Below the root, with `/`. */
+  path: string
+  isTest: boolean
+  lines: number
+  imports: readonly Import[]
+  /** Its functions, with the lines that each takes beside those of the functions within it. */
+  functions: readonly { name: string; lines: number }[]
+  /** What a rule forbids wherever it stands, as `what at line`. */
+  forbidden: readonly string[]
+}
+
+/** Every TypeScript file of the given folders, read with the compiler's own parser. */
+export function readSources(folders: readonly string[]): Source[] {
+  return folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true })
+      .map((name) => join(folder, String(name)))
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => parseSource(path, readFileSync(join(root, path), 'utf8'))),
+  )
+}
+
+/** What one file, given as text, imports, how big it is, and what of it is forbidden. */
+export function parseSource(path: string, text: string): Source {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
+  const lineOf = (position: number) => file.getLineAndCharacterOfPosition(position).line + 1
+  const linesOf = (node: ts.Node) => lineOf(node.end) - lineOf(node.getStart()) + 1
+  const imports: Import[] = []
+  const functions: { name: string; lines: number }[] = []
+  const forbidden: string[] = []
+  const visit = (node: ts.Node): void => {
+    const found = readImport(node, path)
+    if (found) imports.push(found)
+    if (isFunction(node)) {
+      const name = `${node.name?.getText() ?? 'a function'} at line ${lineOf(node.getStart())}`
+      functions.push({ name, lines: ownLines(node, linesOf) })
+    }
+    const fault = faultOf(node)
+    if (fault) forbidden.push(`${fault} at line ${lineOf(node.getStart())}`)
+    ts.forEachChild(node, visit)
+  }
+  visit(file)
+  for (const match of text.matchAll(/\/[/*]\s*@ts-(?:ignore|nocheck|expect-error)/g)) {
+    forbidden.push(`${match[0]} at line ${lineOf(match.index)}`)
+  }
+  const isTest = path.endsWith('.test.ts') || path.startsWith('server/test/')
+  return { path, isTest, lines: text.trimEnd().split('\n').length, imports, functions, forbidden }
+}
+
+const isFunction = (node: ts.Node): node is ts.FunctionLikeDeclaration =>
+  ts.isFunctionLike(node) && 'body' in node && node.body !== undefined
+
+/** The outermost functions within it count one line each. */
+function ownLines(node: ts.Node, linesOf: (node: ts.Node) => number): number {
+  let lines = linesOf(node)
+  const subtract = (child: ts.Node): void => {
+    if (isFunction(child)) lines -= linesOf(child) - 1
+    else ts.forEachChild(child, subtract)
+  }
+  ts.forEachChild(node, subtract)
+  return lines
+}
+
+function faultOf(node: ts.Node): string | undefined {
+  if (node.kind === ts.SyntaxKind.AnyKeyword) return 'any'
+  if (ts.isExportAssignment(node) || node.kind === ts.SyntaxKind.DefaultKeyword) {
+    return ts.isDefaultClause(node.parent) || ts.isCaseBlock(node.parent) ? undefined : 'a default export'
+  }
+  return undefined
+}
+
+function readImport(node: ts.Node, path: string): Import | undefined {
+  if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+    const [argument] = node.arguments
+    if (!argument || !ts.isStringLiteral(argument)) return undefined
+    return { target: targetOf(argument.text, path), values: ['*'], isTypeOnly: false }
+  }
+  if (!ts.isImportDeclaration(node) && !ts.isExportDeclaration(node)) return undefined
+  if (!node.moduleSpecifier || !ts.isStringLiteral(node.moduleSpecifier)) return undefined
+  const target = targetOf(node.moduleSpecifier.text, path)
+  if (ts.isExportDeclaration(node)) return { target, values: node.isTypeOnly ? [] : ['*'], isTypeOnly: node.isTypeOnly }
+  const clause = node.importClause
+  if (!clause) return { target, values: ['*'], isTypeOnly: false }
+  if (clause.isTypeOnly) return { target, values: [], isTypeOnly: true }
+  const names = clause.namedBindings && ts.isNamedImports(clause.namedBindings) ? clause.namedBindings.elements : []
+  const values = names.filter((name) => !name.isTypeOnly).map((name) => (name.propertyName ?? name.name).text)
+  const takesAll = clause.name !== undefined || (clause.namedBindings && ts.isNamespaceImport(clause.namedBindings))
+  return { target, values: takesAll ? [...values, '*'] : values, isTypeOnly: !takesAll && values.length === 0 }
+}
+
+const targetOf = (specifier: string, path: string): string =>
+  specifier.startsWith('.') ? relative('.', join(dirname(path), specifier)) : specifier
