@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { CredentialChanged, type Database } from '../database/database.ts'
 import { invalidParameters } from '../http/errors.ts'
-import { readId } from '../resource/ids.ts'
+import { hasIdForm, readId } from '../resource/ids.ts'
 import { apiKeyHash, looksLikeApiKey } from './api-key.ts'
 import type { Caller } from './caller.ts'
 import { foreignOrganization, invalidToken, missingAuthorization } from './refusals.ts'
@@ -155,7 +155,7 @@ class RememberingIdentifier implements Identifier {
       throw invalidToken()
     }
     if (header === undefined) throw headerFault('required with an API key: the organization the key belongs to')
-    throw wanted === undefined ? headerFault(headerForm) : foreignOrganization()
+    throw hasIdForm('org', header) ? foreignOrganization() : headerFault(headerForm)
   }
 
   async #selectForSession(session: SessionCredential, header: string | undefined): Promise<Caller> {
@@ -168,7 +168,7 @@ class RememberingIdentifier implements Identifier {
       this.#known.delete(session.cacheKey)
       throw invalidToken()
     }
-    if (isMalformed) throw headerFault(headerForm)
+    if (isMalformed) throw hasIdForm('org', header) ? foreignOrganization() : headerFault(headerForm)
     const { organizationId, role } = membership
     if (role === null) throw foreignOrganization()
     const caller: Caller = {

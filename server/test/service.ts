@@ -1,0 +1,120 @@
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import { type BootstrapAnswer, bootstrap } from '../src/commands/bootstrap.ts'
+import { createApiKey } from '../src/commands/create-api-key.ts'
+import { type Config, readConfig } from '../src/config.ts'
+import { createTokens } from '../src/platform/access/tokens.ts'
+import { Database } from '../src/platform/database/database.ts'
+import { startService } from '../src/service.ts'
+import { createDatabase } from './postgres.ts'
+
+/** An answer, read whole; `body` is the parsed JSON, or undefined when there is no text. */
+export interface TestAnswer<Body> {
+  status: number
+  headers: Headers
+  text: string
+  body: Body
+}
+
+/** A JSON value whose shape the test asserts; `unknown` would need a cast on every line. */
+// oxlint-disable-next-line no-explicit-any -- what a test reads of an answer is checked by the test itself
+export type Json = any
+
+export interface CallOptions {
+  /** Sent as JSON, or as it is when it is a string or bytes. */
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+export type Call = (method: string, path: string, options?: CallOptions) => Promise<TestAnswer<Json>>
+
+/** An organization of its own with an API key of all scopes: tests never share records, so they may run side by side. */
+export interface TestOrganization extends BootstrapAnswer {
+  call: Call
+  /** The same organization with a key of other scopes. */
+  withScopes(scopes: readonly string[]): Promise<Call>
+}
+
+export interface TestService {
+  url: string
+  config: Config
+  database: Database
+  /** Every line that the service logged. */
+  logged: string[]
+  anonymous: Call
+  newOrganization(): Promise<TestOrganization>
+  close(): Promise<void>
+}
+
+/** The real service on a database of its own, listening on a free port; `environment` as a user would set it. */
+export async function startTestService(environment: Record<string, string> = {}): Promise<TestService> {
+  const { connection, drop } = await createDatabase()
+  const config = readConfig({ PORT: '0', RATE_LIMIT_PER_MINUTE: '100000000', ...environment })
+  const database = new Database({ connection, size: 10 })
+  const secret = createSecretKey(randomBytes(32))
+  const tokens = createTokens({ database, secret })
+  const logged: string[] = []
+  const log = pino(
+    { level: 'trace' },
+    new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }),
+  )
+  const service = await startService({ config, database, secret, tokens, log, isReady: () => true })
+  const call = callerOf(service.url)
+  return {
+    url: service.url,
+    config,
+    database,
+    logged,
+    anonymous: call({}),
+    async newOrganization() {
+      const made = await bootstrap({
+        database,
+        secret,
+        tokens,
+        addresses: { baseUrl: `${service.url}/v5`, authUrl: service.url, teamBaseUrl: service.url },
+        email: `${randomUUID()}@example.com`,
+        password: 'a password that is long enough',
+        organization: `Organization ${randomUUID()}`,
+      })
+      const { organizationId, apiKey } = made
+      const authorized = (key: string) =>
+        call({ authorization: `Bearer ${key}`, 'service-organization-id': organizationId })
+      return {
+        ...made,
+        call: authorized(apiKey),
+        withScopes: async (scopes) =>
+          authorized((await createApiKey({ database, organization: organizationId, name: 'test', scopes })).apiKey),
+      }
+    },
+    async close() {
+      await service.close()
+      await database.close()
+      await drop()
+    },
+  }
+}
+
+/** Calls over real HTTP; paths are relative to the service's root (`/v5/contacts`). */
+function callerOf(url: string): (headers: Record<string, string>) => Call {
+  return (common) =>
+    async (method, path, { body, headers = {} } = {}) => {
+      const raw = typeof body === 'string' || body instanceof Uint8Array
+      const answer = await fetch(`${url}${path}`, {
+        method,
+        headers: { ...common, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        ...(body !== undefined && { body: raw ? (body as string) : JSON.stringify(body) }),
+        redirect: 'manual',
+      })
+      const text = await answer.text()
+      return { status: answer.status, headers: answer.headers, text, body: text === '' ? undefined : parsed(text) }
+    }
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
