@@ -7,6 +7,7 @@ import { type Config, readConfig } from '../src/config.ts'
 import { createTokens } from '../src/platform/access/tokens.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { startService } from '../src/service.ts'
+import type pg from 'pg'
 import { createDatabase } from './postgres.ts'
 
 /** An answer, read whole; `body` is the parsed JSON, or undefined when there is no text. */
@@ -48,8 +49,11 @@ export interface TestService {
 }
 
 /** The real service on a database of its own, listening on a free port; `environment` as a user would set it. */
-export async function startTestService(environment: Record<string, string> = {}): Promise<TestService> {
-  const { connection, drop } = await createDatabase()
+export async function startTestService(
+  environment: Record<string, string> = {},
+  given?: { connection: pg.ClientConfig; drop(): Promise<void> },
+): Promise<TestService> {
+  const { connection, drop } = given ?? (await createDatabase())
   const config = readConfig({ PORT: '0', RATE_LIMIT_PER_MINUTE: '100000000', ...environment })
   const database = new Database({ connection, size: 10 })
   const secret = createSecretKey(randomBytes(32))

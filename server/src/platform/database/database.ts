@@ -212,6 +212,8 @@ export class Database {
       throw error
     } finally {
       client.off('error', ignore)
+      // Closing would wait for the answers that are under way, which may never come.
+      if (broken) client.connection.stream.destroy()
       client.release(broken)
     }
   }

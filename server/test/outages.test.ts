@@ -1,0 +1,162 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { findBinaries } from '../src/platform/database/binaries.ts'
+import {
+  clusterConnection,
+  initializeCluster,
+  type PostgresServer,
+  startPostgres,
+} from '../src/platform/database/cluster.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
+import { migrationsFolder } from '../src/release.ts'
+import { until } from './processes.ts'
+import { startTestService, type TestOrganization, type TestService } from './service.ts'
+
+// A server of its own, because these tests stop and freeze it.
+const settings = { fsync: 'off', max_connections: 14 }
+/** Milliseconds within which a caller is told that the database is away. */
+const patience = 5000
+
+let folder: string
+let binaries: string
+let server: PostgresServer
+let service: TestService
+let organization: TestOrganization
+
+const start = () =>
+  startPostgres({
+    binaries,
+    folder: join(folder, 'data'),
+    socketFolder: join(folder, 'socket'),
+    logFile: join(folder, 'log'),
+    settings,
+  })
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rapport-outage-'))
+  // The server of root is another account's, which has to reach its folder in here.
+  await chmod(folder, 0o711)
+  binaries = await findBinaries()
+  await initializeCluster({ binaries, folder: join(folder, 'data'), sync: false })
+  server = await start()
+  const connection = clusterConnection(join(folder, 'socket'))
+  await migrate(connection, { folder: migrationsFolder, log: () => undefined })
+  service = await startTestService({}, { connection, drop: async () => undefined })
+  organization = await service.newOrganization()
+})
+
+afterEach(async () => {
+  process.kill(server.pid, 'SIGCONT')
+  await until('the service answers again', async () => (await organization.call('GET', '/v5/contacts')).status === 200)
+})
+
+afterAll(async () => {
+  await service.close()
+  await server.stop('immediate')
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+})
+
+/** Calls, and says how long the answer took. */
+async function timed(method: string, path: string, body?: unknown) {
+  const began = performance.now()
+  const answer = await organization.call(method, path, body === undefined ? {} : { body })
+  return { ...answer, milliseconds: performance.now() - began }
+}
+
+const expectAway = (answer: Awaited<ReturnType<typeof timed>>) => {
+  expect(answer.status).toBe(503)
+  expect(['overloaded', 'timeout']).toContain(answer.body.code)
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+  expect(answer.milliseconds).toBeLessThan(patience)
+}
+
+test('without a database every request is a 503 with Retry-After, and the first one after it came back succeeds', async () => {
+  await server.stop('immediate')
+  expectAway(await timed('GET', '/v5/contacts'))
+  expectAway(await timed('POST', '/v5/contacts', { email: 'away@example.com' }))
+  expectAway(await timed('GET', '/v5/me'))
+  expect((await service.anonymous('GET', '/readyz')).status).toBe(503)
+  expect((await service.anonymous('GET', '/healthz')).status).toBe(200)
+  server = await start()
+  expect((await organization.call('POST', '/v5/contacts', { body: { email: 'back@example.com' } })).status).toBe(201)
+  expect((await service.anonymous('GET', '/readyz')).status).toBe(200)
+})
+
+test('a database restarted in mid-load costs 503s and nothing that was acknowledged', async () => {
+  const acknowledged: string[] = []
+  const statuses = new Set<number>()
+  let isOver = false
+  const senders = Array.from({ length: 8 }, async (_, sender) => {
+    for (let count = 0; !isOver; count++) {
+      const email = `load-${sender}-${count}@example.com`
+      const answer = await organization.call('POST', '/v5/contacts', { body: { email } })
+      statuses.add(answer.status)
+      if (answer.status === 201) acknowledged.push(email)
+    }
+  })
+  await until('some are acknowledged', () => acknowledged.length > 20)
+  await server.stop('fast')
+  await until('some are refused', () => statuses.has(503))
+  server = await start()
+  const before = acknowledged.length
+  await until('some more are acknowledged', () => acknowledged.length > before + 20)
+  isOver = true
+  await Promise.all(senders)
+  expect([...statuses].sort()).toEqual([201, 503])
+  for (const email of acknowledged) {
+    const found = await organization.call('GET', `/v5/contacts?filter.email.equals=${encodeURIComponent(email)}`)
+    expect(found.body).toHaveLength(1)
+  }
+})
+
+test('a frozen database is a 503 within five seconds, for reads and writes, however many wait', async () => {
+  // The backends freeze with their postmaster: it is they who would answer.
+  const client = new pg.Client(clusterConnection(join(folder, 'socket')))
+  await client.connect()
+  const { rows } = await client.query<{ pid: number }>(
+    `select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`,
+  )
+  await client.end()
+  const pids = [server.pid, ...rows.map(({ pid }) => pid)]
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  try {
+    const answers = await Promise.all([
+      ...Array.from({ length: 20 }, () => timed('GET', '/v5/contacts')),
+      ...Array.from({ length: 5 }, (_, index) =>
+        timed('POST', '/v5/contacts', { email: `frozen-${index}@example.com` }),
+      ),
+    ])
+    answers.forEach(expectAway)
+  } finally {
+    for (const pid of pids) process.kill(pid, 'SIGCONT')
+  }
+  expect((await organization.call('GET', '/v5/contacts')).status).toBe(200)
+}, 30_000)
+
+test('a database out of connections is a 503, and the service goes on once there are some', async () => {
+  const connection = clusterConnection(join(folder, 'socket'))
+  await until('the pool has closed its connections', async () => {
+    const client = new pg.Client(connection)
+    await client.connect()
+    await client.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where backend_type = 'client backend' and pid <> pg_backend_pid()`)
+    await client.end()
+    return service.database.counts.total === 0
+  })
+  const hogs: pg.Client[] = []
+  for (;;) {
+    const hog = new pg.Client(connection)
+    const isIn = await hog.connect().then(
+      () => true,
+      () => false,
+    )
+    if (!isIn) break
+    hogs.push(hog)
+  }
+  expectAway(await timed('GET', '/v5/contacts'))
+  for (const hog of hogs) await hog.end()
+  await until('there are connections', async () => (await organization.call('GET', '/v5/contacts')).status === 200)
+})
