@@ -29,7 +29,6 @@ export const spanningPurposes = [
   'create an organization',
   'create an API key',
   'note the last use of a key',
-  'purge what has expired',
   'check the database',
 ] as const
 export type SpanningPurpose = (typeof spanningPurposes)[number]

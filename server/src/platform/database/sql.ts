@@ -60,7 +60,18 @@ export const raw = (text: string): Sql => new Sql([text], [], false)
 export const identifier = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
 
 export function join(items: readonly Sql[], separator: string): Sql {
-  return items.reduce((all, item, index) => (index === 0 ? item : sql`${all}${raw(separator)}${item}`), raw(''))
+  const parts = ['']
+  const values: unknown[] = []
+  items.forEach((item, index) => {
+    parts[parts.length - 1] += (index === 0 ? '' : separator) + (item.parts[0] ?? '')
+    for (const part of item.parts.slice(1)) parts.push(part)
+    for (const value of item.values) values.push(value)
+  })
+  return new Sql(
+    parts,
+    values,
+    items.some(({ scoped }) => scoped),
+  )
 }
 
 /** The organization of a connection as a parameter; only the connection makes one. */

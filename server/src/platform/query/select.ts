@@ -1,7 +1,7 @@
-import { raw, type Sql, sql } from '../database/sql.ts'
+import { join, raw, type Sql, sql } from '../database/sql.ts'
 import { columnOf, type Resource } from '../resource/define.ts'
 import type { Field } from '../resource/fields.ts'
-import { findTarget, root, unknownField, valueOf } from './target.ts'
+import { findTarget, unknownField, valueOf } from './target.ts'
 
 /** The members to show; true is the whole member, a tree some of its fields. */
 export interface Selection {
@@ -44,18 +44,22 @@ function add(selection: Selection, [head = '', ...rest]: string[]): void {
  * The record as JSON text, built by PostgreSQL: `row_to_json` over a row of the members (json_build_object takes 100
  * arguments at most). Needs the joins of `joins(resource)`.
  */
-export function documentSql(resource: Resource, selection?: Selection, alias = root): Sql {
+export function documentSql(resource: Resource, selection?: Selection): Sql {
+  const known = selection ? undefined : wholeDocuments.get(resource)
+  if (known) return known
   const names = resource.members.filter((name) => selection === undefined || name in selection)
-  const columns = names.map(
-    (name) => sql`${memberSql(resource, name, selection?.[name] ?? true, alias)} as ${quoted(name)}`,
-  )
-  return sql`(select row_to_json(document)::text from (select ${commas(columns)}) document)`
+  const columns = names.map((name) => sql`${memberSql(resource, name, selection?.[name] ?? true)} as ${quoted(name)}`)
+  const made = sql`(select row_to_json(document)::text from (select ${join(columns, ', ')}) document)`
+  if (!selection) wholeDocuments.set(resource, made)
+  return made
 }
 
-const quoted = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
-const commas = (items: readonly Sql[]): Sql => items.reduce((all, item) => sql`${all}, ${item}`)
+/** The whole record's text never changes, and is asked for by nearly every request. */
+const wholeDocuments = new WeakMap<Resource, Sql>()
 
-function memberSql(resource: Resource, name: string, part: true | Selection, alias: string): Sql {
+const quoted = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
+
+function memberSql(resource: Resource, name: string, part: true | Selection): Sql {
   const embedded = resource.embedded[name]
   if (embedded) {
     const shown = embedded.show.filter((inner) => part === true || inner in part)
@@ -64,11 +68,11 @@ function memberSql(resource: Resource, name: string, part: true | Selection, ali
       if (!field) throw new Error(`${embedded.resource.name} has no field ${inner}`)
       return sql`${shownValue(field, sql`${raw(name)}.${quoted(columnOf(inner))}`)} as ${quoted(inner)}`
     })
-    return sql`(case when ${raw(name)}.id is not null then (select row_to_json(inside) from (select ${commas(columns)}) inside) end)`
+    return sql`(case when ${raw(name)}.id is not null then (select row_to_json(inside) from (select ${join(columns, ', ')}) inside) end)`
   }
   const field = resource.fields[name]
   if (!field) throw new Error(`${resource.name} has no field ${name}`)
-  const value = valueOf(resource, name, alias)
+  const value = valueOf(resource, name)
   return part === true ? shownValue(field, value) : pick(value, part)
 }
 

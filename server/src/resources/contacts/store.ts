@@ -1,10 +1,10 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { keepExternalIds } from '../../platform/resource/external-ids.ts'
-import { newId, showId } from '../../platform/resource/ids.ts'
+import { newId, readId, showId } from '../../platform/resource/ids.ts'
 import { standardStore } from '../../platform/resource/routes.ts'
 import type { Pending, WriteSteps } from '../../platform/resource/write.ts'
-import { defaultTeam } from '../teams/store.ts'
+import { defaultTeam, deletedTeams } from '../teams/store.ts'
 import { contacts, teamContacts } from './resource.ts'
 
 const steps: WriteSteps = {
@@ -20,9 +20,16 @@ export const contactStore = standardStore(contacts, steps)
 /** The same records through a team: the same rules. */
 export const teamContactStore = standardStore(teamContacts, steps)
 
-/** A new contact that names no team belongs to the default one. */
+/** A new contact that names no team belongs to the default one, and so does one restored after its team was deleted. */
 async function giveTeams(transaction: Transaction, pending: readonly Pending[]): Promise<void> {
-  const homeless = pending.filter(({ before, values }) => !before && (values.teamId ?? null) === null)
+  const restored = pending.filter(({ before, columns }) => before && columns.deleted_at === null)
+  const gone = await deletedTeams(
+    transaction,
+    restored.map(({ before }) => readId('tea', String(before?.teamId)) ?? ''),
+  )
+  const homeless = pending.filter(({ before, values }) =>
+    before ? gone.has(String(before.teamId)) : (values.teamId ?? null) === null,
+  )
   if (homeless.length === 0) return
   const teamId = showId('tea', await defaultTeam(transaction))
   for (const one of homeless) one.values.teamId = teamId

@@ -1,6 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { ApiError } from '../../platform/http/errors.ts'
+import { showId } from '../../platform/resource/ids.ts'
 import { standardStore } from '../../platform/resource/routes.ts'
 import type { Pending } from '../../platform/resource/write.ts'
 import { teams } from './resource.ts'
@@ -34,4 +35,13 @@ export async function defaultTeam(transaction: Transaction): Promise<string> {
   )
   if (!team) throw new Error('an organization always has a default team')
   return team.id
+}
+
+/** Which of these teams (uuids) are deleted, as ids in the form of the answers. */
+export async function deletedTeams(transaction: Transaction, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set()
+  const rows = await transaction.query<{ id: string }>(sql`
+    select id from teams where organization_id = ${transaction.organization} and id = any(${ids}::uuid[])
+      and deleted_at is not null`)
+  return new Set(rows.map(({ id }) => showId('tea', id)))
 }

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import type { Create, Row, Update } from '../src/platform/resource/define.ts'
+import { companies } from '../src/resources/companies/resource.ts'
+import type { contacts } from '../src/resources/contacts/resource.ts'
+
+/** Checked by the compiler, not at run time: the derived types say what the declaration says. */
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const holds = <T extends true>(value: T): T => value
+
+test('row, create and update types follow from the declaration', () => {
+  holds<Equal<Row<typeof contacts>['email'], string | null>>(true)
+  holds<Equal<Row<typeof contacts>['emailOptOut'], boolean>>(true)
+  holds<Equal<Row<typeof contacts>['tags'], string[]>>(true)
+  holds<Equal<Row<typeof companies>['name'], string>>(true)
+  holds<Equal<Create<typeof companies>['name'], string>>(true)
+  const update: Update<typeof contacts> = { employmentSeniority: 'c_suite', latitude: null }
+  // @ts-expect-error a company needs a name
+  const nameless: Create<typeof companies> = { domain: 'example.com' }
+  // @ts-expect-error an id is made by the service
+  const chosen: Update<typeof contacts> = { id: 'con_1' }
+  // @ts-expect-error not one of the declared words
+  const unknown: Update<typeof contacts> = { employmentSeniority: 'boss' }
+  expect([update, nameless, chosen, unknown]).toHaveLength(4)
+  expect(companies.fields.name.required).toBe(true)
+})
