@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawn } from 'node:child_process'
@@ -74,13 +74,4 @@ test('npm is run once for two that start together, and its failure is told', asy
     process.env.npm_execpath = before
     if (before === undefined) delete process.env.npm_execpath
   }
-})
-
-test.skipIf(process.getuid?.() === 0)('a folder that cannot be written to is told', async () => {
-  lock(pino)
-  chmodSync(root, 0o500)
-  const installing = ensureInstalled(root, { development: false, say: () => undefined })
-  await expect(installing)
-    .rejects.toThrow('cannot be written to by this user')
-    .finally(() => chmodSync(root, 0o700))
 })

@@ -39,21 +39,32 @@ create function like_literal(value text) returns text language sql immutable str
 create function sort_key(value text) returns text language sql immutable strict parallel safe
   return left(fold(value), 200);
 
--- The tags as one text, in code-point order: what `tags` sorts by and what the search column holds.
+-- The tags as one text, in code-point order: what `tags` sorts by.
 create function tags_text(tags text[]) returns text language sql immutable strict parallel safe
   return (select coalesce(string_agg(tag, ',' order by tag collate "C"), '') from unnest(tags) tag);
 
--- A custom property as an instant, or null when it is none: texts of people never fail a query.
-create function instant(value text) returns timestamptz language plpgsql stable strict parallel restricted as $$
+-- The tags as lines, for the search column: no word of a query matches across two of them.
+create function tag_lines(tags text[]) returns text language sql immutable strict parallel safe
+  return (select coalesce(string_agg(tag, E'\n'), '') from unnest(tags) tag);
+
+-- A text of a custom property as an instant, or null when it is none: the same forms that a filter's value may have, and
+-- never an error. Immutable, because the text that is cast names its zone.
+create function instant(value text) returns timestamptz language plpgsql immutable strict parallel safe as $$
+declare
+  part text[] := regexp_match(value,
+    '^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?(Z|[+-](\d{2}):?(\d{2}))?)?$');
+  year integer;
+  month integer;
 begin
-  if value !~ '^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2}))?$' then
+  if part is null then
     return null;
   end if;
-  if length(value) = 10 then
-    return (value || 'T00:00:00Z')::timestamptz;
+  year := part[1];
+  month := part[2];
+  if year < 1 or month not between 1 and 12 or part[3]::integer not between 1 and extract(day from make_date(year, month, 1) + interval '1 month - 1 day')
+    or part[4]::integer > 23 or part[5]::integer > 59 or part[6]::integer > 59 or part[8]::integer > 15 or part[9]::integer > 59 then
+    return null;
   end if;
-  return value::timestamptz;
-exception when others then
-  return null;
+  return (value || case when part[4] is null then 'T00:00Z' when part[7] is null then 'Z' else '' end)::timestamptz;
 end
 $$;

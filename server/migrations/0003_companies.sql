@@ -50,6 +50,7 @@ create index companies_name on companies (organization_id, (sort_key(name) colla
 create index companies_search on companies using gin (search gin_trgm_ops) where deleted_at is null;
 create index companies_tags on companies using gin (tags) where deleted_at is null;
 create index companies_properties on companies using gin (custom_properties jsonb_path_ops) where deleted_at is null;
+create index companies_external on companies using gin (external_ids jsonb_path_ops) where deleted_at is null;
 
 -- Makes external ids unique and findable; kept by the companies' write, and only for those not deleted.
 create table company_external_ids (

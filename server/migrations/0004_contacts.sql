@@ -56,7 +56,7 @@ create table contacts (
     fold(
       coalesce(name, '') || E'\n' || coalesce(first_name, '') || E'\n' || coalesce(last_name, '') || E'\n' ||
       coalesce(nickname, '') || E'\n' || coalesce(email, '') || E'\n' || coalesce(phone, '') || E'\n' ||
-      coalesce(employment_title, '') || E'\n' || tags_text(tags)
+      coalesce(employment_title, '') || E'\n' || tag_lines(tags)
     )
   ) stored,
   primary key (organization_id, id),
@@ -83,6 +83,7 @@ create index contacts_team on contacts (organization_id, team_id, created_at, id
 create index contacts_search on contacts using gin (search gin_trgm_ops) where deleted_at is null;
 create index contacts_tags on contacts using gin (tags) where deleted_at is null;
 create index contacts_properties on contacts using gin (custom_properties jsonb_path_ops) where deleted_at is null;
+create index contacts_external on contacts using gin (external_ids jsonb_path_ops) where deleted_at is null;
 
 -- Makes external ids unique and findable; kept by the contacts' write, and only for those not deleted.
 create table contact_external_ids (

@@ -1,3 +1,4 @@
+import { openapi } from './platform/http/openapi.ts'
 import type { Route } from './platform/http/route.ts'
 import type { Resource } from './platform/resource/define.ts'
 import { authRoutes } from './resources/auth/routes.ts'
@@ -7,6 +8,7 @@ import { companies } from './resources/companies/resource.ts'
 import { companyRoutes } from './resources/companies/routes.ts'
 import { contacts } from './resources/contacts/resource.ts'
 import { contactRoutes } from './resources/contacts/routes.ts'
+import { docsRoutes } from './resources/docs/routes.ts'
 import { employments } from './resources/employments/resource.ts'
 import { employmentRoutes } from './resources/employments/routes.ts'
 import { teams } from './resources/teams/resource.ts'
@@ -25,4 +27,17 @@ export const routes: readonly Route[] = [
   ...companyRoutes,
   ...campaignRoutes,
   ...teamRoutes,
+  ...docsRoutes(() => openapi(routes, headings)),
 ]
+
+/** The headings of the documentation, in its order: what each tag of a route is about. */
+export const headings: Readonly<Record<string, string>> = {
+  authentication: 'New tokens for old ones, and the keys that prove them.',
+  users: 'Who the caller is.',
+  contacts: 'People. A team’s own view of its contacts stands under `/api/teams`.',
+  employments: 'The jobs in a contact’s history.',
+  companies: 'Organizations that contacts work for.',
+  campaigns: 'Messages to many contacts, as drafts.',
+  teams: 'Parts of an organization; each contact belongs to one.',
+  documentation: 'The API, described by itself.',
+}

@@ -1,6 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { headings, routes } from './app.ts'
 import { settings } from './config.ts'
+import { describeErrors } from './platform/http/errors-reference.ts'
+import { openapi } from './platform/http/openapi.ts'
 import type { Setting } from './settings.ts'
 
 /** A file of the repository that follows from the code. */
@@ -9,7 +12,11 @@ interface GeneratedFile {
   content(): string | Promise<string>
 }
 
-export const generatedFiles: readonly GeneratedFile[] = [{ file: 'docs/configuration.md', content: describeSettings }]
+export const generatedFiles: readonly GeneratedFile[] = [
+  { file: 'docs/configuration.md', content: describeSettings },
+  { file: 'docs/errors.md', content: describeErrors },
+  { file: 'openapi.json', content: () => `${JSON.stringify(openapi(routes, headings), null, 2)}\n` },
+]
 
 /** Writes the files that differ, under the repository's root. Returns what it did, a line each. */
 export async function generate(root: string): Promise<string[]> {

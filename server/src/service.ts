@@ -11,6 +11,7 @@ import { createRateLimiter } from './platform/http/rate-limit.ts'
 import type { Services } from './platform/http/route.ts'
 import { createServer } from './platform/http/server.ts'
 import { createGate } from './platform/query/gate.ts'
+import { explorerFiles } from './resources/docs/explorer.ts'
 
 export interface ServiceOptions {
   config: Config
@@ -52,7 +53,7 @@ export async function startService({
   const metrics = createMetrics(() => database.counts)
   const app = await createServer({
     services,
-    routes,
+    routes: [...routes, ...explorerFiles],
     trustProxy: config.trustProxy,
     corsOrigins: config.corsOrigins,
     authOrigin: config.authOrigin,

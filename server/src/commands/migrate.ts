@@ -7,17 +7,13 @@ export const migrateCommand = () =>
   withExample(
     new Command('migrate')
       .description('Bring the database to this version of the code. Starting does so as well.')
-      .option('--json', 'answer with one JSON object')
+      .option('--json', 'answer with one JSON object: {"applied": [names]}')
       .action(run),
     '$ DATABASE_URL=postgres://rapport@db.example.com/rapport rapport migrate',
   )
 
 async function run({ json }: { json?: boolean }): Promise<void> {
-  const applied: string[] = []
-  const log = (message: string) => {
-    applied.push(message)
-    tell(message)
-  }
-  await withRapport({ config: configuration(), purpose: 'rapport migrate', log }, async () => undefined)
-  answer(json ? JSON.stringify({ upToDate: true }) : 'The database is up to date.')
+  const options = { config: configuration(), purpose: 'rapport migrate', log: tell } as const
+  const applied = await withRapport(options, ({ prepared }) => prepared)
+  answer(json ? JSON.stringify({ applied }) : 'The database is up to date.')
 }

@@ -32,8 +32,8 @@ export interface Rapport {
   readonly tokens: Tokens
   /** True once the database was checked, migrated and found to fit the secret. */
   isPrepared(): boolean
-  /** Resolves when that is so; rejects with a `StartError` when this database is refused. */
-  readonly prepared: Promise<void>
+  /** Resolves when that is so, to the migrations applied; rejects with a `StartError` when the database is refused. */
+  readonly prepared: Promise<string[]>
   /** Closes the connections, then the embedded database; the callers are gone by then. */
   close(): Promise<void>
 }
@@ -55,9 +55,12 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
   const attached = embedded?.attached ?? false
   const closing = new AbortController()
   let isPrepared = false
-  const prepared = prepare({ ...options, connection, database, secret, attached, signal: closing.signal }).then(() => {
-    isPrepared = !closing.signal.aborted
-  })
+  const prepared = prepare({ ...options, connection, database, secret, attached, signal: closing.signal }).then(
+    (applied) => {
+      isPrepared = !closing.signal.aborted
+      return applied
+    },
+  )
   prepared.catch(() => undefined)
   return {
     config,
@@ -122,14 +125,21 @@ interface Preparation extends OpenOptions {
 }
 
 /** A refusal is final; a database that cannot be reached is tried again, but only by a service. */
-async function prepare({ connection, database, secret, attached, purpose, log, signal }: Preparation): Promise<void> {
+async function prepare({
+  connection,
+  database,
+  secret,
+  attached,
+  purpose,
+  log,
+  signal,
+}: Preparation): Promise<string[]> {
   for (let pause = 250; !signal.aborted; pause = Math.min(pause * 2, 5000)) {
     try {
       await checkDatabase(connection)
-      if (attached) await awaitSchema(connection)
-      else await migrate(connection, { folder: migrationsFolder, log })
+      const applied = attached ? await awaitSchema(connection) : await applyMigrations(connection, log)
       await assertSecretFits(database, secret)
-      return
+      return applied
     } catch (error) {
       if (error instanceof StartError || !isAway(error)) throw error
       const message = `The database cannot be reached: ${(error as Error).message || String(error)}.`
@@ -138,7 +148,11 @@ async function prepare({ connection, database, secret, attached, purpose, log, s
     }
     await delay(pause, undefined, { signal }).catch(() => undefined)
   }
+  return []
 }
+
+const applyMigrations = async (connection: pg.ClientConfig, log: (message: string) => void): Promise<string[]> =>
+  (await migrate(connection, { folder: migrationsFolder, log })).applied
 
 const isAway = (error: unknown): boolean =>
   isConnectionLoss(error) || (error instanceof ApiError && error.status === 503)

@@ -25,14 +25,14 @@ export async function compareSchema(connection: pg.ClientConfig): Promise<Schema
 
 /**
  * Waits until the running service has brought the database to this code's schema. A command does not do it under a
- * service, which may be an older one. Error: `StartError`.
+ * service, which may be an older one; so it has applied none. Error: `StartError`.
  */
-export async function awaitSchema(connection: pg.ClientConfig, patience = 30_000): Promise<void> {
+export async function awaitSchema(connection: pg.ClientConfig, patience = 30_000): Promise<[]> {
   const deadline = performance.now() + patience
   for (;;) {
     const { missing, foreign } = await compareSchema(connection)
     if (foreign.length > 0) throw new StartError('The running service is newer than this code. Use its own code.')
-    if (missing.length === 0) return
+    if (missing.length === 0) return []
     if (performance.now() > deadline) {
       throw new StartError(
         `The running service is older than this code, which needs ${missing.join(', ')}. Restart it.`,

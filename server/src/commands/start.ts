@@ -111,13 +111,14 @@ async function greet({ config, database }: Rapport, url: string): Promise<void> 
   answer(lines.join('\n'))
 }
 
-function inWords(error: unknown, { host, port }: { host: string; port: number }): unknown {
+function inWords(error: unknown, { host }: { host: string }): unknown {
+  const { code = '', port = 0 } = error as NodeJS.ErrnoException & { port?: number }
   const words: Record<string, string> = {
-    EADDRINUSE: `Port ${port} of ${host} is in use. Stop the program that has it, or choose another port: PORT=${port + 1}`,
-    EACCES: `This user may not listen on port ${port}. Choose one above 1023: PORT=8080`,
+    EADDRINUSE: `Port ${port} is in use. Stop the program that has it, or choose another port, for example ${port + 1}.`,
+    EACCES: `This user may not listen on port ${port}. Choose one above 1023.`,
     EADDRNOTAVAIL: `HOST=${host} is not an address of this machine.`,
     ENOTFOUND: `HOST=${host} is not a name that this machine knows.`,
   }
-  const message = words[(error as NodeJS.ErrnoException).code ?? '']
+  const message = words[code]
   return message === undefined ? error : new StartError(message, { cause: error })
 }

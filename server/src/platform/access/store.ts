@@ -116,12 +116,11 @@ export function sessionLive(session: {
   /** The request named no organization: it has to stay the session's current one. */
   isCurrent: boolean
 }): Sql {
-  const current = session.isCurrent
-    ? sql`and credential_session.organization_id = ${session.organizationId}::uuid`
-    : sql``
+  // One text for both kinds of request: statements that hold it are prepared under one name.
   return sql`exists (select from sessions credential_session
     join members credential_member on credential_member.user_id = credential_session.user_id
-    where credential_session.id = ${session.id}::uuid and credential_session.ended_at is null ${current}
+    where credential_session.id = ${session.id}::uuid and credential_session.ended_at is null
+      and (credential_session.organization_id = ${session.organizationId}::uuid or not ${session.isCurrent}::boolean)
       and credential_member.organization_id = ${session.organizationId}::uuid
       and credential_member.role = ${session.role}::text)`
 }

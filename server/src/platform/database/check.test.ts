@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { expect, type TestContext, test } from 'vitest'
 import { createEmptyDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { checkDatabase } from './check.ts'

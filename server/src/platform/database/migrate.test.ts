@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
+import type pg from 'pg'
 import { expect, type TestContext, test } from 'vitest'
 import { createEmptyDatabase } from '../../../test/postgres.ts'
 import { processStarter, until } from '../../../test/processes.ts'

@@ -17,6 +17,9 @@ export function matchesNone(header: string, tag: string): boolean {
   return tags !== 'any' && !tags.includes(opaque(tag))
 }
 
+/** Refuses a header that is no list of entity tags: 400. */
+export const checkTags = (name: string, header: string): void => void parseTags(name, header)
+
 /**
  * If-Match as the revisions it names. Only the revision counts, so a tag that a proxy weakened is as good; a tag
  * without a revision names none, and an empty list matches nothing.

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ApiError } from './errors.ts'
-import { ListFault, readPath, readQuery, splitList } from './query-string.ts'
+import { ListFault, readQuery, splitList } from './query-string.ts'
 
 function faults(read: () => unknown): string[] {
   try {
@@ -53,19 +53,12 @@ test.each(['%', '%4', '%zz', '100%', '%ff', '%c0%af', '%ed%a0%80', '%f0%9f%98', 
   (bad) => {
     expect(faults(() => readQuery(`/?a=1&b=${bad}`))).toEqual(['b'])
     expect(faults(() => readQuery(`/?a=1&${bad}=x`))).toEqual(['query'])
-    expect(faults(() => readPath(bad))).toEqual(['path'])
   },
 )
 
 test('all faults of a query are told at once, a hundred at most', () => {
   expect(faults(() => readQuery('/?a=%&ok=1&%=2&b=%00'))).toEqual(['a', 'query', 'b'])
   expect(faults(() => readQuery(`/?${'a=%&'.repeat(2000)}`))).toHaveLength(100)
-})
-
-test('a segment of the path is decoded, and a plus in it is a plus', () => {
-  expect(readPath('a+b%20c%2Fd')).toBe('a+b c/d')
-  expect(faults(() => readPath('%', 'contactId'))).toEqual(['contactId'])
-  fc.assert(fc.property(plainText, (text) => readPath(encodeURIComponent(text)) === text))
 })
 
 test('a list splits on commas; a backslash takes a comma or a backslash literally', () => {

@@ -34,13 +34,6 @@ export function readQuery(rawUrl: string): QueryParameter[] {
   return parameters
 }
 
-/** One segment of the path, decoded; a plus is a plus. `field` names it in the fault. */
-export function readPath(segment: string, field = 'path'): string {
-  const decoded = decode(segment)
-  if (decoded === undefined) throw invalidParameters([{ field, message: `the segment ${wrongEncoding}` }])
-  return decoded
-}
-
 /**
  * The values of a comma-separated list, after decoding. A backslash before a comma or a backslash takes it literally;
  * before anything else, or at the end, the backslash stands for itself. Throws `ListFault` when a value is empty.

@@ -68,6 +68,8 @@ export type AnswerBody =
   | { kind: 'record'; resource: Resource }
   | { kind: 'list'; resource: Resource }
   | { kind: 'schema'; component: string; schema: Schema }
+  /** For people and browsers: HTML, a script. */
+  | { kind: 'text'; mediaType: string }
   | { kind: 'none' }
 
 interface RouteBase {
@@ -84,6 +86,8 @@ interface RouteBase {
   /** Which query parameters it takes: those of a list, of a count, `select[]` alone, or none. */
   query: { kind: 'list' | 'count' | 'one'; resource: Resource } | { kind: 'none' }
   answers: Record<number, AnswerBody>
+  /** Error statuses that do not follow from the rest of the declaration. */
+  errors?: readonly number[]
 }
 
 export interface ReadRoute extends RouteBase {

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Credential } from '../access/identify.ts'
 import type { Caller } from '../access/caller.ts'
@@ -11,17 +10,14 @@ import { readId, showId } from '../resource/ids.ts'
 import { UniqueConflict } from '../resource/write.ts'
 import { readNone } from '../query/parse.ts'
 import { ApiError, invalidBody, invalidParameters } from './errors.ts'
-import { matchesNone, recordTag, listTag, revisionsOf } from './etag.ts'
+import { checkTags, matchesNone, recordTag, listTag, revisionsOf } from './etag.ts'
+import { checkMedia, readBytes } from './frame.ts'
 import { findAnswer, type IdempotentUse, keepAnswer } from './idempotency-store.ts'
 import { checkIdempotencyKey, requestHash } from './idempotency.ts'
 import { readJson } from './json.ts'
-import { checkRequestMedia } from './media.ts'
-import { type QueryParameter, readPath, readQuery } from './query-string.ts'
+import { readQuery } from './query-string.ts'
 import { addressKey, type Allowance, type RateKind } from './rate-limit.ts'
 import type { Answer, PublicRoute, ReadRoute, Route, Services, WriteRoute } from './route.ts'
-
-export const largestBody = 1024 * 1024
-const longestUrl = 8 * 1024
 
 /** What is known of a request while it is answered; the log line is made from it. */
 export interface Progress {
@@ -30,6 +26,8 @@ export interface Progress {
   organization?: string
   /** The bucket that was charged, to give the token of a 304 back. */
   charged?: { kind: RateKind; key: string }
+  /** The body, which can be read once only. */
+  bytes?: Uint8Array
 }
 
 /**
@@ -43,14 +41,13 @@ export async function serve(
   reply: FastifyReply,
   progress: Progress,
 ): Promise<void> {
-  checkFrame(route, request)
-  const query = readQuery(request.raw.url ?? '')
+  checkMedia(route, request)
   if (route.kind === 'public')
-    return send(request, reply, services, progress, await servePublic(route, services, request, reply, progress, query))
+    return send(request, reply, services, progress, await servePublic(route, services, request, reply, progress))
   for (let attempt = 1; ; attempt++) {
     try {
       const caller = await identify(route, services, request, reply, progress)
-      const answer = await confirmed(services, caller, () => perform(route, services, request, caller, query))
+      const answer = await confirmed(services, caller, () => perform(route, services, request, caller, progress))
       return await send(request, reply, services, progress, answer)
     } catch (error) {
       // The credential was changed or revoked since it was read: read it again, once.
@@ -59,36 +56,20 @@ export async function serve(
   }
 }
 
-/** Limits and media, before anything is looked up. */
-export function checkFrame(route: Route | undefined, request: FastifyRequest): void {
-  const { headers, method, raw } = request
-  if ((raw.url ?? '').length > longestUrl) throw new ApiError('uri_too_long', 'A URL may have at most 8 KiB.')
-  const length = Number(headers['content-length'] ?? 0)
-  if (length > largestBody) throw tooLarge()
-  const sendsBody = length > 0 || headers['transfer-encoding'] !== undefined
-  const takesBody = route === undefined || (route.kind !== 'read' && route.body !== undefined)
-  const merge = route?.method === 'PATCH' ? ['application/merge-patch+json'] : []
-  checkRequestMedia({
-    method,
-    contentType: headers['content-type'],
-    contentEncoding: headers['content-encoding'],
-    accept: headers.accept,
-    allowed: sendsBody && takesBody ? ['application/json', ...merge] : [],
-  })
-}
-
 async function servePublic(
   route: PublicRoute,
   services: Services,
   request: FastifyRequest,
   reply: FastifyReply,
   progress: Progress,
-  query: readonly QueryParameter[],
 ): Promise<Answer> {
   charge(services, reply, progress, 'address', addressKey(request.ip))
+  const url = targetOf(request)
+  const query = readQuery(url)
   if (route.query.kind === 'none') readNone(query)
-  const { body } = await bodyOf(route, request)
-  return route.handle({ services, params: {}, query, body, url: request.raw.url ?? '' })
+  if (route.method === 'GET') checkReadConditions(request)
+  const { body } = await bodyOf(route, request, progress)
+  return route.handle({ services, params: {}, query, body, url })
 }
 
 /** Credential, limit, organization, scope. */
@@ -117,24 +98,22 @@ async function identify(
   return caller
 }
 
-/** Attempts that fail are charged to their address, so that keys cannot be guessed at full speed. */
+/**
+ * Attempts that fail, and they alone, are charged to their address: a good credential is never refused for what others
+ * behind the same proxy send.
+ */
 async function authenticate(
   services: Services,
   request: FastifyRequest,
   reply: FastifyReply,
   progress: Progress,
 ): Promise<Credential> {
-  const address = addressKey(request.ip)
   const header = request.headers.authorization
-  if (header !== undefined) {
-    const failures = services.limiter.check('key', address)
-    if (!failures.allowed) throw limited(failures)
-  }
   try {
     return await services.identifier.authenticate(header)
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) {
-      charge(services, reply, progress, header === undefined ? 'address' : 'key', address)
+      charge(services, reply, progress, header === undefined ? 'address' : 'key', addressKey(request.ip))
     }
     throw error
   }
@@ -162,19 +141,20 @@ async function perform(
   services: Services,
   request: FastifyRequest,
   caller: Caller,
-  query: readonly QueryParameter[],
+  progress: Progress,
 ): Promise<Answer> {
-  const url = request.raw.url ?? ''
+  const url = targetOf(request)
+  const query = readQuery(url)
   if (route.query.kind === 'none') readNone(query)
+  const params = paramsOf(route, request)
   if (route.kind === 'read') {
-    const params = paramsOf(route, request)
+    checkReadConditions(request)
     return route.handle({ services, caller, db: services.database.reader(caller), params, query, url })
   }
   const revisions = preconditions(route, request)
   const use = idempotentUse(route, services, request, caller)
-  const { body, bytes } = await bodyOf(route, request)
+  const { body, bytes } = await bodyOf(route, request, progress)
   if (use) use.requestHash = requestHash(request.method, url, bytes)
-  const params = paramsOf(route, request)
   try {
     return await services.database.transaction(caller, async (db) => {
       const kept = use && (await findAnswer(db, use))
@@ -204,25 +184,40 @@ async function conflict(
   return new ApiError('already_exists', `${field}: ${message}`, { details: [{ field, message }] })
 }
 
-/** The ids of the path. One of another form names no record: it is as unknown as one that does not exist. */
+/** The nil UUID (RFC 9562), which no record has. */
+const noRecord = '00000000-0000-0000-0000-000000000000'
+
+/** The ids of the path. One of another form is looked up like one that does not exist, and as late. */
 function paramsOf(route: Route, request: FastifyRequest): Record<string, string> {
   const given = request.params as Record<string, string>
   return Object.fromEntries(
-    Object.entries(route.params).map(([name, { prefix, resource }]) => {
-      const id = readId(prefix, readPath(given[name] ?? '', name))
-      if (id === undefined) throw new ApiError('not_found', `There is no ${resource} with this id.`)
-      return [name, id]
+    Object.entries(route.params).map(([name, { prefix }]) => {
+      const text = given[name] ?? ''
+      if (text.includes('\0')) throw invalidParameters([{ field: name, message: 'must not hold NUL' }])
+      return [name, readId(prefix, text) ?? noRecord]
     }),
   )
 }
+
+/** Path and query; a target that names the host too is a proxy's form of it (RFC 9112 section 3.2.2). */
+const targetOf = (request: FastifyRequest): string => (request.raw.url ?? '').replace(/^https?:\/\/[^/?]*/i, '')
+
+/** A read heeds If-None-Match alone. */
+function checkReadConditions(request: FastifyRequest): void {
+  if (single(request, 'if-match') !== undefined) throw unheeded('If-Match')
+  const none = single(request, 'if-none-match')
+  if (none !== undefined) checkTags('If-None-Match', none)
+}
+
+const unheeded = (field: string) => invalidParameters([{ field, message: 'is not taken on this request' }])
 
 /** If-Match as revisions; If-None-Match on a change can only ask for a record that is not there yet. */
 function preconditions(route: WriteRoute, request: FastifyRequest): readonly number[] | undefined {
   const match = single(request, 'if-match')
   const none = single(request, 'if-none-match')
-  const unheeded = route.conditional ? none && 'If-None-Match' : (match && 'If-Match') || (none && 'If-None-Match')
-  if (unheeded) throw invalidParameters([{ field: unheeded, message: 'is not taken on this request' }])
+  if (none !== undefined) throw unheeded('If-None-Match')
   if (match === undefined) return undefined
+  if (!route.conditional) throw unheeded('If-Match')
   const revisions = revisionsOf(match)
   return revisions === 'any' ? undefined : revisions
 }
@@ -240,7 +235,7 @@ function idempotentUse(
       { field: 'Idempotency-Key', message: 'is taken on POST and PATCH; DELETE can be repeated as it is' },
     ])
   }
-  const path = (request.raw.url ?? '').split('?')[0]
+  const path = targetOf(request).split('?')[0]
   return {
     credentialId: caller.credentialId,
     key: `${request.method} ${path} ${checkIdempotencyKey(header)}`,
@@ -258,8 +253,9 @@ function single(request: FastifyRequest, name: string): string | undefined {
 async function bodyOf(
   route: WriteRoute | PublicRoute,
   request: FastifyRequest,
+  progress: Progress,
 ): Promise<{ body: AnyRow; bytes: Uint8Array }> {
-  const bytes = await readBytes(request.raw)
+  const bytes = (progress.bytes ??= await readBytes(request.raw))
   const { body } = route
   if (!body) {
     if (bytes.length === 0) return { body: {}, bytes }
@@ -270,20 +266,6 @@ async function bodyOf(
   }
   return { body: readBody(body.shape, readJson(bytes)), bytes }
 }
-
-async function readBytes(stream: IncomingMessage): Promise<Uint8Array> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > largestBody) throw tooLarge()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-const tooLarge = () =>
-  new ApiError('payload_too_large', 'A body may have at most 1 MiB.', { headers: { connection: 'close' } })
 
 function charge(services: Services, reply: FastifyReply, progress: Progress, kind: RateKind, key: string): void {
   const allowance = services.limiter.charge(kind, key)
@@ -314,8 +296,12 @@ async function send(
 ): Promise<void> {
   const answer = tagged(given)
   reply.headers(answer.headers ?? {})
-  const none = request.method === 'GET' || request.method === 'HEAD' ? single(request, 'if-none-match') : undefined
-  if (none !== undefined && answer.headers?.etag !== undefined && !matchesNone(none, answer.headers.etag)) {
+  const reads = request.method === 'GET' || request.method === 'HEAD'
+  const etag = reads ? answer.headers?.etag : undefined
+  // May be kept, so that If-None-Match has a use, and has to be asked for each time, so that nothing outlives a key.
+  if (etag !== undefined) reply.header('cache-control', 'private, no-cache')
+  const none = single(request, 'if-none-match')
+  if (etag !== undefined && none !== undefined && !matchesNone(none, etag)) {
     if (progress.charged) {
       reply.header('ratelimit', services.limiter.refund(progress.charged.kind, progress.charged.key).state)
     }

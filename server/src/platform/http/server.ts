@@ -1,14 +1,15 @@
-import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import { METHODS, type Server } from 'node:http'
 import compress from '@fastify/compress'
-import cors from '@fastify/cors'
 import fastify, { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { constants } from 'node:zlib'
 import { newId, showId } from '../resource/ids.ts'
+import { addCors } from './cors.ts'
 import { ApiError } from './errors.ts'
+import { checkLimits, checkMedia, largestBody, longestUrl, urlTooLong } from './frame.ts'
 import type { Metrics } from './metrics.ts'
 import type { Route, Services } from './route.ts'
-import { checkFrame, largestBody, type Progress, serve } from './serve.ts'
+import { type Progress, serve } from './serve.ts'
+import { UnparsedRequests } from './unparsed.ts'
 
 /** The contract's date: `Version` on every answer, `info.version` in the OpenAPI document. */
 export const version = '2026-11-21'
@@ -23,6 +24,8 @@ export interface ServerOptions {
   metrics: Metrics
   /** True while requests should be sent here; told by `/readyz`. */
   isReady: () => boolean
+  /** Milliseconds that the headers, and the whole of a request, may take to arrive. */
+  patience?: { headers: number; request: number }
 }
 
 declare module 'fastify' {
@@ -35,86 +38,105 @@ declare module 'fastify' {
 /** The HTTP server: every answer, the parser's own faults included, has the headers and the error shape of the interface. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { services, routes, trustProxy, corsOrigins, metrics } = options
+  const patience = options.patience ?? { headers: 15_000, request: 30_000 }
+  const unparsed = new UnparsedRequests({ version, log: services.log })
   const settings: FastifyHttpOptions<Server> = {
     trustProxy: proxies(trustProxy),
     bodyLimit: largestBody,
-    requestTimeout: 30_000,
+    requestTimeout: patience.request,
     keepAliveTimeout: 72_000,
     genReqId: () => showId('req', newId()),
-    exposeHeadRoutes: true,
+    // HEAD is made by `methodsOf`: the framework's own would give other headers where GET compresses its body.
+    exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 1000, ignoreTrailingSlash: false },
-    http: { maxHeaderSize: 16 * 1024, headersTimeout: 15_000, connectionsCheckingInterval: 5000 },
-    clientErrorHandler: (error, socket) => refuseUnparsed(error, socket),
+    routerOptions: { maxParamLength: longestUrl, ignoreTrailingSlash: false },
+    http: {
+      // Above our own limits, so that what is a little too long is told apart and gets an answer like any other; below
+      // the 64 KiB that are read at once, so that the rest is told apart too.
+      maxHeaderSize: 48 * 1024,
+      headersTimeout: patience.headers,
+      connectionsCheckingInterval: Math.min(5000, patience.headers),
+      // Checked with the other limits, in the error shape of the interface.
+      requireHostHeader: false,
+      // Node would take the first of two and say nothing.
+      joinDuplicateHeaders: true,
+    },
+    clientErrorHandler: (error, socket) => unparsed.refuse(error, socket),
     frameworkErrors: (error, request, reply) => {
       prepare(request, reply)
+      reply.raw.once('finish', () => told(services, metrics, request, reply))
       refuse(services, request, reply, error)
     },
   }
   const app = fastify(settings)
-  // The body is read by `serve`, after the credential: a stranger's megabyte is not parsed.
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  // Node drops the headers beyond 2000 without a word; how many bytes they may have is limited.
+  app.server.maxHeadersCount = 0
+  unparsed.watch(app.server)
+  // The body is read by `serve`, after the credential: a stranger's megabyte is not parsed. To the framework no method
+  // has one, and it routes all that the parser knows, so that a known path can say 405.
+  for (const method of METHODS.filter((name) => name !== 'CONNECT')) {
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
+  }
   app.decorateRequest('progress')
   app.decorateRequest('startedAt', 0)
   app.addHook('onRequest', async (request, reply) => prepare(request, reply))
   app.addHook('onResponse', async (request, reply) => told(services, metrics, request, reply))
   app.setErrorHandler((error, request, reply) => refuse(services, request, reply, error))
-  await app.register(cors, {
-    origin: [...corsOrigins],
-    methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
-    exposedHeaders: [
-      'ETag',
-      'Idempotent-Replayed',
-      'Link',
-      'Location',
-      'RateLimit',
-      'RateLimit-Policy',
-      'Retry-After',
-      'Version',
-      'X-Request-Id',
-    ],
-    maxAge: 7200,
-    strictPreflight: false,
-  })
+  addCors(app, corsOrigins)
+  app.addHook('onRequest', async (request) => checkLimits(request))
   await app.register(compress, {
     threshold: 1024,
+    globalDecompression: false,
     encodings: ['br', 'gzip'],
     brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } },
     zlibOptions: { level: 5 },
   })
   probes(app, options)
   for (const route of routes) addRoute(app, options, route)
-  addOtherMethods(app, routes)
+  addOtherMethods(app, options)
   app.setNotFoundHandler(async (request) => {
-    checkFrame(undefined, request)
-    throw new ApiError('not_found', `There is nothing at ${request.method} ${pathOf(request)}; /v5/docs lists what is.`)
+    checkMedia(undefined, request)
+    throw nothingAt(request)
   })
   return app
 }
 
 function addRoute(app: FastifyInstance, { services, authOrigin }: ServerOptions, route: Route): void {
   app.route({
-    method: route.method,
+    method: methodsOf(route.method),
     url: pattern(route.path),
     handler: async (request, reply) => {
       request.progress.route = route.path
-      if (authOrigin !== undefined) checkHost(route, authOrigin, request)
+      if (!standsOn(route, authOrigin, request)) {
+        checkMedia(undefined, request)
+        throw nothingAt(request)
+      }
       await serve(route, services, request, reply, request.progress)
       return reply
     },
   })
 }
 
+/** HEAD goes the whole way of GET; Node leaves the body out. */
+const methodsOf = (method: string): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method])
+
 /** With AUTH_ORIGIN the authentication stands on that host alone, and nothing else does. */
-function checkHost(route: Route, authOrigin: string, request: FastifyRequest): void {
-  const onAuthHost = request.host === new URL(authOrigin).host
-  const belongsThere = route.kind === 'public' && route.host === 'auth'
-  if (onAuthHost !== belongsThere) {
-    throw new ApiError('not_found', `There is nothing at ${request.method} ${pathOf(request)} of this host.`)
-  }
+function standsOn(route: Route, authOrigin: string | undefined, request: FastifyRequest): boolean {
+  if (authOrigin === undefined) return true
+  const onAuthHost = plainHost(request.host) === plainHost(new URL(authOrigin).host)
+  return onAuthHost === (route.kind === 'public' && route.host === 'auth')
 }
+
+/** Host names have no case, and the port may be said although it is the usual one. */
+const plainHost = (host: string): string => host.toLowerCase().replace(/:(?:80|443)$/, '')
+
+const nothingAt = (request: FastifyRequest) =>
+  // HEAD gives the headers of GET, the length included.
+  new ApiError(
+    'not_found',
+    `There is nothing at ${request.method.replace('HEAD', 'GET')} ${pathOf(request)}; /v5/docs lists what is.`,
+  )
 
 /** A number means that many hops, counted from the connection. */
 function proxies(
@@ -127,44 +149,65 @@ function proxies(
 /** `{contactId}` as the router writes it. */
 const pattern = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
 
-/** A known path with another method is 405 and says which methods it takes (RFC 9110 section 15.5.6). */
-function addOtherMethods(app: FastifyInstance, routes: readonly Route[]): void {
-  const byPath = new Map<string, Set<string>>()
-  for (const { path, method } of routes) {
-    const methods = byPath.get(path) ?? new Set(['OPTIONS'])
-    methods.add(method)
-    if (method === 'GET') methods.add('HEAD')
-    byPath.set(path, methods)
-  }
-  for (const [path, methods] of byPath) {
-    const allow = [...methods].sort().join(', ')
-    const others = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE'].filter((method) => !methods.has(method))
-    app.route({
-      method: others,
-      url: pattern(path),
-      handler: async (request) => {
-        request.progress.route = path
-        checkFrame(undefined, request)
-        throw new ApiError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } })
-      },
-    })
-    app.route({
-      method: 'OPTIONS',
-      url: pattern(path),
-      handler: async (request, reply) => {
-        request.progress.route = path
-        return reply.code(204).header('allow', allow).send()
-      },
-    })
+/** Every path with the methods that its routes take, and those it refuses. */
+function addOtherMethods(app: FastifyInstance, { routes, authOrigin }: ServerOptions): void {
+  const byPath = new Map<string, Route[]>()
+  for (const route of routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route])
+  for (const [path, taken] of byPath) {
+    const methods = taken.flatMap(({ method }) => methodsOf(method))
+    refuseOthers(app, path, methods, (request) => taken.some((route) => standsOn(route, authOrigin, request)))
   }
 }
 
+/** A known path with another method is 405 and says which methods it takes (RFC 9110 section 15.5.6). */
+function refuseOthers(
+  app: FastifyInstance,
+  path: string,
+  methods: readonly string[],
+  isHere: (request: FastifyRequest) => boolean,
+): void {
+  const taken = new Set(['OPTIONS', ...methods])
+  const allow = [...taken].sort().join(', ')
+  const check = (request: FastifyRequest) => {
+    request.progress.route = path
+    checkMedia(undefined, request)
+    if (!isHere(request)) throw nothingAt(request)
+  }
+  app.route({
+    method: METHODS.filter((method) => method !== 'CONNECT' && !taken.has(method)),
+    url: pattern(path),
+    handler: async (request) => {
+      check(request)
+      throw new ApiError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } })
+    },
+  })
+  app.route({
+    method: 'OPTIONS',
+    url: pattern(path),
+    handler: async (request, reply) => {
+      check(request)
+      return reply.code(204).header('allow', allow).send()
+    },
+  })
+}
+
 function probes(app: FastifyInstance, { services, isReady }: ServerOptions): void {
-  app.get('/healthz', async (_request, reply) => reply.type('application/json').send('{"status":"ok"}'))
-  app.get('/readyz', async (_request, reply) => {
+  const probe = (path: string, status: string, check: () => Promise<void>) => {
+    app.route({
+      method: methodsOf('GET'),
+      url: path,
+      handler: async (request, reply) => {
+        request.progress.route = path
+        await check()
+        return reply.type('application/json; charset=utf-8').send(JSON.stringify({ status }))
+      },
+    })
+    refuseOthers(app, path, methodsOf('GET'), () => true)
+  }
+  probe('/healthz', 'ok', async () => undefined)
+  probe('/readyz', 'ready', async () => {
     if (!isReady()) throw notReady('The service is starting or stopping.')
     await services.database.ping()
-    return reply.type('application/json').send('{"status":"ready"}')
   })
 }
 
@@ -175,7 +218,7 @@ function prepare(request: FastifyRequest, reply: FastifyReply): void {
   request.startedAt = performance.now()
   request.progress = { route: 'unknown' }
   reply.header('x-request-id', request.id).header('version', version).header('cache-control', 'no-store')
-  reply.header('x-content-type-options', 'nosniff')
+  reply.header('x-content-type-options', 'nosniff').header('vary', 'accept-encoding')
 }
 
 function refuse(services: Services, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
@@ -183,7 +226,7 @@ function refuse(services: Services, request: FastifyRequest, reply: FastifyReply
   if (refusal.status >= 500) {
     const report = refusal.code === 'internal_error' ? 'error' : 'warn'
     services.log[report](
-      { requestId: request.id, route: request.progress.route, err: refusal.cause ?? refusal },
+      { requestId: request.id, route: request.progress.route, err: reported(refusal.cause ?? refusal) },
       refusal.code,
     )
   }
@@ -194,6 +237,13 @@ function refuse(services: Services, request: FastifyRequest, reply: FastifyReply
     .send(JSON.stringify(refusal.body()))
 }
 
+/** What PostgreSQL adds to its errors (the row, the value) would bring records into the log. */
+function reported(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) }
+  const { name, message, stack } = error
+  return { type: name, message, code: (error as NodeJS.ErrnoException).code, stack }
+}
+
 /** Faults of the framework and bugs, in the interface's words; what a bug says stays in the log. */
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
@@ -202,6 +252,7 @@ function asApiError(error: unknown): ApiError {
     const details = [{ field: 'path', message: 'is not valid percent-encoded UTF-8' }]
     return new ApiError('invalid_parameters', 'path: is not valid percent-encoded UTF-8', { details })
   }
+  if (code === 'FST_ERR_MAX_PARAM_LENGTH') return urlTooLong()
   if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE') {
     return new ApiError('malformed_request', 'The connection ended before the body did.', { cause: error })
   }
@@ -230,30 +281,3 @@ function told({ log }: Services, metrics: Metrics, request: FastifyRequest, repl
 }
 
 const pathOf = (request: FastifyRequest): string => (request.raw.url ?? '').split('?')[0]?.slice(0, 200) ?? ''
-
-/** What Node's parser refuses never becomes a request; it gets the same shape, written by hand. */
-function refuseUnparsed(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy(error)
-    return
-  }
-  const refusal = parserRefusal(error)
-  const body = JSON.stringify(refusal.body())
-  const head = [
-    `HTTP/1.1 ${refusal.status} ${refusal.status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-Id: ${showId('req', newId())}`,
-    `Version: ${version}`,
-    'Connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
-}
-
-function parserRefusal({ code }: NodeJS.ErrnoException): ApiError {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return new ApiError('headers_too_large', 'The headers may have at most 16 KiB in all.')
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new ApiError('malformed_request', 'The request did not arrive whole in time.')
-  return new ApiError('malformed_request', 'This is not a valid HTTP request.')
-}

@@ -95,13 +95,17 @@ const isComparison = (operator: Operator): operator is Comparison => operator in
 
 function numberCondition(target: Target, operator: Operator, operand: Operand): Sql {
   // A double compares as a double, so that a value read from an answer is found again; the others exactly.
-  const type = raw(target.field.databaseType === 'double precision' ? 'double precision' : 'numeric')
+  const isDouble = target.field.databaseType === 'double precision'
+  const type = raw(isDouble ? 'double precision' : 'numeric')
   const value = sql`${target.value}::${type}`
-  if (operand.kind === 'numbers') return sql`coalesce(${value} = any(${operand.values}::${type}[]), false)`
+  // PostgreSQL refuses a double that is too near to zero; ours reads it as zero.
+  const read = (text: string) => (isDouble ? String(Number(text)) : text)
+  if (operand.kind === 'numbers') return sql`coalesce(${value} = any(${operand.values.map(read)}::${type}[]), false)`
   if (operand.kind !== 'number') return never
-  if (operator === 'not') return sql`${value} is distinct from ${operand.value}::${type}`
+  const number = sql`${read(operand.value)}::${type}`
+  if (operator === 'not') return sql`${value} is distinct from ${number}`
   const symbol = isComparison(operator) ? symbols[operator] : raw('=')
-  return sql`coalesce(${value} ${symbol} ${operand.value}::${type}, false)`
+  return sql`coalesce(${value} ${symbol} ${number}, false)`
 }
 
 /** `end` makes a whole day of the span: after it, before it, within it. The null test keeps the answer two-valued and lets an index serve it. */
@@ -219,21 +223,41 @@ function compareInstant(value: Sql, operator: Operator, span: Span): Sql {
   return sql`coalesce(${spanCondition(instant, operator, span)}, false)`
 }
 
-/** Does an index narrow this condition, so that its cost follows the hits and not the organization's size? */
-export function isNarrow({ target, operator, operand }: Condition): boolean {
-  if (operand.kind === 'null') return false
-  const { field } = target
-  if (operator === 'equals' || operator === 'in') {
-    return (field.equality === 'indexed' && target.own) || (field.filter === 'properties' && target.own)
+/** `sorted`: a btree finds the matches. `inverted`: a GIN index, which finds them in no order and all at once. */
+export type Narrowing = 'sorted' | 'inverted'
+
+/** The kind of index that finds a condition's matches, so that its cost follows them and not the organization's size. */
+export function narrowingOf({ target, operator, operand }: Condition): Narrowing | undefined {
+  const { field, own } = target
+  if (operand.kind === 'null' || operand.kind === 'boolean' || !own) return undefined
+  switch (operator) {
+    case 'not':
+    case 'notIn':
+      return undefined
+    case 'contains':
+    case 'startsWith':
+    case 'endsWith':
+      return field.searched && operand.kind === 'text' && hasTrigram(operand.value) ? 'inverted' : undefined
+    case 'has':
+    case 'hasEvery':
+    case 'hasSome':
+      return field.filter === 'array' && field.equality === 'indexed' ? 'inverted' : undefined
+    case 'equals':
+    case 'in':
+      // Every column of properties has an index for containment.
+      if (field.filter === 'properties') return 'inverted'
+      if (field.equality === 'indexed') return 'sorted'
+      return field.filter === 'date' && field.order === 'indexed' ? 'sorted' : undefined
+    default:
+      return field.filter === 'date' && field.order === 'indexed' ? 'sorted' : undefined
   }
-  if (operator === 'has' || operator === 'hasEvery' || operator === 'hasSome') {
-    return field.filter === 'array' && field.equality === 'indexed'
-  }
-  if (operator === 'contains' || operator === 'startsWith' || operator === 'endsWith') {
-    return field.searched === true && target.own && operand.kind === 'text' && hasTrigram(operand.value)
-  }
-  return field.filter === 'date' && field.order === 'indexed'
 }
 
-/** A fragment of one or two letters has no trigram, so no index finds it. */
-export const hasTrigram = (fragment: string): boolean => [...fragment].length >= 3
+/** What has no three letters or digits in a row has no trigram, so no index finds it. Accents are folded away first. */
+export const hasTrigram = (fragment: string): boolean =>
+  /[\p{L}\p{N}]{3}/u.test(
+    fragment
+      .normalize('NFKD')
+      .replace(/[\u0300-\u036f]/g, '')
+      .normalize('NFC'),
+  )

@@ -22,8 +22,9 @@ export function orderBy(target: Target, descending: boolean): Order | { fault: s
   if (field.filter === 'none' || (field.filter === 'properties' && target.keys.length === 0)) {
     return { fault: 'is an object and cannot be ordered by; name one of its fields' }
   }
-  const absent = target.nullable ? absence(target) : undefined
-  return { target, descending, keys: keysOf(target, value), absent, indexed: field.order === 'indexed' && target.own }
+  const keys = keysOf(target, value)
+  const absent = target.nullable ? absence(target, keys) : undefined
+  return { target, descending, keys, absent, indexed: field.order === 'indexed' && target.own }
 }
 
 function keysOf({ field }: Target, value: Sql): SortKey[] {
@@ -41,8 +42,9 @@ function keysOf({ field }: Target, value: Sql): SortKey[] {
 
 const folded = (value: Sql): SortKey => ({ value: sql`sort_key(${value}) collate "C"`, type: 'text' })
 
-const absence = ({ field, value }: Target): Sql =>
-  field.filter === 'properties' ? sql`coalesce(${value} = 'null'::jsonb, true)` : sql`${value} is null`
+/** Asked of the sort key where it tells, so that the index that gives the order skips the others. */
+const absence = ({ field, value }: Target, [key]: readonly SortKey[]): Sql =>
+  field.filter === 'properties' ? sql`coalesce(${value} = 'null'::jsonb, true)` : sql`${key?.value ?? value} is null`
 
 /** Custom properties order by type (number, string, boolean, other), then by value. */
 function propertyKeys(value: Sql): SortKey[] {

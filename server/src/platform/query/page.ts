@@ -1,9 +1,10 @@
 import { identifier, join, Parameter, raw, type Sql, sql } from '../database/sql.ts'
 import { columnOf, type Resource } from '../resource/define.ts'
-import { conditionSql, hasTrigram, isNarrow } from './condition.ts'
+import { conditionSql, hasTrigram, type Narrowing, narrowingOf } from './condition.ts'
 import type { Position } from './cursor.ts'
-import { beyond, type Boundary, boundaryFromText, orderClause } from './order.ts'
+import type { Order } from './order.ts'
 import type { Filters, ListRequest } from './parse.ts'
+import { boundarySql, keyNamesOf, pageSql } from './scans.ts'
 import { documentSql } from './select.ts'
 import { joins, root } from './target.ts'
 
@@ -34,21 +35,23 @@ export interface PagePlan {
   costly: boolean
 }
 
-const rootId = sql`${raw(root)}.id`
-const highest = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-const lowest = '00000000-0000-0000-0000-000000000000'
-
 /** Plans a page: keyset only, so that a page deep in a million records costs what the first one does. */
 export function planPage(resource: Resource, request: ListRequest, scope: Scope): PagePlan {
   const { order, cursor, limit } = request
   const backwards = cursor?.direction === 'before'
-  const keyNames = order.keys.map((_, index) => raw(`key_${index}`))
+  const source = {
+    table: sql`${identifier(resource.table)} ${raw(root)}`,
+    joins: joins(resource, scope.organization),
+    within: withinScope(resource, scope),
+    filters: filtersSql(resource, request, scope),
+    walkFirst: order.indexed && narrowedBy(resource, request) === 'inverted',
+  }
   const inOrder = raw(backwards ? 'position desc' : 'position')
   const turned = raw(backwards ? 'position' : 'position desc')
-  const statement = sql`with ${boundarySql(resource, request, scope)}${pageSql(resource, request, scope, keyNames)},
+  const statement = sql`with ${boundarySql(source, request)}${pageSql(source, request)},
     shown as (
-      select position, ${documentSql(resource, request.selection)} as document, ${placeSql(keyNames)} as place
-      from page ${raw(root)}${joins(resource, scope.organization)}
+      select position, ${documentSql(resource, request.selection)} as document, ${placeSql(order)} as place
+      from page ${raw(root)}${source.joins}
       where position <= ${new Parameter(limit)}
     )
     select '[' || coalesce(string_agg(document, ',' order by ${inOrder}), '') || ']' as text,
@@ -58,54 +61,21 @@ export function planPage(resource: Resource, request: ListRequest, scope: Scope)
       (array_agg(place order by ${inOrder}))[1] as first,
       (array_agg(place order by ${turned}))[1] as last
     from shown`
-  const unfiltered = request.conditions.length === 0 && request.words.length === 0
-  const fixed = unfiltered && !request.selection && order.target.name === 'createdAt' && (!cursor || 'id' in cursor.at)
+  const fixed =
+    !source.filters && !request.selection && order.target.name === 'createdAt' && (!cursor || 'id' in cursor.at)
   return {
     statement,
     name: fixed ? `${resource.component} page ${order.descending} ${cursor?.direction ?? 'first'}` : undefined,
-    costly: !isNarrowed(resource, request) && !(unfiltered && order.indexed),
+    costly: isCostly(resource, request),
   }
 }
 
-/** `page`: one record more than asked for, numbered in the direction of reading. */
-function pageSql(resource: Resource, request: ListRequest, scope: Scope, keyNames: readonly Sql[]): Sql {
-  const { order, cursor, limit } = request
-  const backwards = cursor?.direction === 'before'
-  const descending = order.descending !== backwards
-  const take = new Parameter(limit + 1)
-  const keys = order.keys.map(({ value }, index) => sql`${value} as ${keyNames[index]}`)
-  const absent = order.absent ?? raw('false')
-  const columns = sql`select ${raw(root)}.*, ${join(keys, ', ')}, ${absent} as absent
-    from ${identifier(resource.table)} ${raw(root)}${joins(resource, scope.organization)}
-    where ${whereSql(resource, request, scope)}`
-  const names: Sql[] = []
-  const scans = scansOf(request, boundaryOf(request, keyNames), descending).map(({ condition, hasValue }, index) => {
-    const clause = orderClause(hasValue ? order.keys.map(({ value }) => value) : [], rootId, descending)
-    const scan = sql`${columns} and ${condition} order by ${clause} limit ${take}`
-    const full = join([raw('0'), ...names.map((name) => sql`(select count(*) from ${name})`)], ' + ')
-    const name = raw(`scan_${index}`)
-    names.push(name)
-    // A scan that is not needed any more is not run: the count is known before it starts.
-    return index === 0
-      ? sql`${name} as materialized (${scan})`
-      : sql`${name} as materialized (select * from (${scan}) rest where ${full} < ${take})`
-  })
-  const place = sql`order by absent ${raw(backwards ? 'desc' : 'asc')}, ${orderClause(keyNames, raw('id'), descending)}`
-  const all = join(
-    names.map((name) => sql`select * from ${name}`),
-    ' union all ',
-  )
-  return sql`${join(scans, ', ')}, page as materialized (select *, row_number() over (${place}) as position from (${all}) found)`
-}
-
 /** The sort keys and the id of a shown record, as text that casts back to the same values. */
-const placeSql = (keyNames: readonly Sql[]): Sql =>
-  sql`jsonb_build_array(
-    case when not absent then jsonb_build_array(${join(
-      keyNames.map((name) => sql`${name}::text`),
-      ', ',
-    )}) end,
-    ${rootId})::text`
+function placeSql(order: Order): Sql {
+  const keys = keyNamesOf(order).map((name) => sql`${name}::text`)
+  return sql`jsonb_build_array(
+    case when not absent then jsonb_build_array(${join(keys, ', ')}) end, ${raw(root)}.id)::text`
+}
 
 /** The place that `first` and `last` of a page's row tell. */
 export function readPlace(place: string): Position {
@@ -114,11 +84,13 @@ export function readPlace(place: string): Position {
 }
 
 /** The statement that counts; exact, whatever it costs. */
-export function planCount(resource: Resource, filters: Filters, scope: Scope): { statement: Sql; costly: boolean } {
+export function planCount(resource: Resource, request: Filters, scope: Scope): { statement: Sql; costly: boolean } {
+  const filters = filtersSql(resource, request, scope)
+  const within = withinScope(resource, scope)
   const statement = sql`select count(*)::text as count, ${parentFound(resource, scope)} as parent_found
     from ${identifier(resource.table)} ${raw(root)}${joins(resource, scope.organization)}
-    where ${whereSql(resource, filters, scope)}`
-  return { statement, costly: !isNarrowed(resource, filters) }
+    where ${filters ? sql`${within} and ${filters}` : within}`
+  return { statement, costly: narrowedBy(resource, request) === undefined }
 }
 
 /** The organization, the parent, not deleted: what bounds every statement of the kernel. */
@@ -138,10 +110,13 @@ export function parentFound(resource: Resource, scope: Scope): Sql {
     and parent.id = ${scope.parentId}::uuid${raw(parent.softDelete ? ' and parent.deleted_at is null' : '')})`
 }
 
-function whereSql(resource: Resource, filters: Filters, scope: Scope): Sql {
-  const conditions = filters.conditions.map((condition) => conditionSql(resource, condition))
-  const words = filters.words.map((word) => wordSql(resource, word, scope))
-  return join([withinScope(resource, scope), ...conditions, ...words], ' and ')
+/** Every filter and word as one condition; undefined when there are none. */
+function filtersSql(resource: Resource, { conditions, words }: Filters, scope: Scope): Sql | undefined {
+  const parts = [
+    ...conditions.map((condition) => conditionSql(resource, condition)),
+    ...words.map((word) => wordSql(resource, word, scope)),
+  ]
+  return parts.length > 0 ? join(parts, ' and ') : undefined
 }
 
 /** A word of `query` is part of the record's search column or of an embedded record's field. */
@@ -160,69 +135,15 @@ function wordSql(resource: Resource, word: string, scope: Scope): Sql {
   return through.length === 0 ? own : sql`(${join([own, ...through], ' or ')})`
 }
 
-/** Does an index bound the work, so that it follows the hits and not the size of the organization? */
-const isNarrowed = (resource: Resource, filters: Filters): boolean =>
-  resource.parent?.few === true || filters.conditions.some(isNarrow) || filters.words.some(hasTrigram)
-
-/** `boundary`: the sort keys of the record that the cursor names, read in the same statement. */
-function boundarySql(resource: Resource, { order, cursor }: ListRequest, scope: Scope): Sql {
-  if (!cursor || !('id' in cursor.at)) return raw('')
-  const keys = order.keys.map(({ value }, index) => sql`${value} as ${raw(`key_${index}`)}`)
-  return sql`boundary as materialized (
-    select ${join(keys, ', ')}, ${order.absent ?? raw('false')} as absent, ${rootId} as id
-    from ${identifier(resource.table)} ${raw(root)}${joins(resource, scope.organization)}
-    where ${withinScope(resource, scope)} and ${rootId} = ${cursor.at.id}::uuid), `
+/** The best index that bounds the work, so that it follows the hits and not the size of the organization. */
+function narrowedBy(resource: Resource, { conditions, words }: Filters): Narrowing | undefined {
+  const found = conditions.map(narrowingOf)
+  if (resource.parent?.few || found.includes('sorted')) return 'sorted'
+  return found.includes('inverted') || words.some(hasTrigram) ? 'inverted' : undefined
 }
 
-function boundaryOf({ order, cursor }: ListRequest, keyNames: readonly Sql[]): Boundary | undefined {
-  if (!cursor) return undefined
-  if ('position' in cursor.at) {
-    const { keys, id } = cursor.at.position
-    return boundaryFromText(
-      order,
-      keys?.map((key) => new Parameter(key)),
-      new Parameter(id),
-    )
-  }
-  return {
-    keys: keyNames.map((name) => sql`(select ${name} from boundary)`),
-    id: sql`(select id from boundary)`,
-    absent: sql`(select absent from boundary)`,
-  }
-}
-
-interface Scan {
-  condition: Sql
-  hasValue: boolean
-}
-
-/**
- * The bounded scans of a page, in the direction of reading: records with a value, then those without (nulls last), each
- * behind the boundary. Apart, because one index then serves each of them: `nulls last` on a descending index would not.
- */
-function scansOf({ order, cursor }: ListRequest, bound: Boundary | undefined, descending: boolean): Scan[] {
-  const { absent } = order
-  const beyondBound = bound ? beyond(order, rootId, bound, descending) : raw('true')
-  if (!absent) return [{ condition: beyondBound, hasValue: true }]
-  const present = sql`not ${absent}`
-  if (!bound) {
-    return [
-      { condition: present, hasValue: true },
-      { condition: absent, hasValue: false },
-    ]
-  }
-  const symbol = raw(descending ? '<' : '>')
-  if (cursor?.direction !== 'before') {
-    const edge = raw(`'${descending ? highest : lowest}'::uuid`)
-    const start = sql`(case when ${bound.absent} then ${bound.id} else ${edge} end)`
-    return [
-      { condition: sql`${present} and not ${bound.absent} and ${beyondBound}`, hasValue: true },
-      { condition: sql`${absent} and ${rootId} ${symbol} ${start}`, hasValue: false },
-    ]
-  }
-  return [
-    { condition: sql`${absent} and ${bound.absent} and ${rootId} ${symbol} ${bound.id}`, hasValue: false },
-    { condition: sql`${present} and not ${bound.absent} and ${beyondBound}`, hasValue: true },
-    { condition: sql`${present} and ${bound.absent}`, hasValue: true },
-  ]
+/** A page is cheap when an index finds the matches, or gives the order and nothing else narrows it. */
+function isCostly(resource: Resource, request: ListRequest): boolean {
+  if (narrowedBy(resource, request)) return false
+  return !request.order.indexed || request.conditions.length > 0 || request.words.length > 0
 }

@@ -124,8 +124,12 @@ function readFilter(reading: Reading, resource: Resource, name: string, value: s
   const operator = segments.pop() ?? ''
   const path = segments.join('.')
   const whole = findTarget(resource, name.slice('filter.'.length))
-  if (path === '' || (!isOperator(operator) && !('fault' in whole) && whole.field.filter !== 'properties')) {
-    reading.refuse(name, `needs an operator, as in ${name}.equals=`)
+  if (
+    !isOperator(operator) &&
+    !('fault' in whole) &&
+    (whole.field.filter !== 'properties' || whole.keys.length === 1)
+  ) {
+    reading.refuse(name, `needs an operator, as in ${name.slice(0, 100)}.equals=`)
     return
   }
   const target = findTarget(resource, path)

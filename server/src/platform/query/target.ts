@@ -17,6 +17,9 @@ export interface Target {
   own: boolean
 }
 
+/** Characters of a path into custom properties: it comes back in cursors. */
+const longestPath = 200
+
 /** The alias of the record's table in every statement of the kernel. */
 export const root = 'record'
 
@@ -81,13 +84,9 @@ function propertiesTarget(
 ): Target | { fault: string } {
   if (keys.includes('')) return { fault: `needs a key, such as ${head}.plan` }
   if (keys.length > 16) return { fault: 'is nested too deep' }
-  const stored = valueOf(resource, head)
-  const value =
-    keys.length === 0
-      ? stored
-      : keys.length === 1
-        ? sql`(${stored} -> ${keys[0]}::text)`
-        : sql`(${stored} #> ${keys}::text[])`
+  if (path.length > longestPath) return { fault: `must have at most ${longestPath} characters` }
+  // Key by key: `#>` would take a number for a place in a list, which neither containment nor select[] does.
+  const value = keys.reduce((inner, key) => sql`(${inner} -> ${key}::text)`, valueOf(resource, head))
   return { name: path, field, value, keys, nullable: true, own: true }
 }
 

@@ -85,9 +85,14 @@ function validatorOf(schema: Schema): ValidateFunction {
   return validator
 }
 
+/** A value of another type is one fault, whatever else it fails for that. */
+const isOfAnotherType = (error: ErrorObject, errors: readonly ErrorObject[]): boolean =>
+  error.keyword !== 'type' &&
+  errors.some(({ keyword, instancePath }) => keyword === 'type' && instancePath === error.instancePath)
+
 const faultsOf = (name: string, errors: readonly ErrorObject[]): BodyFault[] =>
   errors
-    .filter((error) => error.keyword !== 'propertyNames')
+    .filter((error) => error.keyword !== 'propertyNames' && !isOfAnotherType(error, errors))
     .slice(0, mostFaults)
     .map((error) => ({ field: `${name}${error.instancePath.replaceAll('/', '.')}`, message: sentence(error) }))
 

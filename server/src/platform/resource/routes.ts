@@ -103,6 +103,8 @@ export class Place {
   }
 }
 
+const oneOf = ({ singular }: Resource): string => `${/^[aeio]/.test(singular) ? 'an' : 'a'} ${singular}`
+
 function listRoute(place: Place): ReadRoute {
   const { resource } = place
   return {
@@ -190,7 +192,7 @@ function getRoute(place: Place): ReadRoute {
     method: 'GET',
     path: place.one,
     operation: place.operation('get'),
-    summary: `Get a ${resource.singular}`,
+    summary: `Get ${oneOf(resource)}`,
     tag: place.tag,
     params: place.recordParams,
     scope: place.scope('get', 'read'),
@@ -211,7 +213,7 @@ function createRoute(place: Place): WriteRoute {
     method: 'POST',
     path: place.at,
     operation: place.operation('create'),
-    summary: `Create a ${resource.singular}`,
+    summary: `Create ${oneOf(resource)}`,
     tag: place.tag,
     params: place.collectionParams,
     scope: place.scope('create', 'write'),
@@ -247,7 +249,7 @@ function updateRoute(place: Place): WriteRoute {
     method: 'PATCH',
     path: place.one,
     operation: place.operation('update'),
-    summary: `Change a ${resource.singular}`,
+    summary: `Change ${oneOf(resource)}`,
     description: 'JSON Merge Patch (RFC 7396): only what is sent is changed, null clears a field.',
     tag: place.tag,
     params: place.recordParams,
@@ -267,7 +269,7 @@ function deleteRoute(place: Place): WriteRoute {
     method: 'DELETE',
     path: place.one,
     operation: place.operation('delete'),
-    summary: `Delete a ${resource.singular}`,
+    summary: `Delete ${oneOf(resource)}`,
     description: 'The record is gone for every reader, its unique values are free; it can be restored within 30 days.',
     tag: place.tag,
     params: place.recordParams,

@@ -42,6 +42,7 @@ export const authRoutes: Route[] = [
       required: true,
     },
     answers: { 200: { kind: 'schema', component: 'Tokens', schema: answerSchema } },
+    errors: [401],
     handle: async ({ services, body }) => ({
       status: 200,
       text: JSON.stringify(await services.sessions.refresh(String(body.token))),

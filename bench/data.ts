@@ -1,0 +1,207 @@
+import pg from 'pg'
+
+/** What is put into the tables, the same at every run. */
+export interface DataOptions {
+  connection: pg.ClientConfig
+  contacts: number
+  organizations: number
+  /** The organization that is measured, as uuid; it has half of the contacts. */
+  measured: { organizationId: string; userId: string; teamId: string }
+  say: (line: string) => void
+}
+
+interface Owner {
+  organizationId: string
+  teamId: string
+  contacts: number
+}
+
+const batch = 5000
+const contactsPerCompany = 20
+
+/** Fills the tables directly, then lets PostgreSQL learn what is in them. Resolves to uuids of measured contacts. */
+export async function fill({ connection, contacts, organizations, measured, say }: DataOptions): Promise<string[]> {
+  const client = new pg.Client(connection)
+  await client.connect()
+  try {
+    const began = performance.now()
+    const owners = shares(contacts, organizations, measured)
+    for (const [index, owner] of owners.entries()) {
+      if (index > 0) await insertOwner(client, owner, index, measured.userId)
+      await insertRecords(client, owner, new Random(index + 1))
+    }
+    await client.query('vacuum analyze')
+    say(
+      `${contacts} contacts of ${organizations} organizations in ${Math.round((performance.now() - began) / 1000)} s.`,
+    )
+    const { rows } = await client.query<{ id: string }>(
+      'select id from contacts where organization_id = $1 order by md5(id::text) limit 5000',
+      [measured.organizationId],
+    )
+    return rows.map(({ id }) => id)
+  } finally {
+    await client.end()
+  }
+}
+
+function shares(contacts: number, organizations: number, measured: Owner | DataOptions['measured']): Owner[] {
+  const half = organizations > 1 ? Math.ceil(contacts / 2) : contacts
+  const others = Array.from({ length: organizations - 1 }, (_, index) => ({
+    organizationId: uuid(1, index + 1),
+    teamId: uuid(2, index + 1),
+    contacts: Math.floor((contacts - half + index) / (organizations - 1)),
+  }))
+  return [{ ...measured, contacts: half }, ...others]
+}
+
+/** Ids as the service makes them: they sort by the time of making (RFC 9562, version 7). */
+const uuid = (kind: number, index: number): string => {
+  const time = (1_700_000_000_000 + index * 100).toString(16).padStart(12, '0')
+  const rest = kind.toString(16).padStart(3, '0')
+  const last = index.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${rest}-8000-${last}`
+}
+
+async function insertOwner(client: pg.Client, { organizationId, teamId }: Owner, index: number, userId: string) {
+  const name = `Organization ${index}`
+  await client.query('insert into organizations (id, name, slug) values ($1, $2, $3)', [
+    organizationId,
+    name,
+    `organization-${index}`,
+  ])
+  await client.query(
+    `insert into teams (organization_id, id, name, is_default) values ($1, $2, 'Default team', true)`,
+    [organizationId, teamId],
+  )
+  await client.query(`insert into members (organization_id, user_id, role) values ($1, $2, 'owner')`, [
+    organizationId,
+    userId,
+  ])
+}
+
+async function insertRecords(client: pg.Client, owner: Owner, random: Random): Promise<void> {
+  const companies = Math.ceil(owner.contacts / contactsPerCompany)
+  for (let first = 0; first < companies; first += batch) {
+    await insertBatch(
+      client,
+      'companies',
+      owner,
+      range(first, companies, (index) => company(random, index)),
+    )
+  }
+  for (let first = 0; first < owner.contacts; first += batch) {
+    const rows = range(first, owner.contacts, (index) => contact(random, owner, index, companies))
+    const roots = rows.map(({ root_contact_id: id, email_key }) => ({ id, email_key }))
+    await insertBatch(client, 'root_contacts', owner, roots)
+    await insertBatch(client, 'contacts', owner, rows)
+  }
+}
+
+const range = <Row>(first: number, end: number, make: (index: number) => Row): Row[] =>
+  Array.from({ length: Math.min(batch, end - first) }, (_, offset) => make(first + offset))
+
+async function insertBatch(client: pg.Client, table: string, { organizationId }: Owner, rows: readonly object[]) {
+  const columns = Object.keys(rows[0] ?? {})
+  const shown = columns.map((column) => `row.${column}`).join(', ')
+  await client.query(
+    `insert into ${table} (organization_id, ${columns.join(', ')})
+     select $1, ${shown} from jsonb_populate_recordset(null::${table}, $2) row`,
+    [organizationId, JSON.stringify(rows)],
+  )
+}
+
+function company(random: Random, index: number) {
+  const name = `${random.one(places)} ${random.one(trades)} ${index}`
+  const domain = `${name.toLowerCase().replaceAll(' ', '-')}.example.com`
+  return {
+    id: uuid(3, index),
+    name,
+    domain,
+    domain_key: domain,
+    location: random.one(places),
+    employees_count: random.below(5000),
+    industries: [random.one(trades)],
+    languages: ['en'],
+    stack: [],
+    tags: random.some(words),
+    external_ids: {},
+    custom_properties: {},
+    revision: 1,
+    ...times(index),
+  }
+}
+
+function contact(random: Random, owner: Owner, index: number, companies: number) {
+  const [first, last] = [random.one(firstNames), random.one(lastNames)]
+  const email = `${first}.${last}.${index}@example.com`.toLowerCase()
+  return {
+    id: uuid(4, index),
+    root_contact_id: uuid(5, index),
+    team_id: owner.teamId,
+    company_id: random.below(10) < 7 ? uuid(3, random.below(companies)) : null,
+    email,
+    email_key: email,
+    first_name: first,
+    last_name: last,
+    name: `${first} ${last}`,
+    phone: random.below(2) === 0 ? `+4930${String(1_000_000 + index).slice(-7)}` : null,
+    tags: random.some(words),
+    status: random.below(5) === 0 ? 'archived' : 'active',
+    email_opt_out: random.below(20) === 0,
+    city: random.one(places),
+    country_code: random.one(['DE', 'FR', 'US', 'JP', 'BR']),
+    time_zone: 'Europe/Berlin',
+    employment_title: `${random.one(ranks)} of ${random.one(trades)}`,
+    last_activity_at: random.below(2) === 0 ? times(random.below(index + 1)).created_at : null,
+    custom_properties: { plan: random.one(['free', 'team', 'enterprise']), score: random.below(100) },
+    external_ids: {},
+    revision: 1,
+    ...times(index),
+  }
+}
+
+/** A minute apart. */
+function times(index: number): { created_at: string; updated_at: string } {
+  const time = new Date(1_600_000_000_000 + index * 60_000).toISOString()
+  return { created_at: time, updated_at: time }
+}
+
+/** A linear congruential generator (Numerical Recipes): enough for made-up people, the same at every run. */
+class Random {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = seed
+  }
+
+  below(limit: number): number {
+    this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((this.#state / 2 ** 32) * limit)
+  }
+
+  one(values: readonly string[]): string {
+    return values[this.below(values.length)] ?? ''
+  }
+
+  /** None to three different ones. */
+  some(values: readonly string[]): string[] {
+    return [...new Set(Array.from({ length: this.below(4) }, () => this.one(values)))]
+  }
+}
+
+const firstNames =
+  'Ada Alan Amina Anna Ben Bruno Carla Chen Dario Diana Elena Emil Farid Fiona Georg Grace Hana Hugo Ida Ivan Jana João Kaori Karl Lena Leo Lucía Mara Max Nadia Nils Olga Omar Paula Peter Rosa Ruth Samir Sofia Søren Tara Theo Uma Vera Wanda Yuki Zoë'.split(
+    ' ',
+  )
+const lastNames =
+  'Adams Almeida Andersen Bauer Becker Brown Castillo Chen Costa Dubois Eriksen Ferrari Fischer García Haddad Hansen Hoffmann Ivanova Jansen Kaplan Khan Kim Kowalski Larsen Lovelace Martin Meyer Müller Nakamura Novak Okafor Olsen Park Pereira Petrov Rossi Sato Schmidt Silva Singh Suzuki Tanaka Turing Weber Wilson Yilmaz Zhang'.split(
+    ' ',
+  )
+const places = 'Berlin Bremen Hamburg Lyon Paris Oslo Porto Madrid Milan Boston Denver Kyoto Osaka Recife Vienna'.split(
+  ' ',
+)
+const trades = 'Bikes Books Coffee Energy Films Games Glass Maps Music Paper Robots Shoes Solar Steel Tea Tools'.split(
+  ' ',
+)
+const ranks = ['Head', 'Director', 'Manager', 'VP', 'Owner']
+const words = 'customer lead newsletter partner press speaker supplier trial vip webinar'.split(' ')

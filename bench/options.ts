@@ -1,0 +1,87 @@
+import { parseArgs } from 'node:util'
+
+/** What one run of the benchmark does. */
+export interface BenchOptions {
+  contacts: number
+  organizations: number
+  /** Seconds of one measurement. */
+  seconds: number
+  /** How often service and floor take turns on each row. */
+  rounds: number
+  connections: readonly number[]
+  /** Part of the names of the rows to measure; the empty text is part of every one. */
+  row: string
+  /** A file for the figures, as JSON. */
+  json: string | undefined
+  /** A folder for a CPU profile of the service, made by Node itself. */
+  profile: string | undefined
+}
+
+export class BenchUsageError extends Error {}
+
+export const help = `npm run bench -- [options]
+
+Starts the service on a database of its own in a temporary folder, fills it, and measures it beside its floor: a bare
+route of the same framework that runs the same statements. docs/benchmarks.md explains the columns.
+
+  --quick                100,000 contacts and short rounds, about two minutes
+  --contacts <number>    contacts in all (1,000,000), half of them in the organization that is measured
+  --organizations <n>    organizations in all (20)
+  --connections <list>   connections at a time (1,16)
+  --row <text>           only the rows with this in their name ("get one", "page")
+  --seconds <number>     seconds of one measurement (5)
+  --rounds <number>      turns that service and floor take on each row (5)
+  --json <file>          write the figures as JSON
+  --profile <folder>     keep a CPU profile of the service there (it costs some speed)
+  --help                 show this`
+
+/** Reads the command line; undefined when it asks for help. Errors: `BenchUsageError`. */
+export function readOptions(words: readonly string[]): BenchOptions | undefined {
+  const { values } = parsed(words)
+  if (values.help) return undefined
+  const quick = values.quick ?? false
+  return {
+    contacts: whole('contacts', values.contacts, quick ? 100_000 : 1_000_000),
+    organizations: whole('organizations', values.organizations, 20),
+    seconds: positive('seconds', values.seconds, quick ? 3 : 5),
+    rounds: whole('rounds', values.rounds, quick ? 3 : 5),
+    connections: (values.connections ?? '1,16').split(',').map((text) => whole('connections', text, 1)),
+    row: values.row ?? '',
+    json: values.json,
+    profile: values.profile,
+  }
+}
+
+function parsed(words: readonly string[]) {
+  const text = { type: 'string' } as const
+  const flag = { type: 'boolean' } as const
+  const options = {
+    quick: flag,
+    contacts: text,
+    organizations: text,
+    connections: text,
+    row: text,
+    seconds: text,
+    rounds: text,
+    json: text,
+    profile: text,
+    help: { ...flag, short: 'h' },
+  } as const
+  try {
+    return parseArgs({ args: [...words], options })
+  } catch (error) {
+    throw new BenchUsageError((error as Error).message)
+  }
+}
+
+function whole(name: string, text: string | undefined, otherwise: number): number {
+  const value = positive(name, text, otherwise)
+  if (!Number.isInteger(value)) throw new BenchUsageError(`--${name} takes a whole number.`)
+  return value
+}
+
+function positive(name: string, text: string | undefined, otherwise: number): number {
+  const value = text === undefined ? otherwise : Number(text.replaceAll('_', ''))
+  if (!(value > 0)) throw new BenchUsageError(`--${name} takes a number above 0.`)
+  return value
+}

@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** Processor time and memory of one of the measured programs; undefined where the system does not tell. */
+export interface Program {
+  /** Milliseconds of processor time since it began, its ended children included. */
+  cpu(): number | undefined
+  /** Bytes of memory now. */
+  memory(): number | undefined
+}
+
+/** Linux counts in hundredths of a second, whatever the kernel's own clock (USER_HZ). */
+const tick = 10
+
+/** One process with its threads. */
+export const processOf = (pid: number): Program => ({
+  cpu: () => {
+    const times = timesOf(pid)
+    return times && times.own
+  },
+  memory: () => memoryOf(pid, 'status', 'VmRSS'),
+})
+
+/** PostgreSQL: its first process and those that it started, one for each connection. */
+export const databaseOf = (postmaster: number): Program => ({
+  cpu: () => {
+    const first = timesOf(postmaster)
+    if (!first) return undefined
+    const children = childrenOf(postmaster).map((child) => timesOf(child)?.own ?? 0)
+    return first.own + first.children + sum(children)
+  },
+  // The share of each process: what they have in common counts once.
+  memory: () => {
+    const shares = [postmaster, ...childrenOf(postmaster)].map((pid) => memoryOf(pid, 'smaps_rollup', 'Pss'))
+    return shares.includes(undefined) ? undefined : sum(shares.map((share) => share ?? 0))
+  },
+})
+
+/** The process that started another one. */
+export function parentOf(pid: number): number | undefined {
+  const parent = Number(fieldsOf(pid)?.[1])
+  return parent > 0 ? parent : undefined
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+
+function timesOf(pid: number): { own: number; children: number } | undefined {
+  const fields = fieldsOf(pid)
+  if (!fields) return undefined
+  const at = (index: number) => Number(fields[index]) * tick
+  return { own: at(11) + at(12), children: at(13) + at(14) }
+}
+
+/** `/proc/<pid>/stat` from its third field on (proc_pid_stat(5)): the second, the name, may hold anything. */
+function fieldsOf(pid: number): string[] | undefined {
+  return read(`/proc/${pid}/stat`)
+    ?.replace(/^.*\) /s, '')
+    .split(' ')
+}
+
+function childrenOf(parent: number): number[] {
+  const all = process.platform === 'linux' ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
+  return all.map(Number).filter((pid) => parentOf(pid) === parent)
+}
+
+function memoryOf(pid: number, file: string, name: string): number | undefined {
+  const kilobytes = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(read(`/proc/${pid}/${file}`) ?? '')?.[1]
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,140 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { run, type RunOptions, urlOf } from '../../test/command-line.ts'
+import { createDatabase, createEmptyDatabase, type TestDatabase } from '../../test/postgres.ts'
+
+let database: TestDatabase
+let folder: string
+let here: RunOptions
+
+beforeAll(async () => {
+  database = await createDatabase()
+  folder = await mkdtemp(join(tmpdir(), 'rapport-cli-'))
+  here = { environment: { DATABASE_URL: urlOf(database), DATA_DIR: folder } }
+})
+afterAll(async () => {
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const owner = ['bootstrap', '--email', 'owner@example.com', '--password-stdin']
+const password = 'a password that is long enough'
+
+test.each(['start', 'bootstrap', 'api-key create', 'migrate', 'doctor'])(
+  '`rapport %s` explains itself with an example and its exit codes',
+  async (words) => {
+    const { code, output, errors } = await run([...words.split(' '), '--help'])
+    expect({ code, errors }).toEqual({ code: 0, errors: '' })
+    expect(output).toContain(`Example:\n  $ `)
+    expect(output).toMatch(/Exit codes:\n {2}0 {2}done/)
+  },
+)
+
+test.each([
+  [['bogus'], /unknown command 'bogus'/],
+  [['migrate', '--force'], /unknown option '--force'/],
+  [['bootstrap', '--email', 'a@example.com'], /'--organization <name>' not specified/],
+  [['bootstrap', '--email', 'a@example.com', '--organization', 'A'], /A password is needed/],
+  [
+    ['api-key', 'create', '--organization', 'A', '--name', 'B', '--scope', '*:*:read', '--expires', 'soon'],
+    /not a date/,
+  ],
+])('the wrong command line %j ends with 2 and says what is wrong', async (words, expected) => {
+  const { code, output, errors } = await run(words, here)
+  expect({ code, output }).toEqual({ code: 2, output: '' })
+  expect(errors).toMatch(expected)
+})
+
+test('a wrong setting ends with 3 and no stack', async () => {
+  const { code, errors } = await run(['migrate'], { environment: { PORT: 'x' } })
+  expect(code).toBe(3)
+  expect(errors).toContain('PORT has to be')
+  expect(errors).not.toContain(' at ')
+})
+
+test('a database that cannot be reached ends a command with 3 and its reason', async () => {
+  const environment = { DATABASE_URL: `postgres://nobody@/nothing?host=${folder}`, DATA_DIR: folder }
+  const { code, errors } = await run(['migrate'], { environment })
+  expect(code).toBe(3)
+  expect(errors).toMatch(/The database cannot be reached: .*ENOENT/)
+})
+
+test('bootstrap and api-key answer a program with one JSON object and a person with words', async () => {
+  const made = await run([...owner, '--organization', 'Acme', '--json'], { ...here, input: `${password}\n` })
+  expect(made).toMatchObject({ code: 0, errors: '' })
+  const members =
+    'baseUrl authUrl teamBaseUrl userId organizationId teamId sessionId accessToken refreshToken apiKey importId triggerUrl'
+  expect(Object.keys(JSON.parse(made.output))).toEqual(members.split(' '))
+  const create = ['api-key', 'create', '--organization', 'Acme', '--name', 'Reports', '--scope', 'contact:*:read']
+  const key = await run([...create, '--json'], here)
+  expect(JSON.parse(key.output)).toEqual({
+    id: expect.stringMatching(/^key_/),
+    apiKey: expect.stringMatching(/^svc_/),
+    scopes: ['urn:service:contact:*:read'],
+  })
+  const told = await run(create, here)
+  expect(told.output).toMatch(/ {2}svc_\w{40}\n/)
+})
+
+test('the password may come from the environment; a wrong one fails with 1 and is not shown', async () => {
+  const environment = { ...here.environment, RAPPORT_PASSWORD: password }
+  const words = ['bootstrap', '--email', 'second@example.com', '--organization']
+  expect((await run([...words, 'Second'], { environment })).code).toBe(0)
+  const wrong = await run([...words, 'Third', '--password', 'hunter2-hunter2'], { environment })
+  expect(wrong).toMatchObject({ code: 1, output: '' })
+  expect(wrong.errors).toContain('not their password')
+  expect(wrong.errors).not.toContain('hunter2')
+})
+
+test('PUBLIC_URL and AUTH_ORIGIN are the addresses that bootstrap gives', async () => {
+  const environment = {
+    ...here.environment,
+    PUBLIC_URL: 'https://crm.example.com/',
+    AUTH_ORIGIN: 'https://auth.example.com',
+  }
+  const { output } = await run([...owner, '--organization', 'Public', '--json'], { environment, input: password })
+  expect(JSON.parse(output)).toMatchObject({
+    baseUrl: 'https://crm.example.com/v5',
+    authUrl: 'https://auth.example.com',
+    teamBaseUrl: 'https://crm.example.com',
+  })
+})
+
+test('migrate brings an empty database up to date, and says so again when it is', async () => {
+  const empty = await createEmptyDatabase()
+  const environment = { DATABASE_URL: urlOf(empty), DATA_DIR: folder, SECRET: 'another secret of enough characters' }
+  const first = await run(['migrate', '--json'], { environment })
+  expect(first).toMatchObject({ code: 0, output: expect.stringContaining('"0001_foundation.sql"') })
+  const second = await run(['migrate', '--json'], { environment })
+  expect(second).toEqual({ code: 0, errors: '', output: '{"applied":[]}\n' })
+  await empty.drop()
+})
+
+test('doctor finds nothing wrong with a good installation, and each thing that is', async () => {
+  expect((await run(['migrate'], here)).code).toBe(0)
+  const good = await run(['doctor', '--json'], here)
+  const { healthy, findings } = JSON.parse(good.output)
+  expect(findings.filter(({ state }: { state: string }) => state === 'wrong')).toEqual([])
+  expect({ healthy, code: good.code }).toEqual({ healthy: true, code: 0 })
+
+  const client = new pg.Client(database.connection)
+  await client.connect()
+  await client.query('create table planted (id int); insert into planted values (1), (1)')
+  await client.query('create unique index concurrently planted_id on planted (id)').catch(() => undefined)
+  await client.query(`insert into schema_migrations (version, name, checksum) values (9999, '9999_future.sql', '')`)
+  const bad = await run(['doctor'], here)
+  await client.query('delete from schema_migrations where version = 9999; drop table planted')
+  await client.end()
+  expect(bad.code).toBe(1)
+  expect(bad.output).toContain('WRONG  indexes: not valid, so not used: planted_id')
+  expect(bad.output).toContain('WRONG  schema: newer than this code: it has 9999_future.sql')
+
+  const otherSecret = { ...here.environment, SECRET: 'this is not the secret of that database' }
+  const stranger = await run(['doctor'], { environment: otherSecret })
+  expect(stranger.output).toMatch(/WRONG {2}secret: .*another SECRET/)
+  const nowhere = await run(['doctor'], { environment: { DATA_DIR: join(folder, 'none') } })
+  expect(nowhere).toMatchObject({ code: 0, output: expect.stringContaining('none yet; the first start makes it') })
+})

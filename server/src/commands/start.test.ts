@@ -1,0 +1,161 @@
+import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Ending, ending, launch, run, urlOf } from '../../test/command-line.ts'
+import { createDatabase } from '../../test/postgres.ts'
+import { until } from '../../test/processes.ts'
+import { findBinaries } from '../platform/database/binaries.ts'
+import { initializeCluster, type PostgresServer, startPostgres } from '../platform/database/cluster.ts'
+
+let folder: string
+const clean: (() => Promise<unknown>)[] = []
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rapport-start-'))
+  await chmod(folder, 0o755)
+})
+afterEach(async () => {
+  for (const step of clean.splice(0).reverse()) await step()
+  await rm(folder, { recursive: true, force: true })
+})
+
+interface Started {
+  url: string
+  signal(name: NodeJS.Signals): void
+  ended: Promise<Ending>
+}
+
+/** Starts the service on a free port; resolves once it listens, which the log of its state tells. */
+async function start(environment: Record<string, string>): Promise<Started> {
+  const port = environment['PORT'] ?? String(await freePort())
+  const child = launch(['start'], { environment: { PORT: port, DATA_DIR: join(folder, 'data'), ...environment } })
+  const ended = ending(child)
+  let isOver = false
+  void ended.then(() => {
+    isOver = true
+  })
+  clean.push(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  const url = `http://127.0.0.1:${port}`
+  await until('the service listens', async () => isOver || (await statusOf(`${url}/healthz`)) === 200, 20_000)
+  return { url, signal: (name) => void child.kill(name), ended }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+const statusOf = async (url: string): Promise<number> =>
+  fetch(url).then(
+    ({ status }) => status,
+    () => 0,
+  )
+
+test('on nothing at all it makes its database, serves, says where and what next, and leaves nothing running', async () => {
+  const service = await start({})
+  await until('it is ready', async () => (await statusOf(`${service.url}/readyz`)) === 200)
+  const running = await run(['doctor', '--json'], { environment: { DATA_DIR: join(folder, 'data') } })
+  expect(JSON.parse(running.output)).toMatchObject({ healthy: true })
+  service.signal('SIGTERM')
+  const { code, output } = await service.ended
+  expect(code).toBe(0)
+  expect(output).toContain(`Rapport listens on ${service.url}\n`)
+  expect(output).toContain(`${service.url}/v5/swagger`)
+  expect(output).toContain('node bin/rapport.js bootstrap')
+  await expect(stat(join(folder, 'data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT')
+  await expect(stat(join(folder, 'data/service.json'))).rejects.toThrow('ENOENT')
+  expect((await stat(join(folder, 'data/secret'))).mode & 0o777).toBe(0o600)
+})
+
+test('two services on one data folder: the second refuses and the first goes on', async () => {
+  const first = await start({})
+  const second = await run(['start'], { environment: { PORT: '0', DATA_DIR: join(folder, 'data') } })
+  expect(second.code).toBe(3)
+  expect(second.errors).toContain('Only one service may run on it')
+  expect(await statusOf(`${first.url}/readyz`)).toBe(200)
+})
+
+test('a port in use is told with the port, and the database it opened is closed again', async () => {
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  clean.push(() => new Promise((resolve) => other.close(resolve)))
+  const { port } = other.address() as { port: number }
+  const environment = { PORT: String(port), DATA_DIR: join(folder, 'data') }
+  const { code, errors } = await run(['start'], { environment })
+  expect(code).toBe(3)
+  expect(errors).toContain(`Port ${port} is in use`)
+  await expect(stat(join(folder, 'data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT')
+})
+
+test('a database that is away at the start is waited for: 503, then migrated and ready', async () => {
+  const sockets = join(folder, 'sockets')
+  const service = await start({ DATABASE_URL: `postgres://rapport@/postgres?host=${sockets}&port=5432` })
+  expect(await statusOf(`${service.url}/readyz`)).toBe(503)
+  await startDatabase(sockets)
+  await until('it is ready', async () => (await statusOf(`${service.url}/readyz`)) === 200)
+  service.signal('SIGTERM')
+  expect((await service.ended).code).toBe(0)
+})
+
+async function startDatabase(socketFolder: string): Promise<PostgresServer> {
+  const binaries = await findBinaries()
+  const cluster = join(folder, 'cluster')
+  await initializeCluster({ binaries, folder: cluster, sync: false })
+  const options = { binaries, folder: cluster, socketFolder, logFile: join(folder, 'log'), settings: { fsync: 'off' } }
+  const server = await startPostgres(options)
+  clean.unshift(() => server.stop('immediate'))
+  return server
+}
+
+test('told to stop while the database is away, it stops', async () => {
+  const service = await start({ DATABASE_URL: `postgres://rapport@/postgres?host=${join(folder, 'nowhere')}` })
+  service.signal('SIGINT')
+  expect((await service.ended).code).toBe(0)
+})
+
+test('a schema newer than the code ends the start, and nothing was changed', async () => {
+  const database = await createDatabase()
+  clean.push(() => database.drop())
+  const client = new pg.Client(database.connection)
+  await client.connect()
+  await client.query(`insert into schema_migrations (version, name, checksum) values (9999, '9999_future.sql', '')`)
+  await client.end()
+  const environment = { PORT: '0', DATA_DIR: join(folder, 'data'), DATABASE_URL: urlOf(database) }
+  const { code, errors } = await run(['start'], { environment })
+  expect(code).toBe(3)
+  expect(errors).toContain('9999_future.sql')
+})
+
+test('requests under way are finished first; a later second signal ends the process at once', async () => {
+  const service = await start({})
+  await until('it is ready', async () => (await statusOf(`${service.url}/readyz`)) === 200)
+  const slow = connect(Number(new URL(service.url).port), '127.0.0.1')
+  clean.push(async () => slow.destroy())
+  slow.on('error', () => undefined)
+  slow.write('POST /auth HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 20\r\n\r\n{')
+  await until('the slow request has arrived', async () => (await statusOf(`${service.url}/healthz`)) === 200)
+  const began = performance.now()
+  let code: number | null | undefined
+  void service.ended.then((end) => {
+    code = end.code
+  })
+  await until('repeated signals end it', () => {
+    service.signal('SIGINT')
+    return code !== undefined
+  })
+  expect(code).toBe(1)
+  expect(performance.now() - began).toBeGreaterThan(1000)
+  // The next process takes the database over, and ends it when it is done.
+  expect((await run(['migrate'], { environment: { DATA_DIR: join(folder, 'data') } })).code).toBe(0)
+  await expect(stat(join(folder, 'data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT')
+})

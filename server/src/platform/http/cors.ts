@@ -1,0 +1,36 @@
+import type { FastifyInstance } from 'fastify'
+
+const methods = 'GET, HEAD, POST, PATCH, DELETE'
+const exposed = [
+  'ETag',
+  'Idempotent-Replayed',
+  'Link',
+  'Location',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Version',
+  'X-Request-Id',
+].join(', ')
+/** Seconds that a browser may remember a preflight; none remembers longer. */
+const rememberedFor = 7200
+
+/**
+ * Lets the pages of these origins call the API from a browser (Fetch standard, section 3.3). A preflight is answered
+ * here; what is asked of another origin goes on as if nothing was asked, so that the browser refuses it.
+ */
+export function addCors(app: FastifyInstance, origins: readonly string[]): void {
+  const allowed = new Set(origins)
+  if (allowed.size === 0) return
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('vary', 'accept-encoding, origin')
+    const { origin, 'access-control-request-method': wanted } = request.headers
+    if (origin === undefined || !allowed.has(origin)) return
+    reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposed)
+    if (request.method !== 'OPTIONS' || wanted === undefined) return
+    const headers = request.headers['access-control-request-headers']
+    if (headers !== undefined) reply.header('access-control-allow-headers', headers)
+    reply.header('access-control-allow-methods', methods).header('access-control-max-age', rememberedFor)
+    await reply.code(204).send()
+  })
+}

@@ -1,0 +1,48 @@
+import { type ErrorCode, errorCodes } from './errors.ts'
+
+/** docs/errors.md. */
+export function describeErrors(): string {
+  const codes = (Object.keys(errorCodes) as ErrorCode[]).sort((left, right) => statusOf(left) - statusOf(right))
+  return [
+    '# Errors',
+    '',
+    'Generated from `server/src/platform/http/errors.ts` by `npm run generate`; do not edit.',
+    '',
+    'Every error, whatever refused the request, is a JSON object of this shape:',
+    '',
+    '```json',
+    JSON.stringify(example, null, 2),
+    '```',
+    '',
+    '`code` is for programs, `message` and `description` are for people and may change. `details` holds every fault that',
+    'was found, each with the dotted path of a field or the name of a parameter or header; it is there with each 422 and',
+    'with 400 `invalid_parameters`. A request that was refused with a 4xx status has changed nothing. After a 5xx status, or',
+    'no answer at all, it may have: repeat it with the same `Idempotency-Key`.',
+    '',
+    '| Code | Status | Message |',
+    '|---|---|---|',
+    ...codes.map((code) => `| [\`${code}\`](#${code}) | ${statusOf(code)} | ${errorCodes[code].message} |`),
+    '',
+    ...codes.flatMap((code) => [
+      `## ${code}`,
+      '',
+      `Status ${statusOf(code)}. ${errorCodes[code].when}`,
+      '',
+      `What to do: ${errorCodes[code].remedy}`,
+      '',
+    ]),
+  ]
+    .join('\n')
+    .trimEnd()
+    .concat('\n')
+}
+
+const statusOf = (code: ErrorCode): number => errorCodes[code].status
+
+const example = {
+  code: 'invalid_parameters',
+  status: 400,
+  message: errorCodes.invalid_parameters.message,
+  description: 'filter.emial.equals: unknown field; did you mean email?',
+  details: [{ field: 'filter.emial.equals', message: 'unknown field; did you mean email?' }],
+}

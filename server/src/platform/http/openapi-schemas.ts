@@ -1,0 +1,123 @@
+import type { BodyShape } from '../resource/body.ts'
+import type { Embedded, Resource } from '../resource/define.ts'
+import type { Field, JsonValue, Schema } from '../resource/fields.ts'
+import { errorCodes } from './errors.ts'
+
+/** A record as it is answered: every member is there, those without a value are null. */
+export function recordSchema(resource: Resource): Schema {
+  const members = resource.members.map((name): [string, Schema] => {
+    const embedded = resource.embedded[name]
+    if (embedded) return [name, embeddedSchema(embedded)]
+    return [name, described(fieldOf(resource, name), answered(resource, name))]
+  })
+  return closed(members)
+}
+
+/** What a caller sends to create or change a record. */
+export function bodySchema({ fields, mode }: BodyShape): Schema {
+  const members = Object.entries(fields).map(([name, field]): [string, Schema] => [
+    name,
+    described(field, sent(field, mode), mode === 'create' ? field.initial : undefined),
+  ])
+  const required = mode === 'create' ? Object.keys(fields).filter((name) => fields[name]?.required) : []
+  return closed(members, required)
+}
+
+/**
+ * A body that the route takes as it stands: the fields whose form needs an example, and those that are required. A
+ * change shows its first fields only.
+ */
+export function bodyExample({ fields, mode }: BodyShape): Record<string, JsonValue> {
+  const entries = Object.entries(fields)
+  const shown =
+    mode === 'create'
+      ? entries.filter(([, field]) => field.required || field.schema.examples !== undefined)
+      : entries.filter(([, field]) => field.filter === 'string' && field.idPrefix === undefined).slice(0, 2)
+  return Object.fromEntries(shown.map(([name, field]) => [name, exampleOf(field)]))
+}
+
+/** Interface 7.1. */
+export const errorSchema: Schema = {
+  type: 'object',
+  required: ['code', 'status', 'message', 'description'],
+  additionalProperties: false,
+  properties: {
+    code: { type: 'string', enum: Object.keys(errorCodes), description: 'For programs; docs/errors.md explains each.' },
+    status: { type: 'integer', description: 'The HTTP status.' },
+    message: { type: 'string', description: 'For people, in a few words.' },
+    description: { type: 'string', description: 'What exactly was wrong and what to do.' },
+    details: {
+      type: 'array',
+      description: 'Every fault that was found; there with each 422 and with 400 `invalid_parameters`.',
+      items: {
+        type: 'object',
+        required: ['field', 'message'],
+        additionalProperties: false,
+        properties: {
+          field: { type: 'string', description: 'Dotted path of the field, or the name of a parameter or header.' },
+          message: { type: 'string' },
+        },
+      },
+    },
+  },
+}
+
+/** An object of these members and no others. Without `required` each of them is always there. */
+function closed(members: [string, Schema][], required = members.map(([name]) => name)): Schema {
+  return {
+    type: 'object',
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+    properties: Object.fromEntries(members),
+  }
+}
+
+/** The schema with null allowed beside its values. */
+export function orNull(schema: Schema): Schema {
+  const { type, enum: values, ...rest } = schema
+  return {
+    type: [type, 'null'],
+    ...(Array.isArray(values) && { enum: [...(values as JsonValue[]), null] }),
+    ...rest,
+  }
+}
+
+/** A reference that is read through its record is null while that record is deleted, required or not. */
+function answered(resource: Resource, name: string): Schema {
+  const field = fieldOf(resource, name)
+  const isEmbeddedThrough = Object.values(resource.embedded).some(({ through }) => through === name)
+  return field.nullable || isEmbeddedThrough ? orNull(field.schema) : field.schema
+}
+
+function sent(field: Field, mode: 'create' | 'update'): Schema {
+  const { schema } = field
+  const values = schema.additionalProperties
+  const isPatched = mode === 'update' && field.filter === 'properties' && typeof values === 'object' && values !== null
+  // In a merge patch null removes a key.
+  const whole = isPatched ? { ...schema, additionalProperties: orNull(values as Schema) } : schema
+  return field.nullable ? orNull(whole) : whole
+}
+
+function embeddedSchema({ label, resource, show, through }: Embedded): Schema {
+  const members = show.map((name): [string, Schema] => [
+    name,
+    described(fieldOf(resource, name), answered(resource, name)),
+  ])
+  return { ...orNull(closed(members)), description: `${label} behind \`${through}\`.` }
+}
+
+function described(field: Field, schema: Schema, initial?: JsonValue): Schema {
+  const unless = initial === undefined ? '' : ` Without it: \`${JSON.stringify(initial)}\`.`
+  return { ...schema, description: `${field.label}${field.description ? `: ${field.description}` : ''}.${unless}` }
+}
+
+function exampleOf({ schema }: Field): JsonValue {
+  const [example] = (schema.examples ?? schema.enum ?? []) as JsonValue[]
+  return example ?? 'Example'
+}
+
+function fieldOf(resource: Resource, name: string): Field {
+  const field = resource.fields[name]
+  if (!field) throw new Error(`${resource.name} has no field ${name}`)
+  return field
+}

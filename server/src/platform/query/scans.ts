@@ -1,0 +1,179 @@
+import { join, Parameter, raw, type Sql, sql } from '../database/sql.ts'
+import { beyond, type Boundary, boundaryFromText, type Order, orderClause } from './order.ts'
+import type { Cursor } from './parse.ts'
+import { root } from './target.ts'
+
+/** What a page is read from, as parts of a statement. */
+export interface PageSource {
+  /** The record's table under its alias. */
+  table: Sql
+  /** The joins that filters and order may need. */
+  joins: Sql
+  /** The organization and what else bounds the list whoever asks. */
+  within: Sql
+  /** Filters and words; undefined when the request has none. */
+  filters: Sql | undefined
+  /**
+   * True when one index finds the matches and another one gives the order: the planner, which cannot know where in the
+   * order matches lie, is then not left to choose between walking it all and sorting them all.
+   */
+  walkFirst: boolean
+}
+
+export interface PageFrame {
+  order: Order
+  cursor: Cursor | undefined
+  limit: number
+}
+
+/** Records of the order that are looked at before the matches are fetched through their own index. */
+const walkLength = raw('2000')
+
+const highest = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+const lowest = '00000000-0000-0000-0000-000000000000'
+
+const rootId = sql`${raw(root)}.id`
+
+/** The names of the sort keys in the statement's common tables. */
+export const keyNamesOf = (order: Order): Sql[] => order.keys.map((_, index) => raw(`key_${index}`))
+
+/** `boundary`: the sort keys of the record that the cursor names, read in the same statement. */
+export function boundarySql({ table, joins, within }: PageSource, { order, cursor }: PageFrame): Sql {
+  if (!cursor || !('id' in cursor.at)) return raw('')
+  return sql`boundary as materialized (
+    select ${keyColumns(order)}, ${rootId} as id
+    from ${table}${joins} where ${within} and ${rootId} = ${cursor.at.id}::uuid), `
+}
+
+/** `page`: one record more than asked for, numbered in the direction of reading. */
+export function pageSql(source: PageSource, frame: PageFrame): Sql {
+  const { order, cursor } = frame
+  const backwards = cursor?.direction === 'before'
+  const clause = orderClause(keyNamesOf(order), raw('id'), isDescending(frame))
+  const place = sql`order by absent ${raw(backwards ? 'desc' : 'asc')}, ${clause}`
+  const { tables, found } =
+    source.walkFirst && source.filters ? walkThenFetch(source, source.filters, frame) : scan(source, frame)
+  return sql`${tables}, page as materialized (select *, row_number() over (${place}) as position from (${found}) found)`
+}
+
+interface Found {
+  tables: Sql
+  /** The records that were found, at most one too many of each scan. */
+  found: Sql
+}
+
+/** The planner chooses the indexes. */
+function scan({ table, joins, within, filters }: PageSource, frame: PageFrame): Found {
+  const where = join(filters ? [within, filters] : [within], ' and ')
+  return inTurn('scan', frame, ({ condition, clause, take }) => {
+    return sql`select ${raw(root)}.*, ${keyColumns(frame.order)} from ${table}${joins}
+      where ${where} and ${condition} order by ${clause} limit ${take}`
+  })
+}
+
+/**
+ * First the beginning of the order, filtered: where matches are common it holds the page, and of a short list it is all.
+ * Only otherwise are all matches fetched through their index and sorted; that part is not started unless it is needed.
+ */
+function walkThenFetch({ table, joins, within }: PageSource, filters: Sql, frame: PageFrame): Found {
+  const record = raw(root)
+  const keys = keyColumns(frame.order)
+  const walked = orderClause(keyNamesOf(frame.order), rootId, isDescending(frame))
+  const walk = inTurn('walk', frame, ({ condition, clause, take }) => {
+    const start = sql`select ${record}.*, ${keys} from ${table}
+      where ${within} and ${condition} order by ${clause} limit ${walkLength}`
+    return sql`select ${record}.* from (${start}) ${record}${joins} where ${filters} order by ${walked} limit ${take}`
+  })
+  const fetched = scansOf(frame).map(
+    ({ condition, clause, take }) => sql`(
+      select ${record}.*, ${keys} from hits ${record} where ${condition} order by ${clause} limit ${take})`,
+  )
+  return {
+    tables: sql`${walk.tables}, verdict as materialized (
+      select (select count(*) from (${walk.found}) walked) <= ${frame.limit}
+        and exists (select from ${table} where ${within} offset ${walkLength}) as deep),
+    hits as materialized (
+      select ${record}.* from ${table}${joins} where (select deep from verdict) and ${within} and ${filters})`,
+    found: sql`select * from (${walk.found}) walked where not (select deep from verdict)
+      union all ${join(fetched, ' union all ')}`,
+  }
+}
+
+/** One common table a scan; a scan that is not needed any more is not run: the count is known before it starts. */
+function inTurn(name: string, frame: PageFrame, select: (scan: Scan) => Sql): Found {
+  const names: Sql[] = []
+  const tables = scansOf(frame).map((scan, index) => {
+    const found = join([raw('0'), ...names.map((earlier) => sql`(select count(*) from ${earlier})`)], ' + ')
+    const table = raw(`${name}_${index}`)
+    names.push(table)
+    return index === 0
+      ? sql`${table} as materialized (${select(scan)})`
+      : sql`${table} as materialized (select * from (${select(scan)}) rest where ${found} < ${scan.take})`
+  })
+  const all = names.map((table) => sql`select * from ${table}`)
+  return { tables: join(tables, ', '), found: join(all, ' union all ') }
+}
+
+const isDescending = ({ order, cursor }: PageFrame): boolean => order.descending !== (cursor?.direction === 'before')
+
+const keyColumns = (order: Order): Sql => {
+  const keys = order.keys.map(({ value }, index) => sql`${value} as ${raw(`key_${index}`)}`)
+  return sql`${join(keys, ', ')}, ${order.absent ?? raw('false')} as absent`
+}
+
+interface Scan {
+  condition: Sql
+  clause: Sql
+  take: Parameter
+}
+
+/**
+ * The bounded scans of a page, in the direction of reading: records with a value, then those without (nulls last), each
+ * behind the boundary. Apart, because one index then serves each of them: `nulls last` on a descending index would not.
+ */
+function scansOf(frame: PageFrame): Scan[] {
+  const { order, limit } = frame
+  const values = order.keys.map(({ value }) => value)
+  const clause = orderClause(values, rootId, isDescending(frame))
+  const take = new Parameter(limit + 1)
+  return scanConditions(frame).map((condition) => ({ condition, clause, take }))
+}
+
+function scanConditions(frame: PageFrame): Sql[] {
+  const { order, cursor } = frame
+  const { absent } = order
+  const descending = isDescending(frame)
+  const bound = boundaryOf(frame)
+  const beyondBound = bound ? beyond(order, rootId, bound, descending) : raw('true')
+  if (!absent) return [beyondBound]
+  const present = sql`not (${absent})`
+  if (!bound) return [present, absent]
+  const symbol = raw(descending ? '<' : '>')
+  if (cursor?.direction !== 'before') {
+    const edge = raw(`'${descending ? highest : lowest}'::uuid`)
+    const start = sql`(case when ${bound.absent} then ${bound.id} else ${edge} end)`
+    return [sql`${present} and not ${bound.absent} and ${beyondBound}`, sql`${absent} and ${rootId} ${symbol} ${start}`]
+  }
+  return [
+    sql`${absent} and ${bound.absent} and ${rootId} ${symbol} ${bound.id}`,
+    sql`${present} and not ${bound.absent} and ${beyondBound}`,
+    sql`${present} and ${bound.absent}`,
+  ]
+}
+
+function boundaryOf({ order, cursor }: PageFrame): Boundary | undefined {
+  if (!cursor) return undefined
+  if ('position' in cursor.at) {
+    const { keys, id } = cursor.at.position
+    return boundaryFromText(
+      order,
+      keys?.map((key) => new Parameter(key)),
+      new Parameter(id),
+    )
+  }
+  return {
+    keys: keyNamesOf(order).map((name) => sql`(select ${name} from boundary)`),
+    id: sql`(select id from boundary)`,
+    absent: sql`(select absent from boundary)`,
+  }
+}

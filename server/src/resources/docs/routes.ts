@@ -1,0 +1,44 @@
+import type { OpenApi } from '../../platform/http/openapi.ts'
+import type { PublicRoute, Route } from '../../platform/http/route.ts'
+import { answerOnce, explorerPage } from './explorer.ts'
+
+const documentSchema = {
+  type: 'object',
+  required: ['openapi', 'info', 'paths', 'components'],
+  additionalProperties: true,
+  properties: {
+    openapi: { type: 'string', pattern: '^3\\.1\\.' },
+    info: { type: 'object' },
+    paths: { type: 'object' },
+    components: { type: 'object' },
+  },
+}
+
+const documentation = {
+  kind: 'public',
+  host: 'api',
+  method: 'GET',
+  tag: 'documentation',
+  params: {},
+  query: { kind: 'none' },
+} satisfies Partial<PublicRoute>
+
+/** The description of the API, for programs and for people. */
+export const docsRoutes = (document: () => OpenApi): Route[] => [
+  {
+    ...documentation,
+    path: '/v5/docs',
+    operation: 'getDescription',
+    summary: 'Get this description of the API',
+    answers: { 200: { kind: 'schema', component: 'Description', schema: documentSchema } },
+    handle: answerOnce(async () => JSON.stringify(document()), { 'content-type': 'application/json; charset=utf-8' }),
+  },
+  {
+    ...documentation,
+    path: '/v5/swagger',
+    operation: 'getExplorer',
+    summary: 'Get the interactive explorer of the API',
+    answers: { 200: { kind: 'text', mediaType: 'text/html' } },
+    handle: explorerPage,
+  },
+]

@@ -1,0 +1,338 @@
+import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createApiKey } from '../src/commands/create-api-key.ts'
+import { makeApiKey } from '../src/platform/access/api-key.ts'
+import { type Sql, sql } from '../src/platform/database/sql.ts'
+import { readId } from '../src/platform/resource/ids.ts'
+import { requestText, sendRaw } from './raw.ts'
+import { expectRefusal } from './refusals.ts'
+import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
+
+let service: TestService
+let organization: TestOrganization
+
+beforeAll(async () => {
+  service = await startTestService()
+  await useNewOrganization()
+})
+afterAll(() => service.close())
+
+const database = (statement: Sql): Promise<Json[]> => service.database.spanning('check the database', statement)
+const uuid = (prefix: string, shown: string): string => readId(prefix, shown) ?? ''
+
+/** For tests that change the session or the membership. */
+async function useNewOrganization(): Promise<void> {
+  organization = await service.newOrganization()
+}
+
+/** Asks with exactly these headers. */
+const asking = (authorization: string, more: Record<string, string> = {}) =>
+  service.anonymous('GET', '/v5/contacts', { headers: { authorization, ...more } })
+const inside = () => ({ 'service-organization-id': organization.organizationId })
+
+async function newKey(scopes: readonly string[] = ['urn:service:*:*:read', 'urn:service:*:*:write']) {
+  const { organizationId } = organization
+  const made = await createApiKey({ database: service.database, organization: organizationId, name: 'key', scopes })
+  const headers = { authorization: `Bearer ${made.apiKey}`, ...inside() }
+  const call: Call = (method, path, options = {}) =>
+    service.anonymous(method, path, { ...options, headers: { ...headers, ...options.headers } })
+  return { ...made, uuid: uuid('key', made.id), call }
+}
+
+/** The requests with which a credential that is no longer good is tried: each would fail otherwise for another reason. */
+const attempts: [string, (call: Call) => ReturnType<Call>][] = [
+  ['a list', (call) => call('GET', '/v5/contacts')],
+  ['a malformed query', (call) => call('GET', '/v5/contacts?bogus=1')],
+  ['a query that is not encoded well', (call) => call('GET', '/v5/contacts?a=%zz')],
+  ['an unknown record', (call) => call('GET', '/v5/contacts/con_019aa5b2c1d27e3fa4b5c6d7e8f90123')],
+  ['an id of another form', (call) => call('GET', '/v5/contacts/1')],
+  ['a malformed body', (call) => call('POST', '/v5/contacts', { body: '{' })],
+  ['a good body', (call) => call('POST', '/v5/contacts', { body: { name: 'Ada' } })],
+  [
+    'a malformed Idempotency-Key',
+    (call) => call('POST', '/v5/contacts', { body: {}, headers: { 'idempotency-key': '' } }),
+  ],
+  ['a foreign organization', (call) => call('GET', '/v5/me', { headers: { 'service-organization-id': 'org_x' } })],
+  ['the own profile', (call) => call('GET', '/v5/me')],
+]
+
+test.each(attempts)('a key that was revoked while it was remembered is 401 with %s', async (_what, attempt) => {
+  const key = await newKey()
+  expect((await key.call('GET', '/v5/contacts')).status).toBe(200)
+  await database(sql`update api_keys set revoked_at = now() where id = ${key.uuid}::uuid`)
+  expectRefusal(await attempt(key.call), 401, 'invalid_token')
+})
+
+test.each(attempts)('a key that expired while it was remembered is 401 with %s', async (_what, attempt) => {
+  const key = await newKey()
+  expect((await key.call('GET', '/v5/contacts')).status).toBe(200)
+  await database(sql`update api_keys set expires_at = now() where id = ${key.uuid}::uuid`)
+  expectRefusal(await attempt(key.call), 401, 'invalid_token')
+})
+
+test.each(attempts)('an access token is 401 as soon as its session has ended, with %s', async (_what, attempt) => {
+  const call: Call = (method, path, options = {}) =>
+    service.anonymous(method, path, {
+      ...options,
+      headers: { authorization: `Bearer ${organization.accessToken}`, ...options.headers },
+    })
+  expect((await call('GET', '/v5/contacts')).status).toBe(200)
+  const end = (at: string | null) =>
+    database(sql`update sessions set ended_at = ${at}::timestamptz
+      where id = ${uuid('session', organization.sessionId)}::uuid`)
+  await end('now')
+  expectRefusal(await attempt(call), 401, 'invalid_token')
+  await end(null)
+})
+
+test('a key without scopes that was revoked is 401 and not 403', async () => {
+  const key = await newKey(['urn:service:team:list:read'])
+  expectRefusal(await key.call('GET', '/v5/contacts'), 403, 'missing_scopes')
+  await database(sql`update api_keys set revoked_at = now() where id = ${key.uuid}::uuid`)
+  expectRefusal(await key.call('GET', '/v5/contacts'), 401, 'invalid_token')
+})
+
+test('other scopes of a remembered key count at once, also for a request with a body', async () => {
+  const key = await newKey()
+  const create = () => key.call('POST', '/v5/contacts', { body: { name: 'Ada' } })
+  const setScopes = (scopes: string[]) =>
+    database(sql`update api_keys set scopes = ${scopes}::text[], version = version + 1 where id = ${key.uuid}::uuid`)
+  expect((await create()).status).toBe(201)
+  await setScopes(['urn:service:contact:create:write'])
+  expect((await create()).status).toBe(201)
+  await setScopes(['urn:service:contact:*:read'])
+  expectRefusal(await create(), 403, 'missing_scopes')
+  await setScopes(['urn:service:contact:*:write'])
+  expect((await create()).status).toBe(201)
+})
+
+test('what is no credential, or not a good one, is 401', async () => {
+  const { apiKey, accessToken } = organization
+  const typo = apiKey.slice(0, -1) + (apiKey.endsWith('0') ? '1' : '0')
+  for (const bad of [typo, makeApiKey(), `${apiKey}x`, apiKey.toLowerCase(), 'svc_', 'x', `${accessToken}x`, 'a.b.c']) {
+    expectRefusal(await asking(`Bearer ${bad}`, inside()), 401, 'invalid_token')
+  }
+  for (const other of [apiKey, `Basic ${apiKey}`, 'Bearer', `Bearer ${apiKey} ${apiKey}`, `Bearer, ${apiKey}`]) {
+    expectRefusal(await asking(other, inside()), 401, 'invalid_token')
+  }
+  for (const none of ['', '   ']) expectRefusal(await asking(none, inside()), 401, 'missing_authorization')
+  expect((await asking(`bearer  ${apiKey}`, inside())).status).toBe(200)
+})
+
+test('a key needs the organization header, and its own organization in it', async () => {
+  const foreign = await service.newOrganization()
+  const key = `Bearer ${organization.apiKey}`
+  for (const header of [undefined, '', '  ', 'acme', 'usr_019aa5b2c1d27e3fa4b5c6d7e8f90123']) {
+    const answer = await asking(key, header === undefined ? {} : { 'service-organization-id': header })
+    const { details, description } = expectRefusal(answer, 400, 'invalid_parameters')
+    expect(details.map(({ field }) => field)).toEqual(['Service-Organization-ID'])
+    expect(description).toContain('Service-Organization-ID')
+  }
+  const [other, nobody] = await Promise.all(
+    [foreign.organizationId, 'org_019aa5b2c1d27e3fa4b5c6d7e8f90123'].map((id) =>
+      asking(key, { 'service-organization-id': id }),
+    ),
+  )
+  expectRefusal(other!, 403, 'insufficient_permissions')
+  expect(other!.text).toBe(nobody!.text)
+})
+
+test('a token works without the header, in an organization of its user with it, and nowhere else', async () => {
+  const foreign = await service.newOrganization()
+  const token = `Bearer ${organization.accessToken}`
+  expect((await asking(token)).status).toBe(200)
+  expect((await asking(token, inside())).status).toBe(200)
+  for (const header of ['', 'acme', 'org 1']) {
+    expectRefusal(await asking(token, { 'service-organization-id': header }), 400, 'invalid_parameters')
+  }
+  for (const id of [foreign.organizationId, 'org_019aa5b2c1d27e3fa4b5c6d7e8f90123']) {
+    expectRefusal(await asking(token, { 'service-organization-id': id }), 403, 'insufficient_permissions')
+  }
+})
+
+test('a token names the organization of each request, whose records it then sees', async () => {
+  await useNewOrganization()
+  const second = await service.newOrganization()
+  await database(sql`insert into members (organization_id, user_id, role)
+    values (${uuid('org', second.organizationId)}::uuid, ${uuid('usr', organization.userId)}::uuid, 'viewer')`)
+  await second.call('POST', '/v5/contacts', { body: { name: 'Only there' } })
+  const token = `Bearer ${organization.accessToken}`
+  const there = { 'service-organization-id': second.organizationId }
+  expect((await asking(token)).body).toEqual([])
+  expect((await asking(token, there)).body).toMatchObject([{ name: 'Only there' }])
+  const write = await service.anonymous('POST', '/v5/contacts', {
+    body: { name: 'Ada' },
+    headers: { authorization: token, ...there },
+  })
+  expectRefusal(write, 403, 'missing_scopes')
+})
+
+test('a membership that ends, or a role that changes, counts at once', async () => {
+  await useNewOrganization()
+  const headers = { authorization: `Bearer ${organization.accessToken}` }
+  const create = () => service.anonymous('POST', '/v5/contacts', { body: { name: 'Ada' }, headers })
+  const member = sql`organization_id = ${uuid('org', organization.organizationId)}::uuid`
+  expect((await create()).status).toBe(201)
+  await database(sql`update members set role = 'viewer' where ${member}`)
+  expectRefusal(await create(), 403, 'missing_scopes')
+  await database(sql`update members set role = 'member' where ${member}`)
+  expect((await create()).status).toBe(201)
+  await database(sql`delete from members where ${member}`)
+  expectRefusal(await create(), 403, 'insufficient_permissions')
+  expectRefusal(await service.anonymous('GET', '/v5/contacts?bogus=1', { headers }), 403, 'insufficient_permissions')
+})
+
+test('/me is the key’s maker with the key’s organization, or the token’s user with all of theirs', async () => {
+  await useNewOrganization()
+  const second = await service.newOrganization()
+  await database(sql`insert into members (organization_id, user_id, role)
+    values (${uuid('org', second.organizationId)}::uuid, ${uuid('usr', organization.userId)}::uuid, 'member')`)
+  const byKey = (await organization.call('GET', '/v5/me')).body
+  expect(byKey).toMatchObject({
+    id: organization.userId,
+    organizations: [{ id: organization.organizationId, role: 'owner' }],
+  })
+  expect(Object.keys(byKey)).toEqual(['id', 'email', 'name', 'organizations'])
+  const byToken = await service.anonymous('GET', '/v5/me', {
+    headers: { authorization: `Bearer ${organization.accessToken}` },
+  })
+  const ids = byToken.body.organizations.map(({ id, role }: Json) => [id, role])
+  expect(ids.sort()).toEqual(
+    [
+      [organization.organizationId, 'owner'],
+      [second.organizationId, 'member'],
+    ].sort(),
+  )
+})
+
+const refresh = (token: unknown) => service.anonymous('POST', '/auth', { body: { token } })
+
+test('a refresh token is traded for two new tokens without any credential', async () => {
+  await useNewOrganization()
+  const answer = await refresh(organization.refreshToken)
+  expect(answer.status).toBe(200)
+  const { userId, sessionId } = organization
+  expect(answer.body).toEqual({
+    userId,
+    sessionId,
+    accessToken: expect.any(String),
+    refreshToken: expect.stringMatching(/^rft_/),
+  })
+  expect(answer.body.accessToken).not.toBe(organization.accessToken)
+  expect(answer.body.refreshToken).not.toBe(organization.refreshToken)
+  for (const token of [organization.accessToken, answer.body.accessToken]) {
+    expect((await asking(`Bearer ${token}`)).status).toBe(200)
+  }
+})
+
+test('the last refresh token presented again at once gives the same successor', async () => {
+  await useNewOrganization()
+  const answers = await Promise.all([1, 2, 3].map(() => refresh(organization.refreshToken)))
+  expect(new Set(answers.map(({ body }) => body.refreshToken)).size).toBe(1)
+  expect((await refresh(answers[0]!.body.refreshToken)).status).toBe(200)
+})
+
+test('a refresh token presented after its successor was used ends the session', async () => {
+  await useNewOrganization()
+  const first = (await refresh(organization.refreshToken)).body
+  const second = (await refresh(first.refreshToken)).body
+  expectRefusal(await refresh(organization.refreshToken), 401, 'invalid_token')
+  expectRefusal(await refresh(second.refreshToken), 401, 'invalid_token')
+  expectRefusal(await asking(`Bearer ${second.accessToken}`), 401, 'invalid_token')
+})
+
+test('a refresh token presented again after half a minute ends the session', async () => {
+  await useNewOrganization()
+  const { accessToken, refreshToken } = (await refresh(organization.refreshToken)).body
+  await database(sql`update sessions set rotated_at = rotated_at - interval '31 seconds'
+    where id = ${uuid('session', organization.sessionId)}::uuid`)
+  expectRefusal(await refresh(organization.refreshToken), 401, 'invalid_token')
+  expectRefusal(await refresh(refreshToken), 401, 'invalid_token')
+  expectRefusal(await asking(`Bearer ${accessToken}`), 401, 'invalid_token')
+})
+
+test('what is no refresh token is 401 and says nothing more', async () => {
+  await useNewOrganization()
+  const { refreshToken, accessToken, apiKey } = organization
+  const changed = refreshToken.slice(0, -2) + (refreshToken.endsWith('AA') ? 'BB' : 'AA')
+  const texts = await Promise.all(
+    [changed, accessToken.slice(0, 400), apiKey, 'x', 'rft_'].map(async (token) => {
+      const answer = await refresh(token)
+      expectRefusal(answer, 401, 'invalid_token')
+      return answer.text
+    }),
+  )
+  expect(new Set(texts).size).toBe(1)
+  expect((await refresh(refreshToken)).status).toBe(200)
+})
+
+test('the body of /auth is checked like any other', async () => {
+  const post = (body: unknown, headers = {}) => service.anonymous('POST', '/auth', { body, headers })
+  expect(expectRefusal(await post({}), 422, 'missing_required_field').details).toMatchObject([{ field: 'token' }])
+  expectRefusal(await post({ token: null }), 422, 'invalid_field_value')
+  expectRefusal(await post({ token: 7 }), 422, 'invalid_field_value')
+  expectRefusal(await post({ token: 'x', more: 1 }), 422, 'invalid_field_value')
+  expectRefusal(await post([]), 422, 'invalid_field_value')
+  expectRefusal(await post(''), 400, 'malformed_request')
+  expectRefusal(await post('token=x', { 'content-type': 'application/x-www-form-urlencoded' }), 415)
+  expectRefusal(await service.anonymous('POST', '/auth?token=x', { body: { token: 'x' } }), 400, 'invalid_parameters')
+  expectRefusal(await service.anonymous('POST', '/v5/auth', { body: { token: 'x' } }), 404)
+})
+
+test('a stranger verifies an access token with the published keys alone', async () => {
+  const keySet = createRemoteJWKSet(new URL(`${service.url}/.well-known/jwks.json`))
+  const { payload, protectedHeader } = await jwtVerify(organization.accessToken, keySet)
+  expect(protectedHeader).toMatchObject({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) })
+  expect(payload).toMatchObject({
+    sub: organization.userId,
+    sid: organization.sessionId,
+    org: organization.organizationId,
+  })
+  expect(payload.exp! - payload.iat!).toBe(24 * 60 * 60)
+  const published = (await service.anonymous('GET', '/.well-known/jwks.json')).body
+  expect(published.keys.flatMap((key: Json) => Object.keys(key))).not.toContain('d')
+  const other = await startTestService()
+  const theirs = (await other.newOrganization()).accessToken
+  await other.close()
+  await expect(jwtVerify(theirs, keySet)).rejects.toThrow(/no applicable key/)
+  expectRefusal(await asking(`Bearer ${theirs}`), 401, 'invalid_token')
+})
+
+test('AUTH_ORIGIN moves the authentication to its own host and takes it off the API’s', async () => {
+  const moved = await startTestService({ AUTH_ORIGIN: 'https://auth.example.test' })
+  try {
+    const { apiKey, organizationId, refreshToken } = await moved.newOrganization()
+    const body = JSON.stringify({ token: refreshToken })
+    const ask = (host: string, method: string, path: string) =>
+      sendRaw(
+        moved.url,
+        requestText(method, path, {
+          headers: {
+            host,
+            'content-type': 'application/json',
+            authorization: `Bearer ${apiKey}`,
+            'service-organization-id': organizationId,
+            'x-forwarded-host': 'auth.example.test',
+          },
+          ...(method === 'POST' && { body }),
+        }),
+      )
+    for (const path of ['/v5/contacts', '/v5/me', '/.well-known/jwks.json']) {
+      expect((await ask('api.example.test', 'GET', path)).status).toBe(200)
+      expectRefusal(await ask('auth.example.test', 'GET', path), 404, 'not_found')
+      expectRefusal(await ask('auth.example.test', 'PUT', path), 404, 'not_found')
+      expectRefusal(await ask('auth.example.test', 'OPTIONS', path), 404, 'not_found')
+    }
+    expectRefusal(await ask('api.example.test', 'POST', '/auth'), 404, 'not_found')
+    expectRefusal(await ask('api.example.test', 'GET', '/auth'), 404, 'not_found')
+    expectRefusal(await ask('auth.example.test', 'GET', '/auth'), 405)
+    for (const host of ['auth.example.test', 'AUTH.example.test:443']) {
+      expect((await ask(host, 'POST', '/auth')).status).toBe(200)
+    }
+    for (const host of ['api.example.test', 'auth.example.test']) {
+      expect((await ask(host, 'GET', '/healthz')).status).toBe(200)
+    }
+  } finally {
+    await moved.close()
+  }
+})

@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { expect } from 'vitest'
+import { routes } from '../src/app.ts'
+import { sql } from '../src/platform/database/sql.ts'
+import { errorSchema, recordSchema } from '../src/platform/http/openapi-schemas.ts'
+import type { AnswerBody, ReadRoute, Route, WriteRoute } from '../src/platform/http/route.ts'
+import { type AnyRow, columnOf, type Resource } from '../src/platform/resource/define.ts'
+import type { Schema } from '../src/platform/resource/fields.ts'
+import { newId, readId, showId } from '../src/platform/resource/ids.ts'
+import { idsOf, minimalBody, type References } from './samples.ts'
+import type { Call, CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
+
+/** The standard routes of one resource at one place, found in the registry. */
+export interface Collection {
+  at: string
+  resource: Resource
+  list: ReadRoute
+  count?: ReadRoute
+  get?: ReadRoute
+  create?: WriteRoute
+  update?: WriteRoute
+  delete?: WriteRoute
+  restore?: WriteRoute
+}
+
+/** Every collection that the service has. */
+export const collections: readonly Collection[] = routes.flatMap((list) => {
+  if (list.kind !== 'read' || list.query.kind !== 'list') return []
+  const { resource } = list.query
+  const one = `${list.path}/{${resource.singular}Id}`
+  const find = (method: string, path: string) =>
+    routes.find((route) => route.method === method && route.path === path) as never
+  return {
+    at: list.path,
+    resource,
+    list,
+    count: find('GET', `${list.path}/count`),
+    get: find('GET', one),
+    create: find('POST', list.path),
+    update: find('PATCH', one),
+    delete: find('DELETE', one),
+    restore: find('POST', `${one}/restore`),
+  }
+})
+
+/** For `test.each`: the collections that have these operations. */
+export const collectionsWith = <Name extends keyof Collection>(...operations: Name[]) =>
+  collections
+    .filter((collection) => operations.every((name) => collection[name] !== undefined))
+    .map((collection) => [collection.at, collection as Collection & Required<Pick<Collection, Name>>] as const)
+
+export interface RouteOptions extends CallOptions {
+  /** Ids for the path, as callers see them. */
+  params?: Readonly<Record<string, string>>
+  query?: readonly (readonly [string, string])[]
+}
+
+/** An organization with a record of every kind in it, and the way to ask for them. */
+export interface World {
+  service: TestService
+  organization: TestOrganization
+  /** Ids of records that exist, by prefix; at least two of those that a record can refer to. */
+  references: References
+  /** Calls a route with the key of all scopes; every answer is held against what the route declares. */
+  ask(route: Route, options?: RouteOptions): Promise<TestAnswer<Json>>
+  /** The ids of the path: of the collection's parent and, when given, of the record. */
+  params(collection: Collection, id?: string): Record<string, string>
+  /** A new record of the collection, as the collection shows it. */
+  make(collection: Collection, body: AnyRow): Promise<AnyRow>
+}
+
+/** A new organization with two companies, teams, members, contacts, employments and campaigns. */
+export async function newWorld(service: TestService): Promise<World> {
+  const organization = await service.newOrganization()
+  const references: Record<string, string[]> = {
+    org: [organization.organizationId],
+    usr: [organization.userId, await addMember(service, organization.organizationId)],
+    tea: [organization.teamId],
+  }
+  const world: World = {
+    service,
+    organization,
+    references,
+    ask: (route, options) => callRoute(organization.call, route, options),
+    params: (collection, id) => paramsOf(references, collection, id),
+    make: (collection, body) => make(world, collection, body),
+  }
+  // What others refer to comes first.
+  for (const name of ['companies', 'teams', 'contacts', 'employments', 'campaigns']) {
+    const collection = creatorOf(name)
+    const { idPrefix } = collection.resource
+    while ((references[idPrefix]?.length ?? 0) < 2) {
+      const body = minimalBody(collection.resource, 900 + (references[idPrefix]?.length ?? 0), references)
+      note(references, collection.resource, await make(world, collection, body))
+    }
+  }
+  return world
+}
+
+/** Remembers the ids that a record shows: its own, and those that the service made for it. */
+function note(references: Record<string, string[]>, { fields }: Resource, row: AnyRow): void {
+  for (const [name, { idPrefix }] of Object.entries(fields)) {
+    const id = row[name]
+    if (idPrefix === undefined || typeof id !== 'string' || references[idPrefix]?.includes(id)) continue
+    references[idPrefix] = [...(references[idPrefix] ?? []), id]
+  }
+}
+
+async function addMember(service: TestService, organizationId: string): Promise<string> {
+  const id = newId()
+  const email = `${randomUUID()}@example.com`
+  await service.database.spanning(
+    'check the database',
+    sql`with added as (
+      insert into users (id, email, email_key, name) values (${id}, ${email}, ${email}, 'Grace Hopper') returning id)
+    insert into members (organization_id, user_id, role)
+    select ${readId('org', organizationId)}::uuid, id, 'member' from added`,
+  )
+  return showId('usr', id)
+}
+
+function creatorOf(table: string): Collection {
+  const found = collections.find(({ resource, create }) => resource.table === table && create)
+  if (!found) throw new Error(`No route creates ${table}`)
+  return found
+}
+
+/** Of two parents the second: the first team is the default one, which has what others made. */
+const parentOf = (references: References, { resource }: Collection): string | undefined =>
+  resource.parent && idsOf(references, resource.parent.resource.idPrefix)[1]
+
+function paramsOf(references: References, collection: Collection, id?: string): Record<string, string> {
+  const { resource } = collection
+  const parentId = parentOf(references, collection)
+  return {
+    ...(resource.parent && parentId !== undefined && { [resource.parent.parameter]: parentId }),
+    ...(id !== undefined && { [`${resource.singular}Id`]: id }),
+  }
+}
+
+async function make(world: World, collection: Collection, body: AnyRow): Promise<AnyRow> {
+  const { resource, create, get } = collection
+  if (create) {
+    const made = await world.ask(create, { params: world.params(collection), body })
+    if (made.status !== 201) throw new Error(`${resource.name} were not made: ${made.text}`)
+    return made.body
+  }
+  // Seen through a parent that it names in a field: made where it is at home.
+  const field = Object.keys(resource.fields).find((name) => columnOf(name) === resource.parent?.column)
+  const parentId = parentOf(world.references, collection)
+  if (field === undefined || parentId === undefined || !get) throw new Error(`No route creates ${resource.component}`)
+  const { id } = await make(world, creatorOf(resource.table), { ...body, [field]: parentId })
+  return (await world.ask(get, { params: world.params(collection, String(id)) })).body
+}
+
+/** The path of a route with its ids, and its query. */
+export function urlOf(route: Route, { params = {}, query = [] }: RouteOptions): string {
+  const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    if (params[name] === undefined) throw new Error(`${route.path} needs ${name}`)
+    return params[name]
+  })
+  const pairs = query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+  return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
+}
+
+/** Calls a route and holds the answer against its declaration: status, headers, and the body strictly. */
+export async function callRoute(call: Call, route: Route, options: RouteOptions = {}): Promise<TestAnswer<Json>> {
+  const answer = await call(route.method, urlOf(route, options), options)
+  checkAnswer(route, answer, selectedIn(options.query ?? []))
+  return answer
+}
+
+/** The members that a query selects: none when it selects nothing. */
+const selectedIn = (query: NonNullable<RouteOptions['query']>): readonly string[] =>
+  query.flatMap(([name, value]) => (name === 'select[]' ? [value] : []))
+
+/** Throws when an answer is not what the route declares. */
+export function checkAnswer(route: Route, answer: TestAnswer<Json>, selected: readonly string[] = []): void {
+  const told = `${route.method} ${route.path}: ${answer.status} ${answer.text.slice(0, 500)}`
+  expect(answer.headers.get('x-request-id'), told).toMatch(/^req_[0-9a-f]{32}$/)
+  expect(answer.headers.get('version'), told).toBe('2026-11-21')
+  if (answer.status >= 400) {
+    expect(faultsOf(errorSchema, answer.body), told).toEqual([])
+    expect(answer.body.status, told).toBe(answer.status)
+    if (answer.status === 422) expect(answer.body.details?.length, told).toBeGreaterThan(0)
+    return
+  }
+  const declared = route.answers[answer.status]
+  if (!declared) throw new Error(`not declared: ${told}`)
+  if (declared.kind === 'none' || declared.kind === 'text') return
+  expect(answer.headers.get('etag'), told).toMatch(
+    declared.kind === 'record' ? /^"\d+-[\w-]{16}"$/ : /^W\/"[\w-]{16}"$/,
+  )
+  expect(faultsOf(answerSchema(declared, selected), answer.body), told).toEqual([])
+}
+
+function answerSchema(declared: AnswerBody, selected: readonly string[]): Schema {
+  switch (declared.kind) {
+    case 'schema':
+      return declared.schema
+    case 'list':
+      return { type: 'array', maxItems: 100, items: shownSchema(declared.resource, selected) }
+    case 'record':
+      return shownSchema(declared.resource, selected)
+    default:
+      return {}
+  }
+}
+
+/** A record, or just the members that were selected; a part of one is not looked into. */
+function shownSchema(resource: Resource, selected: readonly string[]): Schema {
+  const schema = recordSchema(resource)
+  if (selected.length === 0) return schema
+  const heads = [...new Set(selected.map((path) => path.split('.')[0] ?? ''))]
+  const properties = schema.properties as Record<string, Schema>
+  const shown = heads.map((name) => [name, selected.includes(name) ? properties[name] : {}])
+  return { ...schema, required: heads, properties: Object.fromEntries(shown) }
+}
+
+const formats: Record<string, RegExp> = {
+  'date-time': /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,
+  email: /^[^\s@]+@[^\s@]+$/,
+  phone: /^\+[1-9]\d{6,14}$/,
+  uri: /^https?:\/\/\S+$/,
+  hostname: /^[a-z0-9-]+(\.[a-z0-9-]+)+$/,
+  'time-zone': /^[A-Za-z_+\-/0-9]+$/,
+  'country-code': /^[A-Z]{2}$/,
+  'year-month': /^\d{4}-\d{2}$/,
+}
+const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, formats })
+const validators = new Map<string, ValidateFunction>()
+
+function faultsOf(schema: Schema, value: unknown): string[] {
+  const key = JSON.stringify(schema)
+  const validate = validators.get(key) ?? ajv.compile(schema)
+  validators.set(key, validate)
+  if (validate(value)) return []
+  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
+}

@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { operatorsOf } from '../src/platform/query/operators.ts'
+import type { AnyRow } from '../src/platform/resource/define.ts'
+import { type Collection, collections, collectionsWith, newWorld, type World } from './collections.ts'
+import { filtersFor, holds, inOrder, type Path, pathsOf, valueAt } from './field-model.ts'
+import { fieldOf, fullBody, minimalBody, variedBody } from './samples.ts'
+import { startTestService, type TestService } from './service.ts'
+
+const keys = ['plan', 'mixed', 'deep.level', 'absent']
+const records = 12
+
+interface Filled {
+  world: World
+  rows: AnyRow[]
+}
+
+let service: TestService
+const filled = new Map<string, Filled>()
+beforeAll(async () => {
+  service = await startTestService()
+  for (const collection of collections) filled.set(collection.at, await fill(collection))
+})
+afterAll(() => service.close())
+
+/** Records with every field, some with a part of them, one with the least there must be. */
+async function fill(collection: Collection): Promise<Filled> {
+  const { resource } = collection
+  const world = await newWorld(service)
+  for (let index = 1; index <= records; index++) {
+    const make = index === 1 ? fullBody : index === 2 ? minimalBody : variedBody
+    await world.make(collection, make(resource, index, world.references))
+  }
+  const { body } = await world.ask(collection.list, {
+    params: world.params(collection),
+    query: [['limit', '100']],
+  })
+  expect(body.length).toBeGreaterThanOrEqual(records)
+  return { world, rows: body }
+}
+
+const filledOf = (collection: Collection): Filled => {
+  const found = filled.get(collection.at)
+  if (!found) throw new Error(`${collection.at} was not filled`)
+  return found
+}
+
+/** The ids of the records that a list gives, in its order. */
+async function idsOfList(collection: Collection, query: readonly (readonly [string, string])[]): Promise<string[]> {
+  const { world } = filledOf(collection)
+  const params = world.params(collection)
+  const answer = await world.ask(collection.list, { params, query: [...query, ['select[]', 'id']] })
+  if (answer.status !== 200) throw new Error(`${query.join()}: ${answer.text}`)
+  return answer.body.map(({ id }: AnyRow) => id)
+}
+
+const isComparable = ({ type }: Path): boolean => operatorsOf[type].length > 0
+
+test.each(collectionsWith('list'))('%s: every operator of every field finds what it says', async (_, collection) => {
+  const { resource } = collection
+  const { world, rows } = filledOf(collection)
+  const paths = pathsOf(resource, keys).filter(isComparable)
+  expect(paths.length).toBeGreaterThan(3)
+  for (const path of paths) {
+    const values = rows.map((row) => valueAt(resource, row, path.name))
+    const cases = filtersFor(path, values)
+    const operators = new Set(cases.map(([operator]) => operator))
+    // A date takes `not` with null alone, and has none where it is never null.
+    expect(operatorsOf[path.type].filter((operator) => !operators.has(operator))).toEqual(
+      path.type === 'date' && !path.nullable ? ['not'] : [],
+    )
+    const counts = new Set<string>()
+    for (const [operator, text] of cases) {
+      const filter = [`filter.${path.name}.${operator}`, text] as const
+      const expected = rows.filter((_row, index) => holds(path, operator, text, values[index] ?? null))
+      const ids = await idsOfList(collection, [filter, ['limit', '100']])
+      expect([...filter, ids]).toEqual([...filter, expected.map(({ id }) => id)])
+      if (!collection.count || counts.has(operator)) continue
+      counts.add(operator)
+      const counted = await world.ask(collection.count, { params: world.params(collection), query: [filter] })
+      expect([...filter, counted.body]).toEqual([...filter, { count: expected.length }])
+    }
+  }
+})
+
+test.each(collectionsWith('list'))('%s: an operator of another type is refused', async (_, collection) => {
+  const { world } = filledOf(collection)
+  const params = world.params(collection)
+  for (const path of pathsOf(collection.resource, keys)) {
+    const others = operatorsOf.properties.filter((operator) => !operatorsOf[path.type].includes(operator))
+    for (const operator of [...others, 'like', 'constructor']) {
+      const query = [[`filter.${path.name}.${operator}`, 'null']] as const
+      for (const route of [collection.list, collection.count]) {
+        if (!route) continue
+        const answer = await world.ask(route, { params, query })
+        expect([query, answer.status, answer.body.code]).toEqual([query, 400, 'invalid_parameters'])
+        expect(answer.body.details.map(({ field }: { field: string }) => field)).toEqual([query[0][0]])
+      }
+    }
+  }
+})
+
+test.each(collectionsWith('list'))(
+  '%s: every member orders the list both ways, or is refused; pages of it make the whole',
+  async (_, collection) => {
+    const { resource } = collection
+    const { world, rows } = filledOf(collection)
+    for (const path of pathsOf(resource, keys)) {
+      for (const sort of ['asc', 'desc'] as const) {
+        const order = [
+          ['orderBy', path.name],
+          ['sort', sort],
+        ] as const
+        if (path.type === 'none') {
+          const refused = await world.ask(collection.list, { params: world.params(collection), query: order })
+          expect(refused).toMatchObject({ status: 400, body: { details: [{ field: 'orderBy' }] } })
+          continue
+        }
+        const expected = inOrder(resource, rows, path, sort).map(({ id }) => id)
+        expect([path.name, sort, await idsOfList(collection, [...order, ['limit', '100']])]).toEqual([
+          path.name,
+          sort,
+          expected,
+        ])
+        expect([path.name, sort, await inPages(collection, order)]).toEqual([path.name, sort, expected])
+      }
+    }
+  },
+)
+
+async function inPages(collection: Collection, order: readonly (readonly [string, string])[]): Promise<string[]> {
+  const all: string[] = []
+  for (;;) {
+    const after = all.at(-1)
+    const cursor = after === undefined ? [] : [['startingAfter', after] as const]
+    const page = await idsOfList(collection, [...order, ...cursor, ['limit', '5']])
+    all.push(...page)
+    if (page.length < 5 || all.length > 100) return all
+  }
+}
+
+test.each(collectionsWith('list'))('%s: an object cannot be ordered or filtered by', async (_, collection) => {
+  const { resource } = collection
+  const { world } = filledOf(collection)
+  const params = world.params(collection)
+  const objects = resource.members.filter((name) =>
+    ['properties', 'none'].includes(resource.fields[name]?.filter ?? ''),
+  )
+  for (const name of [...objects, 'unknown', '__proto__', 'createdAt.year']) {
+    for (const query of [[['orderBy', name]], [[`filter.${name}.equals`, 'x']]] as const) {
+      const answer = await world.ask(collection.list, { params, query })
+      expect([query, answer.status, answer.body.code]).toEqual([query, 400, 'invalid_parameters'])
+    }
+  }
+})
+
+test.each(collectionsWith('list'))(
+  '%s: every path can be selected, and alone it is all there is',
+  async (_, collection) => {
+    const { resource, list, get } = collection
+    const { world, rows } = filledOf(collection)
+    const params = world.params(collection)
+    const members = resource.members.filter((name) => name === name.split('.')[0])
+    const inner = pathsOf(resource, keys).filter(({ name }) => name.includes('.'))
+    for (const path of [...members, ...inner.map(({ name }) => name)]) {
+      const query = [['select[]', path] as const]
+      const answer = await world.ask(list, { params, query: [...query, ['limit', '100']] })
+      expect(answer.status, path).toBe(200)
+      expect([path, answer.body]).toEqual([path, rows.map((row) => selected(row, path.split('.')))])
+      if (!get) continue
+      const one = await world.ask(get, { params: world.params(collection, String(rows[0]?.id)), query })
+      expect([path, one.body]).toEqual([path, selected(rows[0] ?? {}, path.split('.'))])
+    }
+    const unknown = await world.ask(list, { params, query: [['select[]', 'unknown']] })
+    expect(unknown).toMatchObject({ status: 400, body: { details: [{ field: 'select[]' }] } })
+  },
+)
+
+/** The part of a record that a path names; a key that is not there is null, within an object that is not there null is all. */
+function selected(row: AnyRow, [head = '', ...rest]: string[]): AnyRow {
+  const value = row[head] ?? null
+  if (rest.length === 0) return { [head]: value }
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return { [head]: isObject ? selected(value, rest) : null }
+}
+
+test.each(collectionsWith('count'))(
+  '%s: without a filter the count is the length of the list',
+  async (_, collection) => {
+    const { world, rows } = filledOf(collection)
+    const { body } = await world.ask(collection.count, { params: world.params(collection) })
+    expect(body).toEqual({ count: rows.length })
+  },
+)
+
+test.each(collectionsWith('list'))('%s: the samples differ enough to tell a wrong answer', (_, collection) => {
+  const { resource } = collection
+  const { rows } = filledOf(collection)
+  const writable = resource.members.filter((name) => resource.fields[name]?.writable && name !== 'status')
+  for (const name of writable) {
+    const values = new Set(rows.map((row) => JSON.stringify(row[name])))
+    expect([name, values.size > 1]).toEqual([name, true])
+    const isRequired = name in minimalBody(resource, 1, filledOf(collection).world.references)
+    if (fieldOf(resource, name).nullable && !isRequired) expect([name, values.has('null')]).toEqual([name, true])
+  }
+})

@@ -1,0 +1,203 @@
+import { operatorsOf } from '../src/platform/query/operators.ts'
+import type { AnyRow, Resource } from '../src/platform/resource/define.ts'
+import type { FilterType, JsonValue } from '../src/platform/resource/fields.ts'
+import { fieldOf } from './samples.ts'
+
+/** A path that a list can be filtered or ordered by, as the interface's section 4.5 sees it. */
+export interface Path {
+  name: string
+  type: FilterType
+  nullable: boolean
+  /** Decimals are numbers held in strings. */
+  isDecimal: boolean
+  /** What ids at this path begin with. */
+  prefix: string
+}
+
+/** Every path of a resource: its members, the fields of embedded records, and these keys of its properties. */
+export function pathsOf(resource: Resource, keys: readonly string[]): Path[] {
+  return resource.members.flatMap((member): Path[] => {
+    const embedded = resource.embedded[member]
+    if (embedded) {
+      const inner = embedded.show.map((name) => pathOf(embedded.resource, name, `${member}.${name}`, true))
+      return [pathOf(embedded.resource, embedded.orderBy, member, true), ...inner]
+    }
+    const field = fieldOf(resource, member)
+    const isRead = Object.values(resource.embedded).some(({ through }) => through === member)
+    const own = pathOf(resource, member, member, field.nullable || isRead)
+    if (field.filter !== 'properties') return [own]
+    const isFree = field.schema.additionalProperties === true
+    return (isFree ? keys : ['billing']).map((key) => ({ ...own, name: `${member}.${key}`, nullable: true }))
+  })
+}
+
+function pathOf(resource: Resource, fieldName: string, name: string, nullable: boolean): Path {
+  const { filter, databaseType, idPrefix = '' } = fieldOf(resource, fieldName)
+  return { name, type: filter, nullable, isDecimal: databaseType === 'numeric', prefix: idPrefix }
+}
+
+/** The value at a path of a record as it is answered; an embedded record stands for the field it is ordered by. */
+export function valueAt(resource: Resource, row: AnyRow, name: string): JsonValue {
+  const embedded = resource.embedded[name]
+  const path = embedded ? `${name}.${embedded.orderBy}` : name
+  return path
+    .split('.')
+    .reduce<JsonValue>(
+      (value, key) =>
+        typeof value === 'object' && value !== null && !Array.isArray(value) ? (value[key] ?? null) : null,
+      row,
+    )
+}
+
+/** Case and accents away: for the Latin letters that the samples use. */
+const fold = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase()
+
+const asText = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value))
+const asList = (value: JsonValue): JsonValue[] => (Array.isArray(value) ? value : [])
+const isBlank = (value: JsonValue): boolean => ['null', '""', '[]', '{}'].includes(JSON.stringify(value))
+
+/** Does a filter with this operator and text hold for the value? Said anew, from the documentation alone. */
+export function holds(path: Path, operator: string, text: string, value: JsonValue): boolean {
+  const { type, isDecimal } = path
+  const list = text.split(',')
+  if (text === 'null' && operator === 'equals') return value === null
+  if (text === 'null' && operator === 'not') return value !== null
+  if (operator === 'not') return !holds(path, 'equals', text, value)
+  if (operator === 'notIn') return !list.some((item) => isSame(type, value, item))
+  switch (operator) {
+    case 'equals':
+      return isSame(type, value, text)
+    case 'in':
+      return list.some((item) => isSame(type, value, item))
+    case 'contains':
+      return typeof value === 'string' && fold(value).includes(fold(text))
+    case 'startsWith':
+      return typeof value === 'string' && fold(value).startsWith(fold(text))
+    case 'endsWith':
+      return typeof value === 'string' && fold(value).endsWith(fold(text))
+    case 'has':
+      return asList(value).some((item) => asText(item) === text)
+    case 'hasEvery':
+      return Array.isArray(value) && list.every((item) => value.some((one) => asText(one) === item))
+    case 'hasSome':
+      return asList(value).some((item) => list.includes(asText(item)))
+    case 'isEmpty':
+      return isBlank(value) === (text === 'true')
+    default:
+      return compares(type, operator, text, isDecimal && value !== null ? Number(value) : value)
+  }
+}
+
+function isSame(type: FilterType, value: JsonValue, text: string): boolean {
+  if (value === null) return false
+  if (type === 'number') return Number(value) === Number(text)
+  if (type === 'date') {
+    const [start, end] = span(text)
+    const at = Date.parse(String(value))
+    return end === start ? at === start : at >= start && at < end
+  }
+  return asText(value) === text && typeof value !== 'object'
+}
+
+const isDateText = (value: JsonValue): boolean => typeof value === 'string' && /^\d{4}-/.test(value)
+
+function compares(type: FilterType, operator: string, text: string, value: JsonValue): boolean {
+  if (value === null) return false
+  const isDate = type === 'date' || (type === 'properties' && isDateText(text))
+  if (type === 'properties' && !(isDate ? isDateText(value) : typeof value === 'number')) return false
+  const [start, end] = isDate ? span(text) : [Number(text), Number(text)]
+  const at = isDate ? Date.parse(String(value)) : Number(value)
+  const isDay = end > start
+  if (operator === 'gt') return isDay ? at >= end : at > start
+  if (operator === 'gte') return at >= start
+  if (operator === 'lt') return at < start
+  return isDay ? at < end : at <= start
+}
+
+/** A day is all of it; a moment begins and ends at once. */
+function span(text: string): [number, number] {
+  const start = Date.parse(text)
+  return [start, text.length === 10 ? start + 86_400_000 : start]
+}
+
+/** Operators and values to filter a path by: some that records have, one that none has, null where it can be asked for. */
+export function filtersFor(path: Path, values: readonly JsonValue[]): [operator: string, text: string][] {
+  const present = values.filter((value) => !isBlank(value)).flatMap((value) => (Array.isArray(value) ? value : [value]))
+  const known = [...new Set(present.filter((value) => typeof value !== 'object').map(asText))]
+  const [first = absentOf(path), second = absentOf(path)] = [known[0], known.at(-1)]
+  return operatorsOf[path.type].flatMap((operator) =>
+    textsFor(path, operator, first, second).map((text): [string, string] => [operator, text]),
+  )
+}
+
+function textsFor(path: Path, operator: string, first: string, second: string): string[] {
+  const nulls = path.nullable ? ['null'] : []
+  if (operator === 'isEmpty') return ['true', 'false']
+  if (path.type === 'boolean') return ['true', 'false', ...nulls]
+  if (['in', 'notIn', 'hasSome', 'hasEvery'].includes(operator)) return listsFor(path, first, second)
+  if (['gt', 'gte', 'lt', 'lte'].includes(operator)) return comparandsFor(path, first, second)
+  if (['contains', 'startsWith', 'endsWith'].includes(operator)) {
+    return [first, first.slice(0, 2).toUpperCase(), second.slice(-3), second.slice(1, 4), '%', 'zzzz'].filter(Boolean)
+  }
+  if (path.type === 'date') return operator === 'not' ? nulls : [first, first.slice(0, 10), '1999-01-01', ...nulls]
+  return [first, second, absentOf(path), ...nulls]
+}
+
+// A comma in a value is escaped; what that means is proved where lists of values are read.
+const listsFor = (path: Path, first: string, second: string): string[] =>
+  [[first], [first, second], [absentOf(path), second], [absentOf(path)]]
+    .filter((items) => items.every((item) => !item.includes(',')))
+    .map((items) => items.join())
+
+function comparandsFor(path: Path, first: string, second: string): string[] {
+  if (path.type === 'properties') return ['12', '-4.5', '2026-03-01', '2026-02-28T00:00:00Z']
+  return path.type === 'date' ? [first, second, first.slice(0, 10), '2999-12-31'] : [first, second, '0.5']
+}
+
+function absentOf({ type, prefix }: Path): string {
+  if (type === 'number') return '987654'
+  if (type === 'id') return `${prefix}_00000000000000000000000000000000`
+  return type === 'date' ? '1999-01-01' : 'nothing has this'
+}
+
+/** The rows in the order that is documented: nulls last in both directions, ties by id in the direction of `sort`. */
+export function inOrder(resource: Resource, rows: readonly AnyRow[], path: Path, sort: 'asc' | 'desc'): AnyRow[] {
+  const turn = sort === 'asc' ? 1 : -1
+  return [...rows].sort((left, right) => {
+    const [one, two] = [valueAt(resource, left, path.name), valueAt(resource, right, path.name)]
+    const tie = turn * compareAll([String(left.id)], [String(right.id)])
+    if (one === null || two === null) return one === two ? tie : one === null ? 1 : -1
+    return turn * compareAll(sortKeys(path, one), sortKeys(path, two)) || tie
+  })
+}
+
+function sortKeys({ type, isDecimal }: Path, value: JsonValue): (string | number)[] {
+  if (type === 'date' || type === 'id') return [String(value)]
+  if (Array.isArray(value) && type === 'array') return [fold([...value].map(String).sort(byCodePoint).join())]
+  if (type === 'properties') return propertyKeys(value)
+  if (isDecimal || typeof value === 'number') return [Number(value)]
+  return typeof value === 'boolean' ? [Number(value)] : [fold(String(value))]
+}
+
+/** Number, string, boolean, other; then the value. */
+function propertyKeys(value: JsonValue): (string | number)[] {
+  if (typeof value === 'number') return [1, value]
+  if (typeof value === 'string') return [2, fold(value)]
+  // Lists and objects have no order of their own that a caller could rely on; their texts begin with [ and {.
+  return typeof value === 'boolean' ? [3, Number(value)] : [4, Array.isArray(value) ? 0 : 1]
+}
+
+const byCodePoint = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
+
+function compareAll(left: readonly (string | number)[], right: readonly (string | number)[]): number {
+  for (const [index, one] of left.entries()) {
+    const two = right[index]
+    if (two === undefined || one === two) continue
+    return one < two ? -1 : 1
+  }
+  return 0
+}

@@ -1,0 +1,141 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Database } from '../src/platform/database/database.ts'
+import { sql } from '../src/platform/database/sql.ts'
+import { createDatabase, type TestDatabase } from './postgres.ts'
+
+let made: TestDatabase
+let database: Database
+beforeAll(async () => {
+  made = await createDatabase()
+  database = new Database({ connection: made.connection, size: 1 })
+})
+afterAll(async () => {
+  await database.close()
+  await made.drop()
+})
+
+async function folded(values: readonly string[]): Promise<string[]> {
+  const rows = await database.spanning<{ value: string }>(
+    'check the database',
+    sql`select fold(value) as value from unnest(${values}::text[]) with ordinality as given(value, place) order by place`,
+  )
+  return rows.map(({ value }) => value)
+}
+
+/** The same on every engine and operating system: indexes are built from these. */
+const table: [text: string, folded: string][] = [
+  ['Ada LOVELACE', 'ada lovelace'],
+  ['Élodie', 'elodie'],
+  ['E\u0301lodie', 'elodie'],
+  ['ÀÉÎÕÜŸŠŽÇÑ', 'aeiouyszcn'],
+  ['Straße', 'strasse'],
+  ['STRAẞE', 'strasse'],
+  ['Łódź', 'lodz'],
+  ['Ørsted', 'orsted'],
+  ['ÆON æon Œuvre', 'aeon aeon oeuvre'],
+  ['Þór Ðorđ', 'thor dord'],
+  ['İstanbul', 'istanbul'],
+  ['ISPARTA ısparta', 'isparta isparta'],
+  ['ΩΜΈΓΑ', 'ωμεγα'],
+  ['ΣΊΣΥΦΟΣ σίσυφος', 'σισυφοσ σισυφοσ'],
+  ['ЖАННА Ёлка Йод', 'жанна елка иод'],
+  ['ԵՂԻՇԵ', 'եղիշե'],
+  ['ﬁn ﬀ', 'fin ff'],
+  ['①Ⅷ％Ａ', '1viii%a'],
+  ['ǅungla', 'dzungla'],
+  ['日本語 ガール', '日本語 ガール'],
+  ['か\u3099', 'が'],
+  ['ｶﾞ', 'ガ'],
+  ['한국', '한국'],
+  ['שלום', 'שלום'],
+  ['مرحبا', 'مرحبا'],
+  ['👩‍💻🇩🇪', '👩‍💻🇩🇪'],
+  ['50%_\\', '50%_\\'],
+  ['', ''],
+  ['\u0301', ''],
+]
+
+test('case and accents go away, everything else stays', async () => {
+  expect(await folded(table.map(([text]) => text))).toEqual(table.map(([, expected]) => expected))
+})
+
+const characters = fc.oneof(
+  fc.constantFrom(...table.flatMap(([text]) => [...text])),
+  fc.integer({ min: 1, max: 0x24ff }).map((code) => String.fromCodePoint(code)),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter((text) => text !== '\0'),
+)
+const texts = fc.array(fc.string({ unit: characters, maxLength: 12 }), { minLength: 40, maxLength: 40 })
+
+test('folding twice is folding once', async () => {
+  await fc.assert(
+    fc.asyncProperty(texts, async (values) => {
+      const once = await folded(values)
+      expect(await folded(once)).toEqual(once)
+    }),
+  )
+})
+
+test('lines fold apart: what lies in one never depends on another', async () => {
+  await fc.assert(
+    fc.asyncProperty(texts, texts, async (left, right) => {
+      const [apart, other] = [await folded(left), await folded(right)]
+      const together = await folded(left.map((value, index) => `${value}\n${right[index]}`))
+      expect(together).toEqual(apart.map((value, index) => `${value}\n${other[index]}`))
+    }),
+  )
+})
+
+test('a part of a text is found in it, in capitals and in small letters too', async () => {
+  // Of the letters that case changes to one letter each; signs that join with what stands before them are left out.
+  const letters = fc.constantFrom(...'aBcéÉßæØłжЖЁώΩσΣ日한١%_\\ .,-👍')
+  const parts = fc.tuple(...[1, 2, 3].map(() => fc.string({ unit: letters, minLength: 1, maxLength: 6 })))
+  const many = fc.array(parts, { minLength: 40, maxLength: 40 })
+  await fc.assert(
+    fc.asyncProperty(many, fc.constantFrom('as it is', 'upper', 'lower'), async (all, letterCase) => {
+      const needles = all.map(([, part = '']) => part)
+      const typed =
+        letterCase === 'upper'
+          ? needles.map((needle) => needle.toUpperCase())
+          : letterCase === 'lower'
+            ? needles.map((needle) => needle.toLowerCase())
+            : needles
+      const rows = await database.spanning<{ found: boolean }>(
+        'check the database',
+        sql`select fold(haystack) like '%' || like_literal(needle) || '%' as found
+          from unnest(${all.map((three) => three.join(''))}::text[], ${typed}::text[]) as given(haystack, needle)`,
+      )
+      expect(rows.map(({ found }, index) => [all[index], found])).toEqual(all.map((three) => [three, true]))
+    }),
+  )
+})
+
+test('wildcards in a needle are letters, those that folding makes too', async () => {
+  const cases: [haystack: string, needle: string, found: boolean][] = [
+    ['50%', '50%', true],
+    ['500', '50%', false],
+    ['50％', '50%', true],
+    ['50%', '50％', true],
+    ['500', '５０％', false],
+    ['a_b', 'A_B', true],
+    ['axb', 'a_b', false],
+    ['axb', 'a＿b', false],
+    ['a\\b', 'a\\b', true],
+    ['ab', 'a\\b', false],
+  ]
+  for (const [haystack, needle, found] of cases) {
+    const [row] = await database.spanning(
+      'check the database',
+      sql`select fold(${haystack}::text) like '%' || like_literal(${needle}::text) || '%' as found`,
+    )
+    expect([haystack, needle, row]).toEqual([haystack, needle, { found }])
+  }
+})
+
+test('long texts are cut for the order, so that no index refuses them', async () => {
+  const [row] = await database.spanning(
+    'check the database',
+    sql`select length(sort_key(repeat('ß', 10000))) as short, sort_key('Éa') as key, sort_key(null) as nothing`,
+  )
+  expect(row).toEqual({ short: 200, key: 'ea', nothing: null })
+})

@@ -1,0 +1,375 @@
+import { METHODS } from 'node:http'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { routes } from '../src/app.ts'
+import { openRaw, type RawAnswer, requestText, sendRaw } from './raw.ts'
+import { expectRefusal } from './refusals.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
+
+let service: TestService
+let organization: TestOrganization
+let contact: Json
+
+beforeAll(async () => {
+  service = await startTestService()
+  organization = await service.newOrganization()
+  contact = (await organization.call('POST', '/v5/contacts', { body: { email: 'ada@example.com' } })).body
+})
+afterAll(() => service.close())
+
+const parsed = (answer: RawAnswer): Json => JSON.parse(answer.body)
+
+test('every answer has Version and an X-Request-Id of its own', async () => {
+  const ids = new Set<string | null>()
+  const answers = [
+    await organization.call('GET', '/v5/contacts'),
+    await organization.call('POST', '/v5/contacts', { body: { email: 'grace@example.com' } }),
+    await organization.call('OPTIONS', '/v5/contacts'),
+    await organization.call('HEAD', '/v5/contacts'),
+    await organization.call('GET', '/v5/nowhere'),
+    await service.anonymous('GET', '/v5/contacts'),
+    await service.anonymous('GET', '/v5/%zz'),
+    await service.anonymous('GET', '/healthz'),
+    await service.anonymous('GET', '/readyz'),
+    await service.anonymous('GET', '/.well-known/jwks.json'),
+    await service.anonymous('POST', '/auth', { body: { token: 'x' } }),
+  ]
+  for (const { headers } of answers) {
+    expect(headers.get('version')).toBe('2026-11-21')
+    expect(headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/)
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    ids.add(headers.get('x-request-id'))
+  }
+  expect(ids.size).toBe(answers.length)
+})
+
+test("a caller's X-Request-Id is not given back; it goes to the log, beside ours", async () => {
+  const theirs = 'their-own-request-id'
+  const answer = await organization.call('GET', '/v5/me', { headers: { 'x-request-id': theirs } })
+  const ours = answer.headers.get('x-request-id')
+  expect(ours).not.toBe(theirs)
+  expect(JSON.stringify([...answer.headers])).not.toContain(theirs)
+  expect(answer.text).not.toContain(theirs)
+  const lines = service.logged.map((line) => JSON.parse(line))
+  expect(lines.filter(({ requestId }) => requestId === ours)).toMatchObject([{ callerRequestId: theirs }])
+})
+
+test('the fixed texts of the interface are there', async () => {
+  const nobody = await service.anonymous('GET', '/v5/me')
+  expectRefusal(nobody, 401, 'missing_authorization')
+  expect(nobody.body.message).toBe('You are not logged in')
+  expect(nobody.body.description).toMatch(/access token or an API key/)
+  expect(nobody.headers.get('www-authenticate')).toBe('Bearer realm="rapport"')
+  const call = await organization.withScopes(['urn:service:contact:get:read'])
+  const refusal = await call('GET', '/v5/contacts')
+  expect(expectRefusal(refusal, 403, 'missing_scopes').details).toEqual([
+    { field: 'scope', message: 'urn:service:contact:list:read' },
+  ])
+  expect(refusal.body.message).toBe('Missing scopes')
+  expect(refusal.body.description).toMatch(/required scopes/)
+  const wrong = await service.anonymous('GET', '/v5/me', { headers: { authorization: 'Bearer svc_x' } })
+  expectRefusal(wrong, 401, 'invalid_token')
+  expect(wrong.headers.get('www-authenticate')).toBe('Bearer realm="rapport", error="invalid_token"')
+})
+
+const malformed: [string, string][] = [
+  ['words that are no HTTP', 'hello\r\n\r\n'],
+  ['an unknown method', 'FETCH /v5/contacts HTTP/1.1\r\nhost: a\r\n\r\n'],
+  ['a lower-case method', 'get /v5/contacts HTTP/1.1\r\nhost: a\r\n\r\n'],
+  ['a version of HTTP that does not exist', 'GET / HTTP/3.7\r\nhost: a\r\n\r\n'],
+  ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ['a header without a colon', 'GET / HTTP/1.1\r\nhost a\r\n\r\n'],
+  ['a header with a space in its name', 'GET / HTTP/1.1\r\nhost: a\r\nx y: 1\r\n\r\n'],
+  ['a folded header', 'GET / HTTP/1.1\r\nhost: a\r\nx: 1\r\n\t2\r\n\r\n'],
+  ['a NUL in a header', 'GET / HTTP/1.1\r\nhost: a\r\nx: a\0b\r\n\r\n'],
+  ['a space in the URL', 'GET /v5/a b HTTP/1.1\r\nhost: a\r\n\r\n'],
+  ['no Host header', 'GET /v5/contacts HTTP/1.1\r\n\r\n'],
+  ['a Content-Length that is no number', 'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-length: x\r\n\r\n'],
+  ['a negative Content-Length', 'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n'],
+  ['two lengths', 'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'],
+  [
+    'a length beside chunks',
+    'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+  ],
+  ['a transfer coding that is not taken', 'POST /auth HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n'],
+  [
+    'a chunk whose size is no number',
+    'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n{}\r\n',
+  ],
+  ['a fragment in the URL', 'GET /v5/contacts#top HTTP/1.1\r\nhost: a\r\n\r\n'],
+  ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\n'],
+]
+
+test.each(malformed)('%s is refused in the shape of every error', async (_what, text) => {
+  expectRefusal(await sendRaw(service.url, text), 400, 'malformed_request')
+})
+
+test.each(['/v5/%zz', '/v5/contacts/%ff', '/v5/contacts/con_%c3%28', '/v5/contacts/%ed%a0%80', '/%'])(
+  'the path %s is no percent-encoded UTF-8 and 400 before any credential',
+  async (path) => {
+    const { details } = expectRefusal(await service.anonymous('GET', path), 400, 'invalid_parameters')
+    expect(details[0]?.field).toBe('path')
+  },
+)
+
+test.each([
+  ['/v5/contacts/con_%00', 400],
+  ['/v5/contacts/%25', 404],
+  ['/v5/contacts/caf%C3%A9', 404],
+  ['/v5/contacts/con_%2530', 404],
+  [`/v5/contacts/${'x'.repeat(2000)}`, 404],
+  ['/v5/contacts/', 404],
+  ['//v5/contacts', 404],
+  ['/v5/contacts%2Fcount', 404],
+  ['/v5/contacts;x=1', 404],
+  ['/V5/contacts', 404],
+])('the path %s is %i', async (path, status) => {
+  const text = requestText('GET', path, {
+    headers: {
+      authorization: `Bearer ${organization.apiKey}`,
+      'service-organization-id': organization.organizationId,
+    },
+  })
+  expectRefusal(await sendRaw(service.url, text), status)
+})
+
+test('an id is decoded once, so that no second spelling names the record', async () => {
+  const spelt = (contact.id as string).replace(/^con_/, 'con%255f')
+  expectRefusal(await organization.call('GET', `/v5/contacts/${spelt}`), 404, 'not_found')
+  const encoded = (contact.id as string).replace(/^con_/, 'con%5f')
+  expect((await organization.call('GET', `/v5/contacts/${encoded}`)).status).toBe(200)
+})
+
+test('HTTP/1.0 needs no Host header, and a target that names the host is taken', async () => {
+  const answer = await sendRaw(service.url, 'GET /healthz HTTP/1.0\r\n\r\n')
+  expect([answer.status, answer.body]).toEqual([200, '{"status":"ok"}'])
+  const headers = {
+    authorization: `Bearer ${organization.apiKey}`,
+    'service-organization-id': organization.organizationId,
+  }
+  const path = '/v5/contacts?limit=1&orderBy=email&sort=asc'
+  const absolute = await sendRaw(service.url, requestText('GET', `http://localhost${path}`, { headers }))
+  const usual = await sendRaw(service.url, requestText('GET', path, { headers }))
+  expect(absolute.status).toBe(200)
+  expect(absolute.body).toBe(usual.body)
+  expect(absolute.headers.link?.split('?')[0]).toBe(`<${service.url}/v5/contacts`)
+})
+
+test('a header given twice is not half ignored', async () => {
+  const twice = (name: string, first: string, second: string) =>
+    sendRaw(
+      service.url,
+      requestText('GET', '/v5/me', {
+        headers: {
+          authorization: `Bearer ${organization.apiKey}`,
+          'service-organization-id': organization.organizationId,
+          [name]: first,
+          [name.toUpperCase()]: second,
+        },
+      }),
+    )
+  const right = `Bearer ${organization.apiKey}`
+  expectRefusal(await twice('authorization', right, 'Bearer svc_other'), 401, 'invalid_token')
+  const id = organization.organizationId
+  expectRefusal(await twice('service-organization-id', id, id), 400, 'invalid_parameters')
+})
+
+test('headers of 16 KiB are taken, more are 431, and a parser overflow says the same', async () => {
+  const padded = (length: number) => requestText('GET', '/healthz', { headers: { 'x-long': 'x'.repeat(length) } })
+  expect((await sendRaw(service.url, padded(16 * 1024 - 50))).status).toBe(200)
+  for (const length of [16 * 1024, 70_000, 300_000]) {
+    expectRefusal(await sendRaw(service.url, padded(length)), 431, 'headers_too_large')
+  }
+  const many = Object.fromEntries(Array.from({ length: 2500 }, (_, index) => [`x${index}`, '']))
+  expect((await sendRaw(service.url, requestText('GET', '/healthz', { headers: many }))).status).toBe(200)
+})
+
+test('a URL of 8 KiB is taken, more is 414, also beyond what the parser takes', async () => {
+  const url = (length: number) => `/healthz?${'x'.repeat(length - 9)}`
+  expect((await sendRaw(service.url, requestText('GET', url(8192)))).status).toBe(200)
+  for (const length of [8193, 20_000, 45_000, 60_000, 300_000]) {
+    expectRefusal(await sendRaw(service.url, requestText('GET', url(length))), 414, 'uri_too_long')
+  }
+  expectRefusal(await sendRaw(service.url, requestText('GET', `/v5/contacts/${'x'.repeat(9000)}`)), 414)
+})
+
+test('of more than two thousand headers none is dropped', async () => {
+  const filler = Object.fromEntries(Array.from({ length: 2100 }, (_, index) => [`x${index}`, '']))
+  const headers = {
+    ...filler,
+    authorization: `Bearer ${organization.apiKey}`,
+    'service-organization-id': organization.organizationId,
+  }
+  expect((await sendRaw(service.url, requestText('GET', '/v5/me', { headers }))).status).toBe(200)
+})
+
+const paths = [...new Set(routes.map(({ path }) => path)), '/healthz', '/readyz']
+
+test.each(paths)('%s tells its methods by OPTIONS and refuses every other with 405', async (path) => {
+  const concrete = path.replace(/\{\w+\}/g, 'x')
+  const taken = routes.filter((route) => route.path === path).map(({ method }) => method as string)
+  const methods = taken.length > 0 ? taken : ['GET']
+  const expected = [...new Set(['OPTIONS', ...methods, ...(methods.includes('GET') ? ['HEAD'] : [])])].sort()
+  const options = await service.anonymous('OPTIONS', concrete)
+  expect([options.status, options.text, options.headers.get('allow')]).toEqual([204, '', expected.join(', ')])
+  const connection = await openRaw(service.url)
+  for (const method of METHODS.filter((name) => !expected.includes(name) && name !== 'CONNECT')) {
+    connection.write(requestText(method, concrete))
+    const [answer] = await connection.answers(1, { head: method === 'HEAD' })
+    expect([method, answer?.status, answer?.headers.allow]).toEqual([method, 405, expected.join(', ')])
+    if (method !== 'HEAD') expectRefusal(answer!, 405, 'method_not_allowed')
+  }
+  connection.socket.destroy()
+})
+
+test('OPTIONS of an unknown path is 404', async () => {
+  expectRefusal(await service.anonymous('OPTIONS', '/v5/nowhere'), 404, 'not_found')
+  expectRefusal(await sendRaw(service.url, requestText('OPTIONS', '*')), 404, 'not_found')
+})
+
+test.each(['/v5/contacts', '/v5/contacts/count', '/v5/me', '/v5/nowhere', '/v5/contacts?bogus=1', '/healthz'])(
+  'HEAD %s is GET without the body, with the same headers',
+  async (path) => {
+    for (const encoding of ['identity', 'gzip']) {
+      const [get, head] = await Promise.all(
+        ['GET', 'HEAD'].map((method) => organization.call(method, path, { headers: { 'accept-encoding': encoding } })),
+      )
+      expect(head!.text).toBe('')
+      // These are about the connection, and HEAD may leave the last one out.
+      const ofConnection = ['connection', 'keep-alive', 'transfer-encoding']
+      const shown = (headers: Headers) => [...headers.keys()].filter((name) => !ofConnection.includes(name)).sort()
+      expect([head!.status, shown(head!.headers)]).toEqual([get!.status, shown(get!.headers)])
+      for (const name of ['etag', 'content-length', 'content-type', 'version', 'link']) {
+        expect([name, head!.headers.get(name)]).toEqual([name, get!.headers.get(name)])
+      }
+    }
+  },
+)
+
+test('HEAD honours If-None-Match', async () => {
+  const path = `/v5/contacts/${contact.id}`
+  const etag = (await organization.call('HEAD', path)).headers.get('etag') ?? ''
+  expect(etag).toMatch(/^"1-/)
+  const again = await organization.call('HEAD', path, { headers: { 'if-none-match': etag } })
+  expect([again.status, again.headers.get('etag')]).toEqual([304, etag])
+})
+
+test.each([
+  ['text/html', 406],
+  ['application/json;q=0', 406],
+  ['application/json;q=0, */*', 406],
+  ['*/*', 200],
+  ['application/*;q=0.1', 200],
+  ['text/html, application/xhtml+xml, */*;q=0.8', 200],
+])('Accept: %s is %i', async (accept, status) => {
+  const answer = await organization.call('GET', '/v5/me', { headers: { accept } })
+  expect(answer.status).toBe(status)
+  if (status === 406) expectRefusal(answer, 406, 'not_acceptable')
+})
+
+test.each([
+  ['text/plain', 415],
+  ['application/x-www-form-urlencoded', 415],
+  ['multipart/form-data; boundary=x', 415],
+  ['application/json; charset=latin1', 415],
+  ['application/merge-patch+json', 415],
+  ['not a media type', 415],
+  [';;;', 415],
+  ['application/json; charset=UTF-8', 201],
+  ['APPLICATION/JSON', 201],
+])('a body of Content-Type %s is %i', async (type, status) => {
+  const body = JSON.stringify({ email: `${Math.random()}@example.com` })
+  const answer = await organization.call('POST', '/v5/contacts', { body, headers: { 'content-type': type } })
+  expect(answer.status, answer.text).toBe(status)
+  if (status === 415) expectRefusal(answer, 415, 'unsupported_media_type')
+})
+
+test('a PATCH takes application/merge-patch+json, and a body without a type is refused', async () => {
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  const path = `/v5/contacts/${contact.id}`
+  expect((await organization.call('PATCH', path, { headers, body: { city: 'Oslo' } })).body.city).toBe('Oslo')
+  expectRefusal(await organization.call('PATCH', '/v5/nowhere', { headers, body: {} }), 404)
+  const untyped = requestText('PATCH', path, {
+    headers: {
+      authorization: `Bearer ${organization.apiKey}`,
+      'service-organization-id': organization.organizationId,
+    },
+    body: '{}',
+  })
+  expectRefusal(await sendRaw(service.url, untyped), 415, 'unsupported_media_type')
+})
+
+test.each(['gzip', 'br', 'deflate', 'zstd', 'x-unknown', 'gzip, identity', 'gzip, gzip'])(
+  'a body coded %s is 415, whatever is in it',
+  async (encoding) => {
+    const { gzipSync } = await import('node:zlib')
+    const body = gzipSync(JSON.stringify({ email: 'zip@example.com' }))
+    for (const path of ['/v5/contacts', '/auth']) {
+      const answer = await organization.call('POST', path, { body, headers: { 'content-encoding': encoding } })
+      expectRefusal(answer, 415, 'unsupported_media_type')
+    }
+  },
+)
+
+const keyHeaders = () => ({
+  authorization: `Bearer ${organization.apiKey}`,
+  'service-organization-id': organization.organizationId,
+  'content-type': 'application/json',
+})
+const mebibyte = 1024 * 1024
+
+test('a body of 1 MiB is read and one byte more is 413, by its length and by its chunks', async () => {
+  const body = (length: number) => `{"bio":"${'x'.repeat(length - 10)}"}`
+  expectRefusal(await organization.call('POST', '/v5/contacts', { body: body(mebibyte) }), 422)
+  const large = await organization.call('POST', '/v5/contacts', { body: body(mebibyte + 1) })
+  expectRefusal(large, 413, 'payload_too_large')
+  const chunked = await fetch(`${service.url}/v5/contacts`, {
+    method: 'POST',
+    headers: keyHeaders(),
+    body: new Blob([body(mebibyte + 1)]).stream(),
+    duplex: 'half',
+  } as RequestInit)
+  expect([chunked.status, ((await chunked.json()) as Json).code]).toEqual([413, 'payload_too_large'])
+})
+
+test('who sends far too much reads 413 while still sending, and the connection goes on', async () => {
+  const connection = await openRaw(service.url)
+  const chunk = Buffer.from(`10000\r\n${'x'.repeat(0x10000)}\r\n`)
+  connection.write(
+    requestText('POST', '/v5/contacts', { headers: { ...keyHeaders(), 'transfer-encoding': 'chunked' } }),
+  )
+  for (let count = 0; count < 64; count++) connection.write(chunk)
+  const [refusal] = await connection.answers(1)
+  expectRefusal(refusal!, 413, 'payload_too_large')
+  connection.write(`0\r\n\r\n${requestText('GET', '/v5/me', { headers: keyHeaders() })}`)
+  const [next] = await connection.answers(1)
+  expect([next!.status, parsed(next!).id]).toEqual([200, organization.userId])
+  connection.socket.destroy()
+})
+
+test('a large body without a credential is refused unread', async () => {
+  const connection = await openRaw(service.url)
+  connection.write(
+    requestText('POST', '/v5/contacts', {
+      headers: { 'content-type': 'application/json', 'content-length': '1000000' },
+    }),
+  )
+  const [refusal] = await connection.answers(1)
+  expectRefusal(refusal!, 401, 'missing_authorization')
+  connection.socket.destroy()
+})
+
+test('Expect: 100-continue is answered before the body, and an unknown expectation changes nothing', async () => {
+  const connection = await openRaw(service.url)
+  const body = '{"email":"expected@example.com"}'
+  const headers = { ...keyHeaders(), 'content-length': String(body.length), expect: '100-continue' }
+  connection.write(requestText('POST', '/v5/contacts', { headers }))
+  await expect.poll(() => connection.bytes().toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  connection.write(body)
+  const [created] = await connection.answers(1)
+  expect(created!.status).toBe(201)
+  connection.write(requestText('GET', '/v5/me', { headers: { ...keyHeaders(), expect: 'miracles' } }))
+  const [me] = await connection.answers(1)
+  expect(me!.status).toBe(200)
+  connection.socket.destroy()
+})

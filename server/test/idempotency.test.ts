@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Sql, sql } from '../src/platform/database/sql.ts'
+import { expectRefusal } from './refusals.ts'
+import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
+
+let service: TestService
+let organization: TestOrganization
+let call: Call
+
+beforeAll(async () => {
+  service = await startTestService()
+  organization = await service.newOrganization()
+  call = organization.call
+})
+afterAll(() => service.close())
+
+const database = (statement: Sql): Promise<Json[]> => service.database.spanning('check the database', statement)
+const using = (key: string) => ({ 'idempotency-key': key })
+const address = () => `${randomUUID()}@example.com`
+const create = (key: string, body: Json, as = call) => as('POST', '/v5/contacts', { body, headers: using(key) })
+const named = async (name: string) => (await call('GET', `/v5/contacts/count?name=${name}`)).body.count as number
+
+test('a repeated create is answered as the first was, and made once', async () => {
+  const [key, name] = [randomUUID(), randomUUID()]
+  const first = await create(key, { name })
+  const again = await create(key, { name })
+  expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null])
+  expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true'])
+  expect(again.text).toBe(first.text)
+  for (const header of ['etag', 'location', 'content-type', 'version']) {
+    expect([header, again.headers.get(header)]).toEqual([header, first.headers.get(header)])
+    expect(first.headers.get(header)).not.toBeNull()
+  }
+  expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'))
+  expect(await named(name)).toBe(1)
+})
+
+test('a repeated change, block and restore give their first answer again and change nothing', async () => {
+  const { id } = (await create(randomUUID(), { email: address() })).body
+  const path = `/v5/contacts/${id}`
+  const revision = async () => (await call('GET', path)).headers.get('etag')
+  const twice = async (method: string, at: string, body?: Json) => {
+    const options = { headers: using('the same key'.replaceAll(' ', '-')), ...(body !== undefined && { body }) }
+    const first = await call(method, at, options)
+    const between = method === 'POST' && at.endsWith('restore') ? undefined : await revision()
+    const again = await call(method, at, options)
+    expect([again.status, again.text, again.headers.get('etag')]).toEqual([200, first.text, first.headers.get('etag')])
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    if (between !== undefined) expect(await revision()).toBe(between)
+  }
+  await twice('PATCH', path, { city: 'Rome' })
+  await twice('POST', `${path}/block`)
+  expect((await call('DELETE', path)).status).toBe(204)
+  await twice('POST', `${path}/restore`)
+})
+
+test('a replay is the first answer even when the record has changed since', async () => {
+  const { id } = (await create(randomUUID(), { email: address() })).body
+  const key = randomUUID()
+  const patch = () => call('PATCH', `/v5/contacts/${id}`, { body: { city: 'Rome' }, headers: using(key) })
+  const first = await patch()
+  await call('PATCH', `/v5/contacts/${id}`, { body: { city: 'Oslo' } })
+  expect((await patch()).text).toBe(first.text)
+  expect((await call('GET', `/v5/contacts/${id}`)).body.city).toBe('Oslo')
+  // A precondition that holds no more does not hide what was done.
+  const stale = {
+    ...using(randomUUID()),
+    'if-match': (await call('GET', `/v5/contacts/${id}`)).headers.get('etag') ?? '',
+  }
+  const conditional = () => call('PATCH', `/v5/contacts/${id}`, { body: { city: 'Bern' }, headers: stale })
+  expect([(await conditional()).status, (await conditional()).status]).toEqual([200, 200])
+})
+
+test('the key with another body is 422, with the same body once more a replay', async () => {
+  const [key, name] = [randomUUID(), randomUUID()]
+  await create(key, { name })
+  const other = await create(key, { name, city: 'Rome' })
+  expect(expectRefusal(other, 422, 'idempotency_key_reused').details[0]?.field).toBe('Idempotency-Key')
+  expect((await create(key, { name })).headers.get('idempotent-replayed')).toBe('true')
+  expect(await named(name)).toBe(1)
+})
+
+test('a key serves another path, method and credential as if it was new', async () => {
+  const [key, name] = [randomUUID(), randomUUID()]
+  const contact = await create(key, { name })
+  const company = await call('POST', '/v5/companies', { body: { name }, headers: using(key) })
+  const patched = await call('PATCH', `/v5/contacts/${contact.body.id}`, {
+    body: { city: 'Rome' },
+    headers: using(key),
+  })
+  const otherKey = await create(key, { name }, await organization.withScopes(['urn:service:*:*:write']))
+  const byToken = await service.anonymous('POST', '/v5/contacts', {
+    body: { name },
+    headers: { authorization: `Bearer ${organization.accessToken}`, ...using(key) },
+  })
+  const elsewhere = await create(key, { name }, (await service.newOrganization()).call)
+  const answers = [contact, company, patched, otherKey, byToken, elsewhere]
+  expect(answers.map(({ status }) => status)).toEqual([201, 201, 200, 201, 201, 201])
+  expect(answers.map(({ headers }) => headers.get('idempotent-replayed'))).toEqual(answers.map(() => null))
+  expect(new Set(answers.map(({ body }) => body.id)).size).toBe(5)
+})
+
+test('of twenty equal creates at once one is made; the others wait for it or get its answer', async () => {
+  const [key, name] = [randomUUID(), randomUUID()]
+  const answers = await Promise.all(Array.from({ length: 20 }, () => create(key, { name })))
+  const [made, ...replays] = answers.filter(({ status }) => status === 201)
+  const running = answers.filter(({ status }) => status !== 201)
+  for (const answer of running) expectRefusal(answer, 409, 'idempotency_in_progress')
+  for (const replay of replays) expect(replay.text).toBe(made!.text)
+  expect(await named(name)).toBe(1)
+  expect((await create(key, { name })).text).toBe(made!.text)
+})
+
+test('a refused request does not use its key up', async () => {
+  const [key, email] = [randomUUID(), address()]
+  expectRefusal(await create(key, { email: 'nobody' }), 422)
+  expectRefusal(await create(key, '{"email":'), 400)
+  expectRefusal(await create(key, { email }, await organization.withScopes(['urn:service:*:*:read'])), 403)
+  const taken = (await create(randomUUID(), { email })).body
+  expectRefusal(await create(key, { email }), 409, 'already_exists')
+  expect((await call('DELETE', `/v5/contacts/${taken.id}`)).status).toBe(204)
+  const made = await create(key, { email })
+  expect([made.status, made.headers.get('idempotent-replayed')]).toEqual([201, null])
+})
+
+test('a revoked key gets no stored answer', async () => {
+  const [key, name] = [randomUUID(), randomUUID()]
+  const other = await organization.withScopes(['urn:service:*:*:write'])
+  expect((await create(key, { name }, other)).status).toBe(201)
+  await database(sql`update api_keys set revoked_at = now() where id = (
+    select credential_id from idempotency_answers order by created_at desc limit 1)`)
+  expectRefusal(await create(key, { name }, other), 401, 'invalid_token')
+})
+
+test('after 24 hours the key is new again, not before', async () => {
+  const [key, name] = [randomUUID(), randomUUID()]
+  const age = (hours: number) =>
+    database(sql`update idempotency_answers set created_at = now() - make_interval(mins => ${hours * 60}::integer)
+      where created_at = (select max(created_at) from idempotency_answers) returning 1`)
+  const first = await create(key, { name })
+  expect(await age(23.9)).toHaveLength(1)
+  expect((await create(key, { name })).text).toBe(first.text)
+  await database(sql`update idempotency_answers set created_at = now() - interval '24 hours 1 minute'`)
+  const fresh = await create(key, { name, city: 'Rome' })
+  expect([fresh.status, fresh.headers.get('idempotent-replayed')]).toEqual([201, null])
+  expect((await create(key, { name, city: 'Rome' })).text).toBe(fresh.text)
+})
+
+test('DELETE refuses the header', async () => {
+  const { id } = (await create(randomUUID(), { email: address() })).body
+  const refusal = await call('DELETE', `/v5/contacts/${id}`, { headers: using('x') })
+  expect(expectRefusal(refusal, 400, 'invalid_parameters').details[0]?.field).toBe('Idempotency-Key')
+  expect((await call('GET', `/v5/contacts/${id}`)).status).toBe(200)
+})
+
+test.each(['', 'x'.repeat(256), 'two words', 'caf\u00e9', 'a, b'])('the key "%s" is refused', async (key) => {
+  const refusal = await create(key, { name: 'Ada' })
+  expect(expectRefusal(refusal, 400, 'invalid_parameters').details[0]?.field).toBe('Idempotency-Key')
+})
+
+test('nothing of a request or its answer can be read in the database', async () => {
+  const [key, secret] = [`key-${randomUUID()}`, `secret-${randomUUID()}`]
+  const made = await create(key, { name: secret, email: `${secret}@example.com`, customProperties: { pin: secret } })
+  const rows = await database(sql`select to_jsonb(idempotency_answers) as row, key_hash, request_hash, answer_encrypted
+    from idempotency_answers order by created_at desc limit 1`)
+  expect(rows).toHaveLength(1)
+  const { row, ...bytes } = rows[0]
+  const texts = [JSON.stringify(row), ...Object.values<Buffer>(bytes).map((value) => value.toString('latin1'))]
+  for (const hidden of [key, secret, made.body.id, made.body.id.slice(4), made.headers.get('location')]) {
+    expect(texts.filter((text) => text.includes(hidden))).toEqual([])
+  }
+})
+
+/** Runs `work` while every stored answer meets this statement; the trigger is gone afterwards. */
+async function whileAnswersMeet(body: Sql, work: () => Promise<void>): Promise<void> {
+  await database(body)
+  await database(sql`create trigger meet before insert on idempotency_answers for each row execute function meet()`)
+  try {
+    await work()
+  } finally {
+    await database(sql`drop trigger meet on idempotency_answers`)
+    await database(sql`drop function meet`)
+  }
+}
+
+test('an answer that cannot be stored undoes its effect', async () => {
+  const [key, name] = [randomUUID(), randomUUID()]
+  const failing = sql`create function meet() returns trigger language plpgsql as $$ begin raise 'no room'; end $$`
+  await whileAnswersMeet(failing, async () => {
+    expectRefusal(await create(key, { name }), 500, 'internal_error')
+    expect(await named(name)).toBe(0)
+  })
+  expect((await create(key, { name })).status).toBe(201)
+})
+
+test('a connection that is lost before the commit leaves neither record nor answer; the repeat makes one', async () => {
+  const [key, name] = [randomUUID(), randomUUID()]
+  const slow = sql`create function meet() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return new; end $$`
+  await whileAnswersMeet(slow, async () => {
+    const sleeping = () =>
+      database(sql`select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`)
+    const lost = create(key, { name })
+    await expect.poll(sleeping).toHaveLength(1)
+    // The first one runs: the second is told so and does not wait.
+    const second = await create(key, { name })
+    expectRefusal(second, 409, 'idempotency_in_progress')
+    expect(second.headers.get('retry-after')).toBe('1')
+    const [{ pid }] = await sleeping()
+    await database(sql`select pg_terminate_backend(${pid}::integer)`)
+    expectRefusal(await lost, 503)
+    expect(await named(name)).toBe(0)
+  })
+  const made = await create(key, { name })
+  expect([made.status, made.headers.get('idempotent-replayed')]).toEqual([201, null])
+  expect(await named(name)).toBe(1)
+})

@@ -1,0 +1,280 @@
+/**
+ * The rules of lists once more, without a database: the model that the laws hold the service against. It shares no code
+ * with the service and reads the records as the answers show them.
+ */
+
+export type ModelType = 'id' | 'string' | 'number' | 'date' | 'array' | 'boolean' | 'properties'
+
+type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
+export type ModelRecord = { id: string } & { [name: string]: JsonValue }
+
+/** What the model has to be told of a resource. */
+export interface ModelResource {
+  /** The type of each member; paths into `properties` follow from their member. */
+  types: Record<string, ModelType>
+  /** The members that `query` reads. */
+  searched: readonly string[]
+  /** An object that stands for one of its members when a list is ordered by it. */
+  standsFor: Record<string, string>
+}
+
+export interface ModelFilter {
+  field: string
+  operator: string
+  /** The value before it is encoded; for lists its items. */
+  value: string | readonly string[]
+}
+
+export interface ModelRequest {
+  filters: readonly ModelFilter[]
+  query?: string | undefined
+  orderBy?: string | undefined
+  sort?: 'asc' | 'desc' | undefined
+}
+
+/** Every record that the request is for, in its order. */
+export function modelList(
+  resource: ModelResource,
+  records: readonly ModelRecord[],
+  request: ModelRequest,
+): ModelRecord[] {
+  const { filters, query, orderBy = 'createdAt', sort = 'desc' } = request
+  const words = query === undefined ? [] : query.split(/\s+/u).filter((word) => word !== '')
+  const found = records.filter(
+    (record) =>
+      filters.every((filter) => matches(resource, record, filter)) &&
+      words.every((word) => resource.searched.some((path) => isIn(word, at(record, path)))),
+  )
+  const path = resource.standsFor[orderBy] ?? orderBy
+  const type = typeOf(resource, path)
+  const keyed = found.map((record) => ({ record, key: sortKey(type, at(record, path)) }))
+  keyed.sort((a, b) => {
+    if (!a.key || !b.key) {
+      if (a.key || b.key) return a.key ? -1 : 1
+      return turned(sort, compareText(a.record.id, b.record.id))
+    }
+    return turned(sort, compareKeys(a.key, b.key) || compareText(a.record.id, b.record.id))
+  })
+  return keyed.map(({ record }) => record)
+}
+
+/** The record with nothing but the paths; a key of an object that is not there is null. */
+export function modelSelect(record: ModelRecord, paths: readonly string[]): JsonValue {
+  const shown: { [name: string]: JsonValue } = {}
+  for (const name of Object.keys(record)) {
+    const inner = paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1))
+    if (paths.includes(name)) shown[name] = record[name] ?? null
+    else if (inner.length > 0) shown[name] = pruned(record[name] ?? null, inner)
+  }
+  return shown
+}
+
+function pruned(value: JsonValue, paths: readonly string[]): JsonValue {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
+  const shown: [string, JsonValue][] = []
+  for (const head of new Set(paths.map((path) => path.split('.')[0] ?? ''))) {
+    const inner = paths.filter((path) => path.startsWith(`${head}.`)).map((path) => path.slice(head.length + 1))
+    const member = Object.hasOwn(value, head) ? (value[head] ?? null) : null
+    shown.push([head, paths.includes(head) ? member : pruned(member, inner)])
+  }
+  // Not by assignment: `__proto__` is a key like any other.
+  return Object.fromEntries(shown)
+}
+
+/** The type that decides a path's operators and order. */
+export function typeOf(resource: ModelResource, path: string): ModelType {
+  const type = resource.types[path] ?? resource.types[path.split('.')[0] ?? '']
+  if (!type) throw new Error(`the model knows no ${path}`)
+  return type
+}
+
+/** The value at a dotted path: through objects by key, never into a list. */
+export function at(record: JsonValue, path: string): JsonValue {
+  let value: JsonValue = record
+  for (const key of path.split('.')) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, key)) return null
+    value = value[key] ?? null
+  }
+  return value
+}
+
+function matches(resource: ModelResource, record: ModelRecord, { field, operator, value }: ModelFilter): boolean {
+  const actual = at(record, field)
+  if (value === 'null' && operator === 'equals') return actual === null
+  if (value === 'null' && operator === 'not') return actual !== null
+  const type = typeOf(resource, field)
+  const values = typeof value === 'string' ? [value] : value
+  const [one = ''] = values
+  switch (operator) {
+    case 'equals':
+    case 'in':
+      return values.some((wanted) => isEqual(type, actual, wanted))
+    case 'not':
+    case 'notIn':
+      return !values.some((wanted) => isEqual(type, actual, wanted))
+    case 'contains':
+      return typeof actual === 'string' && fold(actual).includes(fold(one))
+    case 'startsWith':
+      return typeof actual === 'string' && fold(actual).startsWith(fold(one))
+    case 'endsWith':
+      return typeof actual === 'string' && fold(actual).endsWith(fold(one))
+    case 'has':
+    case 'hasEvery':
+      return Array.isArray(actual) && values.every((wanted) => actual.some((item) => isItem(type, item, wanted)))
+    case 'hasSome':
+      return Array.isArray(actual) && values.some((wanted) => actual.some((item) => isItem(type, item, wanted)))
+    case 'isEmpty':
+      return isEmpty(actual) === (one === 'true')
+    default:
+      return compares(type, actual, operator, one)
+  }
+}
+
+function isEqual(type: ModelType, actual: JsonValue, wanted: string): boolean {
+  switch (type) {
+    case 'number':
+      return actual !== null && Number(actual) === Number(wanted)
+    case 'boolean':
+      return actual === (wanted === 'true')
+    case 'date':
+      return compares(type, actual, 'equals', wanted)
+    case 'properties':
+      return isItem(type, actual, wanted)
+    default:
+      return actual === wanted
+  }
+}
+
+/** A text stands for itself and for the number or boolean that JSON writes so. */
+function isItem(type: ModelType, item: JsonValue, wanted: string): boolean {
+  if (item === wanted) return true
+  if (type !== 'properties') return false
+  if (typeof item === 'boolean') return String(item) === wanted
+  return typeof item === 'number' && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(wanted) && Number(wanted) === item
+}
+
+const isEmpty = (value: JsonValue): boolean =>
+  value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
+
+function compares(type: ModelType, actual: JsonValue, operator: string, wanted: string): boolean {
+  if (type === 'number' || (type === 'properties' && isNumeric(wanted))) {
+    if (actual === null || (type === 'properties' && typeof actual !== 'number')) return false
+    return holds(operator, Number(actual), Number(wanted), Number(wanted))
+  }
+  const moment = typeof actual === 'string' ? readDate(actual) : undefined
+  const span = readDate(wanted)
+  if (moment === undefined || span === undefined) return false
+  return holds(operator, moment.start, span.start, span.last)
+}
+
+const isNumeric = (text: string): boolean => /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)
+
+/** `first` and `last` are the same for a number or a moment, and the ends of the day for a date. */
+function holds(operator: string, actual: number, first: number, last: number): boolean {
+  switch (operator) {
+    case 'gt':
+      return actual > last
+    case 'gte':
+      return actual >= first
+    case 'lt':
+      return actual < first
+    case 'lte':
+      return actual <= last
+    default:
+      return actual >= first && actual <= last
+  }
+}
+
+/** Milliseconds of a date or a timestamp; a date's `last` is its last one. */
+function readDate(text: string): { start: number; last: number } | undefined {
+  const parts = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?(Z|[+-]\d\d:?\d\d)?)?$/.exec(text)
+  if (!parts) return undefined
+  const [, year = '', month = '', day = '', hours, minutes = '', seconds = '0', zone = 'Z'] = parts
+  const midnight = Date.parse(`${year}-${month}-${day}T00:00:00Z`)
+  // Date.parse takes the 31st of every month; there is no year 0.
+  if (Number.isNaN(midnight) || year === '0000' || new Date(midnight).getUTCDate() !== Number(day)) return undefined
+  if (hours === undefined) return { start: midnight, last: midnight + 86_399_999 }
+  if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) >= 60) return undefined
+  const [, sign = '+', zoneHours = '0', zoneMinutes = '0'] = /^([+-])(\d\d):?(\d\d)$/.exec(zone) ?? []
+  const offset = (Number(zoneHours) * 60 + Number(zoneMinutes)) * (sign === '+' ? 1 : -1)
+  const start = midnight + ((Number(hours) * 60 + Number(minutes) - offset) * 60 + Number(seconds)) * 1000
+  return { start, last: start }
+}
+
+function isIn(word: string, value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.some((item) => isIn(word, item))
+  return typeof value === 'string' && fold(value).includes(fold(word))
+}
+
+const turned = (sort: 'asc' | 'desc', comparison: number): number => (sort === 'asc' ? comparison : -comparison)
+
+/** Undefined when the record has no value to be ordered by. */
+function sortKey(type: ModelType, value: JsonValue): (number | string)[] | undefined {
+  if (value === null) return undefined
+  switch (type) {
+    case 'id':
+      return [String(value)]
+    case 'string':
+      return [cut(String(value))]
+    case 'array':
+      return [cut([...(value as string[])].sort(compareText).join(','))]
+    case 'number':
+      return [Number(value)]
+    case 'boolean':
+      return [Number(value)]
+    case 'date':
+      return [Date.parse(String(value))]
+    case 'properties':
+      if (typeof value === 'number') return [1, value]
+      if (typeof value === 'string') return [2, cut(value)]
+      return typeof value === 'boolean' ? [3, Number(value)] : [4, cut(jsonText(value))]
+  }
+}
+
+/** Lists compare the first 200 characters of a text. */
+const cut = (text: string): string => [...fold(text)].slice(0, 200).join('')
+
+function compareKeys(a: readonly (number | string)[], b: readonly (number | string)[]): number {
+  for (const [index, left] of a.entries()) {
+    const right = b[index] ?? 0
+    const comparison = typeof left === 'number' ? left - Number(right) : compareText(left, String(right))
+    if (comparison !== 0) return comparison
+  }
+  return 0
+}
+
+/** By code points; UTF-8 has their order, UTF-16 has not. */
+const compareText = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
+/** A list or an object as jsonb writes it: shorter keys first, a space after each comma and colon. */
+function jsonText(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(jsonText).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const keys = Object.keys(value).sort((a, b) => Buffer.byteLength(a) - Buffer.byteLength(b) || compareText(a, b))
+  return `{${keys.map((key) => `${JSON.stringify(key)}: ${jsonText(value[key] ?? null)}`).join(', ')}}`
+}
+
+const ligatures: Record<string, string> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  þ: 'th',
+  ø: 'o',
+  ð: 'd',
+  đ: 'd',
+  ł: 'l',
+  ħ: 'h',
+  ŧ: 't',
+  ı: 'i',
+  ς: 'σ',
+}
+
+/** Case and accents away. */
+export const fold = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase()
+    .replace(/[\u0300-\u036f]/g, '')
+    .replace(/[ßæœþøðđłħŧıς]/g, (letter) => ligatures[letter] ?? letter)
+    .normalize('NFC')

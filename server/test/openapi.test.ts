@@ -1,0 +1,172 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { headings, routes } from '../src/app.ts'
+import { openapi, type Operation } from '../src/platform/http/openapi.ts'
+import { version } from '../src/platform/http/server.ts'
+import type { Schema } from '../src/platform/resource/fields.ts'
+import { startTestService, type TestOrganization, type TestService } from './service.ts'
+
+const document = openapi(routes, headings)
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+)
+
+let service: TestService
+let organization: TestOrganization
+
+beforeAll(async () => {
+  service = await startTestService()
+  organization = await service.newOrganization()
+})
+
+afterAll(() => service.close())
+
+test('the document describes every route, and nothing else', () => {
+  const described = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`)
+  expect(described.sort()).toEqual(routes.map(({ path, method }) => `${method} ${path}`).sort())
+  expect(described.length).toBeGreaterThan(40)
+})
+
+test('every operation has a name of its own and stands under a heading that is explained', () => {
+  const names = operations.map(({ operation }) => operation.operationId)
+  expect(new Set(names).size).toBe(names.length)
+  const tags = new Set(operations.flatMap(({ operation }) => operation.tags))
+  expect([...tags].sort()).toEqual(document.tags.map(({ name }) => name).sort())
+})
+
+test('an operation that needs a credential names its scope; one that needs none says so', () => {
+  for (const route of routes) {
+    const operation = document.paths[route.path]?.[route.method.toLowerCase()]
+    if (route.kind === 'public') expect(operation?.security).toEqual([])
+    else {
+      expect(operation?.security).toContainEqual({ bearer: [`urn:service:${route.scope}`], organization: [] })
+      expect(operation?.description).toContain(`urn:service:${route.scope}`)
+    }
+  }
+})
+
+test('no operation leaves out a status that the service gives for it', () => {
+  const statusesOf = (path: string, method: string) => Object.keys(document.paths[path]?.[method]?.responses ?? {})
+  const common = ['400', '401', '403', '406', '414', '429', '431', '500', '503']
+  expect(statusesOf('/v5/contacts', 'get')).toEqual(['200', '304', ...common.slice(0, 3), '404', ...common.slice(3)])
+  expect(statusesOf('/v5/me', 'get')).not.toContain('404')
+  expect(statusesOf('/v5/contacts', 'post')).toEqual(expect.arrayContaining(['201', '409', '413', '415', '422']))
+  expect(statusesOf('/v5/contacts/{contactId}', 'patch')).toEqual(expect.arrayContaining(['404', '412', '423']))
+  expect(statusesOf('/auth', 'post')).toEqual(expect.arrayContaining(['200', '401', '422']))
+  expect(statusesOf('/auth', 'post')).not.toContain('403')
+})
+
+test('redocly finds nothing to say about the committed document', { timeout: 60_000 }, async () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['node_modules/@redocly/cli/bin/cli.js', 'lint', 'openapi.json', '--config', 'redocly.yaml', '--format', 'json'],
+    { cwd: root, env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' } },
+  )
+  const { totals, problems } = JSON.parse(stdout.slice(stdout.indexOf('{')))
+  expect(problems).toEqual([])
+  expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 })
+})
+
+test('every schema is one, and every example of an error is an error', () => {
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, validateFormats: false })
+  ajv.addVocabulary(['components'])
+  ajv.addSchema({ $id: 'https://example.com/openapi', components: document.components })
+  const references = Object.keys(document.components.schemas ?? {})
+  expect(references.length).toBeGreaterThan(15)
+  for (const name of references) {
+    expect(ajv.getSchema(`https://example.com/openapi#/components/schemas/${name}`), name).toBeTypeOf('function')
+  }
+  const isError = ajv.getSchema('https://example.com/openapi#/components/schemas/Error')
+  const examples = Object.values(document.components.responses ?? {}).flatMap(({ content }) =>
+    Object.values((content as Content | undefined)?.['application/json']?.examples ?? {}),
+  )
+  expect(examples.length).toBeGreaterThan(20)
+  for (const { value } of examples) expect(isError?.(value), JSON.stringify(value)).toBe(true)
+})
+
+test('GET /v5/docs answers the document to anyone, and 304 to those who have it', async () => {
+  const answer = await service.anonymous('GET', '/v5/docs')
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
+  expect(answer.body).toEqual(document)
+  expect(answer.body).toMatchObject({ openapi: '3.1.0', info: { version }, servers: [{ url: '/' }] })
+  const tag = answer.headers.get('etag') ?? ''
+  const again = await service.anonymous('GET', '/v5/docs', { headers: { 'if-none-match': tag } })
+  expect([again.status, again.text]).toEqual([304, ''])
+})
+
+test('every parameter of a list or count that the document names is taken', async () => {
+  const teamId = organization.teamId
+  const contact = await organization.call('POST', '/v5/contacts', { body: { email: 'parent@example.com' } })
+  const ids: Record<string, string> = { teamId, contactId: contact.body.id }
+  const refused: string[] = []
+  let taken = 0
+  for (const { path, operation } of operations.filter(({ method }) => method === 'get')) {
+    const address = path.replace(/\{(\w+)\}/g, (_whole, name: string) => ids[name] ?? 'none')
+    // A cursor has to name a record; those have tests of their own.
+    const parameters = operation.parameters
+      .map(resolved)
+      .filter((one) => one.in === 'query' && !/^(?:startingAfter|endingBefore)$/.test(String(one.name)))
+    if (address.includes('none')) continue
+    for (let start = 0; start < parameters.length; start += 20) {
+      const query = new URLSearchParams(Object.assign({}, ...parameters.slice(start, start + 20).map(sample)))
+      const { status, body } = await organization.call('GET', `${address}?${query.toString()}`)
+      if (status === 200) taken += query.size
+      else refused.push(`${address}: ${JSON.stringify(body.details ?? body)}`)
+    }
+  }
+  expect(refused).toEqual([])
+  expect(taken).toBeGreaterThan(500)
+})
+
+test('every example of a body is taken', async () => {
+  const bodies = operations.filter(({ path, operation }) => operation.requestBody && path.startsWith('/v5'))
+  const created: Record<string, string> = {}
+  const contact = await organization.call('POST', '/v5/contacts', { body: { email: 'owner-of-jobs@example.com' } })
+  for (const { path, operation } of bodies.filter(({ method }) => method === 'post')) {
+    const answer = await organization.call('POST', path.replace('{contactId}', contact.body.id), {
+      body: example(operation),
+    })
+    expect([path, answer.status, answer.text]).toEqual([path, 201, expect.anything()])
+    created[path] = answer.headers.get('location') ?? ''
+  }
+  for (const { path, operation } of bodies.filter(({ method }) => method === 'patch')) {
+    const address = created[path.replace(/\/\{\w+\}$/, '')] ?? path
+    const answer = await organization.call('PATCH', address, { body: example(operation) })
+    expect([path, answer.status, answer.text]).toEqual([path, 200, expect.anything()])
+    expect(answer.body).toMatchObject(example(operation))
+  }
+  expect(Object.keys(created).length).toBeGreaterThan(4)
+})
+
+type Content = Record<string, { example?: object; examples?: Record<string, { value: unknown }> }>
+
+const example = ({ requestBody }: Operation): object =>
+  (requestBody?.content as Content | undefined)?.['application/json']?.example ?? {}
+
+function resolved(part: Schema): Schema {
+  const [, , group = '', name = ''] = String(part.$ref ?? '').split('/')
+  return part.$ref === undefined ? part : (document.components[group]?.[name] as Schema)
+}
+
+/** One use of a parameter, as name and value. */
+function sample({ name, schema }: Schema): Record<string, string> {
+  const value = sampleOf(schema as Schema)
+  return typeof value === 'object' ? (value as Record<string, string>) : { [String(name)]: String(value) }
+}
+
+function sampleOf(given: Schema): unknown {
+  const schema = resolved(given)
+  if (schema.const !== undefined) return schema.const
+  if (Array.isArray(schema.enum)) return schema.enum[0]
+  if (Array.isArray(schema.anyOf)) return sampleOf(schema.anyOf[0] as Schema)
+  if (Array.isArray(schema.examples))
+    return schema.type === 'array' ? String(schema.examples[0][0]) : schema.examples[0]
+  if (schema.type === 'boolean') return true
+  if (schema.type === 'number' || schema.type === 'integer') return 1
+  return schema.format === 'date' ? '2026-11-21' : '1'
+}

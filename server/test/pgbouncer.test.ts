@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { beforeEach, expect, type TestContext, test } from 'vitest'
+import { checkDatabase } from '../src/platform/database/check.ts'
+import { connect, serverAccount } from '../src/platform/database/cluster.ts'
+import { Database } from '../src/platform/database/database.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
+import { sql } from '../src/platform/database/sql.ts'
+import { StartError } from '../src/platform/database/start-error.ts'
+import { migrationsFolder } from '../src/release.ts'
+import { createEmptyDatabase, type TestDatabase } from './postgres.ts'
+import { until } from './processes.ts'
+
+const program = '/usr/sbin/pgbouncer'
+
+beforeEach((context) => {
+  if (existsSync(program)) return
+  if (process.env.CI) throw new Error('PgBouncer is not installed.')
+  context.skip('PgBouncer is not installed')
+})
+
+/** An empty database, and the way to it through a PgBouncer of these settings. */
+async function behindPgBouncer({ onTestFinished }: TestContext, settings: Record<string, string | number>) {
+  const { connection, drop } = await createEmptyDatabase()
+  onTestFinished(drop)
+  const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await writeConfiguration(folder, connection, settings)
+  const account = serverAccount()
+  if (account) await chown(folder, account.uid, account.gid)
+  const child = spawn(program, [join(folder, 'pgbouncer.ini')], { ...account, cwd: '/', stdio: 'ignore' })
+  onTestFinished(() => end(child))
+  await until('PgBouncer listens', () => existsSync(join(folder, '.s.PGSQL.6432')))
+  return { direct: connection, pooled: { ...connection, host: folder, port: 6432 } }
+}
+
+async function writeConfiguration(
+  folder: string,
+  { host, port, user, database }: TestDatabase['connection'],
+  settings: Record<string, string | number>,
+): Promise<void> {
+  const all = {
+    unix_socket_dir: folder,
+    listen_port: 6432,
+    auth_type: 'trust',
+    auth_file: join(folder, 'users.txt'),
+    logfile: join(folder, 'pgbouncer.log'),
+    ...settings,
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name} = ${value}`)
+  const target = `${database} = host=${host} port=${port} dbname=${database} user=${user}`
+  await writeFile(join(folder, 'users.txt'), `"${user}" ""\n`)
+  await writeFile(join(folder, 'pgbouncer.ini'), `[databases]\n${target}\n[pgbouncer]\n${lines.join('\n')}\n`)
+  await chmod(folder, 0o755)
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
+
+async function run(connection: pg.ClientConfig, statement: string): Promise<void> {
+  const client = await connect(connection)
+  await client.query(statement).finally(() => client.end())
+}
+
+const refusal = async (connection: pg.ClientConfig): Promise<string> => {
+  const error = await checkDatabase(connection).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(StartError)
+  return (error as StartError).message
+}
+
+for (const [name, settings] of Object.entries({
+  'that passes over the settings of a session': { ignore_startup_parameters: 'options' },
+  'that refuses them': {},
+  'with a single backend': { default_pool_size: 1 },
+  'that takes its backends in turn': { server_round_robin: 1 },
+})) {
+  test(`a PgBouncer in transaction mode ${name} is refused with what to do`, async (context) => {
+    const { pooled } = await behindPgBouncer(context, { pool_mode: 'transaction', ...settings })
+    // So that it has several backends to give, where it may.
+    await Promise.all([1, 2, 3, 4].map(() => run(pooled, 'select pg_sleep(0.05)')))
+    const message = await refusal(pooled)
+    expect(message).toContain('transaction mode')
+    expect(message).toContain('pool_mode = session')
+  })
+}
+
+test('a PgBouncer in statement mode is refused', async (context) => {
+  const { pooled } = await behindPgBouncer(context, { pool_mode: 'statement' })
+  expect(await refusal(pooled)).toContain('pool_mode = session')
+})
+
+test('behind a PgBouncer in session mode that keeps the limits, a database is migrated and used', async (context) => {
+  const { direct, pooled } = await behindPgBouncer(context, {
+    pool_mode: 'session',
+    ignore_startup_parameters: 'options',
+  })
+  await run(direct, `alter role ${direct.user} in database ${direct.database} set statement_timeout = '3500ms'`)
+  await checkDatabase(pooled)
+  const { applied } = await migrate(pooled, { folder: migrationsFolder, log: () => undefined })
+  expect(applied.length).toBeGreaterThan(0)
+  const database = new Database({ connection: pooled, size: 4 })
+  context.onTestFinished(() => database.close())
+  const rows = await database.spanning('check the database', sql`select count(*)::int as count from schema_migrations`)
+  expect(rows).toEqual([{ count: applied.length }])
+})
+
+for (const [name, settings] of Object.entries({
+  'passes over': { ignore_startup_parameters: 'options' },
+  refuses: {},
+})) {
+  test(`a PgBouncer in session mode that ${name} the limits of a session is refused with what to do`, async (context) => {
+    const { pooled } = await behindPgBouncer(context, { pool_mode: 'session', ...settings })
+    const message = await refusal(pooled)
+    expect(message).toContain('ignore_startup_parameters = options')
+    expect(message).toContain('set statement_timeout')
+  })
+}

@@ -1,0 +1,219 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { organizationParameter, type Sql } from '../src/platform/database/sql.ts'
+import { readQuery } from '../src/platform/http/query-string.ts'
+import { planCount, planPage } from '../src/platform/query/page.ts'
+import { readFilters, readList } from '../src/platform/query/parse.ts'
+import { contacts } from '../src/resources/contacts/resource.ts'
+import { createDatabase, type TestDatabase } from './postgres.ts'
+
+const size = 50_000
+const organizationId = '00000000-0000-7000-8000-000000000001'
+const scope = { organization: organizationParameter(organizationId) }
+
+let made: TestDatabase
+let client: pg.Client
+
+beforeAll(async () => {
+  made = await createDatabase()
+  client = new pg.Client({ ...made.connection, options: '-c timezone=UTC -c jit=off' })
+  await client.connect()
+  await client.query(fill)
+  await client.query('select pg_temp.fill($1, $2)', [organizationId, size])
+  for (let other = 1; other <= 5; other++) {
+    await client.query('select pg_temp.fill($1, $2)', [`00000000-0000-7000-8000-00000000010${other}`, 2000])
+  }
+  await client.query('vacuum analyze')
+}, 120_000)
+
+afterAll(async () => {
+  await client.end()
+  await made.drop()
+})
+
+/**
+ * The later the number the newer the contact. `founding` is of the oldest thousand alone, `vip` of ten here and of all
+ * elsewhere, Quixotic is the name of three; a third has a company, a fifth of the companies is a Globex.
+ */
+const fill = `create function pg_temp.fill(organization uuid, size int) returns void language plpgsql as $$
+begin
+  insert into organizations (id, name, slug) values (organization, organization, organization);
+  insert into teams (organization_id, id, name, is_default) values (organization, organization, 'Default', true);
+  insert into root_contacts (organization_id, id) values (organization, organization);
+  insert into companies (organization_id, id, name)
+    select organization, md5(organization || 'company' || n)::uuid,
+      (array['Acme', 'Globex', 'Initech', 'Umbrella', 'Hooli'])[1 + n % 5] || ' ' || n
+    from generate_series(1, size / 20) n;
+  insert into contacts (organization_id, id, email, email_key, first_name, last_name, name, phone, tags, company_id,
+      custom_properties, external_ids, root_contact_id, team_id, last_activity_at, created_at, updated_at, city)
+    select organization, md5(organization || 'contact' || n)::uuid, 'person' || n || '@example.com',
+      'person' || n || '@example.com', first, last, first || ' ' || coalesce(last, ''), '+4930' || lpad(n::text, 7, '0'),
+      array_remove(array[
+        'customer',
+        case when n % 10 = 0 then 'lead' end,
+        case when size < 5000 or n % 5000 = 7 then 'vip' end,
+        case when n <= 1000 then 'founding' end], null),
+      case when n % 3 = 0 then md5(organization || 'company' || (1 + n % (size / 20)))::uuid end,
+      jsonb_build_object('plan', (array['free', 'pro', 'team'])[1 + n % 3], 'seats', n % 100, 'code', 'code' || n),
+      jsonb_build_object('billing', 'cus_' || n), organization, organization,
+      case when n % 4 = 0 then timestamptz '2026-01-01Z' + n * interval '1 second' end,
+      timestamptz '2025-01-01Z' + n * interval '1 minute', timestamptz '2025-01-01Z' + n * interval '1 minute',
+      'City ' || n % 500
+    from (select n, (array['Ada', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Donald', 'Jürgen', 'Zoë'])[1 + n % 8] as first,
+        case when n % 5 > 0 then (array['Lovelace', 'Hopper', 'Turing', 'Dijkstra', 'Liskov', 'Knuth', 'Müller'])[1 + n % 7]
+          || case when n % 20000 = 11 then ' Quixotic ' else ' ' end || (n % 977) end as last
+      from generate_series(1, size) n) people;
+end $$`
+
+interface Node {
+  'Node Type': string
+  'Relation Name'?: string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  'Rows Removed by Index Recheck'?: number
+  Plans?: Node[]
+}
+
+const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+
+async function explain(statement: Sql): Promise<Node[]> {
+  const { text, values } = statement.render()
+  const { rows } = await client.query(`explain (analyze, buffers, timing off, format json) ${text}`, values)
+  return nodesOf(rows[0]['QUERY PLAN'][0].Plan)
+}
+
+/** How many records, or entries of a bitmap, a plan looks at; what the plan throws away counts. */
+function touched(nodes: readonly Node[]): number {
+  const scans = nodes.filter((node) => node['Relation Name'] !== undefined || node['Node Type'] === 'Bitmap Index Scan')
+  const rows = scans.map(
+    (node) =>
+      (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)) *
+      node['Actual Loops'],
+  )
+  return Math.round(rows.reduce((sum, count) => sum + count, 0))
+}
+
+const uuidOf = (what: string, number: number): Promise<string> =>
+  client
+    .query(`select replace(md5($1)::uuid::text, '-', '') as id`, [`${organizationId}${what}${number}`])
+    .then(({ rows }) => rows[0].id)
+
+/** The paths use `{middle}` for a contact in the middle, `{inactive}` for one without activity, `{company}` for a company. */
+async function filled(query: string): Promise<string> {
+  const [middle, inactive, company] = [
+    await uuidOf('contact', 25_001),
+    await uuidOf('contact', 25_002),
+    await uuidOf('company', 77),
+  ]
+  return query
+    .replace('{middle}', `con_${middle}`)
+    .replace('{inactive}', `con_${inactive}`)
+    .replace('{company}', `com_${company}`)
+}
+
+async function pagePlan(query: string) {
+  const parameters = readQuery(`/?${await filled(query)}`)
+  const cursorScope = { key: Buffer.alloc(32), organizationId, list: 'contacts', orderBy: '' }
+  return planPage(
+    contacts,
+    readList(contacts, parameters, () => cursorScope),
+    scope,
+  )
+}
+
+async function countPlan(query: string) {
+  return planCount(contacts, readFilters(contacts, readQuery(`/?${await filled(query)}`)), scope)
+}
+
+/** Two pages and the companies beside them. */
+const page = 100
+/** What is walked at first, for records with a value and for those without, and is there more? */
+const walk = 3 * 2000 + page
+
+test.each([
+  ['the first page', '', page],
+  ['the oldest first', 'sort=asc', page],
+  ['a page in the middle', 'startingAfter={middle}', page],
+  ['the page before one in the middle', 'endingBefore={middle}', page],
+  ['by id', 'orderBy=id&startingAfter={middle}', page],
+  ['by update', 'orderBy=updatedAt&endingBefore={middle}', page],
+  ['by name', 'orderBy=name', page],
+  ['by name, in the middle', 'orderBy=name&sort=asc&startingAfter={middle}', page],
+  ['by last name, where a fifth has none', 'orderBy=lastName', page],
+  ['by last name upwards', 'orderBy=lastName&sort=asc', page],
+  ['by last name, in the middle', 'orderBy=lastName&startingAfter={middle}', page],
+  ['by last name, back from the middle', 'orderBy=lastName&endingBefore={middle}', page],
+  ['by email', 'orderBy=email&sort=asc&endingBefore={middle}', page],
+  ['by activity, where most have none', 'orderBy=lastActivityAt', page],
+  ['by activity, among those without', 'orderBy=lastActivityAt&startingAfter={inactive}', page],
+  ['by activity, back among those without', 'orderBy=lastActivityAt&endingBefore={inactive}', page],
+  ['by activity upwards, among those without', 'orderBy=lastActivityAt&sort=asc&startingAfter={inactive}', page],
+  ['an address', 'filter.email.equals=person777@example.com', 10],
+  ['several addresses, by name', 'filter.email.in=person777@example.com,person1@example.com&orderBy=name', 20],
+  ['the contacts of a company', 'filter.companyId.equals={company}', page],
+  ['the contacts of a company, by name', 'filter.companyId.equals={company}&orderBy=name', page],
+  ['the newest of all', 'filter.createdAt.gte=2025-02-04', page],
+  ['a rare tag', 'filter.tags.has=vip', walk + 10_100],
+  ['a tag of the oldest', 'filter.tags.has=founding', walk + 2 * 1000],
+  ['a tag of a tenth', 'filter.tags.has=lead', 400],
+  ['a tag of all', 'filter.tags.has=customer', page],
+  ['a tag of none', 'filter.tags.has=absent', walk],
+  ['a property of one', 'filter.customProperties.code.equals=code777', walk],
+  ['a property of a third', 'filter.customProperties.plan.equals=pro', 200],
+  ['an id at another provider', 'filter.externalIds.billing.equals=cus_777', walk],
+  ['a rare fragment', 'filter.email.contains=person4242', walk + 200],
+  ['a fragment of all', 'filter.email.contains=EXAMPLE', page],
+  ['a fragment of none', 'filter.email.contains=qqqq', walk],
+  ['a fragment of three, by name', 'filter.lastName.contains=quixotic&orderBy=lastName', walk + page],
+  ['a fragment of none, by name', 'filter.name.startsWith=qqqq&orderBy=name&sort=asc', walk],
+  ['a word of three', 'query=quixotic', walk + page],
+  ['a word of none', 'query=qqqq', walk],
+  ['two words that are often together', 'query=grace+hopper', walk],
+  ['two words that are never together', 'query=barbara+quixotic', walk + page],
+  ['a word of many companies', 'query=globex', 2 * (size / 20) + page],
+])('%s costs what it shows, not what there is', async (_, query, most) => {
+  const plan = await pagePlan(query)
+  expect(plan.costly).toBe(false)
+  expect(touched(await explain(plan.statement))).toBeLessThanOrEqual(most)
+})
+
+test('a page reads companies only for the records that it shows', async () => {
+  const nodes = await explain((await pagePlan('orderBy=name&filter.tags.has=customer')).statement)
+  const companies = nodes.filter((node) => node['Relation Name'] === 'companies')
+  expect(companies.map((node) => node['Actual Loops'])).toEqual([25])
+})
+
+test.each([
+  ['filter.tags.has=vip', 2 * 10_010],
+  ['filter.email.equals=person777@example.com', 10],
+  ['filter.companyId.equals={company}', page],
+  ['query=quixotic', page],
+  ['filter.customProperties.code.equals=code777', page],
+])('counting by %s costs what it counts', async (query, most) => {
+  const plan = await countPlan(query)
+  expect(plan.costly).toBe(false)
+  expect(touched(await explain(plan.statement))).toBeLessThanOrEqual(most)
+})
+
+test.each([
+  'orderBy=city',
+  'orderBy=company',
+  'orderBy=customProperties.plan',
+  'filter.city.equals=Paris',
+  'filter.email.not=x',
+  'filter.companyId.equals=null',
+  'filter.lastName.contains=ab',
+  'filter.lastName.contains=---',
+  'filter.tags.isEmpty=true',
+  'filter.customProperties.seats.gt=5',
+  'filter.company.name.contains=globex',
+  'query=ab',
+  'query=%25%25%25',
+])('%s is served by no index, and so passes the gate', async (query) => {
+  expect((await pagePlan(query)).costly).toBe(true)
+})
+
+test('an unbounded count passes the gate', async () => {
+  expect((await countPlan('')).costly).toBe(true)
+})

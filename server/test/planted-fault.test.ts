@@ -1,0 +1,231 @@
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { routes } from '../src/app.ts'
+import { raw, sql } from '../src/platform/database/sql.ts'
+import type { Route } from '../src/platform/http/route.ts'
+import type { AnyRow } from '../src/platform/resource/define.ts'
+import { readId } from '../src/platform/resource/ids.ts'
+import { startTestService, type TestService } from './service.ts'
+import { collections, type RouteOptions, urlOf } from './collections.ts'
+import { casesOf, deviationOf, dump, idsIn, newTenant, type Tenant } from './tenancy.ts'
+
+/** An organization predicate of a statement; those that look up the credential itself are found by a secret instead. */
+const predicate = /(?<!credential_\w+\.)\borganization_id = (\$\d+::uuid)/g
+
+/** A statement without one of its organization predicates, or without any. */
+interface Fault {
+  text: string
+  occurrence: number | 'all'
+}
+
+let sent: string[] = []
+let planted: Fault | undefined
+/** While requests only look, no transaction is kept: each is answered the same however often it is sent. */
+let isLooking = false
+const original = pg.Client.prototype.query
+
+/** Every statement on its way to the database: noted, and changed when a fault is planted in it. */
+function query(this: pg.Client, given: string | pg.QueryConfig, ...rest: unknown[]): unknown {
+  const pass = (statement: unknown) => Reflect.apply(original, this, [statement, ...rest])
+  const text = typeof given === 'string' ? given : given.text
+  sent.push(text)
+  if (isLooking && text === 'commit') return pass('rollback')
+  if (typeof given === 'string' || planted?.text !== text) return pass(given)
+  // A prepared statement's name stands for the whole text.
+  return pass({ text: withFault(planted), values: given.values })
+}
+
+function withFault({ text, occurrence }: Fault): string {
+  let seen = 0
+  return text.replace(predicate, (whole, parameter: string) =>
+    occurrence === 'all' || seen++ === occurrence ? `organization_id is not null and ${parameter} is not null` : whole,
+  )
+}
+
+let service: TestService
+let ours: Tenant
+let theirs: Tenant
+let secrets: string[]
+beforeAll(async () => {
+  service = await startTestService()
+  // The other organization first: what is found without the predicate is then theirs.
+  theirs = await newTenant(service)
+  ours = await newTenant(service)
+  secrets = idsIn(await dump(service.database), readId('org', theirs.organization.organizationId) ?? '')
+  pg.Client.prototype.query = query as typeof original
+})
+afterEach(() => {
+  planted = undefined
+  isLooking = false
+})
+afterAll(async () => {
+  pg.Client.prototype.query = original
+  await service.close()
+})
+
+/** Predicates that can go without anyone seeing more, because another rule holds the same line; each with that rule. */
+const heldTwice: readonly { why: string; place: RegExp }[] = [
+  {
+    why: 'the foreign key is the pair: a record can never point at another organization’s company',
+    place: /join "companies" company on company\.$/,
+  },
+  {
+    why: 'a record and its parent are both asked for, and the foreign key between them is the pair',
+    place: /from "\w+" record( left join .*)? where record\.$|from "\w+" parent where parent\.$/,
+  },
+  {
+    why: 'the rows of the set were read and locked within the organization before they are written',
+    place: /from input where record\.$/,
+  },
+  {
+    why: 'an address is looked for within a team, which is of one organization',
+    place: /\(select id from "contacts" where $/,
+  },
+  {
+    why: 'the ids are those of the records that the set has just written',
+    place: /(delete from "\w+_external_ids"|jsonb_each_text\(external_ids\) external|select "\w+" from "\w+") where $/,
+  },
+]
+
+/** A request, and what is to be seen of it: the same each time, unless a predicate is missing. */
+interface Probe {
+  told: string
+  look: () => Promise<string>
+}
+
+/** What names another organization's record, as the matrix of tenancy.test.ts asks for it. */
+const foreignProbes = (): Probe[] =>
+  routes.flatMap((route) =>
+    casesOf(route, ours, theirs)
+      // One filter a list is enough here: what they add to a statement names no organization.
+      .filter(({ status, told }) => status === 404 || status === 422 || told === 'filter.id.equals')
+      .map((one) => ({
+        told: `${route.method} ${route.path}`,
+        look: async () => (await deviationOf(one, ours, secrets)) ?? '',
+      })),
+  )
+
+/** What names nobody, and must neither show nor count nor take what belongs to another organization. */
+function ownProbes(): Probe[] {
+  const lists = collections.flatMap((collection) => {
+    const params = ours.params(collection)
+    const own = ours.records.get(collection.at) ?? ''
+    const queries = [[], [['startingAfter', own]], [['endingBefore', own]]] as RouteOptions['query'][]
+    return [
+      ...queries.map((query = []) =>
+        probeOf(collection.list, urlOf(collection.list, { params, query: [...query, ['limit', '100']] })),
+      ),
+      ...(collection.count ? [probeOf(collection.count, urlOf(collection.count, { params }))] : []),
+    ]
+  })
+  const taken = { email: 'taken@example.com', domain: 'taken.com', name: 'Taken' }
+  const creates = (path: string, body: AnyRow) => probeOf({ method: 'POST', path }, path, body)
+  return [
+    ...lists,
+    creates('/v5/teams', { name: taken.name }),
+    creates('/v5/companies', { name: taken.name, domain: taken.domain }),
+    creates('/v5/companies', { name: taken.name, externalIds: { billing: 'taken' } }),
+    creates('/v5/contacts', { email: taken.email }),
+    creates('/v5/contacts', { email: 'theirs@example.com' }),
+    creates('/v5/contacts', { email: 'theirs@example.com', externalIds: { billing: 'taken' } }),
+    probeOf({ method: 'PATCH', path: '/v5/contacts/{contactId}' }, `/v5/contacts/${ours.records.get('/v5/contacts')}`, {
+      nickname: 'Countess',
+      externalIds: { billing: 'ours' },
+    }),
+  ]
+}
+
+/** Status and body; of a record that was written, what is the same each time. */
+const probeOf = ({ method, path }: Pick<Route, 'method' | 'path'>, url: string, body?: AnyRow): Probe => ({
+  told: `${method} ${path}`,
+  look: async () => {
+    const answer = await ours.organization.call(method, url, body === undefined ? {} : { body })
+    const isWritten = method !== 'GET' && answer.status < 300
+    return isWritten ? `${answer.status} ${answer.body.teamId}` : `${answer.status} ${answer.text}`
+  },
+})
+
+/** Both organizations hold the same values, so that the other's would be found if it were looked for. */
+async function takeValues(): Promise<void> {
+  for (const { call } of [theirs.organization, ours.organization]) {
+    await call('POST', '/v5/teams', { body: { name: 'Taken' } })
+    await call('POST', '/v5/companies', {
+      body: { name: 'Taken', domain: 'taken.com', externalIds: { billing: 'taken' } },
+    })
+    await call('POST', '/v5/contacts', { body: { email: 'taken@example.com', externalIds: { billing: 'taken' } } })
+  }
+  // The person behind this address is ours first, and theirs now.
+  const { body } = await ours.organization.call('POST', '/v5/contacts', { body: { email: 'theirs@example.com' } })
+  await ours.organization.call('DELETE', `/v5/contacts/${body.id}`)
+  await theirs.organization.call('POST', '/v5/contacts', { body: { email: 'theirs@example.com' } })
+}
+
+test('a statement that drops its organization shows: every predicate, route by route', async () => {
+  await takeValues()
+  isLooking = true
+  const places = new Map<string, { told: string; fault: Fault; isNoticed: boolean }>()
+  for (const { told, look } of [...foreignProbes(), ...ownProbes()]) {
+    sent = []
+    const usual = await look()
+    for (const fault of faultsIn(sent)) {
+      const key = `${told} ${placeOf(fault)}`
+      const known = places.get(key)
+      if (known?.isNoticed) continue
+      planted = fault
+      sent = []
+      const isNoticed = (await look()) !== usual
+      expect(sent, told).toContain(fault.text)
+      planted = undefined
+      places.set(key, { told, fault, isNoticed })
+    }
+  }
+  const all = [...places.values()].map(({ told, fault, isNoticed }) => ({ told, isNoticed, place: placeOf(fault) }))
+  expect(all.filter(({ isNoticed }) => isNoticed).length).toBeGreaterThan(60)
+  const missed = all.filter(({ isNoticed }) => !isNoticed)
+  expect(missed.filter(({ place }) => !heldTwice.some((held) => held.place.test(place)))).toEqual([])
+  expect(heldTwice.filter((held) => !missed.some(({ place }) => held.place.test(place)))).toEqual([])
+}, 180_000)
+
+const faultsIn = (texts: readonly string[]): Fault[] =>
+  [...new Set(texts)].flatMap((text) => {
+    const single = [...text.matchAll(predicate)].map((_, occurrence) => ({ text, occurrence }))
+    return single.length > 1 && !/returning|for update/.test(text)
+      ? [...single, { text, occurrence: 'all' as const }]
+      : single
+  })
+
+/** Where the predicate stands: the text before it. Parameters are numbered anew in each shape of a statement. */
+function placeOf({ text, occurrence }: Fault): string {
+  if (occurrence === 'all') return `all of ${text.slice(0, 60)}`
+  const at = [...text.matchAll(predicate)][occurrence]?.index ?? 0
+  return text
+    .slice(Math.max(0, at - 220), at)
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/\$\d+/g, '$')
+}
+
+test('a statement that does not name the organization is never sent', async () => {
+  const caller = {
+    kind: 'key',
+    credentialId: '',
+    userId: '',
+    organizationId: readId('org', ours.organization.organizationId) ?? '',
+    scopes: [],
+    live: raw('true'),
+  } as const
+  sent = []
+  const reader = service.database.reader(caller)
+  await expect(reader.query(sql`select id from contacts`)).rejects.toThrow('has to name it')
+  // The id as a plain value is not the connection's own: it could be anyone's.
+  await expect(
+    reader.query(sql`select id from contacts where organization_id = ${reader.organizationId}::uuid`),
+  ).rejects.toThrow('has to name it')
+  expect(sent).toEqual([])
+  expect(await reader.query(sql`select id from contacts where organization_id = ${reader.organization}`)).not.toEqual(
+    [],
+  )
+  await expect(
+    service.database.transaction(caller, (transaction) => transaction.query(sql`delete from contacts`)),
+  ).rejects.toThrow('has to name it')
+  expect(sent.filter((text) => text.includes('delete'))).toEqual([])
+})

@@ -1,0 +1,143 @@
+import { type AnyRow, type Resource } from '../src/platform/resource/define.ts'
+import type { Field, JsonValue } from '../src/platform/resource/fields.ts'
+import { texts } from '../src/platform/resource/texts.ts'
+
+/** Ids that a sample may refer to, by prefix. */
+export type References = Readonly<Record<string, readonly string[]>>
+
+/** One of these is asked of a new record by a rule between fields, beyond the fields that are declared as required. */
+const neededOneOf: Readonly<Record<string, readonly string[]>> = { contacts: ['email', 'name'] }
+
+/** Choices of which only some can be true yet. */
+const possible: Readonly<Record<string, readonly string[]>> = { 'campaigns.status': ['draft'] }
+
+/** Values that let every other field of the resource be set beside them. */
+const together: Readonly<Record<string, AnyRow>> = { employments: { current: false } }
+
+/** Members that follow from another one, beside the embedded records. */
+const derived: Readonly<Record<string, readonly string[]>> = {
+  'contacts.name': ['firstName', 'lastName'],
+  'contacts.firstName': ['name'],
+  'contacts.lastName': ['name'],
+  'contacts.email': ['rootContactId'],
+}
+
+export function fieldOf(resource: Resource, name: string): Field {
+  const field = resource.fields[name]
+  if (!field) throw new Error(`${resource.name} has no field ${name}`)
+  return field
+}
+
+/** The fields that a caller may send. */
+export const writableFields = (resource: Resource): string[] =>
+  Object.keys(resource.fields).filter((name) => fieldOf(resource, name).writable)
+
+/** The members that may change when one field does. */
+export const followersOf = (resource: Resource, name: string): string[] => [
+  ...(derived[`${resource.name}.${name}`] ?? []),
+  ...Object.keys(resource.embedded).filter((member) => resource.embedded[member]?.through === name),
+]
+
+/** The least that makes a record. */
+export function minimalBody(resource: Resource, index: number, references: References): AnyRow {
+  const writable = writableFields(resource)
+  const one = neededOneOf[resource.name]?.find((name) => writable.includes(name))
+  const names = writable.filter((name) => fieldOf(resource, name).required || name === one)
+  return Object.fromEntries(names.map((name) => [name, sampleValue(resource, name, index, references)]))
+}
+
+/** Every field that a caller may send. */
+export function fullBody(resource: Resource, index: number, references: References): AnyRow {
+  const names = writableFields(resource)
+  const values = Object.fromEntries(names.map((name) => [name, sampleValue(resource, name, index, references)]))
+  return { ...values, ...together[resource.name] }
+}
+
+/** Some of the fields, others for each index, so that records differ in what they have. */
+export function variedBody(resource: Resource, index: number, references: References): AnyRow {
+  const names = writableFields(resource).filter((_, position) => (index + position) % 4 !== 0)
+  const values = Object.fromEntries(names.map((name) => [name, sampleValue(resource, name, index, references)]))
+  const fitting =
+    values.current === true ? Object.entries(values).filter(([name]) => name !== 'end') : Object.entries(values)
+  return { ...Object.fromEntries(fitting), ...minimalBody(resource, index, references) }
+}
+
+/** A value that the field takes and stores as it is: another one for each index, as far as there are others. */
+export function sampleValue(resource: Resource, name: string, index: number, references: References): JsonValue {
+  const field = fieldOf(resource, name)
+  const { schema, databaseType } = field
+  if (field.idPrefix !== undefined) return cycle(idsOf(references, field.idPrefix), index)
+  const choices = possible[`${resource.name}.${name}`] ?? schema.enum
+  if (choices) return cycle(choices as readonly string[], index)
+  if (typeof schema.format === 'string') return formatted(schema.format, name, index)
+  if (field.normalize === texts.handle) return `handle.${index}`
+  switch (databaseType) {
+    case 'boolean':
+      return index % 2 === 0
+    case 'integer':
+      return cycle([1999, 7, 250, 42], index)
+    case 'double precision':
+      return cycle([13.4, -33.875, 0.1, 77], index)
+    case 'numeric':
+      return cycle(['1250000.50', '-3', '0.001', '12345678901234567890'], index)
+    case 'text[]':
+      return cycle([['red', `blue ${index}`], ['Red'], ['x,y', 'Émile', 'red'], ['a']], index)
+    case 'jsonb':
+      return schema.additionalProperties === true ? customProperties(index) : { billing: `cus_${index}` }
+    default:
+      return `${cycle(['Émile', 'ada', 'Über', 'zoe'], index)} ${index}`
+  }
+}
+
+/** Ids of this prefix; a sample that cannot be made is an error, so that no case is left out silently. */
+export function idsOf(references: References, prefix: string): readonly string[] {
+  const ids = references[prefix]
+  if (!ids || ids.length === 0) throw new Error(`The tests know no record with an id of the form ${prefix}_…`)
+  return ids
+}
+
+function cycle<Value>(values: readonly Value[], index: number): Value {
+  const value = values[index % values.length]
+  if (value === undefined) throw new Error('there is nothing to choose from')
+  return value
+}
+
+function formatted(format: string, name: string, index: number): string {
+  switch (format) {
+    case 'email':
+      return `Person.${index}@example.com`
+    case 'phone':
+      return `+4930123${1000 + index}`
+    case 'uri':
+      return `https://example.com/${index}`
+    case 'hostname':
+      return `sample-${index}.com`
+    case 'time-zone':
+      return cycle(['Europe/Berlin', 'America/New_York', 'Asia/Tokyo', 'UTC'], index)
+    case 'country-code':
+      return cycle(['DE', 'US', 'JP', 'BR'], index)
+    case 'year-month':
+      return `${(name === 'end' ? 2040 : 2010) + (index % 10)}-0${1 + (index % 9)}`
+    default:
+      throw new Error(`There is no sample of the format ${format}`)
+  }
+}
+
+/** The same key with values of every type, because a property without a definition may hold any of them. */
+function customProperties(index: number): JsonValue {
+  const mixed = cycle<JsonValue>([12, '12', 'Émile', true, ['red', 'blue'], '2026-03-01', -4.5, { inner: 1 }], index)
+  return { plan: cycle(['pro', 'Basic', 'écru'], index), mixed, deep: { level: index } }
+}
+
+/** A value of each JSON type that the field does not take. */
+export function wrongTypes(field: Field): JsonValue[] {
+  const values: readonly (readonly [string, JsonValue])[] = [
+    ['string', 'text'],
+    ['number', 4.5],
+    ['boolean', true],
+    ['array', [1]],
+    ['object', { first: 1 }],
+  ]
+  const type = field.schema.type === 'integer' ? 'number' : field.schema.type
+  return values.filter(([name]) => name !== type).map(([, value]) => value)
+}

@@ -1,0 +1,133 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { routes } from '../src/app.ts'
+import { covers, parseScope, roles, roleScopes } from '../src/platform/access/scopes.ts'
+import { sql } from '../src/platform/database/sql.ts'
+import type { PublicRoute, Route } from '../src/platform/http/route.ts'
+import { readId } from '../src/platform/resource/ids.ts'
+import { callRoute } from './collections.ts'
+import { type Call, startTestService, type TestService } from './service.ts'
+import { newTenant, requestOf, type Tenant } from './tenancy.ts'
+
+type ScopedRoute = Exclude<Route, PublicRoute>
+
+const scoped = routes.filter((route): route is ScopedRoute => route.kind !== 'public')
+const scopes = [...new Set(scoped.map(({ scope }) => scope))]
+const cases = scoped.map((route) => [`${route.method} ${route.path} needs ${route.scope}`, route] as const)
+
+let service: TestService
+let tenant: Tenant
+beforeAll(async () => {
+  service = await startTestService()
+  tenant = await newTenant(service)
+})
+afterAll(() => service.close())
+afterEach(() => setRole('owner'))
+
+/** Asks for what is there, or for nothing that is there: only whether the scope is held is of interest. */
+const ask = (call: Call, route: ScopedRoute) => callRoute(call, route, requestOf(route, tenant))
+
+async function mayWith(granted: readonly string[], route: ScopedRoute): Promise<boolean> {
+  const answer = await ask(await tenant.organization.withScopes(granted), route)
+  if (answer.status === 403) {
+    expect(answer.body).toEqual({
+      code: 'missing_scopes',
+      status: 403,
+      message: 'Missing scopes',
+      description: expect.stringContaining('must have the required scopes'),
+      details: [{ field: 'scope', message: `urn:service:${route.scope}` }],
+    })
+    return false
+  }
+  // A delete has been there before: what matters is that the request came as far as the record.
+  expect([200, 201, 204, 404, 409, 422, 423]).toContain(answer.status)
+  return true
+}
+
+test('the routes need many scopes, and reads and writes have scopes of their own', () => {
+  expect(scopes.length).toBeGreaterThan(25)
+  for (const { method, scope } of scoped) expect(scope.endsWith(method === 'GET' ? ':read' : ':write')).toBe(true)
+})
+
+test.each(cases)('%s: a key with exactly that may', async (_, route) => {
+  expect(await mayWith([route.scope], route)).toBe(true)
+})
+
+test.each(cases)('%s: a key with everything else may not', async (_, route) => {
+  const other = route.kind === 'read' ? '*:*:write' : '*:*:read'
+  expect(await mayWith([...scopes.filter((scope) => scope !== route.scope), other], route)).toBe(false)
+})
+
+test.each(cases)(
+  '%s: a wildcard stands for any resource, action or permission, in its place alone',
+  async (_, route) => {
+    const [resource = '', action = '', permission = ''] = route.scope.split(':')
+    const other = permission === 'read' ? 'write' : 'read'
+    for (const granted of [
+      `*:${action}:${permission}`,
+      `${resource}:*:${permission}`,
+      `${resource}:${action}:*`,
+      '*:*:*',
+    ]) {
+      expect([granted, await mayWith([granted], route)]).toEqual([granted, true])
+    }
+    for (const granted of [`${resource}:*:${other}`, `*:${action}:${other}`, `nothing:*:*`, `*:nothing:*`]) {
+      expect([granted, await mayWith([granted], route)]).toEqual([granted, false])
+    }
+  },
+)
+
+test('a refused key has changed nothing and learns nothing about the record', async () => {
+  const reader = await tenant.organization.withScopes(['*:*:read'])
+  const { body: made } = await tenant.organization.call('POST', '/v5/contacts', { body: { name: 'Ada' } })
+  const path = `/v5/contacts/${made.id}`
+  const [there, gone] = [await reader('DELETE', path), await reader('DELETE', `/v5/contacts/con_${'0'.repeat(32)}`)]
+  expect(there.status).toBe(403)
+  expect(there.text).toBe(gone.text)
+  expect((await reader('PATCH', path, { body: { xyzzy: 1 } })).text).toContain('contact:update:write')
+  expect((await reader('GET', path)).body).toEqual(made)
+})
+
+test('a wildcard in the resource does not make or change API keys, and a scope that names them does', () => {
+  for (const needed of ['api-key:create:write', 'api-key:delete:write']) {
+    for (const granted of ['*:*:write', '*:*:*', `*:${needed.split(':')[1]}:write`, 'contact:*:*']) {
+      expect(covers([parseScope(granted) ?? ''], needed)).toBe(false)
+    }
+    expect(covers(['urn:service:api-key:*:write'], needed)).toBe(true)
+    expect(covers([`urn:service:${needed}`], needed)).toBe(true)
+  }
+  expect(covers(['urn:service:*:*:read'], 'api-key:list:read')).toBe(true)
+})
+
+/** Changes what the organization's only logged-in member is. */
+async function setRole(role: string): Promise<void> {
+  const { organizationId, userId } = tenant.organization
+  await service.database.spanning(
+    'check the database',
+    sql`update members set role = ${role}
+      where organization_id = ${readId('org', organizationId)}::uuid and user_id = ${readId('usr', userId)}::uuid`,
+  )
+}
+
+test.each(roles)(
+  'the role %s may by access token what its scopes say, on every route, from the next request on',
+  async (role) => {
+    const byToken: Call = (method, path, options = {}) =>
+      service.anonymous(method, path, {
+        ...options,
+        headers: { ...options.headers, authorization: `Bearer ${tenant.organization.accessToken}` },
+      })
+    expect((await byToken('GET', '/v5/me')).body.organizations[0].role).toBe('owner')
+    await setRole(role)
+    expect((await byToken('GET', '/v5/me')).body.organizations[0].role).toBe(role)
+    const refused: string[] = []
+    for (const route of scoped) {
+      const { status, body } = await ask(byToken, route)
+      expect([route.scope, status === 403]).toEqual([route.scope, !covers(roleScopes(role), route.scope)])
+      if (status === 403) expect(body.code).toBe('missing_scopes')
+      if (status === 403) refused.push(route.scope)
+    }
+    const writes = scoped.filter(({ kind }) => kind === 'write').map(({ scope }) => scope)
+    const ofTeams = writes.filter((scope) => scope.startsWith('team:'))
+    expect(refused).toEqual({ owner: [], admin: [], member: ofTeams, viewer: writes }[role])
+  },
+)

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { routes } from '../src/app.ts'
+import { readId } from '../src/platform/resource/ids.ts'
+import { collections, collectionsWith } from './collections.ts'
+import { startTestService, type TestService } from './service.ts'
+import { casesOf, deviationOf, dump, idsIn, newTenant, type Tenant } from './tenancy.ts'
+
+let service: TestService
+let ours: Tenant
+let theirs: Tenant
+let secrets: string[]
+beforeAll(async () => {
+  service = await startTestService()
+  ours = await newTenant(service)
+  theirs = await newTenant(service)
+  secrets = idsIn(await dump(service.database), readId('org', theirs.organization.organizationId) ?? '')
+})
+afterAll(() => service.close())
+
+/** Routes that no organization has a part in. A public route that is not among them needs cases of its own. */
+const ofNoOrganization = /^(POST \/auth|GET \/\.well-known\/jwks\.json|GET \/v5\/docs|GET \/v5\/swagger(\/[\w.-]+)?)$/
+
+const nameOf = ({ method, path }: (typeof routes)[number]): string => `${method} ${path}`
+const ofOrganizations = routes.filter((route) => !ofNoOrganization.test(nameOf(route)))
+
+test('the other organization has records of every kind, and both have the same kinds', () => {
+  expect(secrets.length).toBeGreaterThan(2 * collections.length)
+  expect(Object.keys(theirs.references)).toEqual(Object.keys(ours.references))
+  expect(ofOrganizations.length).toBeGreaterThan(30)
+})
+
+test.each(ofOrganizations.map((route) => [nameOf(route), route] as const))(
+  '%s: what belongs to another organization or parent is as unknown as what does not exist, and nothing changes',
+  async (_, route) => {
+    const cases = casesOf(route, ours, theirs)
+    expect(cases.length).toBeGreaterThan(0)
+    // Every id in the path and in the body has a case of its own.
+    const told = cases.map((one) => one.told)
+    expect(told).toEqual(expect.arrayContaining(Object.keys(route.params).map((name) => `${name} in the path`)))
+    if (route.query.kind === 'list')
+      expect(told).toEqual(expect.arrayContaining(['filter.id.equals', 'an opaque cursor as endingBefore']))
+    const before = await dump(service.database)
+    const deviations: string[] = []
+    for (const one of cases) {
+      const deviation = await deviationOf(one, ours, secrets)
+      if (deviation !== undefined) deviations.push(deviation)
+    }
+    expect(deviations).toEqual([])
+    expect(await dump(service.database)).toEqual(before)
+  },
+)
+
+test.each(collectionsWith('list'))(
+  '%s: the list and the count hold the own records alone',
+  async (_, { list, count, ...collection }) => {
+    const params = ours.params({ list, ...collection })
+    const answer = await ours.ask(list, { params, query: [['limit', '100']] })
+    expect(answer.body.length).toBeGreaterThan(1)
+    expect(secrets.filter((id) => answer.text.includes(id))).toEqual([])
+    const own = ours.records.get(collection.at) ?? ''
+    for (const parameter of ['startingAfter', 'endingBefore'] as const) {
+      const page = await ours.ask(list, { params, query: [[parameter, own]] })
+      expect([page.status, secrets.filter((id) => page.text.includes(id))]).toEqual([200, []])
+    }
+    if (count) expect((await ours.ask(count, { params })).body).toEqual({ count: answer.body.length })
+  },
+)
+
+test('a cursor of the own organization is good in its own list, so that the refusals above mean something', async () => {
+  for (const collection of collections) {
+    const query = [['startingAfter', ours.cursors.get(collection.at) ?? '']] as const
+    expect((await ours.ask(collection.list, { params: ours.params(collection), query })).status).toBe(200)
+  }
+})
+
+test('a value that is taken names the own record that holds it, whoever else holds it too', async () => {
+  const values = {
+    contacts: { email: 'taken@example.com' },
+    companies: { name: 'Taken', domain: 'taken.com' },
+    teams: { name: 'Taken' },
+  }
+  for (const [name, body] of Object.entries(values)) {
+    await theirs.organization.call('POST', `/v5/${name}`, { body })
+    const first = await ours.organization.call('POST', `/v5/${name}`, { body })
+    expect([name, first.status]).toEqual([name, 201])
+    const second = await ours.organization.call('POST', `/v5/${name}`, { body })
+    expect(second).toMatchObject({ status: 409, body: { code: 'already_exists' } })
+    expect(second.body.details[0].message).toContain(first.body.id)
+  }
+  const external = { name: 'Linked', externalIds: { billing: 'same' } }
+  await theirs.organization.call('POST', '/v5/companies', { body: external })
+  const first = await ours.organization.call('POST', '/v5/companies', { body: external })
+  const second = await ours.organization.call('POST', '/v5/companies', { body: external })
+  expect(second.body.details).toEqual([{ field: 'externalIds', message: expect.stringContaining(first.body.id) }])
+})
+
+test('what one organization makes, changes and deletes leaves every row of the other as it was', async () => {
+  const uuid = readId('org', theirs.organization.organizationId) ?? ''
+  const rowsOf = async () =>
+    Object.values(await dump(service.database))
+      .flat()
+      .filter((row) => row.includes(uuid))
+  const before = await rowsOf()
+  const { call } = ours.organization
+  const body = { email: 'life@example.com', customProperties: { plan: 'pro' }, externalIds: { billing: 'life' } }
+  const { body: made } = await call('POST', '/v5/contacts', { body })
+  expect(made.teamId).toBe(ours.organization.teamId)
+  await call('PATCH', `/v5/contacts/${made.id}`, {
+    body: { email: 'other@example.com', externalIds: { billing: 'b' } },
+  })
+  expect((await call('DELETE', `/v5/contacts/${made.id}`)).status).toBe(204)
+  expect((await call('POST', `/v5/contacts/${made.id}/restore`)).status).toBe(200)
+  expect(await rowsOf()).toEqual(before)
+})

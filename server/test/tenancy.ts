@@ -1,0 +1,292 @@
+import type { Database } from '../src/platform/database/database.ts'
+import { identifier, sql } from '../src/platform/database/sql.ts'
+import type { Route } from '../src/platform/http/route.ts'
+import { operatorsOf } from '../src/platform/query/operators.ts'
+import type { AnyRow, Fields, Resource } from '../src/platform/resource/define.ts'
+import { newId, showId } from '../src/platform/resource/ids.ts'
+import { type Collection, collections, newWorld, type RouteOptions, urlOf, type World } from './collections.ts'
+import { pathsOf } from './field-model.ts'
+import { idsOf, minimalBody, sampleValue } from './samples.ts'
+import type { TestService } from './service.ts'
+
+/** An organization with one record in every collection. */
+export interface Tenant extends World {
+  /** The id of a record that each collection shows, by the collection's path. */
+  records: ReadonlyMap<string, string>
+  /** The id of a deleted record, for those that can be restored. */
+  deleted: ReadonlyMap<string, string>
+  /** A signed cursor behind the first record of each collection. */
+  cursors: ReadonlyMap<string, string>
+}
+
+/** Another organization's id, or another parent's, and one that nothing has: the same request with either. */
+export interface Case {
+  told: string
+  route: Route
+  foreign: { id: string; options: RouteOptions }
+  unknown: { id: string; options: RouteOptions }
+  /** What both are answered with. */
+  status: number
+}
+
+export async function newTenant(service: TestService): Promise<Tenant> {
+  const world = await newWorld(service)
+  const records = new Map<string, string>()
+  const deleted = new Map<string, string>()
+  const cursors = new Map<string, string>()
+  for (const [index, collection] of collections.entries()) {
+    for (const part of [0, 1]) {
+      const row = await world.make(collection, minimalBody(collection.resource, 10 * index + part, world.references))
+      records.set(collection.at, String(row.id))
+    }
+    if (collection.delete && collection.restore) {
+      const { id } = await world.make(collection, minimalBody(collection.resource, 10 * index + 2, world.references))
+      await world.ask(collection.delete, { params: world.params(collection, String(id)) })
+      deleted.set(collection.at, String(id))
+    }
+    const { headers } = await world.ask(collection.list, { params: world.params(collection), query: [['limit', '1']] })
+    const cursor = /[?&]startingAfter=(cur_[\w-]+)/.exec(headers.get('link') ?? '')?.[1]
+    if (cursor === undefined) throw new Error(`${collection.at} gave no cursor`)
+    cursors.set(collection.at, cursor)
+  }
+  return { ...world, records, deleted, cursors }
+}
+
+/**
+ * Everything about a route that can name a record of someone else: path, body, cursor, filter, header. They follow from
+ * the route's declaration, so that a new route has its cases by itself; one whose ids the tests cannot make is an error.
+ */
+export function casesOf(route: Route, ours: Tenant, theirs: Tenant): Case[] {
+  if (route.kind === 'public') return []
+  const base = requestOf(route, ours)
+  return [
+    ...headerCases(route, base, ours, theirs),
+    ...pathCases(route, base, ours, theirs),
+    ...bodyCases(route, base, theirs),
+    ...cursorCases(route, base, ours, theirs),
+    ...filterCases(route, base, theirs),
+  ]
+}
+
+const collectionOf = (route: Route): Collection | undefined =>
+  collections
+    .filter(({ at }) => route.path === at || route.path.startsWith(`${at}/`))
+    .sort((left, right) => right.at.length - left.at.length)[0]
+
+/** The ids of a record of the tenant for a route's path. */
+function paramsOf(route: Route, tenant: Tenant): Record<string, string> {
+  const collection = collectionOf(route)
+  if (!collection) {
+    if (Object.keys(route.params).length === 0) return {}
+    throw new Error(`${route.path} belongs to no collection: say here which records its path can name`)
+  }
+  const { records, deleted } = tenant
+  const all = tenant.params(collection, (route === collection.restore ? deleted : records).get(collection.at))
+  return Object.fromEntries(Object.keys(route.params).map((name) => [name, all[name] ?? '']))
+}
+
+/** A request that the route would answer with success. */
+export function requestOf(route: Route, tenant: Tenant): RouteOptions {
+  const params = paramsOf(route, tenant)
+  if (!('body' in route) || !route.body) return { params }
+  const { fields, mode } = route.body.shape
+  return { params, body: mode === 'create' ? createBody(route, fields, tenant) : updateBody(fields, tenant) }
+}
+
+function createBody(route: Route, fields: Fields, { references }: Tenant): AnyRow {
+  const resource = collectionOf(route)?.resource
+  if (resource && route.path === collectionOf(route)?.at) return minimalBody(resource, 500, references)
+  const required = Object.keys(fields).filter((name) => fields[name]?.required)
+  const shape = { name: 'a body', fields } as Resource
+  return Object.fromEntries(required.map((name) => [name, sampleValue(shape, name, 500, references)]))
+}
+
+function updateBody(fields: Fields, { references }: Tenant): AnyRow {
+  const [name] = Object.keys(fields).filter((field) => fields[field]?.idPrefix === undefined)
+  if (name === undefined) return {}
+  return { [name]: sampleValue({ name: 'a body', fields } as Resource, name, 501, references) }
+}
+
+const unknownId = (prefix: string): string => showId(prefix, newId())
+
+function headerCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Tenant): Case[] {
+  const { apiKey, accessToken } = ours.organization
+  return [apiKey, accessToken].map((credential) => {
+    const one = (id: string) => ({
+      id,
+      options: { ...base, headers: { authorization: `Bearer ${credential}`, 'service-organization-id': id } },
+    })
+    return {
+      told: `header, by ${credential === apiKey ? 'key' : 'token'}`,
+      route,
+      foreign: one(theirs.organization.organizationId),
+      unknown: one(unknownId('org')),
+      status: 403,
+    }
+  })
+}
+
+function pathCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Tenant): Case[] {
+  const own = base.params ?? {}
+  const foreign = paramsOf(route, theirs)
+  const one = (params: Record<string, string>, name: string) => ({
+    id: params[name] ?? '',
+    options: { ...base, params: { ...own, ...params } },
+  })
+  const cases = Object.entries(route.params).map(([name, { prefix }]) => ({
+    told: `${name} in the path`,
+    route,
+    foreign: one({ [name]: foreign[name] ?? '' }, name),
+    unknown: one({ [name]: unknownId(prefix) }, name),
+    status: 404,
+  }))
+  const names = Object.keys(route.params)
+  const [first = ''] = names
+  if (names.length < 2) return cases
+  const last = names.at(-1) ?? ''
+  const parent = route.params[first]?.prefix
+  const elsewhere = { [first]: idsOf(ours.references, parent)[0] ?? '' }
+  const nothing = unknownId(route.params[last]?.prefix)
+  return [
+    ...cases,
+    {
+      told: 'the whole path',
+      route,
+      foreign: one(foreign, last),
+      unknown: one({ ...foreign, [first]: unknownId(parent), [last]: nothing }, last),
+      status: 404,
+    },
+    {
+      told: `${last} of another ${first} of the organization`,
+      route,
+      foreign: one({ ...own, ...elsewhere }, last),
+      unknown: one({ ...elsewhere, [last]: nothing }, last),
+      status: 404,
+    },
+  ]
+}
+
+function bodyCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
+  if (!('body' in route) || !route.body) return []
+  return Object.entries(route.body.shape.fields).flatMap(([name, { idPrefix }]) => {
+    if (idPrefix === undefined) return []
+    const one = (id: string) => ({ id, options: { ...base, body: { ...(base.body as AnyRow), [name]: id } } })
+    return idsOf(theirs.references, idPrefix).map((id) => ({
+      told: `${name} in the body`,
+      route,
+      foreign: one(id),
+      unknown: one(unknownId(idPrefix)),
+      status: 422,
+    }))
+  })
+}
+
+function cursorCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Tenant): Case[] {
+  const collection = collectionOf(route)
+  if (route.query.kind !== 'list' || !collection) return []
+  const { resource, at } = collection
+  const record = theirs.records.get(at) ?? ''
+  const opaque = theirs.cursors.get(at) ?? ''
+  // The same cursor of nobody: its signature is another one.
+  const forged = `cur_${[...opaque.slice(4, 16)].reverse().join('')}${opaque.slice(16)}`
+  const pairs: [string, string, string][] = [
+    ['a cursor', record, unknownId(resource.idPrefix)],
+    ['an opaque cursor', opaque, forged],
+  ]
+  if (resource.parent) {
+    const elsewhere = {
+      ...base.params,
+      [resource.parent.parameter]: idsOf(ours.references, resource.parent.resource.idPrefix)[0] ?? '',
+    }
+    const own = ours.records.get(at) ?? ''
+    const ownOpaque = ours.cursors.get(at) ?? ''
+    return [
+      ...cursorsOf(route, base, pairs),
+      ...cursorsOf(route, { ...base, params: elsewhere }, [
+        ['a cursor of another parent', own, unknownId(resource.idPrefix)],
+        ['an opaque cursor of another parent', ownOpaque, forged],
+      ]),
+    ]
+  }
+  return cursorsOf(route, base, pairs)
+}
+
+const cursorsOf = (route: Route, base: RouteOptions, pairs: readonly [string, string, string][]): Case[] =>
+  pairs.flatMap(([told, foreign, unknown]) =>
+    ['startingAfter', 'endingBefore'].map((parameter) => {
+      const one = (id: string) => ({ id, options: { ...base, query: [[parameter, id]] as const } })
+      return { told: `${told} as ${parameter}`, route, foreign: one(foreign), unknown: one(unknown), status: 404 }
+    }),
+  )
+
+function filterCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
+  if (route.query.kind === 'none' || route.query.kind === 'one') return []
+  const { resource } = route.query
+  return pathsOf(resource, [])
+    .filter(({ type }) => type === 'id')
+    .flatMap(({ name, prefix }) =>
+      operatorsOf.id.map((operator) => {
+        const one = (id: string) => ({ id, options: { ...base, query: [[`filter.${name}.${operator}`, id]] as const } })
+        const [id = ''] = idsOf(theirs.references, prefix)
+        return {
+          told: `filter.${name}.${operator}`,
+          route,
+          foreign: one(id),
+          unknown: one(unknownId(prefix)),
+          status: 200,
+        }
+      }),
+    )
+}
+
+/** Sends both requests of a case; what is different between the answers, or wrong with them, in words. */
+export async function deviationOf(
+  { told, route, foreign, unknown, status }: Case,
+  ours: Tenant,
+  secrets: readonly string[],
+): Promise<string | undefined> {
+  const send = async ({ id, options }: Case['foreign']) => {
+    const answer = await ours.organization.call(route.method, urlOf(route, options), options)
+    return { answer, text: visible(answer, id) }
+  }
+  const [one, two] = [await send(foreign), await send(unknown)]
+  const name = `${route.method} ${route.path}, ${told}`
+  if (one.text !== two.text) return `${name}: ${one.text.slice(0, 300)} but ${two.text.slice(0, 300)}`
+  if (one.answer.status !== status) return `${name}: ${one.text.slice(0, 300)} is not ${status}`
+  const leaked = secrets.find((id) => !foreign.id.includes(id) && one.answer.text.includes(id))
+  return leaked === undefined ? undefined : `${name}: tells ${leaked}`
+}
+
+/** Status, tag, links and body of an answer, without the id that was asked for. */
+const visible = (answer: { status: number; headers: Headers; text: string }, id: string): string =>
+  [answer.status, answer.headers.get('etag'), answer.headers.get('link'), answer.text]
+    .join(' ')
+    .replaceAll(id, '<id>')
+    .replaceAll(encodeURIComponent(id), '<id>')
+
+/** Every row of every table as text; the times of a credential's last use apart, which change by asking. */
+export async function dump(database: Database): Promise<Record<string, string[]>> {
+  const tables = await database.spanning<{ name: string }>(
+    'check the database',
+    sql`select table_name as name from information_schema.tables
+      where table_schema = current_schema() and table_type = 'BASE TABLE' order by table_name`,
+  )
+  const rows = await Promise.all(
+    tables.map(({ name }) =>
+      database.spanning<{ text: string }>(
+        'check the database',
+        sql`select (to_jsonb(content) - 'last_used_at')::text as text from ${identifier(name)} content order by 1`,
+      ),
+    ),
+  )
+  return Object.fromEntries(tables.map(({ name }, index) => [name, (rows[index] ?? []).map(({ text }) => text)]))
+}
+
+/** The ids of everything that an organization has, as callers would see them. */
+export function idsIn(tables: Record<string, string[]>, organizationUuid: string): string[] {
+  const own = Object.values(tables).flatMap((rows) => rows.filter((row) => row.includes(organizationUuid)))
+  return own.flatMap((row) => {
+    const { id } = JSON.parse(row) as { id?: string }
+    return id === undefined ? [] : [id.replaceAll('-', '')]
+  })
+}

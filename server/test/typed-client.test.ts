@@ -1,0 +1,209 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import openapiTS, { astToString } from 'openapi-typescript'
+import ts from 'typescript'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestService, type TestService } from './service.ts'
+
+// What a user of the API would write, after generating api.ts from /v5/docs.
+const client = `
+import createClient, { createQuerySerializer } from 'openapi-fetch'
+import type { components, paths } from './api.js'
+
+const { BASE_URL = '', API_KEY = '', ORGANIZATION = '' } = process.env
+const api = createClient<paths>({
+  baseUrl: BASE_URL,
+  headers: { authorization: \`Bearer \${API_KEY}\`, 'service-organization-id': ORGANIZATION },
+  querySerializer: createQuerySerializer({ object: { style: 'form', explode: true } }),
+})
+
+const company = await api.POST('/v5/companies', { body: { name: 'Analytical Engines' } })
+for (const firstName of ['Ada', 'Adam', 'Grace', 'Adele']) {
+  const { data, error, response } = await api.POST('/v5/contacts', {
+    body: {
+      email: \`\${firstName.toLowerCase()}@example.com\`,
+      firstName,
+      companyId: company.data?.id ?? null,
+      tags: ['pioneer'],
+      customProperties: { plan: firstName === 'Adele' ? 'free' : 'pro' },
+    },
+    params: { header: { 'Idempotency-Key': \`create-\${firstName}\` } },
+  })
+  if (error) throw new Error(error.code)
+  const created: string | null = data.firstName
+  console.log(response.status, created, data.company?.name)
+}
+
+const query = {
+  'filter.firstName.startsWith': 'ad',
+  'filter.company.name.contains': 'engines',
+  'filter.createdAt.gte': '2020-01-01',
+  'filter.emailOptOut.equals': false,
+  openFilters: { 'filter.customProperties.plan.equals': 'pro' },
+  'select[]': ['id', 'firstName', 'customProperties.plan'],
+  orderBy: 'firstName',
+  sort: 'asc',
+  limit: 1,
+} as const
+for (let startingAfter: string | undefined; ; ) {
+  const { data, error } = await api.GET('/v5/contacts', {
+    params: { query: { ...query, 'select[]': [...query['select[]']], ...(startingAfter && { startingAfter }) } },
+  })
+  if (error) throw new Error(error.description)
+  const page: components['schemas']['Contact'][] = data
+  for (const contact of page) console.log(contact.firstName, JSON.stringify(contact.customProperties))
+  startingAfter = page.at(-1)?.id
+  if (page.length < query.limit) break
+}
+
+const count = await api.GET('/v5/contacts/count', { params: { query: { tags: 'pioneer' } } })
+const total: number | undefined = count.data?.count
+console.log('count', total)
+
+const [first] = (await api.GET('/v5/contacts', { params: { query: { 'filter.email.equals': 'ada@example.com' } } })).data ?? []
+const params = { path: { contactId: first?.id ?? '' } }
+const changed = await api.PATCH('/v5/contacts/{contactId}', {
+  params: { ...params, header: { 'If-Match': '*' } },
+  body: { city: 'London', customProperties: { plan: null }, employmentSeniority: 'c_suite' },
+})
+console.log(changed.data?.city, changed.data?.employmentSeniority, JSON.stringify(changed.data?.customProperties))
+
+const twice = await api.POST('/v5/contacts', { body: { email: 'ADA@example.com' } })
+if (twice.error?.code === 'already_exists') console.log(twice.response.status, twice.error.details?.[0]?.field)
+const gone = await api.DELETE('/v5/contacts/{contactId}', { params })
+console.log(gone.response.status, (await api.GET('/v5/contacts/{contactId}', { params })).error?.code)
+`
+
+const head = `
+import createClient from 'openapi-fetch'
+import type { components, paths } from './api.js'
+const api = createClient<paths>({ baseUrl: '' });
+`
+
+/** Mistakes that the types have to find, each in a file of its own, and what the compiler says. */
+const mistakes: Record<string, { line: string; says: string }> = {
+  // openapi-fetch itself lets unknown members of a body pass; the generated type does not.
+  'unknown-field': {
+    line: `const body: components['schemas']['ContactCreate'] = { emial: 'ada@example.com' }`,
+    says: `'emial' does not exist`,
+  },
+  'read-only-field': {
+    line: `const body: components['schemas']['ContactUpdate'] = { createdAt: '2026-11-21' }`,
+    says: `'createdAt' does not exist`,
+  },
+  'wrong-type': {
+    line: `await api.POST('/v5/contacts', { body: { email: 1 } })`,
+    says: `'number' is not assignable to type 'string'`,
+  },
+  'missing-field': {
+    line: `await api.POST('/v5/companies', { body: { nickname: 'AE' } })`,
+    says: `Property 'name' is missing`,
+  },
+  'unknown-word': {
+    line: `await api.PATCH('/v5/contacts/{contactId}', { params: { path: { contactId: '' } }, body: { employmentSeniority: 'boss' } })`,
+    says: `'"boss"' is not assignable`,
+  },
+  'unknown-filter': {
+    line: `await api.GET('/v5/contacts', { params: { query: { 'filter.emial.equals': 'x' } } })`,
+    says: `''filter.emial.equals'' does not exist`,
+  },
+  'unknown-operator': {
+    line: `await api.GET('/v5/contacts', { params: { query: { 'filter.createdAt.contains': '2020' } } })`,
+    says: `''filter.createdAt.contains'' does not exist`,
+  },
+  'filter-of-another-type': {
+    line: `await api.GET('/v5/contacts', { params: { query: { 'filter.latitude.gt': 'north' } } })`,
+    says: `'string' is not assignable to type 'number'`,
+  },
+  'unknown-path': {
+    line: `await api.GET('/v5/contact', {})`,
+    says: `'"/v5/contact"' is not assignable`,
+  },
+  'missing-id': {
+    line: `await api.GET('/v5/contacts/{contactId}')`,
+    says: 'Expected 2 arguments',
+  },
+  'member-that-is-not-there': {
+    line: `(await api.GET('/v5/me')).data?.organisations`,
+    says: `'organisations' does not exist`,
+  },
+  'null-is-possible': {
+    line: `const name: string = (await api.GET('/v5/contacts')).data![0]!.firstName`,
+    says: `'null' is not assignable to type 'string'`,
+  },
+}
+
+let service: TestService
+let folder: string
+
+beforeAll(async () => {
+  service = await startTestService()
+  folder = await mkdtemp(join(tmpdir(), 'rapport-client-'))
+  await symlink(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(folder, 'node_modules'))
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  await writeFile(join(folder, 'api.ts'), astToString(await openapiTS(new URL(`${service.url}/v5/docs`))))
+  await writeFile(join(folder, 'client.ts'), client)
+  await mkdir(join(folder, 'out'))
+  for (const [name, { line }] of Object.entries(mistakes))
+    await writeFile(join(folder, `${name}.ts`), `${head}${line}\n`)
+})
+
+afterAll(async () => {
+  await service.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+test('a typed client generated from /v5/docs compiles, finds mistakes, and works', { timeout: 60_000 }, async () => {
+  expect(compile(['client', ...Object.keys(mistakes)])).toEqual({
+    client: [],
+    ...Object.fromEntries(Object.entries(mistakes).map(([name, { says }]) => [name, [expect.stringContaining(says)]])),
+  })
+  const { organizationId, apiKey } = await service.newOrganization()
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(folder, 'out/client.js')], {
+    env: { ...process.env, BASE_URL: service.url, API_KEY: apiKey, ORGANIZATION: organizationId },
+  })
+  expect(stderr).toBe('')
+  expect(stdout.trim().split('\n')).toEqual([
+    '201 Ada Analytical Engines',
+    '201 Adam Analytical Engines',
+    '201 Grace Analytical Engines',
+    '201 Adele Analytical Engines',
+    'Ada {"plan":"pro"}',
+    'Adam {"plan":"pro"}',
+    'count 4',
+    'London c_suite {}',
+    '409 email',
+    '204 not_found',
+  ])
+})
+
+/** Compiles the files as `tsc --strict` does; every file's errors. */
+function compile(names: readonly string[]): Record<string, string[]> {
+  const files = names.map((name) => join(folder, `${name}.ts`))
+  const program = ts.createProgram(files, {
+    strict: true,
+    target: ts.ScriptTarget.ES2022,
+    lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    types: ['node'],
+    rootDir: folder,
+    outDir: join(folder, 'out'),
+    skipLibCheck: true,
+  })
+  program.emit()
+  const diagnostics = ts.getPreEmitDiagnostics(program)
+  const errorsOf = (name: string) =>
+    diagnostics
+      .filter(({ file }) => file?.fileName === join(folder, `${name}.ts`))
+      .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
+  const elsewhere = diagnostics.filter(
+    ({ file }) => !names.some((name) => file?.fileName === join(folder, `${name}.ts`)),
+  )
+  expect(elsewhere.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([])
+  return Object.fromEntries(names.map((name) => [name, errorsOf(name)]))
+}
