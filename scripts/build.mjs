@@ -51,6 +51,8 @@ export async function bundleTo(entry, file) {
     .catch((error) => {
       throw error.errors ? new Refusal('The build failed; the reasons are above.') : error
     })
+  // Its helper process would live as long as the service that was built.
+  await esbuild.stop()
   mkdirSync(dirname(file), { recursive: true })
   for (const { path, contents } of outputFiles) place(path, contents)
 }

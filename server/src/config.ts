@@ -103,6 +103,13 @@ export const settings = {
     example: 'https://app.example.com,http://localhost:5173',
     parse: list(origin),
   }),
+  drainMilliseconds: setting({
+    name: 'DRAIN_MILLISECONDS',
+    does: 'How long a service told to stop still takes requests while `/readyz` already says 503, so that a load balancer notices. Requests under way are finished in any case.',
+    default: '500',
+    example: '10000',
+    parse: whole(0, 600_000),
+  }),
   logLevel: setting({
     name: 'LOG_LEVEL',
     does: 'The least weighty message to log: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
 import type { Logger } from 'pino'
 import { createLog } from '../log.ts'
@@ -40,6 +41,8 @@ async function start(): Promise<void> {
     await Promise.race([rapport.prepared, stop.asked])
     if (!stop.isAsked()) await greet(rapport, url)
     await stop.asked
+    // Still serving, no longer ready: who shares out the requests gets time to see it.
+    await delay(config.drainMilliseconds)
   } finally {
     await takeBack?.()
     await drain(service, log)

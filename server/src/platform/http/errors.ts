@@ -206,7 +206,16 @@ export class ApiError extends Error {
 
 /** 400 for the query string, the path or a header. All faults at once. */
 export const invalidParameters = (details: readonly Fault[]): ApiError =>
-  new ApiError('invalid_parameters', describe(details), { details })
+  new ApiError('invalid_parameters', describe(details), { details: told(details) })
+
+/** Faults told of one request, so that a long one does not get a longer answer. */
+const mostDetails = 100
+
+const told = (faults: readonly Fault[]): Fault[] =>
+  faults.slice(0, mostDetails).map(({ field, message }) => ({ field: named(field), message }))
+
+/** A name may be empty, and still has to be seen. */
+const named = (field: string): string => (field === '' ? '""' : field)
 
 /** A fault in a body that parsed. `missing` marks an absence, which alone has a code of its own. */
 export interface BodyFault extends Fault {
@@ -220,13 +229,12 @@ export function invalidBody(faults: readonly BodyFault[]): ApiError {
     : faults.length === 1
       ? 'invalid_field_value'
       : 'validation_error'
-  const details = faults.map(({ field, message }) => ({ field, message }))
-  return new ApiError(code, describe(details), { details })
+  return new ApiError(code, describe(faults), { details: told(faults) })
 }
 
-function describe(details: readonly Fault[]): string {
-  const [first, ...rest] = details
+function describe(faults: readonly Fault[]): string {
+  const [first, ...rest] = faults
   if (!first) return 'The request is not valid.'
   const more = rest.length > 0 ? ` (and ${rest.length} more, see details)` : ''
-  return `${first.field}: ${first.message}${more}`
+  return `${named(first.field)}: ${first.message}${more}`
 }

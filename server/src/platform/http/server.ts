@@ -64,12 +64,18 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
     clientErrorHandler: (error, socket) => unparsed.refuse(error, socket),
     frameworkErrors: (error, request, reply) => {
-      prepare(request, reply)
-      reply.raw.once('finish', () => told(services, metrics, request, reply))
+      begin(request, reply)
       refuse(services, request, reply, error)
     },
   }
+  const begin = (request: FastifyRequest, reply: FastifyReply) => {
+    prepare(request, reply)
+    // Not the framework's hook: it says nothing of callers who left, nor of what the router refused.
+    reply.raw.once('close', () => told(services, metrics, request, reply))
+  }
   const app = fastify(settings)
+  // A caller may close its half of the connection and wait for the answer; Node would close the other half too.
+  Object.assign(app.server, { httpAllowHalfOpen: true })
   // Node drops the headers beyond 2000 without a word; how many bytes they may have is limited.
   app.server.maxHeadersCount = 0
   unparsed.watch(app.server)
@@ -80,8 +86,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   }
   app.decorateRequest('progress')
   app.decorateRequest('startedAt', 0)
-  app.addHook('onRequest', async (request, reply) => prepare(request, reply))
-  app.addHook('onResponse', async (request, reply) => told(services, metrics, request, reply))
+  app.addHook('onRequest', async (request, reply) => begin(request, reply))
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    // A caller that kept its connection would meet a closed one in a moment, and the stop would wait for it.
+    if (!options.isReady()) reply.header('connection', 'close')
+    done()
+  })
   app.setErrorHandler((error, request, reply) => refuse(services, request, reply, error))
   addCors(app, corsOrigins)
   app.addHook('onRequest', async (request) => checkLimits(request))
@@ -261,18 +271,22 @@ function asApiError(error: unknown): ApiError {
   })
 }
 
+/** Not sent to anyone: the caller closed the connection before the answer was out. */
+const callerLeft = 499
+
 /** One line a request, after the answer. Never the URL, the query, a header or a body: they hold secrets and people. */
 function told({ log }: Services, metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
   const { route, credential, organization } = request.progress
   const milliseconds = performance.now() - request.startedAt
-  metrics.observe(request.method, route, reply.statusCode, milliseconds / 1000)
+  const status = reply.raw.writableFinished ? reply.statusCode : callerLeft
+  metrics.observe(request.method, route, status, milliseconds / 1000)
   const callers = request.headers['x-request-id']
   const line = {
     requestId: request.id,
     ...(typeof callers === 'string' && { callerRequestId: callers.slice(0, 200) }),
     method: request.method,
     route,
-    status: reply.statusCode,
+    status,
     milliseconds: Math.round(milliseconds * 100) / 100,
     ...(organization !== undefined && { organization }),
     ...(credential !== undefined && { credential }),

@@ -6,7 +6,7 @@ import type { Order } from './order.ts'
 import type { Filters, ListRequest } from './parse.ts'
 import { boundarySql, keyNamesOf, pageSql } from './scans.ts'
 import { documentSql } from './select.ts'
-import { joins, root } from './target.ts'
+import { joins, lookups, root } from './target.ts'
 
 /** Whose records: the organization as a parameter and, where the route has one, the parent. */
 export interface Scope {
@@ -51,7 +51,7 @@ export function planPage(resource: Resource, request: ListRequest, scope: Scope)
   const statement = sql`with ${boundarySql(source, request)}${pageSql(source, request)},
     shown as (
       select position, ${documentSql(resource, request.selection)} as document, ${placeSql(order)} as place
-      from page ${raw(root)}${source.joins}
+      from page ${raw(root)}${lookups(resource, scope.organization)}
       where position <= ${new Parameter(limit)}
     )
     select '[' || coalesce(string_agg(document, ',' order by ${inOrder}), '') || ']' as text,

@@ -73,7 +73,8 @@ function scan({ table, joins, within, filters }: PageSource, frame: PageFrame): 
 
 /**
  * First the beginning of the order, filtered: where matches are common it holds the page, and of a short list it is all.
- * Only otherwise are all matches fetched through their index and sorted; that part is not started unless it is needed.
+ * Only otherwise are all matches fetched through their index and sorted; that part is not started unless it is needed,
+ * nor are parallel workers, which is why it depends on the verdict row by row.
  */
 function walkThenFetch({ table, joins, within }: PageSource, filters: Sql, frame: PageFrame): Found {
   const record = raw(root)
@@ -93,7 +94,8 @@ function walkThenFetch({ table, joins, within }: PageSource, filters: Sql, frame
       select (select count(*) from (${walk.found}) walked) <= ${frame.limit}
         and exists (select from ${table} where ${within} offset ${walkLength}) as deep),
     hits as materialized (
-      select ${record}.* from ${table}${joins} where (select deep from verdict) and ${within} and ${filters})`,
+      select ${record}.* from verdict, lateral (
+        select ${record}.* from ${table}${joins} where verdict.deep and ${within} and ${filters} offset 0) ${record})`,
     found: sql`select * from (${walk.found}) walked where not (select deep from verdict)
       union all ${join(fetched, ' union all ')}`,
   }

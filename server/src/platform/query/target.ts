@@ -1,5 +1,5 @@
 import { closest, distance } from 'fastest-levenshtein'
-import { identifier, raw, type Sql, sql } from '../database/sql.ts'
+import { identifier, join, raw, type Sql, sql } from '../database/sql.ts'
 import { columnOf, type Embedded, type Resource } from '../resource/define.ts'
 import type { Field } from '../resource/fields.ts'
 
@@ -36,14 +36,27 @@ export function valueOf(resource: Resource, fieldName: string, alias = root): Sq
 }
 
 /** The left joins that embedded records are read from. */
-export function joins(resource: Resource, organization: Sql, alias = root): Sql {
+export function joins(resource: Resource, organization: Sql): Sql {
   const parts = Object.entries(resource.embedded).map(
-    ([name, embedded]) => sql` left join ${identifier(embedded.resource.table)} ${raw(name)}
-      on ${raw(name)}.organization_id = ${organization} and ${raw(name)}.id = ${column(alias, embedded.through)}
-      and ${raw(name)}.deleted_at is null`,
+    ([name, embedded]) =>
+      sql` left join ${identifier(embedded.resource.table)} ${raw(name)} on ${joined(name, embedded, organization)}`,
   )
-  return parts.reduce((all, part) => sql`${all}${part}`, raw(''))
+  return join(parts, '')
 }
+
+/** The same for the few records of a page: each looks up its own, whatever the planner thinks of reading them all. */
+export function lookups(resource: Resource, organization: Sql): Sql {
+  const parts = Object.entries(resource.embedded).map(
+    ([name, embedded]) => sql` left join lateral (
+      select * from ${identifier(embedded.resource.table)} ${raw(name)} where ${joined(name, embedded, organization)} offset 0
+    ) ${raw(name)} on true`,
+  )
+  return join(parts, '')
+}
+
+const joined = (name: string, { through }: Embedded, organization: Sql): Sql =>
+  sql`${raw(name)}.organization_id = ${organization} and ${raw(name)}.id = ${column(root, through)}
+    and ${raw(name)}.deleted_at is null`
 
 /** Finds what `path` names, or says what is wrong with it. */
 export function findTarget(resource: Resource, path: string): Target | { fault: string } {

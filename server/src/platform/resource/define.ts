@@ -58,8 +58,8 @@ export interface Resource<F extends Fields = Fields> {
   searchThrough: readonly string[]
   /** Hidden columns that `prepare` fills, with their types. */
   hidden: Record<string, string>
-  /** Unique index → the field that callers know it by, and the columns that hold the value. */
-  uniques: Record<string, { field: string; columns: readonly string[] }>
+  /** Unique index → the field that callers know it by, the columns that hold the value, and whether case and accents count. */
+  uniques: Record<string, { field: string; columns: readonly string[]; folded?: boolean }>
   parent?: Parent
   /** Records that are deleted for callers stay for 30 days. False: DELETE is final. */
   softDelete: boolean

@@ -2,6 +2,7 @@ import type { Transaction } from '../database/database.ts'
 import { sqlState } from '../database/failures.ts'
 import { identifier, raw, sql } from '../database/sql.ts'
 import type { Resource } from './define.ts'
+import { readId } from './ids.ts'
 import { type Pending, UniqueConflict, type Written } from './write.ts'
 
 /**
@@ -38,12 +39,21 @@ function touchesExternalIds({ before, values, columns }: Pending): boolean {
   return 'externalIds' in values || 'teamId' in values || 'deleted_at' in columns
 }
 
-/** Finds who holds one of the external ids that the set wanted. */
+/** Finds who holds one of the external ids that the set wanted, in the team that it wanted them in. */
 function holderOf(transaction: Transaction, resource: Resource, written: readonly Written[]) {
-  const wanted = written.flatMap(({ after }) => Object.entries((after.externalIds ?? {}) as Record<string, string>))
+  const wanted = written.flatMap(({ after }) =>
+    Object.entries(after.externalIds ?? {}).map(([provider, value]) => ({
+      provider,
+      value,
+      team_id: readId('tea', String(after.teamId)) ?? null,
+    })),
+  )
   const owner = identifier(`${resource.singular}_id`)
-  return sql`select ${owner} as id from ${identifier(`${resource.singular}_external_ids`)}
+  const ofTeam = raw('teamId' in resource.fields ? 'and wanted.team_id = held.team_id' : '')
+  return sql`select ${owner} as id from ${identifier(`${resource.singular}_external_ids`)} held
     where organization_id = ${transaction.organization} and ${owner} <> all(${written.map(({ id }) => id)}::uuid[])
-      and (provider, value) in (select * from unnest(${wanted.map(([provider]) => provider)}::text[], ${wanted.map(([, value]) => value)}::text[]))
+      and exists (
+        select from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as wanted(team_id uuid, provider text, value text)
+        where wanted.provider = held.provider and wanted.value = held.value ${ofTeam})
     limit 1`
 }

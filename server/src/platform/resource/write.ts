@@ -188,7 +188,7 @@ function prepared(resource: Resource, pending: Pending): Pending {
 const hasChange = ({ values, columns }: Pending): boolean =>
   Object.keys(values).length > 0 || Object.keys(columns).length > 0
 
-/** Every record that is referred to is one of the organization and not deleted. */
+/** Every record that is referred to is one of the organization and not deleted, and stays so until the transaction ends. */
 async function checkReferences(
   transaction: Transaction,
   resource: Resource,
@@ -202,7 +202,7 @@ async function checkReferences(
     const rows = await transaction.query<{ id: string }>(sql`
       select ${identifier(references.key)} as id from ${identifier(references.table)}
       where organization_id = ${transaction.organization} and ${identifier(references.key)} = any(${ids}::uuid[])
-      ${raw(references.softDeleted ? 'and deleted_at is null' : '')}`)
+      ${raw(references.softDeleted ? 'and deleted_at is null' : '')} order by 1 for key share`)
     const found = new Set(rows.map(({ id }) => id))
     if (named.some((shown) => !found.has(readId(idPrefix, shown) ?? ''))) {
       faults.push({
@@ -313,7 +313,8 @@ async function guarded(
     const unique = resource.uniques[constraint]
     if (sqlState(error) !== '23505' || !unique) throw error
     const id = sql`${String(records[0]?.id)}::uuid`
-    const same = unique.columns.map((name) => sameValue(resource, transaction, records[0] ?? {}, name))
+    const compared = (value: Sql) => (unique.folded ? sql`fold(${value})` : value)
+    const same = unique.columns.map((name) => sameValue(resource, transaction, records[0] ?? {}, name, compared))
     const holder = sql`select id from ${identifier(resource.table)}
       where organization_id = ${transaction.organization} and deleted_at is null and id <> ${id} and ${join(same, ' and ')}
       limit 1`
@@ -322,9 +323,15 @@ async function guarded(
 }
 
 /** The column equals the record's value: the new one, or the stored one where the change does not touch it. */
-function sameValue(resource: Resource, transaction: Transaction, record: Record<string, JsonValue>, name: string): Sql {
+function sameValue(
+  resource: Resource,
+  transaction: Transaction,
+  record: Record<string, JsonValue>,
+  name: string,
+  compared: (value: Sql) => Sql,
+): Sql {
   const column = identifier(name)
-  if (name in record) return sql`${column}::text = ${record[name]}::text`
-  return sql`${column} = (select ${column} from ${identifier(resource.table)}
+  if (name in record) return sql`${compared(sql`${column}::text`)} = ${compared(sql`${record[name]}::text`)}`
+  return sql`${compared(column)} = (select ${compared(column)} from ${identifier(resource.table)}
     where organization_id = ${transaction.organization} and id = ${String(record.id)}::uuid)`
 }

@@ -7,7 +7,7 @@ export const teams = defineResource({
   singular: 'team',
   component: 'Team',
   idPrefix: 'tea',
-  uniques: { teams_name_unique: { field: 'name', columns: ['name'] } },
+  uniques: { teams_name_unique: { field: 'name', columns: ['name'], folded: true } },
   fields: {
     id: id('tea'),
     name: text({ label: 'Name', required: true, max: 200 }),

@@ -37,11 +37,11 @@ export async function defaultTeam(transaction: Transaction): Promise<string> {
   return team.id
 }
 
-/** Which of these teams (uuids) are deleted, as ids in the form of the answers. */
+/** Which of these teams (uuids) are deleted, as ids in the form of the answers. The others stay until the transaction ends. */
 export async function deletedTeams(transaction: Transaction, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
-  const rows = await transaction.query<{ id: string }>(sql`
-    select id from teams where organization_id = ${transaction.organization} and id = any(${ids}::uuid[])
-      and deleted_at is not null`)
-  return new Set(rows.map(({ id }) => showId('tea', id)))
+  const rows = await transaction.query<{ id: string; deleted: boolean }>(sql`
+    select id, deleted_at is not null as deleted from teams
+    where organization_id = ${transaction.organization} and id = any(${ids}::uuid[]) order by id for key share`)
+  return new Set(rows.filter(({ deleted }) => deleted).map(({ id }) => showId('tea', id)))
 }

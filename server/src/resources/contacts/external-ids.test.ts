@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.close())
+
+const linked = (name: string, externalIds: Record<string, string>, teamId?: string) => ({
+  body: { name, externalIds, ...(teamId !== undefined && { teamId }) },
+})
+
+async function newTeam({ call }: TestOrganization): Promise<string> {
+  return (await call('POST', '/v5/teams', { body: { name: 'Berlin' } })).body.id
+}
+
+test('one external id of a provider is one contact of a team', async () => {
+  const organization = await service.newOrganization()
+  const { call } = organization
+  const teamId = await newTeam(organization)
+  const { body: first } = await call('POST', '/v5/contacts', linked('Ada', { billing: 'cus_1' }))
+  const second = await call('POST', '/v5/contacts', linked('Bob', { support: 'x', billing: 'cus_1' }))
+  expect(second).toMatchObject({ status: 409, body: { code: 'already_exists', details: [{ field: 'externalIds' }] } })
+  expect(second.body.details[0].message).toContain(first.id)
+  for (const options of [
+    linked('Another value', { billing: 'cus_2' }),
+    linked('Another case', { billing: 'CUS_1' }),
+    linked('Another provider', { support: 'cus_1' }),
+    linked('Another team', { billing: 'cus_1' }, teamId),
+  ]) {
+    expect([options.body.name, (await call('POST', '/v5/contacts', options)).status]).toEqual([options.body.name, 201])
+  }
+  const stranger = await service.newOrganization()
+  expect((await stranger.call('POST', '/v5/contacts', linked('Ada', { billing: 'cus_1' }))).status).toBe(201)
+})
+
+test('a conflict names the contact of the same team, not another team’s with the same external id', async () => {
+  const organization = await service.newOrganization()
+  const { call } = organization
+  const teamId = await newTeam(organization)
+  await call('POST', '/v5/contacts', linked('Elsewhere', { billing: 'cus_1' }))
+  const { body: here } = await call('POST', '/v5/contacts', linked('Here', { billing: 'cus_1' }, teamId))
+  await call('POST', '/v5/contacts', linked('Elsewhere too', { billing: 'cus_2' }))
+  const refused = await call('POST', '/v5/contacts', linked('New', { billing: 'cus_1' }, teamId))
+  expect(refused.body.details[0].message).toContain(here.id)
+})
+
+test('an external id is free again when it is removed, replaced or its contact is deleted', async () => {
+  const { call } = await service.newOrganization()
+  const take = async (value: string) => (await call('POST', '/v5/contacts', linked('Other', { billing: value }))).status
+  const { body: contact } = await call('POST', '/v5/contacts', linked('Ada', { billing: 'a', support: 's' }))
+  const path = `/v5/contacts/${contact.id}`
+  const replaced = await call('PATCH', path, { body: { externalIds: { billing: 'b' } } })
+  expect(replaced.body.externalIds).toEqual({ billing: 'b', support: 's' })
+  expect(await take('a')).toBe(201)
+  expect(await take('b')).toBe(409)
+  const removed = await call('PATCH', path, { body: { externalIds: { billing: null } } })
+  expect(removed.body.externalIds).toEqual({ support: 's' })
+  expect(await take('b')).toBe(201)
+  const { body: other } = await call('POST', '/v5/contacts', linked('Bob', { billing: 'c' }))
+  await call('DELETE', `/v5/contacts/${other.id}`)
+  expect(await take('c')).toBe(201)
+  const refused = await call('POST', `/v5/contacts/${other.id}/restore`)
+  expect(refused).toMatchObject({ status: 409, body: { details: [{ field: 'externalIds' }] } })
+  expect((await call('GET', `/v5/contacts/${other.id}`)).status).toBe(404)
+})
+
+test('a contact that is refused an external id keeps what it had', async () => {
+  const organization = await service.newOrganization()
+  const { call } = organization
+  const teamId = await newTeam(organization)
+  await call('POST', '/v5/contacts', linked('Ada', { billing: 'a' }))
+  await call('POST', '/v5/contacts', linked('Team’s', { billing: 'b' }, teamId))
+  const made = await call('POST', '/v5/contacts', linked('Bob', { billing: 'b' }))
+  const path = `/v5/contacts/${made.body.id}`
+  expect((await call('PATCH', path, { body: { externalIds: { billing: 'a' } } })).status).toBe(409)
+  expect((await call('PATCH', path, { body: { teamId } })).status).toBe(409)
+  expect((await call('GET', path)).text).toBe(made.text)
+  expect((await call('POST', '/v5/contacts', linked('Eve', { billing: 'b' }))).status).toBe(409)
+})
+
+test('external ids move with their contact to another team', async () => {
+  const organization = await service.newOrganization()
+  const { call } = organization
+  const teamId = await newTeam(organization)
+  const { body: contact } = await call('POST', '/v5/contacts', linked('Ada', { billing: 'a' }))
+  await call('PATCH', `/v5/contacts/${contact.id}`, { body: { teamId } })
+  expect((await call('POST', '/v5/contacts', linked('Bob', { billing: 'a' }))).status).toBe(201)
+  expect((await call('POST', '/v5/contacts', linked('Eve', { billing: 'a' }, teamId))).status).toBe(409)
+})
+
+test('of two requests at the same time for one external id, one gets it', async () => {
+  const { call } = await service.newOrganization()
+  for (let round = 0; round < 5; round++) {
+    const answers = await Promise.all(
+      ['Ada', 'Bob', 'Eve'].map((name) => call('POST', '/v5/contacts', linked(name, { billing: `cus_${round}` }))),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+  }
+})
+
+test.each([
+  [{ 'not a name': 'x' }],
+  [{ '1st': 'x' }],
+  [{ '': 'x' }],
+  [{ ['a'.repeat(41)]: 'x' }],
+  [{ billing: '' }],
+  [{ billing: '  ' }],
+  [{ billing: 12 }],
+  [{ billing: ['x'] }],
+  [{ billing: 'x'.repeat(201) }],
+  [Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`provider${index}`, 'x']))],
+])('external ids are texts under the names of providers: %j are none', async (externalIds) => {
+  const { call } = await service.newOrganization()
+  const refused = await call('POST', '/v5/contacts', { body: { name: 'Ada', externalIds } })
+  expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_field_value' } })
+  expect(refused.body.details[0].field).toMatch(/^externalIds/)
+  const { body: made } = await call('POST', '/v5/contacts', { body: { name: 'Ada' } })
+  expect((await call('PATCH', `/v5/contacts/${made.id}`, { body: { externalIds } })).status).toBe(422)
+})

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Call, type Json, startTestService, type TestService } from '../../../test/service.ts'
+
+let service: TestService
+let call: Call
+beforeAll(async () => {
+  service = await startTestService()
+  call = (await service.newOrganization()).call
+})
+afterAll(() => service.close())
+
+async function newContact(body: Json = {}): Promise<{ path: string; body: Json; text: string; headers: Headers }> {
+  const made = await call('POST', '/v5/contacts', { body: { name: 'Ada', ...body } })
+  expect(made.status).toBe(201)
+  return { ...made, path: `/v5/contacts/${made.body.id}` }
+}
+
+test('custom properties are merged key by key, deep down; lists and values are replaced, null removes', async () => {
+  const { path } = await newContact({ customProperties: { plan: 'pro', seats: 3, nested: { a: 1, b: { c: [1, 2] } } } })
+  const patch = async (customProperties: Json) =>
+    (await call('PATCH', path, { body: { customProperties } })).body.customProperties
+  expect(await patch({ seats: null, nested: { b: { c: [3], d: null, e: 'new' } } })).toEqual({
+    plan: 'pro',
+    nested: { a: 1, b: { c: [3], e: 'new' } },
+  })
+  expect(await patch({ nested: 'flat' })).toEqual({ plan: 'pro', nested: 'flat' })
+  expect(await patch({ nested: { again: { deep: null } } })).toEqual({ plan: 'pro', nested: { again: {} } })
+  expect(await patch({ plan: [null, { x: null }] })).toEqual({ plan: [null, { x: null }], nested: { again: {} } })
+  expect(await patch({})).toEqual({ plan: [null, { x: null }], nested: { again: {} } })
+  expect(await patch({ plan: null, nested: null, absent: null })).toEqual({})
+})
+
+test('numbers, texts and booleans of custom properties come back as they were sent', async () => {
+  const customProperties = {
+    integer: 9007199254740991,
+    decimal: -0.1,
+    small: 1e-7,
+    zero: 0,
+    text: '  Émile \u{1f600} "quoted" \\ ',
+    empty: '',
+    yes: true,
+    list: [1, 'a', null, {}],
+    constructor: 'a name like any other',
+  }
+  const { path, body } = await newContact({ customProperties })
+  expect(body.customProperties).toEqual(customProperties)
+  expect((await call('GET', path)).body.customProperties).toEqual(customProperties)
+})
+
+const keys = (count: number, prefix = 'key') =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, index]))
+
+test('there are at most 200 custom properties, at creation and after every change', async () => {
+  const { path } = await newContact({ customProperties: keys(200) })
+  for (const customProperties of [keys(201), { ...keys(150), ...keys(51, 'other') }]) {
+    const refused = await call('POST', '/v5/contacts', { body: { name: 'Ada', customProperties } })
+    expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'customProperties' }] } })
+  }
+  const refused = await call('PATCH', path, { body: { customProperties: { one: 'more' } } })
+  expect(refused).toMatchObject({
+    status: 422,
+    body: { code: 'invalid_field_value', details: [{ field: 'customProperties' }] },
+  })
+  const swapped = await call('PATCH', path, { body: { customProperties: { one: 'more', key0: null } } })
+  expect(swapped.status).toBe(200)
+  expect(Object.keys(swapped.body.customProperties)).toHaveLength(200)
+})
+
+test('custom properties are at most 64 KiB of JSON together', async () => {
+  const sized = (bytes: number) => ({ text: 'x'.repeat(bytes - '{"text":""}'.length) })
+  const { path } = await newContact({ customProperties: sized(64 * 1024) })
+  const refused = await call('POST', '/v5/contacts', { body: { name: 'Ada', customProperties: sized(64 * 1024 + 1) } })
+  expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'customProperties' }] } })
+  expect(refused.body.details[0].message).toMatch(/64 KiB/)
+  expect((await call('PATCH', path, { body: { customProperties: { a: 1 } } })).status).toBe(422)
+  expect((await call('PATCH', path, { body: { customProperties: { text: 'short', a: 1 } } })).status).toBe(200)
+})
+
+test.each(['1st', '_private', 'with space', 'dotted.key', 'dash-ed', 'ключ', '', 'x'.repeat(65)])(
+  'the key %j of a custom property is refused, and named',
+  async (key) => {
+    const { path } = await newContact()
+    for (const answer of [
+      await call('POST', '/v5/contacts', { body: { name: 'Ada', customProperties: { [key]: 1 } } }),
+      await call('PATCH', path, { body: { customProperties: { [key]: 1 } } }),
+    ]) {
+      expect(answer).toMatchObject({ status: 422, body: { code: 'invalid_field_value' } })
+      expect(answer.body.details).toHaveLength(1)
+      expect(answer.body.details[0].field).toBe('customProperties')
+      expect(answer.body.details[0].message).toContain(`"${key}"`)
+    }
+  },
+)
+
+test('blocking notes the time once, unblocking clears it, and neither does anything twice', async () => {
+  const { path, headers: first } = await newContact()
+  const blocked = await call('POST', `${path}/block`)
+  expect(blocked.status).toBe(200)
+  expect(Math.abs(Date.parse(blocked.body.blockedAt) - Date.now())).toBeLessThan(60_000)
+  expect((await call('POST', `${path}/block`)).text).toBe(blocked.text)
+  expect((await call('GET', path)).headers.get('etag')).toBe(blocked.headers.get('etag'))
+  expect(blocked.headers.get('etag')).not.toBe(first.get('etag'))
+  const stale = await call('DELETE', `${path}/block`, { headers: { 'if-match': first.get('etag') ?? '' } })
+  expect(stale.status).toBe(412)
+  const unblocked = await call('DELETE', `${path}/block`)
+  expect(unblocked).toMatchObject({ status: 200, body: { blockedAt: null } })
+  expect((await call('DELETE', `${path}/block`)).text).toBe(unblocked.text)
+  await call('DELETE', path)
+  expect((await call('POST', `${path}/block`)).status).toBe(404)
+  expect((await call('DELETE', `${path}/block`)).status).toBe(404)
+})
+
+test('a name is split at its last space, and one without a space is a first name', async () => {
+  for (const [name, firstName, lastName] of [
+    ['Ada', 'Ada', null],
+    ['Ada Lovelace', 'Ada', 'Lovelace'],
+    ['Ada  Lovelace', 'Ada', 'Lovelace'],
+    ['Augusta Ada King', 'Augusta Ada', 'King'],
+    [' Ada ', 'Ada', null],
+  ]) {
+    const { body } = await newContact({ name })
+    expect([name, body.firstName, body.lastName]).toEqual([name, firstName, lastName])
+  }
+})
+
+test('a name that is cleared takes its parts with it; parts that are cleared leave the rest of the name', async () => {
+  const { path } = await newContact({ name: 'Ada Lovelace', email: 'ada.names@example.com' })
+  const patch = async (body: Json) => {
+    const { name, firstName, lastName } = (await call('PATCH', path, { body })).body
+    return [name, firstName, lastName]
+  }
+  expect(await patch({ lastName: null })).toEqual(['Ada', 'Ada', null])
+  expect(await patch({ firstName: null })).toEqual([null, null, null])
+  expect(await patch({ lastName: 'King' })).toEqual(['King', null, 'King'])
+  expect(await patch({ name: null })).toEqual([null, null, null])
+  expect(await patch({ name: null, firstName: 'Ada' })).toEqual(['Ada', 'Ada', null])
+  expect(await patch({ name: 'Countess', firstName: 'Ada', lastName: 'King' })).toEqual(['Countess', 'Ada', 'King'])
+  expect(await patch({ name: null })).toEqual([null, null, null])
+})
+
+test('a part of a name has at most 250 characters, also when it was split from the name', async () => {
+  const long = 'x'.repeat(250)
+  expect((await call('POST', '/v5/contacts', { body: { name: `${long} ${long}` } })).status).toBe(201)
+  const refused = await call('POST', '/v5/contacts', { body: { name: `${long}x y` } })
+  expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'name' }] } })
+  const { path } = await newContact({ firstName: long, lastName: long, name: undefined })
+  expect((await call('GET', path)).body.name).toHaveLength(501)
+})
+
+test('tags are a set: each word once, in the order given', async () => {
+  const { body, path } = await newContact({ tags: ['vip', 'Berlin', 'vip', 'VIP'] })
+  expect(body.tags).toEqual(['vip', 'Berlin', 'VIP'])
+  expect((await call('PATCH', path, { body: { tags: [] } })).body.tags).toEqual([])
+  for (const tags of [[''], [' '], [null], [1], Array.from({ length: 101 }, (_, index) => `tag${index}`)]) {
+    const refused = await call('PATCH', path, { body: { tags } })
+    expect(refused.status).toBe(422)
+    expect(refused.body.details[0].field).toMatch(/^tags/)
+  }
+})

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startTestService, type Call, type TestService } from '../../../test/service.ts'
+
+let service: TestService
+let call: Call
+let contactId: string
+let path: string
+beforeAll(async () => {
+  service = await startTestService()
+  call = (await service.newOrganization()).call
+})
+beforeEach(async () => {
+  contactId = (await call('POST', '/v5/contacts', { body: { name: 'Ada' } })).body.id
+  path = `/v5/contacts/${contactId}/employments`
+})
+afterAll(() => service.close())
+
+test('an employment belongs to the contact of its path, and says so', async () => {
+  const made = await call('POST', path, { body: { organization: 'Acme', title: 'Engineer', start: '2020-01' } })
+  expect(made).toMatchObject({ status: 201, body: { contactId, organization: 'Acme', current: false, end: null } })
+  const { body: other } = await call('POST', '/v5/contacts', { body: { name: 'Bob' } })
+  const elsewhere = `/v5/contacts/${other.id}/employments`
+  expect((await call('GET', elsewhere)).body).toEqual([])
+  expect((await call('GET', `${elsewhere}/count`)).body).toEqual({ count: 0 })
+  for (const method of ['GET', 'DELETE']) expect((await call(method, `${elsewhere}/${made.body.id}`)).status).toBe(404)
+  expect((await call('PATCH', `${elsewhere}/${made.body.id}`, { body: { title: 'Spy' } })).status).toBe(404)
+  expect((await call('GET', `${path}/${made.body.id}`)).body).toEqual(made.body)
+})
+
+test('a job that is still held has no end', async () => {
+  const refused = await call('POST', path, { body: { organization: 'Acme', current: true, end: '2020-01' } })
+  expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [{ field: 'end' }] } })
+  const { body: made } = await call('POST', path, { body: { organization: 'Acme', start: '2019-05', end: '2020-01' } })
+  const one = `${path}/${made.id}`
+  expect((await call('PATCH', one, { body: { current: true } })).status).toBe(422)
+  expect((await call('PATCH', one, { body: { current: true, end: null } })).body).toMatchObject({
+    current: true,
+    end: null,
+  })
+  expect((await call('PATCH', one, { body: { end: '2021-01' } })).status).toBe(422)
+  expect((await call('PATCH', one, { body: { end: '2021-01', current: false } })).status).toBe(200)
+})
+
+test('a job does not end before it starts', async () => {
+  const { body: made } = await call('POST', path, { body: { organization: 'Acme', start: '2020-05', end: '2020-05' } })
+  const one = `${path}/${made.id}`
+  for (const body of [{ end: '2020-04' }, { start: '2020-06' }, { start: '2022-01', end: '2021-12' }]) {
+    const refused = await call('PATCH', one, { body })
+    expect(refused, JSON.stringify(body)).toMatchObject({ status: 422, body: { details: [{ field: 'end' }] } })
+  }
+  expect((await call('GET', one)).body).toEqual(made)
+})
+
+test.each(['2020', '2020-13', '2020-00', '2020-1', '2020-01-01', 'May 2020', ''])(
+  '%j is not a month',
+  async (start) => {
+    const refused = await call('POST', path, { body: { organization: 'Acme', start } })
+    expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [{ field: 'start' }] } })
+  },
+)
+
+test('under a deleted contact there are no employments, and with it they come back', async () => {
+  const { body: made } = await call('POST', path, { body: { organization: 'Acme' } })
+  await call('DELETE', `/v5/contacts/${contactId}`)
+  const one = `${path}/${made.id}`
+  const answers = [
+    await call('GET', path),
+    await call('GET', `${path}/count`),
+    await call('GET', one),
+    await call('POST', path, { body: { organization: 'Other' } }),
+    await call('PATCH', one, { body: { title: 'Engineer' } }),
+    await call('DELETE', one),
+    await call('POST', `${one}/restore`),
+  ]
+  for (const answer of answers) expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
+  await call('POST', `/v5/contacts/${contactId}/restore`)
+  expect((await call('GET', path)).body).toEqual([made])
+})
+
+test('a list of employments is filtered and ordered like any other', async () => {
+  for (const [organization, start] of [
+    ['Acme', '2020-01'],
+    ['Babbage', '2018-07'],
+    ['Coyote', null],
+  ]) {
+    await call('POST', path, { body: { organization, start } })
+  }
+  const found = async (query: string) =>
+    (await call('GET', `${path}?${query}`)).body.map((job: { organization: string }) => job.organization)
+  expect(await found('orderBy=start&sort=asc')).toEqual(['Babbage', 'Acme', 'Coyote'])
+  expect(await found('orderBy=start&sort=desc')).toEqual(['Acme', 'Babbage', 'Coyote'])
+  expect(await found('filter.start.startsWith=2018')).toEqual(['Babbage'])
+  expect((await call('GET', `${path}?query=acme`)).status).toBe(400)
+})

@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { resources } from '../src/app.ts'
+import { identifier, organizationParameter, raw, type Sql, sql } from '../src/platform/database/sql.ts'
+import { operatorsOf } from '../src/platform/query/operators.ts'
+import { planCount, planPage, type Scope } from '../src/platform/query/page.ts'
+import { readFilters, readList } from '../src/platform/query/parse.ts'
+import { columnOf, columnTypes, type Resource } from '../src/platform/resource/define.ts'
+import { newId, readId, showId } from '../src/platform/resource/ids.ts'
+import { collections } from './collections.ts'
+import { fieldOf } from './samples.ts'
+import { startTestService, type TestService } from './service.ts'
+
+let service: TestService
+let organization: Sql
+beforeAll(async () => {
+  service = await startTestService()
+  const { organizationId, teamId } = await service.newOrganization()
+  organization = organizationParameter(readId('org', organizationId) ?? '')
+  await fill(readId('tea', teamId) ?? '')
+})
+afterAll(() => service.close())
+
+const ask = <Row extends object>(statement: Sql): Promise<Row[]> =>
+  service.database.spanning<Row>('check the database', statement)
+
+/** So many records that the planner has a reason to choose among indexes; each has values of its own. */
+async function fill(teamId: string): Promise<void> {
+  const numbers = sql`generate_series(1, 3000) number`
+  const times = sql`now() - number * interval '1 minute'`
+  const statements = [
+    sql`insert into root_contacts (organization_id, id) select ${organization}, gen_random_uuid() from ${numbers}`,
+    sql`insert into companies (organization_id, id, name, domain, domain_key, created_at, updated_at)
+      select ${organization}, gen_random_uuid(), 'Company ' || number, number || '.com', number || '.com', ${times}, ${times}
+      from ${numbers}`,
+    sql`insert into contacts (organization_id, id, email, email_key, name, last_name, company_id, team_id,
+        root_contact_id, last_activity_at, created_at, updated_at)
+      select ${organization}, gen_random_uuid(), number || '@example.com', number || '@example.com', 'Name ' || number,
+        'Last ' || number, companies.id, ${teamId}::uuid, roots.id, ${times}, ${times}, ${times}
+      from ${numbers}
+      join (select id, row_number() over () as number from root_contacts) roots using (number)
+      join (select id, row_number() over () as number from companies) companies using (number)`,
+    sql`insert into campaigns (organization_id, id, name, created_at, updated_at)
+      select ${organization}, gen_random_uuid(), 'Campaign ' || number, ${times}, ${times} from ${numbers}`,
+    sql`insert into employments (organization_id, id, contact_id, organization)
+      select organization_id, gen_random_uuid(), id, 'Somewhere' from contacts`,
+  ]
+  for (const statement of [...statements, sql`analyze`]) await ask(statement)
+}
+
+interface Column {
+  name: string
+  type: string
+  required: boolean
+}
+
+const columnsOf = (table: string): Promise<Column[]> =>
+  ask<Column>(sql`select attname as name, format_type(atttypid, atttypmod) as type, attnotnull as required
+    from pg_attribute where attrelid = to_regclass(${table}::text) and attnum > 0 and not attisdropped`)
+
+/** What PostgreSQL calls the types that declarations name. Times are kept to the millisecond, as answers show them. */
+const typeNames: Readonly<Record<string, string>> = { timestamptz: 'timestamp(3) with time zone' }
+
+/** The columns that a table has because of its declaration, with their types. */
+function declaredColumns(resource: Resource): Record<string, string> {
+  const { parent, softDelete, search } = resource
+  return {
+    ...columnTypes(resource),
+    organization_id: 'uuid',
+    revision: 'integer',
+    ...(parent && { [parent.column]: 'uuid' }),
+    ...(softDelete && { deleted_at: 'timestamptz' }),
+    ...(search.length > 0 && { search: 'text' }),
+  }
+}
+
+const tables = resources.map((resource) => [resource.table, resource] as const)
+
+test.each(tables)('the columns of %s are those that are declared, of the declared types', async (table, resource) => {
+  const columns = await columnsOf(table)
+  const declared = Object.entries(declaredColumns(resource)).map(([name, type]) => [name, typeNames[type] ?? type])
+  expect(Object.fromEntries(columns.map(({ name, type }) => [name, type]))).toEqual(Object.fromEntries(declared))
+})
+
+test.each(tables)('a column of %s takes null exactly where the field can be null', async (table, resource) => {
+  const required = new Map((await columnsOf(table)).map((column) => [column.name, column.required]))
+  for (const [name, { nullable }] of Object.entries(resource.fields)) {
+    expect([name, required.get(columnOf(name))]).toEqual([name, !nullable])
+  }
+  expect(required.get('organization_id')).toBe(true)
+  expect(required.get('revision')).toBe(true)
+  if (resource.softDelete) expect(required.get('deleted_at')).toBe(false)
+  if (resource.parent) expect(required.get(resource.parent.column)).toBe(true)
+})
+
+/** Tables that belong to no organization; any other one has to say whose its rows are. */
+const ofTheInstallation = ['instance', 'organizations', 'schema_migrations', 'signing_keys', 'users']
+
+const tenantTables = async (): Promise<string[]> => {
+  const rows = await ask<{ name: string }>(sql`select relname as name from pg_class
+    where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace
+      and exists (select from pg_attribute where attrelid = pg_class.oid and attname = 'organization_id')`)
+  return rows.map(({ name }) => name)
+}
+
+test('every table says whose its rows are, but for those of the installation', async () => {
+  const all = await ask<{ name: string }>(
+    sql`select table_name as name from information_schema.tables where table_schema = current_schema()`,
+  )
+  const tenants = await tenantTables()
+  expect(tenants).toEqual(expect.arrayContaining(resources.map(({ table }) => table)))
+  const others = all.map(({ name }) => name).filter((name) => !tenants.includes(name))
+  expect(others.filter((name) => !ofTheInstallation.includes(name))).toEqual([])
+})
+
+/** Keys that are looked up before the organization is known, and so cannot lead with it. */
+const beforeTheOrganization = ['sessions_pkey', 'api_keys_hash_unique']
+
+test('every primary key and unique index of an organization’s table leads with the organization', async () => {
+  const indexes = await ask<{ name: string; table: string; first: string }>(sql`
+    select index.relname as name, indexed.relname as table, attname as first
+    from pg_index
+    join pg_class index on index.oid = indexrelid
+    join pg_class indexed on indexed.oid = indrelid
+    left join pg_attribute on attrelid = indrelid and attnum = indkey[0]
+    where indisunique and indexed.relname = any(${await tenantTables()}::text[])`)
+  expect(indexes.length).toBeGreaterThan(10)
+  const others = indexes.filter(({ first }) => first !== 'organization_id').map(({ name }) => name)
+  expect(others.sort()).toEqual([...beforeTheOrganization].sort())
+})
+
+test('every foreign key between tables of organizations is a pair with the organization', async () => {
+  const keys = await ask<{ name: string; target: string; own: string[]; foreign: string[] }>(sql`
+    select conname as name, target.relname as target,
+      (select array_agg(attname::text order by place) from unnest(conkey) with ordinality as key(number, place)
+        join pg_attribute on attrelid = conrelid and attnum = number) as own,
+      (select array_agg(attname::text order by place) from unnest(confkey) with ordinality as key(number, place)
+        join pg_attribute on attrelid = confrelid and attnum = number) as foreign
+    from pg_constraint join pg_class target on target.oid = confrelid
+    where contype = 'f' and target.relname = any(${await tenantTables()}::text[])`)
+  expect(keys.length).toBeGreaterThan(5)
+  for (const { name, own, foreign } of keys) {
+    expect([name, own.length, own[0], foreign[0]]).toEqual([name, 2, 'organization_id', 'organization_id'])
+  }
+})
+
+test('every field that refers to another record has the foreign key for it', async () => {
+  for (const resource of resources) {
+    const references = Object.entries(resource.fields).filter(
+      ([name, { idPrefix }]) => idPrefix !== undefined && name !== 'id',
+    )
+    for (const [name] of references) {
+      const rows =
+        await ask(sql`select from pg_constraint join pg_attribute on attrelid = conrelid and attnum = any(conkey)
+        where contype = 'f' and conrelid = to_regclass(${resource.table}::text) and attname = ${columnOf(name)}`)
+      expect([resource.table, name, rows.length]).toEqual([resource.table, name, 1])
+    }
+  }
+})
+
+/** An organization has so few of them that reading them all is what an index would do: they need none. */
+const fewRows = ['teams']
+
+interface PlanNode {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Cond'?: string
+  'Recheck Cond'?: string
+  Plans?: PlanNode[]
+}
+
+/** How PostgreSQL would run a statement if it had to use an index and could not sort. */
+async function explain(statement: Sql): Promise<PlanNode> {
+  return service.database.spanningTransaction('check the database', async (spanning) => {
+    for (const setting of ['seqscan', 'sort', 'incremental_sort', 'hashjoin', 'mergejoin']) {
+      await spanning.query(sql`set local ${raw(`enable_${setting}`)} = off`)
+    }
+    const [row] = await spanning.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (format json) ${statement}`)
+    if (!row) throw new Error('there is always a plan')
+    return row['QUERY PLAN'][0].Plan
+  })
+}
+
+const withChildren = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(withChildren)]
+
+/** The organization, and the parent that has the most records. */
+async function scopeOf({ table, parent }: Resource): Promise<Scope> {
+  if (!parent) return { organization }
+  const column = identifier(parent.column)
+  const [row] = await ask<{ id: string }>(
+    sql`select ${column} as id from ${identifier(table)} group by ${column} order by count(*) desc limit 1`,
+  )
+  return { organization, parentId: row?.id ?? newId() }
+}
+
+const cursorScope = (orderBy: string) => ({ key: Buffer.alloc(32), organizationId: '', list: '', orderBy })
+
+const lists = collections.map(({ at, resource }) => [at, resource] as const)
+
+test.each(lists)('%s: an index gives the order of every field that is declared to have one', async (_, resource) => {
+  const indexed = resource.members.filter((name) => resource.fields[name]?.order === 'indexed')
+  expect(indexed).toContain('createdAt')
+  if (fewRows.includes(resource.table)) return
+  for (const name of indexed) {
+    for (const sort of ['asc', 'desc']) {
+      const request = readList(
+        resource,
+        [
+          { name: 'orderBy', value: name },
+          { name: 'sort', value: sort },
+        ],
+        cursorScope,
+      )
+      const nodes = withChildren(await explain(planPage(resource, request, await scopeOf(resource)).statement))
+      const reads = (node: PlanNode) => withChildren(node).some((inner) => inner['Relation Name'] === resource.table)
+      expect([name, nodes.some(reads)]).toEqual([name, true])
+      const sorts = nodes.filter((node) => node['Node Type'].endsWith('Sort') && reads(node))
+      expect([name, sort, sorts.length]).toEqual([name, sort, 0])
+      const scans = nodes.filter((node) => node['Relation Name'] === resource.table).map((node) => node['Node Type'])
+      expect([name, sort, scans.filter((type) => !/^Index/.test(type))]).toEqual([name, sort, []])
+    }
+  }
+})
+
+/** A filter that an index is declared to serve: its operator, a value, and the column that the index holds. */
+function servedFilters(resource: Resource): { filter: string; value: string; column: string }[] {
+  return resource.members.flatMap((name) => {
+    if (resource.embedded[name]) return []
+    const field = fieldOf(resource, name)
+    const column = columnOf(name)
+    const served: { filter: string; value: string; column: string }[] = []
+    const value = field.idPrefix === undefined ? 'something@example.com' : showId(field.idPrefix, newId())
+    if (field.equality === 'indexed') {
+      const operators = operatorsOf[field.filter].includes('has') ? ['has', 'hasSome'] : ['equals', 'in']
+      const through = field.lookup?.column ?? column
+      served.push(...operators.map((operator) => ({ filter: `filter.${name}.${operator}`, value, column: through })))
+    }
+    if (field.filter === 'properties') served.push({ filter: `filter.${name}.plan.equals`, value, column })
+    if (field.searched) served.push({ filter: `filter.${name}.contains`, value, column: 'search' })
+    if (field.filter === 'date' && field.order === 'indexed') {
+      served.push({ filter: `filter.${name}.gt`, value: '2999-11-21', column })
+    }
+    return served
+  })
+}
+
+test.each(lists)('%s: an index finds what every filter that is declared to be cheap asks for', async (_, resource) => {
+  const served = servedFilters(resource)
+  expect(served.length).toBeGreaterThan(1)
+  if (fewRows.includes(resource.table)) return
+  for (const { filter, value, column } of served) {
+    const { statement } = planCount(resource, readFilters(resource, [{ name: filter, value }]), await scopeOf(resource))
+    const conditions = withChildren(await explain(statement)).flatMap((node) => node['Index Cond'] ?? [])
+    const isServed = conditions.some((condition) => new RegExp(`\\b${column}\\b`).test(condition))
+    expect([filter, isServed, isServed ? [] : conditions]).toEqual([filter, true, []])
+  }
+})
+
+test('the checks of plans see a field that has no index', async () => {
+  const contacts = resources.find(({ table }) => table === 'contacts')
+  if (!contacts) throw new Error('there are contacts')
+  const order = readList(contacts, [{ name: 'orderBy', value: 'city' }], cursorScope)
+  const nodes = withChildren(await explain(planPage(contacts, order, await scopeOf(contacts)).statement))
+  const reads = (node: PlanNode) => withChildren(node).some((inner) => inner['Relation Name'] === 'contacts')
+  expect(nodes.some((node) => node['Node Type'].endsWith('Sort') && reads(node))).toBe(true)
+  const filter = readFilters(contacts, [{ name: 'filter.city.equals', value: 'Paris' }])
+  const plan = withChildren(await explain(planCount(contacts, filter, await scopeOf(contacts)).statement))
+  expect(plan.flatMap((node) => node['Index Cond'] ?? []).some((condition) => condition.includes('city'))).toBe(false)
+})

@@ -1,0 +1,427 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { resources, routes } from '../src/app.ts'
+import { sql } from '../src/platform/database/sql.ts'
+import { allOperators } from '../src/platform/query/operators.ts'
+import { openRaw, requestText } from './raw.ts'
+import { expectRefusal, refusalFaults } from './refusals.ts'
+import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
+
+let service: TestService
+let organization: TestOrganization
+let call: Call
+let ids: Record<string, string>
+const unhandled: unknown[] = []
+const note = (error: unknown) => void unhandled.push(error)
+
+beforeAll(async () => {
+  process.on('unhandledRejection', note)
+  service = await startTestService()
+  organization = await service.newOrganization()
+  call = organization.call
+  const make = async (path: string, body: Json) => (await call('POST', path, { body })).body.id as string
+  const contactId = await make('/v5/contacts', {
+    email: 'ada@example.com',
+    tags: ['a'],
+    customProperties: { plan: 'pro' },
+  })
+  ids = {
+    contactId,
+    companyId: await make('/v5/companies', { name: 'Acme' }),
+    campaignId: await make('/v5/campaigns', { name: 'Spring' }),
+    teamId: organization.teamId,
+    employmentId: await make(`/v5/contacts/${contactId}/employments`, { organization: 'Acme', title: 'Engineer' }),
+  }
+})
+afterAll(async () => {
+  process.off('unhandledRejection', note)
+  await service.close()
+  expect(unhandled).toEqual([])
+})
+
+/** The service answers, and holds what it held. */
+async function expectAlive(): Promise<void> {
+  expect((await call('GET', `/v5/contacts/${ids.contactId}`)).status).toBe(200)
+  expect((await service.anonymous('GET', '/readyz')).status).toBe(200)
+}
+
+const mebibyte = 1024 * 1024
+const post = (body: string | Uint8Array, path = '/v5/contacts') => call('POST', path, { body })
+const deep = (levels: number, open: string, close: string) => open.repeat(levels) + close.repeat(levels)
+
+test.each<[string, string | Uint8Array, number]>([
+  ['arrays a thousand deep', deep(1000, '[', ']'), 400],
+  ['arrays half a million deep', deep(mebibyte / 2, '[', ']'), 400],
+  ['arrays that are never closed', '['.repeat(mebibyte), 400],
+  ['objects 150,000 deep', deep(150_000, '{"a":', '}').replace(/:}/, ':1}'), 400],
+  ['custom properties 30 deep', `{"name":"A","customProperties":{"a":${deep(29, '[', ']')}}}`, 201],
+  ['custom properties 33 deep', `{"name":"A","customProperties":{"a":${deep(33, '[', ']')}}}`, 400],
+  ['a megabyte of blanks', ' '.repeat(mebibyte), 400],
+  ['a megabyte of one string', `{"bio":"${'x'.repeat(mebibyte - 10)}"}`, 422],
+  ['a megabyte of escapes', `{"bio":"${'\\u0041'.repeat(170_000)}"}`, 422],
+  ['a megabyte of one number', `{"latitude":${'1'.repeat(mebibyte - 20)}}`, 422],
+  ['a megabyte of zeros behind the point', `{"latitude":0.${'0'.repeat(mebibyte - 20)}1}`, 422],
+  ['a megabyte of one name', `{"${'x'.repeat(mebibyte - 10)}":1}`, 422],
+  ['seventy thousand unknown fields', object(70_000, (index) => `"f${index}":1`), 422],
+  ['seventy thousand custom properties', `{"customProperties":${object(70_000, (index) => `"f${index}":1`)}}`, 422],
+  ['three hundred thousand bad tags', `{"tags":[${'1,'.repeat(300_000)}1]}`, 422],
+  ['two hundred thousand equal tags', `{"tags":[${'"a",'.repeat(200_000)}"a"]}`, 422],
+  ['a megabyte of nulls', `[${'null,'.repeat(200_000)}null]`, 422],
+  ['the same member twice', '{"name":"A","name":"B"}', 400],
+  ['the same member twice, spelt otherwise', '{"name":"A","n\\u0061me":"B"}', 400],
+  ['the same custom property twice', '{"name":"A","customProperties":{"a":1,"a":2}}', 400],
+  ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]), 400],
+  ['an overlong encoding', Buffer.from([0x22, 0xc0, 0xaf, 0x22]), 400],
+  ['half a character', Buffer.from([0x22, 0xe2, 0x82]), 400],
+  ['UTF-16', Buffer.from('{"name":"A"}', 'utf16le'), 400],
+  ['a byte order mark', '\ufeff{"name":"A"}', 400],
+  ['NUL in a value', '{"name":"a\\u0000b"}', 422],
+  ['NUL in a custom property', '{"name":"A","customProperties":{"a":["\\u0000"]}}', 422],
+  ['NUL in a custom name', '{"name":"A","customProperties":{"a":{"\\u0000":1}}}', 422],
+  ['NUL in a field name', '{"\\u0000":1}', 422],
+  ['a bare NUL', '{"name":"a\0b"}', 400],
+  ['a lone surrogate', '{"name":"\\ud800"}', 422],
+  ['surrogates in the wrong order', '{"name":"\\udc00\\ud800"}', 422],
+  ['a lone surrogate in a tag', '{"name":"A","tags":["\\udfff"]}', 422],
+  ['__proto__', '{"__proto__":{"isAdmin":true}}', 422],
+  ['__proto__ in custom properties', '{"name":"A","customProperties":{"__proto__":{"a":1}}}', 422],
+  ['__proto__ deep in custom properties', '{"name":"A","customProperties":{"a":[{"__proto__":1}]}}', 422],
+  ['constructor as a field', '{"constructor":{"prototype":{"a":1}}}', 422],
+  ['toString as a field', '{"toString":1,"valueOf":2,"hasOwnProperty":3}', 422],
+  [
+    'constructor as a custom property',
+    '{"name":"A","customProperties":{"constructor":{"prototype":1},"toString":"a"}}',
+    201,
+  ],
+  ['__proto__ as an external id', '{"name":"A","externalIds":{"__proto__":"1"}}', 422],
+  ['constructor as an external id', '{"name":"A","externalIds":{"constructor":"1"}}', 201],
+  ['1e400', '{"latitude":1e400}', 422],
+  ['1e400 as a custom property', '{"name":"A","customProperties":{"a":1e400}}', 422],
+  ['12345678901234567890 as a custom property', '{"name":"A","customProperties":{"a":12345678901234567890}}', 422],
+  ['9007199254740993', '{"name":"A","customProperties":{"a":9007199254740993}}', 422],
+  ['-0', '{"name":"A","latitude":-0,"customProperties":{"a":-0}}', 201],
+  ['1e-400', '{"name":"A","customProperties":{"a":1e-400}}', 422],
+  ['NaN', '{"latitude":NaN}', 400],
+  ['Infinity', '{"latitude":Infinity}', 400],
+  ['a comment', '{"name":"A"/* b */}', 400],
+  ['a trailing comma', '{"name":"A",}', 400],
+  ['single quotes', "{'name':'A'}", 400],
+  ['two values', '{"name":"A"}{"name":"B"}', 400],
+  ['nothing but a string', '"name"', 422],
+  ['nothing but null', 'null', 422],
+  ['SQL as a field', `{"name\\"; drop table contacts; --":"A"}`, 422],
+  ['SQL as a value', `{"name":"'; drop table contacts; --"}`, 201],
+  ['SQL as a custom property', `{"name":"A","customProperties":{"a' || (select 1) || '":1}}`, 422],
+  ['text that turns its direction', '{"name":"\\u202eadA"}', 201],
+])('%s in a body is answered', async (_what, body, status) => {
+  const answer = await post(body)
+  if (status === 201) {
+    expect(answer.status, answer.text).toBe(201)
+    expect((await call('DELETE', `/v5/contacts/${answer.body.id}`)).status).toBe(204)
+  } else {
+    expectRefusal(answer, status)
+    expect(answer.text.length).toBeLessThan(50_000)
+    expectRefusal(await call('PATCH', `/v5/contacts/${ids.contactId}`, { body }), status)
+  }
+  expect(Object.keys(Object.prototype)).toEqual([])
+  expect(({} as Json).isAdmin).toBeUndefined()
+  await expectAlive()
+})
+
+function object(count: number, member: (index: number) => string): string {
+  return `{${Array.from({ length: count }, (_, index) => member(index)).join()}}`
+}
+
+test('no body of a megabyte holds others up', async () => {
+  const shapes = ['['.repeat(mebibyte), deep(mebibyte / 2, '[', ']'), `{"tags":[${'1,'.repeat(500_000)}1]}`]
+  for (const body of shapes) {
+    const started = performance.now()
+    const [refusal] = await Promise.all([post(body), call('GET', '/v5/me')])
+    expect(refusal!.status).toBeGreaterThanOrEqual(400)
+    expect(performance.now() - started).toBeLessThan(3000)
+  }
+})
+
+test('custom properties keep exactly what was sent, names of object methods too', async () => {
+  const customProperties = { constructor: 'a', toString: 1, hasOwnProperty: true, valueOf: { prototype: null, a: [] } }
+  const made = await call('POST', '/v5/contacts', { body: { name: 'Eve', customProperties } })
+  const path = `/v5/contacts/${made.body.id}`
+  expect(Object.entries(made.body.customProperties).sort()).toEqual(Object.entries(customProperties).sort())
+  const patched = await call('PATCH', path, {
+    body: { customProperties: { toString: { valueOf: 2 }, constructor: null } },
+  })
+  expect(Object.entries(patched.body.customProperties).sort()).toEqual(
+    Object.entries({ toString: { valueOf: 2 }, hasOwnProperty: true, valueOf: { prototype: null, a: [] } }).sort(),
+  )
+  const found = await call('GET', '/v5/contacts/count?filter.customProperties.hasOwnProperty.equals=true')
+  expect(found.body).toEqual({ count: 1 })
+  const selected = await call('GET', `${path}?select[]=customProperties.toString&select[]=customProperties.constructor`)
+  expect(selected.body.customProperties).toMatchObject({ toString: { valueOf: 2 } })
+  expect((await call('DELETE', path)).status).toBe(204)
+})
+
+test.each(
+  [
+    [`/v5/contacts?${'x&'.repeat(4000)}`, 400],
+    [`/v5/contacts?${'&'.repeat(8000)}`, 200],
+    [`/v5/contacts?${'a=1&'.repeat(2000)}`, 400],
+    [`/v5/contacts?${'limit=1&'.repeat(900)}`, 400],
+    [`/v5/contacts?${'select[]=id&'.repeat(600)}`, 400],
+    [`/v5/contacts?${'tags=a&'.repeat(26)}`, 400],
+    [`/v5/contacts?filter.email.in=${'a,'.repeat(101)}a`, 400],
+    [`/v5/contacts?query=${'a'.repeat(8000)}`, 200],
+    [`/v5/contacts?query=${'a+'.repeat(3000)}`, 400],
+    [`/v5/contacts?filter.${'a.'.repeat(3000)}equals=1`, 400],
+    [`/v5/contacts?orderBy=customProperties.${'a'.repeat(7000)}`, 400],
+    ['/v5/contacts?filter.email.equals=%00', 400],
+    ['/v5/contacts?%00=1', 400],
+    ['/v5/contacts?filter.email.equals=%ED%A0%80', 400],
+    ['/v5/contacts?filter.email.equals=%C0%AF', 400],
+    ['/v5/contacts?filter.email.equals=%', 400],
+    ["/v5/contacts?filter.email'%20or%201=1--.equals=a", 400],
+    ["/v5/contacts?filter.email.equals='%20or%20'1'='1", 200],
+    ['/v5/contacts?filter.email.contains=%25', 200],
+    ['/v5/contacts?orderBy=email;drop%20table%20contacts', 400],
+    ['/v5/contacts?sort=desc;select%201', 400],
+    ['/v5/contacts?filter.__proto__.equals=1', 400],
+    ['/v5/contacts?filter.constructor.equals=1', 400],
+    ['/v5/contacts?__proto__=1', 400],
+    ['/v5/contacts?toString=1', 400],
+    ['/v5/contacts?constructor.prototype=1', 400],
+    ['/v5/contacts?select[]=__proto__', 400],
+    ['/v5/contacts?select[]=constructor', 400],
+    ['/v5/contacts?orderBy=__proto__', 400],
+    ['/v5/contacts?orderBy=toString', 400],
+    ['/v5/contacts?filter.latitude.gt=1e400', 400],
+    ['/v5/contacts?filter.latitude.gt=NaN', 400],
+    ['/v5/contacts?filter.createdAt.gt=99999-01-01', 400],
+    ['/v5/contacts?filter.createdAt.gt=2026-02-30', 400],
+    ['/v5/contacts?limit=1e1', 400],
+    ['/v5/contacts?limit=99999999999999999999', 400],
+    ['/v5/contacts?limit=-1', 400],
+    ['/v5/contacts?startingAfter=%F0%9F%92%A9', 400],
+  ].map(([path, status]) => ({ name: String(path).slice(12, 72), path: String(path), status: Number(status) })),
+)('the query $name is answered with $status', async ({ path, status }) => {
+  const before = (await call('GET', '/v5/contacts/count')).body.count
+  const answer = await call('GET', path)
+  if (status === 200) expect(answer.status, answer.text).toBe(200)
+  else expectRefusal(answer, status, 'invalid_parameters')
+  if (path.includes('1=1') && status === 200) expect(answer.body).toEqual([])
+  expect((await call('GET', '/v5/contacts/count')).body.count).toBe(before)
+})
+
+test('what a caller sends never becomes a header of the answer', async () => {
+  const injected = '%0d%0aX-Injected:%20yes%0d%0a%0d%0a<script>'
+  for (const path of [`/v5/${injected}`, `/v5/contacts/${injected}`, `/v5/contacts?query=${injected}&limit=1`]) {
+    const { headers, text } = await call('GET', path)
+    expect(headers.get('x-injected')).toBeNull()
+    if (headers.get('content-type')?.includes('html')) throw new Error(text)
+  }
+  for (let count = 0; count < 3; count++) await call('POST', '/v5/contacts', { body: { name: 'Linked' } })
+  const { headers } = await call('GET', `/v5/contacts?name=Linked&limit=1&filter.name.not=${injected}">;rel="next"`)
+  expect(headers.get('link')).toMatch(/^<http[^<>"\s]*>; rel="next"$/)
+})
+
+test('requests sent at once on one connection are answered in order, also when the last is no HTTP', async () => {
+  const connection = await openRaw(service.url)
+  const headers = {
+    authorization: `Bearer ${organization.apiKey}`,
+    'service-organization-id': organization.organizationId,
+  }
+  const body = JSON.stringify({ name: 'Pipelined' })
+  connection.write(
+    requestText('GET', '/v5/me', { headers }) +
+      requestText('POST', '/v5/contacts', { headers: { ...headers, 'content-type': 'application/json' }, body }) +
+      requestText('GET', '/v5/contacts/count?name=Nobody', { headers }) +
+      requestText('GET', '/v5/nowhere', { headers }) +
+      'THIS IS NO HTTP\r\n\r\n',
+  )
+  const answers = await connection.answers(5)
+  expect(answers.map(({ status }) => status)).toEqual([200, 201, 200, 404, 400])
+  expect(JSON.parse(answers[2]!.body)).toEqual({ count: 0 })
+  expect((await call('GET', '/v5/contacts/count?name=Pipelined')).body).toEqual({ count: 1 })
+  expectRefusal(answers[4]!, 400, 'malformed_request')
+  await connection.closed
+  connection.socket.destroy()
+})
+
+test('a caller who goes away in mid-body leaves no record and no trouble', async () => {
+  const before = (await call('GET', '/v5/contacts/count')).body.count
+  const headers = {
+    authorization: `Bearer ${organization.apiKey}`,
+    'service-organization-id': organization.organizationId,
+    'content-type': 'application/json',
+  }
+  const logged = service.logged.length
+  for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
+    for (const length of ['content-length', 'transfer-encoding']) {
+      const connection = await openRaw(service.url)
+      const framing = length === 'content-length' ? '100' : 'chunked'
+      connection.write(requestText('POST', '/v5/contacts', { headers: { ...headers, [length]: framing } }))
+      connection.write(length === 'content-length' ? '{"name":"Half' : 'ff\r\n{"name":"Half')
+      await new Promise<void>((resolve) => connection.socket.write('', () => resolve()))
+      connection.socket[leave]()
+      if (leave === 'end') await connection.closed
+      connection.socket.destroy()
+    }
+  }
+  const aborted = () => service.logged.slice(logged).filter((line) => line.includes('"route":"/v5/contacts"'))
+  await expect.poll(() => aborted().length).toBe(6)
+  expect((await call('GET', '/v5/contacts/count')).body.count).toBe(before)
+  expect(service.logged.slice(logged).filter((line) => /"level":[56]0/.test(line))).toEqual([])
+  await expectAlive()
+})
+
+test('a caller who closes its half of the connection after the request gets the answer', async () => {
+  const connection = await openRaw(service.url)
+  const headers = {
+    authorization: `Bearer ${organization.apiKey}`,
+    'service-organization-id': organization.organizationId,
+  }
+  connection.socket.end(requestText('GET', '/v5/contacts', { headers }))
+  const [answer] = await connection.answers(1)
+  expect(answer!.status).toBe(200)
+  await connection.closed
+})
+
+const nasty = fc.oneof(
+  fc.constantFrom(
+    ...[
+      "'; drop table contacts; --",
+      "' or '1'='1",
+      '%',
+      '_',
+      '\\',
+      '\\,',
+      ',',
+      '"',
+      '`',
+      '$1',
+      '{{7*7}}',
+      '../../etc',
+    ],
+    ...['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'null', 'NaN', 'true', '-0', '1e400', '', ' ', '\t'],
+    ...['\u202e', '\ufeff', '\u{1f4a9}', 'İ', 'ß', 'ŉ', '\uffff', 'x'.repeat(3000), '2026-02-30', '9'.repeat(30)],
+    ...['customProperties.a.b', 'company.name', 'org_x', '+', '+49', '@', 'a@b', 'http://', 'https://[::1]'],
+  ),
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.integer().map(String),
+)
+const members = [...new Set(resources.flatMap((resource) => resource.members))]
+const member = fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...members) }, { weight: 1, arbitrary: nasty })
+const operator = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom<string>(...allOperators) },
+  { weight: 1, arbitrary: nasty },
+)
+
+/** As percent-encoded bytes; what has none becomes U+FFFD. */
+const encoded = (text: string) => encodeURIComponent(Buffer.from(text).toString())
+const parameter = fc.oneof(
+  fc
+    .tuple(member, operator, nasty)
+    .map(([name, op, value]) => `filter.${encoded(name)}.${encoded(op)}=${encoded(value)}`),
+  fc
+    .tuple(member, nasty, operator, nasty)
+    .map(([name, key, op, value]) => `filter.${[name, key, op].map(encoded).join('.')}=${encoded(value)}`),
+  fc
+    .tuple(
+      fc.constantFrom('limit', 'orderBy', 'sort', 'query', 'startingAfter', 'endingBefore', 'select[]', 'select'),
+      fc.oneof(member, nasty),
+    )
+    .map(([name, value]) => `${name}=${encoded(value)}`),
+  fc.tuple(member, nasty).map(([name, value]) => `${encoded(name)}=${encoded(value)}`),
+  fc.constantFrom('%zz', '%', '%00=1', 'a=%ff', '=', '&&', '=1', 'limit=1', 'a=b=c', '%ED%A0%80=1', '?', '[]=1'),
+)
+const query = fc.array(parameter, { maxLength: 4 }).map((all) => (all.length === 0 ? '' : `?${all.join('&')}`))
+
+const value: fc.Arbitrary<Json> = fc.oneof(
+  nasty,
+  fc.jsonValue({ maxDepth: 4 }),
+  fc.array(nasty, { maxLength: 5 }),
+  fc.constant(null),
+)
+const body = fc.oneof(
+  { weight: 5, arbitrary: fc.dictionary(member, value, { maxKeys: 6 }).map((made) => JSON.stringify(made)) },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(member, value, nasty).map(([key, given, name]) => JSON.stringify({ name, [key]: given })),
+  },
+  { weight: 1, arbitrary: fc.json({ maxDepth: 6 }) },
+  {
+    weight: 1,
+    arbitrary: fc.dictionary(nasty, value).map((made) => JSON.stringify({ name: 'A', customProperties: made })),
+  },
+  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 200 }) },
+)
+const headerText = fc.oneof(
+  nasty.map((text) => text.replace(/[^\x20-\x7e\x80-\xff]/g, '')),
+  fc.constantFrom('*', '"1-AAAAAAAAAAAAAAAA"', 'W/"x"', '"', ',', 'gzip', 'application/json', 'text/html', 'bytes=0-1'),
+)
+const headers = fc.dictionary(
+  fc.constantFrom(
+    'if-match',
+    'if-none-match',
+    'idempotency-key',
+    'accept',
+    'accept-encoding',
+    'content-type',
+    'range',
+    'origin',
+    'x-request-id',
+    'x-forwarded-for',
+    'x-http-method-override',
+    'content-encoding',
+    'if-modified-since',
+  ),
+  headerText,
+  { maxKeys: 2 },
+)
+const request = fc.record({
+  route: fc.constantFrom(...routes.map(({ method, path }) => ({ method, path }))),
+  query,
+  body,
+  headers,
+  id: fc.option(nasty, { freq: 4 }),
+})
+
+test('whatever is sent to any route, the answer is below 500 and a refusal has its documented form', async () => {
+  const seen = new Set<string>()
+  const send = async ({
+    route,
+    query,
+    body,
+    headers,
+    id,
+  }: typeof request extends fc.Arbitrary<infer T> ? T : never) => {
+    // The records that the other requests are about are not to be deleted.
+    const method = route.method === 'DELETE' && !route.path.endsWith('/block') ? 'OPTIONS' : route.method
+    const path = route.path.replace(/\{(\w+)\}/g, (_, name) => encoded(id ?? ids[name] ?? 'x'))
+    const sends = method === 'POST' || method === 'PATCH'
+    const answer = await call(method, path + query, { headers, ...(sends && { body }) })
+    seen.add(`${answer.status}`)
+    const faults = answer.status >= 400 ? refusalFaults(answer) : []
+    if (answer.status >= 500 || faults.length > 0) {
+      throw new Error(`${method} ${path + query} ${JSON.stringify(headers)} ${String(body)}\n${answer.text}\n${faults}`)
+    }
+  }
+  await fc.assert(
+    fc.asyncProperty(fc.array(request, { minLength: 25, maxLength: 25 }), async (requests) => {
+      await Promise.all(requests.map(send))
+    }),
+    { numRuns: Number(process.env.RUNS ?? 60), endOnFailure: true },
+  )
+  for (const status of ['200', '201', '400', '404', '422']) expect(seen).toContain(status)
+  await expectAlive()
+})
+
+test('after all of it nothing is broken in the log or left open in the database', async () => {
+  const failures = service.logged.filter((line) => /"level":[56]0/.test(line))
+  expect(failures).toEqual([])
+  const busy = () =>
+    service.database.spanning(
+      'check the database',
+      sql`select state from pg_stat_activity
+        where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`,
+    )
+  await expect.poll(busy).toEqual([])
+})
