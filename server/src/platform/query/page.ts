@@ -6,7 +6,7 @@ import type { Order } from './order.ts'
 import type { Filters, ListRequest } from './parse.ts'
 import { boundarySql, keyNamesOf, pageSql } from './scans.ts'
 import { documentSql } from './select.ts'
-import { joins, lookups, root } from './target.ts'
+import { isJoined, joins, lookups, root, type Target } from './target.ts'
 
 /** Whose records: the organization as a parameter and, where the route has one, the parent. */
 export interface Scope {
@@ -41,7 +41,7 @@ export function planPage(resource: Resource, request: ListRequest, scope: Scope)
   const backwards = cursor?.direction === 'before'
   const source = {
     table: sql`${identifier(resource.table)} ${raw(root)}`,
-    joins: joins(resource, scope.organization),
+    joins: joinsFor(resource, request, scope, order.target),
     within: withinScope(resource, scope),
     filters: filtersSql(resource, request, scope),
     walkFirst: order.indexed && narrowedBy(resource, request) === 'inverted',
@@ -88,7 +88,7 @@ export function planCount(resource: Resource, request: Filters, scope: Scope): {
   const filters = filtersSql(resource, request, scope)
   const within = withinScope(resource, scope)
   const statement = sql`select count(*)::text as count, ${parentFound(resource, scope)} as parent_found
-    from ${identifier(resource.table)} ${raw(root)}${joins(resource, scope.organization)}
+    from ${identifier(resource.table)} ${raw(root)}${joinsFor(resource, request, scope)}
     where ${filters ? sql`${within} and ${filters}` : within}`
   return { statement, costly: narrowedBy(resource, request) === undefined }
 }
@@ -108,6 +108,12 @@ export function parentFound(resource: Resource, scope: Scope): Sql {
   const { resource: parent } = resource.parent
   return sql`exists (select from ${identifier(parent.table)} parent where parent.organization_id = ${scope.organization}
     and parent.id = ${scope.parentId}::uuid${raw(parent.softDelete ? ' and parent.deleted_at is null' : '')})`
+}
+
+/** The joins of a list: only where a filter or the order looks into an embedded record. */
+function joinsFor(resource: Resource, { conditions }: Filters, scope: Scope, ordered?: Target): Sql {
+  const targets = [...conditions.map(({ target }) => target), ...(ordered ? [ordered] : [])]
+  return targets.some((target) => isJoined(resource, target)) ? joins(resource, scope.organization) : raw('')
 }
 
 /** Every filter and word as one condition; undefined when there are none. */

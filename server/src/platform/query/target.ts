@@ -35,6 +35,10 @@ export function valueOf(resource: Resource, fieldName: string, alias = root): Sq
   return through ? sql`${raw(through[0])}.id` : column(alias, fieldName)
 }
 
+/** Is the target's value read from an embedded record? */
+export const isJoined = (resource: Resource, { name, own }: Target): boolean =>
+  !own || embeddedThrough(resource, name) !== undefined
+
 /** The left joins that embedded records are read from. */
 export function joins(resource: Resource, organization: Sql): Sql {
   const parts = Object.entries(resource.embedded).map(

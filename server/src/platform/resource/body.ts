@@ -94,7 +94,11 @@ const faultsOf = (name: string, errors: readonly ErrorObject[]): BodyFault[] =>
   errors
     .filter((error) => error.keyword !== 'propertyNames' && !isOfAnotherType(error, errors))
     .slice(0, mostFaults)
-    .map((error) => ({ field: `${name}${error.instancePath.replaceAll('/', '.')}`, message: sentence(error) }))
+    .map((error) => ({ field: `${name}${error.instancePath.replaceAll('/', '.')}`, message: told(error) }))
+
+/** What is wrong with a member's name is told of the name. */
+const told = (error: ErrorObject): string =>
+  error.propertyName === undefined ? sentence(error) : `key "${error.propertyName.slice(0, 80)}" ${sentence(error)}`
 
 /** ajv's findings in words for the person who sent the value. */
 function sentence({ keyword, params, message }: ErrorObject): string {

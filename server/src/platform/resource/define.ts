@@ -61,6 +61,8 @@ export interface Resource<F extends Fields = Fields> {
   /** Unique index → the field that callers know it by, the columns that hold the value, and whether case and accents count. */
   uniques: Record<string, { field: string; columns: readonly string[]; folded?: boolean }>
   parent?: Parent
+  /** What this is a narrower view of: rules between fields hold for the whole record, whatever a view shows of it. */
+  whole?: Resource
   /** Records that are deleted for callers stay for 30 days. False: DELETE is final. */
   softDelete: boolean
   /**
@@ -129,7 +131,8 @@ export function narrow<F extends Fields>(
       { ...field, writable: field.writable && view.writable.includes(name) },
     ]),
   )
-  return { ...resource, fields, component: view.component, members: view.members, parent: view.parent }
+  const { component, members, parent } = view
+  return { ...resource, fields, component, members, parent, whole: resource }
 }
 
 /** Every column that the standard write may set, with its type. */

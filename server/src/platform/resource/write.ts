@@ -101,7 +101,7 @@ export async function writeSet(
     const row = byId.get(id)
     // Nothing changed: the record is what it was, its revision too.
     if (!row) return { id, before, after: before ?? {}, text: current.get(id)?.text ?? '', revision }
-    return { id, before, after: JSON.parse(row.text) as AnyRow, text: row.text, revision: row.revision }
+    return { id, before, after: wholeOf(row), text: row.text, revision: row.revision }
   })
   await steps.settle?.(transaction, written, pending)
   return written
@@ -121,7 +121,27 @@ async function assertParent(transaction: Transaction, resource: Resource, parent
 interface StoredRow {
   id: string
   text: string
+  /** The record with all of its members, where `text` is a narrower view. */
+  whole: string | null
   revision: number
+}
+
+interface CurrentRow extends StoredRow {
+  /** References that read as null because what they point to is deleted. */
+  dangling: readonly string[]
+}
+
+const storedSql = (resource: Resource): Sql => sql`${raw(root)}.id, ${documentSql(resource)} as text,
+  ${resource.whole ? documentSql(resource.whole) : raw('null')} as whole, ${raw(root)}.revision`
+
+const wholeOf = ({ whole, text }: StoredRow): AnyRow => JSON.parse(whole ?? text) as AnyRow
+
+function danglingSql({ embedded }: Resource): Sql {
+  const names = Object.entries(embedded).map(
+    ([name, { through }]) =>
+      sql`case when ${raw(root)}.${identifier(columnOf(through))} is not null and ${raw(name)}.id is null then ${through}::text end`,
+  )
+  return sql`array_remove(array[${join(names, ', ')}]::text[], null)`
 }
 
 /** The records as they are, locked in id order so that two sets never wait for each other in a circle. */
@@ -130,21 +150,21 @@ async function lockCurrent(
   resource: Resource,
   changes: readonly Change[],
   parentId: string | undefined,
-): Promise<Map<string, StoredRow>> {
+): Promise<Map<string, CurrentRow>> {
   const ids = changes.flatMap((change) => (change.kind === 'update' ? [change.id] : []))
   if (ids.length === 0) return new Map()
   const restoring = changes.some((change) => change.kind === 'update' && change.deleted)
   const bounds = withinScope(restoring ? { ...resource, softDelete: false } : resource, scopeOf(transaction, parentId))
   const deleted = restoring ? raw(` and ${root}.deleted_at > now() - interval '30 days'`) : raw('')
-  const rows = await transaction.query<StoredRow>(sql`
-    select ${raw(root)}.id, ${documentSql(resource)} as text, ${raw(root)}.revision
+  const rows = await transaction.query<CurrentRow>(sql`
+    select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
     from ${identifier(resource.table)} ${raw(root)}${joins(resource, transaction.organization)}
     where ${bounds}${deleted} and ${raw(root)}.id = any(${ids}::uuid[])
     order by ${raw(root)}.id for update of ${raw(root)}`)
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-function prepareChange(resource: Resource, change: Change, current: Map<string, StoredRow>): Pending {
+function prepareChange(resource: Resource, change: Change, current: Map<string, CurrentRow>): Pending {
   if (change.kind === 'create') {
     const initial = Object.entries(resource.fields).flatMap(([name, field]) =>
       field.writable || field.initial !== undefined ? [[name, field.initial ?? null] as const] : [],
@@ -157,12 +177,12 @@ function prepareChange(resource: Resource, change: Change, current: Map<string, 
   if (change.revisions && !change.revisions.includes(row.revision)) {
     throw new ApiError('precondition_failed', `The ${resource.singular} was changed since; read it again.`)
   }
-  const before = JSON.parse(row.text) as AnyRow
+  const before = wholeOf(row)
   const values = Object.fromEntries(
     Object.entries(change.values).map(([name, value]) => [name, merged(resource, name, before[name], value)]),
   )
   const columns = change.columns?.(before) ?? {}
-  return prepared(resource, { id: change.id, before, values, columns, revision: row.revision })
+  return prepared(resource, { id: change.id, before, values, columns, revision: row.revision }, row.dangling)
 }
 
 /** Objects are merged (RFC 7396) and checked whole; anything else replaces. */
@@ -175,12 +195,14 @@ function merged(resource: Resource, name: string, before: JsonValue | undefined,
   return whole
 }
 
-function prepared(resource: Resource, pending: Pending): Pending {
+function prepared(resource: Resource, pending: Pending, dangling: readonly string[] = []): Pending {
   const result = resource.prepare?.(pending.values, pending.before)
   if (result?.faults && result.faults.length > 0) throw invalidBody(result.faults)
   const values = result?.values ?? pending.values
   const { before } = pending
-  const changed = Object.entries(values).filter(([name, value]) => !before || !isDeepStrictEqual(before[name], value))
+  const changed = Object.entries(values).filter(
+    ([name, value]) => !before || !isDeepStrictEqual(before[name], value) || dangling.includes(name),
+  )
   const hidden = !before || changed.length > 0 ? (result?.hidden ?? {}) : {}
   return { ...pending, values: Object.fromEntries(changed), columns: { ...hidden, ...pending.columns } }
 }
@@ -296,7 +318,7 @@ function inputSql(resource: Resource, records: readonly Record<string, JsonValue
 }
 
 const writtenSql = (resource: Resource, transaction: Transaction): Sql =>
-  sql`select ${raw(root)}.id, ${documentSql(resource)} as text, ${raw(root)}.revision
+  sql`select ${storedSql(resource)}
     from written ${raw(root)}${joins(resource, transaction.organization)}`
 
 /** Runs the write; a unique index that refuses it becomes a conflict that knows how to find the holder. */

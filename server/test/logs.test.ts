@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sql } from '../src/platform/database/sql.ts'
+import { openRaw, requestText, sendRaw } from './raw.ts'
+import { expectRefusal } from './refusals.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
+
+let service: TestService
+let organization: TestOrganization
+
+beforeAll(async () => {
+  service = await startTestService({ LOG_LEVEL: 'trace' })
+  organization = await service.newOrganization()
+})
+afterAll(() => service.close())
+
+const lines = (): Json[] => service.logged.map((line) => JSON.parse(line))
+
+/** The line of one request; it is written once the answer is out, so it may have to be waited for. */
+async function lineOf(requestId: string | null | undefined): Promise<Json> {
+  const found = () => lines().filter((line) => line.requestId === requestId && line.msg === 'request')
+  await expect.poll(() => found().length).toBe(1)
+  return found()[0]
+}
+
+test('each request is one line that says who asked for which route, and how it went', async () => {
+  const path = '/v5/contacts/con_019aa5b2c1d27e3fa4b5c6d7e8f90123'
+  const answer = await organization.call('GET', path)
+  const line = await lineOf(answer.headers.get('x-request-id'))
+  expect(line).toMatchObject({
+    level: 30,
+    method: 'GET',
+    route: '/v5/contacts/{contactId}',
+    status: 404,
+    organization: organization.organizationId,
+    credential: expect.stringMatching(/^key_[0-9a-f]{32}$/),
+    milliseconds: expect.any(Number),
+  })
+  const anonymous = await service.anonymous('GET', '/v5/me')
+  expect(await lineOf(anonymous.headers.get('x-request-id'))).toMatchObject({ status: 401, route: '/v5/me' })
+})
+
+test('there is exactly one line for every kind of answer', async () => {
+  const before = lines().length
+  const ids: (string | null | undefined)[] = []
+  for (const [method, path] of [
+    ['GET', '/v5/contacts'],
+    ['HEAD', '/v5/contacts'],
+    ['OPTIONS', '/v5/contacts'],
+    ['PUT', '/v5/contacts'],
+    ['GET', '/v5/nowhere'],
+    ['GET', '/v5/%zz'],
+    ['GET', `/v5/${'x'.repeat(9000)}`],
+    ['GET', '/healthz'],
+    ['POST', '/auth'],
+  ] as const) {
+    ids.push((await organization.call(method, path)).headers.get('x-request-id'))
+  }
+  ids.push((await sendRaw(service.url, 'no HTTP\r\n\r\n')).headers['x-request-id'])
+  for (const id of ids) await lineOf(id)
+  expect(lines().length - before).toBe(ids.length)
+  expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('a caller who left before the answer has a line of its own kind', async () => {
+  const connection = await openRaw(service.url)
+  const theirs = randomUUID()
+  const headers = { 'content-type': 'application/json', 'content-length': '10', 'x-request-id': theirs }
+  connection.write(requestText('POST', '/auth', { headers }))
+  await new Promise<void>((resolve) => connection.socket.write('{', () => resolve()))
+  connection.socket.destroy()
+  await expect
+    .poll(() => lines().filter(({ callerRequestId }) => callerRequestId === theirs))
+    .toMatchObject([{ route: '/auth', status: 499 }])
+})
+
+test('no secret and nothing of the people in the records is in any line, whatever goes wrong', async () => {
+  const secret = (kind: string) => `${kind}-${randomUUID()}`
+  const secrets = {
+    email: `${secret('address')}@example.com`,
+    query: secret('query'),
+    path: secret('path'),
+    idempotencyKey: secret('idempotency'),
+    wrongKey: `svc_${secret('wrong').replaceAll('-', '')}`,
+    token: secret('token'),
+    password: secret('password'),
+    agent: secret('agent'),
+    cookie: secret('cookie'),
+    name: secret('name'),
+    field: secret('field'),
+  }
+  const { apiKey, accessToken, refreshToken, call } = organization
+  const headers = { 'idempotency-key': secrets.idempotencyKey, cookie: secrets.cookie, 'user-agent': secrets.agent }
+  const asker = { authorization: `Bearer ${secrets.wrongKey}`, ...headers }
+  const person = { email: secrets.email, name: secrets.name }
+  await call('POST', '/v5/contacts', { body: person, headers })
+  await call('POST', '/v5/contacts', { body: { ...person, [secrets.field]: secrets.password }, headers })
+  expectRefusal(await call('POST', '/v5/contacts', { body: person }), 409)
+  await call('POST', '/v5/contacts', { body: `{"email":"${secrets.email}"`, headers })
+  await call('GET', `/v5/contacts?email=${secrets.email}&query=${secrets.query}`, { headers })
+  await call('GET', `/v5/contacts?${secrets.query}=1`, { headers: { 'service-organization-id': secrets.token } })
+  await call('GET', `/v5/${secrets.path}`, { headers: { 'if-none-match': secrets.token } })
+  await call('GET', `/v5/contacts/${secrets.path}%zz`)
+  await service.anonymous('GET', '/v5/me', { headers: asker })
+  await service.anonymous('GET', '/v5/me', { headers: { authorization: `Bearer ${accessToken}x` } })
+  await service.anonymous('GET', '/v5/me', { headers: { authorization: `Basic ${secrets.password}` } })
+  await service.anonymous('POST', '/auth', { body: { token: secrets.token, password: secrets.password }, headers })
+  const refreshed = (await service.anonymous('POST', '/auth', { body: { token: refreshToken } })).body
+  await service.anonymous('GET', `/v5/me?access_token=${accessToken}`, { headers: { authorization: accessToken } })
+  await sendRaw(service.url, `GET /${secrets.path} HTTP/1.1\r\nauthorization ${apiKey}\r\n\r\n`)
+  await failing(() => call('POST', '/v5/contacts', { body: { ...person, email: `x${secrets.email}` } }))
+  const hidden = {
+    ...secrets,
+    apiKey,
+    accessToken,
+    refreshToken,
+    newAccessToken: refreshed.accessToken,
+    newRefreshToken: refreshed.refreshToken,
+    signature: accessToken.split('.')[2] ?? '',
+    keyBody: apiKey.slice(4, 30),
+    signIn: 'a password that is long enough',
+  }
+  await lineOf((await call('GET', '/v5/me')).headers.get('x-request-id'))
+  expect(lines().filter(({ level }) => level >= 50)).toHaveLength(1)
+  for (const [kind, value] of Object.entries(hidden)) {
+    expect([kind, service.logged.filter((line) => line.includes(value))]).toEqual([kind, []])
+  }
+})
+
+/** Runs a request while the database refuses its row in words that hold the row. */
+async function failing(send: () => Promise<Json>): Promise<void> {
+  const database = (statement: ReturnType<typeof sql>) => service.database.spanning('check the database', statement)
+  await database(sql`create function refuse_row() returns trigger language plpgsql as $$
+    begin raise 'refused' using detail = new::text, hint = new.email; end $$`)
+  await database(sql`create trigger refuse_row before insert on contacts for each row execute function refuse_row()`)
+  try {
+    const answer = await send()
+    const { description } = expectRefusal(answer, 500, 'internal_error')
+    expect(description).toContain('X-Request-Id')
+    const requestId = answer.headers.get('x-request-id')
+    await lineOf(requestId)
+    const told = lines().filter((line) => line.requestId === requestId && line.level === 50)
+    expect(told).toMatchObject([{ msg: 'internal_error', route: '/v5/contacts', err: { message: 'refused' } }])
+  } finally {
+    await database(sql`drop trigger refuse_row on contacts`)
+    await database(sql`drop function refuse_row`)
+  }
+}

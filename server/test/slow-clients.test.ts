@@ -1,0 +1,104 @@
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createMetrics } from '../src/platform/http/metrics.ts'
+import { createRateLimiter } from '../src/platform/http/rate-limit.ts'
+import type { Route, Services } from '../src/platform/http/route.ts'
+import { createServer } from '../src/platform/http/server.ts'
+import { text } from '../src/platform/resource/fields.ts'
+import { openRaw, type RawConnection, requestText } from './raw.ts'
+import { expectRefusal } from './refusals.ts'
+
+/** The server's own patience, shorter than it is in service; nothing here gets as far as the database. */
+const patience = { headers: 300, request: 900 }
+
+const echo: Route = {
+  kind: 'public',
+  host: 'api',
+  method: 'POST',
+  path: '/echo',
+  operation: 'echo',
+  summary: 'Give the word back',
+  tag: 'test',
+  params: {},
+  query: { kind: 'none' },
+  body: {
+    component: 'Echo',
+    shape: { mode: 'create', readOnly: [], fields: { word: text({ label: 'Word', required: true }) } },
+    required: true,
+  },
+  answers: { 200: { kind: 'none' } },
+  handle: async ({ body }) => ({ status: 200, text: JSON.stringify(body) }),
+}
+
+let app: FastifyInstance
+let url: string
+
+beforeAll(async () => {
+  const services = { log: pino({ level: 'silent' }), limiter: createRateLimiter() } as unknown as Services
+  const metrics = createMetrics(() => ({ total: 0, idle: 0, waiting: 0 }))
+  const isReady = () => true
+  const rest = { trustProxy: false as const, corsOrigins: [], authOrigin: undefined, metrics, isReady }
+  app = await createServer({ services, routes: [echo], patience, ...rest })
+  url = await app.listen({ port: 0, host: '127.0.0.1' })
+})
+afterAll(() => app.close())
+
+/** Sends a byte at a time until the other side closes, and gives the answer that came. */
+async function drip(connection: RawConnection, bytes: Iterable<string>): Promise<void> {
+  let isClosed = false
+  void connection.closed.then(() => (isClosed = true))
+  for (const byte of bytes) {
+    if (isClosed) return
+    connection.write(byte)
+    // The pace of the slow client: this is what is tested, not a wait for something.
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+const json = { 'content-type': 'application/json' }
+
+test('a caller whose headers come too slowly is told so and cut off', async () => {
+  const connection = await openRaw(url)
+  const started = performance.now()
+  await drip(connection, requestText('GET', '/healthz', { headers: { 'x-long': 'x'.repeat(1000) } }))
+  const [answer] = await connection.answers(1)
+  expect(expectRefusal(answer!, 400, 'malformed_request').description).toMatch(/in time/)
+  expect(performance.now() - started).toBeLessThan(5000)
+  await connection.closed
+  connection.socket.destroy()
+})
+
+test.each(['content-length', 'transfer-encoding'])(
+  'a caller whose body (%s) comes too slowly is cut off',
+  async (framing) => {
+    const connection = await openRaw(url)
+    const isSized = framing === 'content-length'
+    connection.write(requestText('POST', '/echo', { headers: { ...json, [framing]: isSized ? '1000' : 'chunked' } }))
+    await drip(connection, (isSized ? 'x' : '1\r\nx\r\n').repeat(1000).match(isSized ? /x/g : /1\r\nx\r\n/g) ?? [])
+    const [answer] = await connection.answers(1)
+    expect(expectRefusal(answer!, 400, 'malformed_request').description).toMatch(/in time/)
+    await connection.closed
+    connection.socket.destroy()
+  },
+)
+
+test('a caller who was refused and goes on sending is cut off in the end, without a second answer', async () => {
+  const connection = await openRaw(url)
+  connection.write(requestText('POST', '/nowhere', { headers: { ...json, 'content-length': '100000' } }))
+  const [refusal] = await connection.answers(1)
+  expectRefusal(refusal!, 404)
+  await drip(connection, 'x'.repeat(1000))
+  await connection.closed
+  expect(connection.bytes().toString()).toBe('')
+  connection.socket.destroy()
+})
+
+test('while many are slow the others are served', async () => {
+  const slow = await Promise.all(Array.from({ length: 100 }, () => openRaw(url)))
+  for (const connection of slow) connection.write('POST /echo HTTP/1.1\r\nhost: a\r\n')
+  const answer = await fetch(`${url}/echo`, { method: 'POST', headers: json, body: '{"word":"hello"}' })
+  expect([answer.status, await answer.json()]).toEqual([200, { word: 'hello' }])
+  await Promise.all(slow.map(({ closed }) => closed))
+  for (const { socket } of slow) socket.destroy()
+})
