@@ -43,6 +43,7 @@ create table companies (
 );
 
 create unique index companies_domain_unique on companies (organization_id, domain_key) where deleted_at is null;
+create index companies_domain on companies (organization_id, domain) where deleted_at is null;
 create index companies_created on companies (organization_id, created_at, id) where deleted_at is null;
 create index companies_updated on companies (organization_id, updated_at, id) where deleted_at is null;
 create index companies_name on companies (organization_id, (sort_key(name) collate "C"), id) where deleted_at is null;

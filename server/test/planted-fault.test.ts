@@ -67,7 +67,7 @@ afterAll(async () => {
 const heldTwice: readonly { why: string; place: RegExp }[] = [
   {
     why: 'the foreign key is the pair: a record can never point at another organization’s company',
-    place: /join "companies" company on company\.$/,
+    place: /"companies" company (on|where) company\.$/,
   },
   {
     why: 'a record and its parent are both asked for, and the foreign key between them is the pair',
@@ -78,8 +78,8 @@ const heldTwice: readonly { why: string; place: RegExp }[] = [
     place: /from input where record\.$/,
   },
   {
-    why: 'an address is looked for within a team, which is of one organization',
-    place: /\(select id from "contacts" where $/,
+    why: 'an address or external id is looked for within a team, which is of one organization',
+    place: /\((select id from "contacts"|select "contact_id" as id from "contact_external_ids" held) where $/,
   },
   {
     why: 'the ids are those of the records that the set has just written',

@@ -38,7 +38,7 @@ export function refusalFaults(given: TestAnswer<Json> | RawAnswer): string[] {
   must(Object.keys(others).length === 0, `unknown members ${Object.keys(others).join()}`)
   const needsDetails = code === 'invalid_parameters' || status === 422 || code === 'missing_scopes' || status === 409
   must(details === undefined ? !needsDetails || code === 'idempotency_in_progress' : areDetails(details), 'details')
-  must(status !== 401 || /^Bearer realm="rapport"/.test(header('www-authenticate') ?? ''), 'www-authenticate')
+  must(status !== 401 || (header('www-authenticate') ?? '').startsWith('Bearer realm="rapport"'), 'www-authenticate')
   must(status !== 405 || /OPTIONS/.test(header('allow') ?? ''), 'allow')
   must(![429, 503].includes(status) || /^[1-9]\d*$/.test(header('retry-after') ?? ''), 'retry-after')
   return faults

@@ -144,9 +144,9 @@ function pathCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Tenan
   const [first = ''] = names
   if (names.length < 2) return cases
   const last = names.at(-1) ?? ''
-  const parent = route.params[first]?.prefix
+  const parent = route.params[first]?.prefix ?? ''
   const elsewhere = { [first]: idsOf(ours.references, parent)[0] ?? '' }
-  const nothing = unknownId(route.params[last]?.prefix)
+  const nothing = unknownId(route.params[last]?.prefix ?? '')
   return [
     ...cases,
     {

@@ -86,7 +86,7 @@ test('a key without the organization header is 400, naming the header', async ()
   })
 })
 
-test.each(['', ' ', 'org_', 'org_1', `usr_${'0'.repeat(32)}`, `org_${'0'.repeat(32)}, org_${'0'.repeat(32)}`])(
+test.each(['', ' ', 'org_', 'org 1', `usr_${'0'.repeat(32)}`, `org_${'0'.repeat(32)}, org_${'0'.repeat(32)}`])(
   'the organization header "%s" is 400 for a key and for a token',
   async (header) => {
     for (const credential of [ours.apiKey, ours.accessToken]) {

@@ -73,6 +73,8 @@ export class Database {
         '-c idle_in_transaction_session_timeout=30000',
         '-c timezone=UTC',
         '-c jit=off',
+        // Starting workers costs more than the pages they would help with.
+        '-c max_parallel_workers_per_gather=0',
       ].join(' '),
       pipeline: true,
     } as pg.PoolConfig)

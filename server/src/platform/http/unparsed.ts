@@ -53,13 +53,10 @@ export class UnparsedRequests {
     }
     const latest = this.#latest.get(socket)
     const answer = () => this.#answer(socket, refusalOf(error))
-    if (latest === undefined) answer()
-    else if (latest.request.complete) {
-      if (latest.response.writableFinished) answer()
-      else latest.response.once('finish', answer)
-    }
-    // The fault is in a body. An answer that began already has to do for it.
-    else if (latest.response.headersSent) socket.destroySoon()
+    const isWaited = latest?.request.complete && !latest.response.writableFinished
+    if (isWaited) latest.response.once('finish', answer)
+    // The fault is in the body of a request that has its answer already.
+    else if (latest && !latest.request.complete && latest.response.headersSent) socket.destroySoon()
     else answer()
   }
 

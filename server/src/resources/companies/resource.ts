@@ -43,12 +43,7 @@ export const companies = defineResource({
     subtitle: text({ label: 'Subtitle', max: 500, searched: true }),
     avatar: url({ label: 'Logo' }),
     website: url({ label: 'Website' }),
-    domain: domain({
-      label: 'Domain',
-      equality: 'indexed',
-      searched: true,
-      lookup: { column: 'domain_key', key: domainKey },
-    }),
+    domain: domain({ label: 'Domain', equality: 'indexed', searched: true }),
     location: text({ label: 'Headquarters', max: 500 }),
     timeZone: timeZone({ label: 'Time zone' }),
     facebookHandle: handle({ label: 'Facebook' }),
