@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { ApiError } from './errors.ts'
-import { openAnswer, sealAnswer, type StoredAnswer } from './idempotency.ts'
+import { idempotencyKeyHash, openAnswer, sealAnswer, type StoredAnswer } from './idempotency.ts'
 
 /** One use of an Idempotency-Key: per credential, method and path, told from others by the request's hash. */
 export interface IdempotentUse {
@@ -21,7 +21,7 @@ const keptHours = 24
  * Errors: 409 while a request with the same key runs, 422 when it came with another request.
  */
 export async function findAnswer(transaction: Transaction, use: IdempotentUse): Promise<StoredAnswer | undefined> {
-  const keyHash = hashOf(use)
+  const keyHash = idempotencyKeyHash(use.key)
   // Sent together, but two statements: the second one's snapshot is taken after the lock, so it sees what the holder kept.
   const [[lock], [kept]] = await Promise.all([
     transaction.query<{ locked: boolean }>(
@@ -55,14 +55,12 @@ export async function findAnswer(transaction: Transaction, use: IdempotentUse): 
 export async function keepAnswer(transaction: Transaction, use: IdempotentUse, answer: StoredAnswer): Promise<void> {
   await transaction.query(
     sql`insert into idempotency_answers (organization_id, credential_id, key_hash, request_hash, answer_encrypted)
-      values (${transaction.organization}, ${use.credentialId}::uuid, ${hashOf(use)}, ${use.requestHash},
+      values (${transaction.organization}, ${use.credentialId}::uuid, ${idempotencyKeyHash(use.key)}, ${use.requestHash},
         ${sealAnswer(use.secretKey, use.key, answer)})
       on conflict (organization_id, credential_id, key_hash) do update
         set request_hash = excluded.request_hash, answer_encrypted = excluded.answer_encrypted, created_at = now()`,
   )
 }
-
-const hashOf = (use: IdempotentUse): Buffer => createHash('sha256').update(use.key).digest()
 
 /** A lock of its own for each key of each credential; 64 bits of a hash never meet by chance. */
 function lockOf(transaction: Transaction, use: IdempotentUse, keyHash: Buffer): string {

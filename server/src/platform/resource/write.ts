@@ -3,14 +3,13 @@ import type { Transaction } from '../database/database.ts'
 import { sqlState } from '../database/failures.ts'
 import { identifier, join, Parameter, raw, type Sql, sql } from '../database/sql.ts'
 import { ApiError, type BodyFault, invalidBody } from '../http/errors.ts'
-import { withinScope } from '../query/page.ts'
-import { documentSql } from '../query/select.ts'
 import { joins, root } from '../query/target.ts'
+import { type CurrentRow, lockCurrent, storedSql, type StoredRow, wholeOf } from './current.ts'
 import { type AnyRow, columnOf, columnTypes, type Resource } from './define.ts'
 import type { JsonValue } from './fields.ts'
 import { newId, readId } from './ids.ts'
 import { mergePatch } from './properties.ts'
-import { notFound, parentNotFound, scopeOf } from './read.ts'
+import { notFound, parentNotFound } from './read.ts'
 
 /**
  * One change of a set. `values` are what a caller sent, read by `readBody`; `columns` are what the service sets itself,
@@ -116,52 +115,6 @@ async function assertParent(transaction: Transaction, resource: Resource, parent
     where organization_id = ${transaction.organization} and id = ${parentId}::uuid
     ${raw(parent.softDelete ? 'and deleted_at is null' : '')} for key share`)
   if (rows.length === 0) throw parentNotFound(resource)
-}
-
-interface StoredRow {
-  id: string
-  text: string
-  /** The record with all of its members, where `text` is a narrower view. */
-  whole: string | null
-  revision: number
-}
-
-interface CurrentRow extends StoredRow {
-  /** References that read as null because what they point to is deleted. */
-  dangling: readonly string[]
-}
-
-const storedSql = (resource: Resource): Sql => sql`${raw(root)}.id, ${documentSql(resource)} as text,
-  ${resource.whole ? documentSql(resource.whole) : raw('null')} as whole, ${raw(root)}.revision`
-
-const wholeOf = ({ whole, text }: StoredRow): AnyRow => JSON.parse(whole ?? text) as AnyRow
-
-function danglingSql({ embedded }: Resource): Sql {
-  const names = Object.entries(embedded).map(
-    ([name, { through }]) =>
-      sql`case when ${raw(root)}.${identifier(columnOf(through))} is not null and ${raw(name)}.id is null then ${through}::text end`,
-  )
-  return sql`array_remove(array[${join(names, ', ')}]::text[], null)`
-}
-
-/** The records as they are, locked in id order so that two sets never wait for each other in a circle. */
-async function lockCurrent(
-  transaction: Transaction,
-  resource: Resource,
-  changes: readonly Change[],
-  parentId: string | undefined,
-): Promise<Map<string, CurrentRow>> {
-  const ids = changes.flatMap((change) => (change.kind === 'update' ? [change.id] : []))
-  if (ids.length === 0) return new Map()
-  const restoring = changes.some((change) => change.kind === 'update' && change.deleted)
-  const bounds = withinScope(restoring ? { ...resource, softDelete: false } : resource, scopeOf(transaction, parentId))
-  const deleted = restoring ? raw(` and ${root}.deleted_at > now() - interval '30 days'`) : raw('')
-  const rows = await transaction.query<CurrentRow>(sql`
-    select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
-    from ${identifier(resource.table)} ${raw(root)}${joins(resource, transaction.organization)}
-    where ${bounds}${deleted} and ${raw(root)}.id = any(${ids}::uuid[])
-    order by ${raw(root)}.id for update of ${raw(root)}`)
-  return new Map(rows.map((row) => [row.id, row]))
 }
 
 function prepareChange(resource: Resource, change: Change, current: Map<string, CurrentRow>): Pending {

@@ -95,6 +95,24 @@ test('a contact is never put into a team while that team is being deleted', asyn
   }
 })
 
+test('a contact is never restored into a team while that team is being deleted', async () => {
+  const { call, teamId } = await service.newOrganization()
+  for (let round = 0; round < 10; round++) {
+    const { body: team } = await call('POST', '/v5/teams', { body: { name: `Team ${round}` } })
+    const { body: contact } = await call('POST', '/v5/contacts', { body: { name: 'Ada', teamId: team.id } })
+    await call('DELETE', `/v5/contacts/${contact.id}`)
+    const [restored, deleted] = await Promise.all([
+      call('POST', `/v5/contacts/${contact.id}/restore`),
+      call('DELETE', `/v5/teams/${team.id}`),
+    ])
+    expect(restored.status).toBe(200)
+    expect([
+      [team.id, 423],
+      [teamId, 204],
+    ]).toContainEqual([restored.body.teamId, deleted.status])
+  }
+})
+
 test('a team’s name is unique whatever its case and accents, among those not deleted', async () => {
   const { call } = await service.newOrganization()
   const { body: first } = await call('POST', '/v5/teams', { body: { name: 'Zürich' } })

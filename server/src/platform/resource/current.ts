@@ -1,0 +1,58 @@
+import type { Transaction } from '../database/database.ts'
+import { identifier, join, raw, type Sql, sql } from '../database/sql.ts'
+import { withinScope } from '../query/page.ts'
+import { documentSql } from '../query/select.ts'
+import { joins, root } from '../query/target.ts'
+import { type AnyRow, columnOf, type Resource } from './define.ts'
+import { scopeOf } from './read.ts'
+import type { Change } from './write.ts'
+
+/** A record as a statement of the write gives it. */
+export interface StoredRow {
+  id: string
+  text: string
+  /** The record with all of its members, where `text` is a narrower view. */
+  whole: string | null
+  revision: number
+}
+
+/** A record before the change. */
+export interface CurrentRow extends StoredRow {
+  /** References that read as null because what they point to is deleted. */
+  dangling: readonly string[]
+}
+
+/** What a `StoredRow` is selected by. Needs the joins of `joins(resource)`. */
+export const storedSql = (resource: Resource): Sql => sql`${raw(root)}.id, ${documentSql(resource)} as text,
+  ${resource.whole ? documentSql(resource.whole) : raw('null')} as whole, ${raw(root)}.revision`
+
+/** All members of the record. */
+export const wholeOf = ({ whole, text }: StoredRow): AnyRow => JSON.parse(whole ?? text) as AnyRow
+
+/** The records as they are, locked in id order so that two sets never wait for each other in a circle. */
+export async function lockCurrent(
+  transaction: Transaction,
+  resource: Resource,
+  changes: readonly Change[],
+  parentId: string | undefined,
+): Promise<Map<string, CurrentRow>> {
+  const ids = changes.flatMap((change) => (change.kind === 'update' ? [change.id] : []))
+  if (ids.length === 0) return new Map()
+  const restoring = changes.some((change) => change.kind === 'update' && change.deleted)
+  const bounds = withinScope(restoring ? { ...resource, softDelete: false } : resource, scopeOf(transaction, parentId))
+  const deleted = restoring ? raw(` and ${root}.deleted_at > now() - interval '30 days'`) : raw('')
+  const rows = await transaction.query<CurrentRow>(sql`
+    select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
+    from ${identifier(resource.table)} ${raw(root)}${joins(resource, transaction.organization)}
+    where ${bounds}${deleted} and ${raw(root)}.id = any(${ids}::uuid[])
+    order by ${raw(root)}.id for update of ${raw(root)}`)
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+function danglingSql({ embedded }: Resource): Sql {
+  const names = Object.entries(embedded).map(
+    ([name, { through }]) =>
+      sql`case when ${raw(root)}.${identifier(columnOf(through))} is not null and ${raw(name)}.id is null then ${through}::text end`,
+  )
+  return sql`array_remove(array[${join(names, ', ')}]::text[], null)`
+}
