@@ -1,3 +1,4 @@
+import { asSql } from '../src/platform/database/database.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources } from '../src/app.ts'
 import { identifier, organizationParameter, raw, type Sql, sql } from '../src/platform/database/sql.ts'
@@ -210,7 +211,7 @@ test.each(lists)('%s: an index gives the order of every field that is declared t
         ],
         cursorScope,
       )
-      const nodes = withChildren(await explain(planPage(resource, request, await scopeOf(resource)).statement))
+      const nodes = withChildren(await explain(asSql(planPage(resource, request, await scopeOf(resource)).statement)))
       const reads = (node: PlanNode) => withChildren(node).some((inner) => inner['Relation Name'] === resource.table)
       expect([name, nodes.some(reads)]).toEqual([name, true])
       const sorts = nodes.filter((node) => node['Node Type'].endsWith('Sort') && reads(node))
@@ -259,7 +260,7 @@ test('the checks of plans see a field that has no index', async () => {
   const contacts = resources.find(({ table }) => table === 'contacts')
   if (!contacts) throw new Error('there are contacts')
   const order = readList(contacts, [{ name: 'orderBy', value: 'city' }], cursorScope)
-  const nodes = withChildren(await explain(planPage(contacts, order, await scopeOf(contacts)).statement))
+  const nodes = withChildren(await explain(asSql(planPage(contacts, order, await scopeOf(contacts)).statement)))
   const reads = (node: PlanNode) => withChildren(node).some((inner) => inner['Relation Name'] === 'contacts')
   expect(nodes.some((node) => node['Node Type'].endsWith('Sort') && reads(node))).toBe(true)
   const filter = readFilters(contacts, [{ name: 'filter.city.equals', value: 'Paris' }])

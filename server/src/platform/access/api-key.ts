@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto'
+import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -17,7 +17,7 @@ export function makeApiKey(): string {
 export const looksLikeApiKey = (text: string): boolean => text.startsWith(prefix)
 
 /** What the database knows a key by. */
-export const hashApiKey = (key: string): Buffer => createHash('sha256').update(key).digest()
+export const hashApiKey = (key: string): Buffer => hash('sha256', key, 'buffer')
 
 /** The hash of a key that a caller sent, or undefined for a text that cannot be a key: a typo costs no query. */
 export function apiKeyHash(text: string): Buffer | undefined {

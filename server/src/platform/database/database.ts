@@ -1,23 +1,38 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Caller } from '../access/caller.ts'
 import { ApiError } from '../http/errors.ts'
 import { DeadlineExceeded, isConnectionLoss, isRepeatable, translate } from './failures.ts'
-import { organizationParameter, type Sql, sql } from './sql.ts'
+import { organizationParameter, Parameter, Sql, sql } from './sql.ts'
 
 /** How a statement reaches the database: bound to one organization, which it has to name. */
 export interface Connection {
   readonly organizationId: string
   /** The organization as a bound parameter; a statement without it is refused. */
   readonly organization: Sql
-  /** `name` prepares the statement once a connection: only for fixed shapes, whose plan no value decides. */
-  query<Row extends object>(statement: Sql, name?: string): Promise<Row[]>
+  query<Row extends object>(statement: Sql | FixedStatement): Promise<Row[]>
 }
 
 /** A connection inside one transaction: what it writes is kept together or not at all. */
 export interface Transaction extends Connection {
   readonly isTransaction: true
 }
+
+/**
+ * A statement whose text is the same for every value, and whose plan no value decides: put together once for each caller,
+ * prepared once for each connection.
+ */
+export interface FixedStatement {
+  name: string
+  /** The one value that changes from request to request. */
+  value: string
+  build: (value: Parameter) => Sql
+}
+
+/** The statement with its value, for one use. */
+export const asSql = (statement: Sql | FixedStatement): Sql =>
+  statement instanceof Sql ? statement : statement.build(new Parameter(statement.value))
 
 /** A connection that may span organizations; every use is one of this closed list, which a test knows. */
 export const spanningPurposes = [
@@ -57,6 +72,7 @@ const attempts = 3
 export class Database {
   readonly #pool: pg.Pool
   readonly #deadline: number
+  readonly #fixed = new WeakMap<Caller, Map<string, FixedText>>()
 
   constructor({ connection, size, deadline = 4500, onIdleError }: DatabaseOptions) {
     this.#deadline = deadline
@@ -79,6 +95,8 @@ export class Database {
       pipeline: true,
     } as pg.PoolConfig)
     this.#pool.on('error', (error) => onIdleError?.(error))
+    // A client in use tells the one who waits for its answer.
+    this.#pool.on('connect', (client) => client.on('error', () => undefined))
   }
 
   /** What the pool holds now, for metrics and the doctor. */
@@ -92,18 +110,27 @@ export class Database {
     return {
       organizationId: caller.organizationId,
       organization,
-      query: async <Row extends object>(statement: Sql, name?: string) => {
-        assertScoped(statement)
-        const guarded = sql`select credential.live as credential_live, answer.* from (select ${caller.live} as live) credential
-          left join (select true as answer_present, statement.* from (${statement}) statement) answer on true`
-        const rows = await this.#once<Row & { credential_live: boolean; answer_present: boolean | null }>(
-          guarded,
-          name === undefined ? undefined : `${caller.kind} ${name}`,
-        )
-        if (!rows[0]?.credential_live) throw new CredentialChanged()
-        return rows.filter((row) => row.answer_present)
+      query: async <Row extends object>(statement: Sql | FixedStatement) => {
+        const query =
+          statement instanceof Sql ? render(guarded(caller, statement)) : this.#fixedQuery(caller, statement)
+        return answered(await this.#send<Guarded<Row>>(query))
       },
     }
+  }
+
+  #fixedQuery(caller: Caller, { name, value, build }: FixedStatement): pg.QueryConfig {
+    const known = this.#fixed.get(caller) ?? new Map<string, FixedText>()
+    this.#fixed.set(caller, known)
+    let fixed = known.get(name)
+    if (!fixed) {
+      // A value that no other can equal marks the place: an id of the request might be the organization's own.
+      const mark = randomUUID()
+      const { text, values } = render(guarded(caller, build(new Parameter(mark))))
+      fixed = { text, values, position: values.indexOf(mark) }
+      known.set(name, fixed)
+    }
+    const values = fixed.position < 0 ? fixed.values : fixed.values.with(fixed.position, value)
+    return { name: `${caller.kind} ${name}`, text: fixed.text, values }
   }
 
   /**
@@ -117,7 +144,8 @@ export class Database {
         isTransaction: true,
         organizationId: caller.organizationId,
         organization,
-        query: async <Row extends object>(statement: Sql) => {
+        query: async <Row extends object>(given: Sql | FixedStatement) => {
+          const statement = asSql(given)
           assertScoped(statement)
           return (await client.query<Row & pg.QueryResultRow>(render(statement))).rows
         },
@@ -154,11 +182,14 @@ export class Database {
   }
 
   /** A single statement is its own transaction; one that met a dead connection is repeated on a new one. */
-  async #once<Row extends object>(statement: Sql, name?: string): Promise<Row[]> {
-    const query = name === undefined ? render(statement) : { ...render(statement), name }
+  async #once<Row extends object>(statement: Sql): Promise<Row[]> {
+    return this.#send(render(statement))
+  }
+
+  #send<Row extends object>(query: pg.QueryConfig): Promise<Row[]> {
     return this.#repeat(async (deadline) => {
-      const client = await this.#connect(deadline)
-      return (await this.#with(client, deadline, () => client.query<Row & pg.QueryResultRow>(query))).rows
+      const attempt = new Attempt(this.#pool)
+      return (await raceDeadline(attempt.query<Row & pg.QueryResultRow>(query), deadline, () => attempt.abandon())).rows
     }, isConnectionLoss)
   }
 
@@ -204,15 +235,12 @@ export class Database {
   /** Runs `use` on the client and gives it back; a client that may be in an unknown state is destroyed instead. */
   async #with<Result>(client: pg.PoolClient, deadline: number, use: () => Promise<Result>): Promise<Result> {
     let broken: Error | undefined
-    const ignore = () => undefined
-    client.on('error', ignore)
     try {
       return await raceDeadline(use(), deadline)
     } catch (error) {
       if (error instanceof DeadlineExceeded || isConnectionLoss(error)) broken = error as Error
       throw error
     } finally {
-      client.off('error', ignore)
       // Closing would wait for the answers that are under way, which may never come.
       if (broken) client.connection.stream.destroy()
       client.release(broken)
@@ -231,6 +259,59 @@ export class Database {
         await delay(Math.random() * 20 * count)
       }
     }
+  }
+}
+
+interface FixedText {
+  text: string
+  values: unknown[]
+  position: number
+}
+
+type Guarded<Row> = Row & { credential_live: boolean; answer_present: boolean | null }
+
+/** The statement, and beside it whether the credential still holds, in one trip. */
+function guarded(caller: Caller, statement: Sql): Sql {
+  assertScoped(statement)
+  return sql`select credential.live as credential_live, answer.* from (select ${caller.live} as live) credential
+    left join (select true as answer_present, statement.* from (${statement}) statement) answer on true`
+}
+
+function answered<Row extends object>(rows: Guarded<Row>[]): Row[] {
+  if (!rows[0]?.credential_live) throw new CredentialChanged()
+  return rows.filter((row) => row.answer_present)
+}
+
+/** One statement on one client of the pool, which may be given up at any moment. */
+class Attempt {
+  readonly #pool: pg.Pool
+  #client: pg.PoolClient | undefined
+  #isAbandoned = false
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+  }
+
+  async query<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+    const client = await this.#pool.connect()
+    let broken: Error | undefined
+    try {
+      if (this.#isAbandoned) throw new DeadlineExceeded()
+      this.#client = client
+      return await client.query<Row>(query)
+    } catch (error) {
+      if (isConnectionLoss(error)) broken = error as Error
+      throw error
+    } finally {
+      this.#client = undefined
+      client.release(broken)
+    }
+  }
+
+  /** Closing would wait for the answer that is under way, which may never come: the statement fails, its client is gone. */
+  abandon(): void {
+    this.#isAbandoned = true
+    this.#client?.connection.stream.destroy()
   }
 }
 

@@ -27,8 +27,14 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
       for (const [state, count] of Object.entries(pool())) this.set({ state }, count)
     },
   })
+  const children = new Map<string, ReturnType<typeof seconds.labels>>()
   return {
-    observe: (method, route, status, took) => seconds.observe({ method, route, status }, took),
+    observe(method, route, status, took) {
+      const name = `${method} ${status} ${route}`
+      const child = children.get(name) ?? seconds.labels({ method, route, status })
+      children.set(name, child)
+      child.observe(took)
+    },
     async listen(port, host) {
       const server = createServer((request, response) => {
         if (request.url !== '/metrics') {

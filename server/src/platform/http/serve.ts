@@ -305,12 +305,12 @@ async function send(
     if (progress.charged) {
       reply.header('ratelimit', services.limiter.refund(progress.charged.kind, progress.charged.key).state)
     }
-    await reply.code(304).send()
+    void reply.code(304).send()
     return
   }
-  if (answer.text === undefined) await reply.code(answer.status).send()
+  if (answer.text === undefined) void reply.code(answer.status).send()
   else
-    await reply
+    void reply
       .code(answer.status)
       .type(answer.headers?.['content-type'] ?? 'application/json; charset=utf-8')
       .send(answer.text)

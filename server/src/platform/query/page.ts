@@ -1,9 +1,10 @@
+import type { FixedStatement } from '../database/database.ts'
 import { identifier, join, Parameter, raw, type Sql, sql } from '../database/sql.ts'
 import { columnOf, type Resource } from '../resource/define.ts'
 import { conditionSql, hasTrigram, type Narrowing, narrowingOf } from './condition.ts'
 import type { Position } from './cursor.ts'
 import type { Order } from './order.ts'
-import type { Filters, ListRequest } from './parse.ts'
+import { type Filters, type ListRequest, usualLimit } from './parse.ts'
 import { boundarySql, keyNamesOf, pageSql } from './scans.ts'
 import { documentSql } from './select.ts'
 import { isJoined, joins, lookups, root, type Target } from './target.ts'
@@ -28,15 +29,28 @@ export interface PageRow {
   last: string | null
 }
 
-/** The statement of one page, and the name under which a fixed shape may be prepared. */
+/** How a page is read. */
 export interface PagePlan {
-  statement: Sql
-  name: string | undefined
+  statement: Sql | FixedStatement
+  /** True when no index bounds the work. */
   costly: boolean
 }
 
 /** Plans a page: keyset only, so that a page deep in a million records costs what the first one does. */
 export function planPage(resource: Resource, request: ListRequest, scope: Scope): PagePlan {
+  const costly = isCostly(resource, request)
+  const { order, cursor, limit } = request
+  const plain = request.conditions.length === 0 && request.words.length === 0 && !request.selection
+  const usual = plain && limit === usualLimit && order.target.name === 'createdAt' && scope.parentId === undefined
+  if (!usual || (cursor && !('id' in cursor.at))) return { statement: pageStatement(resource, request, scope), costly }
+  const build = (id: Parameter) =>
+    pageStatement(resource, cursor ? { ...request, cursor: { ...cursor, at: { id } } } : request, scope)
+  const name = `${resource.component} page ${order.descending} ${cursor?.direction ?? 'first'}`
+  const value = cursor && 'id' in cursor.at ? String(cursor.at.id) : ''
+  return { statement: { name, value, build }, costly }
+}
+
+function pageStatement(resource: Resource, request: ListRequest, scope: Scope): Sql {
   const { order, cursor, limit } = request
   const backwards = cursor?.direction === 'before'
   const source = {
@@ -47,27 +61,26 @@ export function planPage(resource: Resource, request: ListRequest, scope: Scope)
     walkFirst: order.indexed && narrowedBy(resource, request) === 'inverted',
   }
   const inOrder = raw(backwards ? 'position desc' : 'position')
-  const turned = raw(backwards ? 'position' : 'position desc')
-  const statement = sql`with ${boundarySql(source, request)}${pageSql(source, request)},
+  const [nearest, farthest] = [
+    raw('max(place) filter (where position = 1)'),
+    raw('(array_agg(place order by position desc))[1]'),
+  ]
+  // The limit stands in the text: as a parameter it would hide from the planner how little is asked for.
+  const most = raw(String(limit))
+  return sql`with ${boundarySql(source, request)}${pageSql(source, request)},
     shown as (
-      select position, ${documentSql(resource, request.selection)} as document, ${placeSql(order)} as place
+      select position, ${documentSql(resource, request.selection)} as document,
+        case when position = 1 or position = (select least(count(*), ${most}) from page) then ${placeSql(order)} end as place
       from page ${raw(root)}${lookups(resource, scope.organization)}
-      where position <= ${new Parameter(limit)}
+      where position <= ${most}
     )
     select '[' || coalesce(string_agg(document, ',' order by ${inOrder}), '') || ']' as text,
-      (select count(*) from page) > ${new Parameter(limit)} as more,
+      (select count(*) from page) > ${most} as more,
       ${cursor && 'id' in cursor.at ? raw('exists (select from boundary)') : raw('true')} as cursor_found,
       ${parentFound(resource, scope)} as parent_found,
-      (array_agg(place order by ${inOrder}))[1] as first,
-      (array_agg(place order by ${turned}))[1] as last
+      ${backwards ? farthest : nearest} as first,
+      ${backwards ? nearest : farthest} as last
     from shown`
-  const fixed =
-    !source.filters && !request.selection && order.target.name === 'createdAt' && (!cursor || 'id' in cursor.at)
-  return {
-    statement,
-    name: fixed ? `${resource.component} page ${order.descending} ${cursor?.direction ?? 'first'}` : undefined,
-    costly: isCostly(resource, request),
-  }
 }
 
 /** The sort keys and the id of a shown record, as text that casts back to the same values. */

@@ -1,3 +1,4 @@
+import type { Parameter } from '../database/sql.ts'
 import { type Fault, invalidParameters } from '../http/errors.ts'
 import type { QueryParameter } from '../http/query-string.ts'
 import type { Resource } from '../resource/define.ts'
@@ -14,7 +15,7 @@ import { findTarget, suggest, type Target } from './target.ts'
 export interface Cursor {
   direction: 'after' | 'before'
   parameter: 'startingAfter' | 'endingBefore'
-  at: { id: string } | { position: Position }
+  at: { id: string | Parameter } | { position: Position }
 }
 
 /** What narrows a list; `count` takes the same. */
@@ -33,6 +34,8 @@ export interface ListRequest extends Filters {
 
 /** The nil UUID (RFC 9562), which no record has. */
 const noRecord = '00000000-0000-0000-0000-000000000000'
+/** Records of a page when the request says nothing (interface 4.4). */
+export const usualLimit = 25
 const mostFilters = 25
 const mostSelected = 100
 const mostWords = 20
@@ -177,7 +180,7 @@ function addCondition(reading: Reading, name: string, target: Target, operator: 
 
 function readLimit(reading: Reading): number {
   const text = reading.scalars.get('limit')
-  if (text === undefined) return 25
+  if (text === undefined) return usualLimit
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
   if (limit < 1 || limit > 100) reading.refuse('limit', 'must be a whole number from 1 to 100')
   return limit

@@ -126,7 +126,7 @@ const keyColumns = (order: Order): Sql => {
 interface Scan {
   condition: Sql
   clause: Sql
-  take: Parameter
+  take: Sql
 }
 
 /**
@@ -137,7 +137,7 @@ function scansOf(frame: PageFrame): Scan[] {
   const { order, limit } = frame
   const values = order.keys.map(({ value }) => value)
   const clause = orderClause(values, rootId, isDescending(frame))
-  const take = new Parameter(limit + 1)
+  const take = raw(String(limit + 1))
   return scanConditions(frame).map((condition) => ({ condition, clause, take }))
 }
 

@@ -1,5 +1,5 @@
 import type { Connection } from '../database/database.ts'
-import { identifier, raw, sql } from '../database/sql.ts'
+import { identifier, Parameter, raw, sql } from '../database/sql.ts'
 import { ApiError, type Fault } from '../http/errors.ts'
 import { type PagePlan, type PageRow, parentFound, type planCount, type Scope, withinScope } from '../query/page.ts'
 import type { Cursor } from '../query/parse.ts'
@@ -30,11 +30,13 @@ export async function readRecord(
   { parentId, selection }: { parentId?: string | undefined; selection?: Selection | undefined } = {},
 ): Promise<ShownRecord> {
   const scope = scopeOf(db, parentId)
-  // The parent is asked for only where there is one: a fixed text for the commonest statement of all.
-  const statement = sql`select ${documentSql(resource, selection)} as text, ${raw(root)}.revision
+  const build = (value: Parameter) => sql`select ${documentSql(resource, selection)} as text, ${raw(root)}.revision
     from ${identifier(resource.table)} ${raw(root)}${joins(resource, db.organization)}
-    where ${withinScope(resource, scope)} and ${raw(root)}.id = ${id}::uuid and ${parentFound(resource, scope)}`
-  const [row] = await db.query<ShownRecord>(statement, selection ? undefined : `${resource.component} one`)
+    where ${withinScope(resource, scope)} and ${raw(root)}.id = ${value}::uuid and ${parentFound(resource, scope)}`
+  // A parent would be a second value, and a selection another text.
+  const isFixed = selection === undefined && parentId === undefined
+  const fixed = { name: `${resource.component} one`, value: id, build }
+  const [row] = await db.query<ShownRecord>(isFixed ? fixed : build(new Parameter(id)))
   if (!row) throw notFound(resource)
   return row
 }
@@ -46,7 +48,7 @@ export async function readPage(
   plan: PagePlan,
   cursor: Cursor | undefined,
 ): Promise<PageRow> {
-  const [row] = await db.query<PageRow>(plan.statement, plan.name)
+  const [row] = await db.query<PageRow>(plan.statement)
   if (!row) throw new Error('a page is always one row')
   if (!row.parent_found) throw parentNotFound(resource)
   if (!row.cursor_found) throw unknownCursor(resource, cursor)
