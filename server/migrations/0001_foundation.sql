@@ -1,7 +1,6 @@
--- What every table builds on: two trusted extensions, and the functions that make text comparable.
+-- What every table builds on: a trusted extension, and the functions that make text comparable.
 
 create extension if not exists pg_trgm;
-create extension if not exists btree_gin;
 
 -- The one fold for needle and haystack alike: case and accents away, the same on every engine, operating system and
 -- locale. lower() and unaccent() are not: they follow the collation and a rules file, so an upgrade would break indexes.

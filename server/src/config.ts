@@ -41,7 +41,7 @@ export const settings = {
   }),
   databaseUrl: optional({
     name: 'DATABASE_URL',
-    does: 'A PostgreSQL 15 or newer to use instead of the embedded one. It needs the extensions pg_trgm, btree_gin and unaccent, and no superuser.',
+    does: 'A PostgreSQL 15 or newer to use instead of the embedded one. It needs the extension pg_trgm, and no superuser.',
     example: 'postgres://rapport:password@db.example.com/rapport?sslmode=verify-full',
     secret: true,
     parse: connectionString,

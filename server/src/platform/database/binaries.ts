@@ -69,7 +69,9 @@ async function makeLinks(native: string): Promise<void> {
     if (await lstat(link).catch(() => undefined)) continue
     await symlink(basename(source), link).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') {
-        throw new StartError(`${link} cannot be made (${error.code}). Run npm rebuild as the owner of node_modules.`)
+        throw new StartError(
+          `${link} cannot be made (${error.code}). Start Rapport once as the owner of node_modules, which makes it.`,
+        )
       }
     })
   }

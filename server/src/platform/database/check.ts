@@ -97,7 +97,7 @@ async function backend(client: pg.Client): Promise<number | undefined> {
   return (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid
 }
 
-const extensions = ['pg_trgm', 'btree_gin']
+const extensions = ['pg_trgm']
 
 /** Makes the extensions, tries them and takes all back. */
 async function checkExtensions(client: pg.Client): Promise<void> {

@@ -226,7 +226,7 @@ export interface BodyFault extends Fault {
 export function invalidBody(faults: readonly BodyFault[]): ApiError {
   const code = faults.every((fault) => fault.missing)
     ? 'missing_required_field'
-    : faults.length === 1
+    : new Set(faults.map(({ field }) => field.split('.')[0])).size === 1
       ? 'invalid_field_value'
       : 'validation_error'
   return new ApiError(code, describe(faults), { details: told(faults) })
