@@ -6,10 +6,14 @@ import type { Config } from './config.ts'
  * terminal the same in words.
  */
 export const createLog = (level: Config['logLevel'], isTerminal = process.stderr.isTTY): Logger =>
-  pino({ level, base: null, timestamp: time }, isTerminal ? terminal : pino.destination(destination))
+  pino({ level, base: null, timestamp: time }, isTerminal ? terminal : inBatches())
 
-// Lines are gathered for 100 ms or 8 KiB: a system call for each would be a tenth of a request. pino writes the rest at exit.
-const destination = { dest: 2, sync: true, minLength: 8192, periodicFlush: 100 }
+/** Lines are gathered for 100 ms or 8 KiB: a system call for each would be a tenth of a request. */
+function inBatches() {
+  const destination = pino.destination({ dest: 2, sync: true, minLength: 8192, periodicFlush: 100 })
+  process.once('exit', () => destination.flushSync())
+  return destination
+}
 
 const terminal = { write: (line: string) => process.stderr.write(`${inWords(line)}\n`) }
 

@@ -240,12 +240,11 @@ function prepare(request: FastifyRequest, reply: FastifyReply): void {
 
 function refuse(services: Services, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   const refusal = asApiError(error)
-  if (refusal.status >= 500) {
+  // A refusal of ours without a cause (not ready, too many wait) is told whole by the line of its request.
+  if (refusal.status >= 500 && refusal.cause !== undefined) {
     const report = refusal.code === 'internal_error' ? 'error' : 'warn'
-    services.log[report](
-      { requestId: request.id, route: request.progress.route, err: reported(refusal.cause ?? refusal) },
-      refusal.code,
-    )
+    const { id: requestId, progress } = request
+    services.log[report]({ requestId, route: progress.route, err: reported(refusal.cause) }, refusal.code)
   }
   void reply
     .code(refusal.status)
