@@ -4,7 +4,8 @@ import type { BootstrapAnswer } from '../../commands/bootstrap.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { CredentialChanged } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { profile, userEmailKey } from './store.ts'
+import { emailKey } from '../../platform/resource/texts.ts'
+import { profile } from './store.ts'
 
 let access: Access
 let first: BootstrapAnswer
@@ -54,6 +55,6 @@ test('a profile is not shown to a credential that is no longer good', async () =
 })
 
 test('one address in two spellings is one user', () => {
-  expect(userEmailKey('Ada@EXAMPLE.com')).toBe('ada@example.com')
-  expect(userEmailKey('ada@bücher.example')).toBe(userEmailKey('ADA@xn--bcher-kva.example'))
+  expect(emailKey('Ada@EXAMPLE.com')).toBe('ada@example.com')
+  expect(emailKey('ada@bücher.example')).toBe(emailKey('ADA@xn--bcher-kva.example'))
 })

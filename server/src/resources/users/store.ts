@@ -1,14 +1,7 @@
-import { domainToASCII } from 'node:url'
 import type { Caller } from '../../platform/access/caller.ts'
 import { CredentialChanged, type Database, type Spanning } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
-
-/** What makes two spellings one address: lower case, the domain in its ASCII form. */
-export function userEmailKey(email: string): string {
-  const at = email.lastIndexOf('@')
-  const domain = email.slice(at + 1)
-  return `${email.slice(0, at)}@${domainToASCII(domain) || domain}`.toLowerCase()
-}
+import { emailKey } from '../../platform/resource/texts.ts'
 
 export interface KeptUser {
   id: string
@@ -19,7 +12,7 @@ export interface KeptUser {
 export async function findUserByEmail(database: Database, email: string): Promise<KeptUser | undefined> {
   const rows = await database.spanning<KeptUser>(
     'create an organization',
-    sql`select id, password_hash as "passwordHash" from users where email_key = ${userEmailKey(email)}`,
+    sql`select id, password_hash as "passwordHash" from users where email_key = ${emailKey(email)}`,
   )
   return rows[0]
 }
@@ -30,7 +23,7 @@ export async function insertUser(
 ): Promise<void> {
   await spanning.query(
     sql`insert into users (id, email, email_key, name, password_hash)
-      values (${user.id}, ${user.email}, ${userEmailKey(user.email)}, ${user.name}, ${user.passwordHash})`,
+      values (${user.id}, ${user.email}, ${emailKey(user.email)}, ${user.name}, ${user.passwordHash})`,
   )
 }
 
