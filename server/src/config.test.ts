@@ -96,7 +96,7 @@ test('a misspelt name is a mistake, a short one that may be another program’s 
 
 test('what other programs set is left alone', () => {
   const foreign = {
-    HOME: '/home/me',
+    HOME: '/users/me',
     PATH: '/bin',
     SHELL: '/bin/sh',
     LANG: 'C',
