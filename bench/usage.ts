@@ -30,7 +30,11 @@ export const databaseOf = (postmaster: number): Program => ({
   },
   // The share of each process: what they have in common counts once.
   memory: () => {
-    const shares = [postmaster, ...childrenOf(postmaster)].map((pid) => memoryOf(pid, 'smaps_rollup', 'Pss'))
+    const shares = [postmaster, ...childrenOf(postmaster)].map((pid) => {
+      const share = memoryOf(pid, 'smaps_rollup', 'Pss')
+      // A child may have ended since the list was made; one that lives and does not tell leaves the sum unknown.
+      return share ?? (['Z', undefined].includes(fieldsOf(pid)?.[0]) ? 0 : undefined)
+    })
     return shares.includes(undefined) ? undefined : sum(shares.map((share) => share ?? 0))
   },
 })
