@@ -30,6 +30,7 @@ export const databaseOf = (postmaster: number): Program => ({
   },
   // The share of each process: what they have in common counts once.
   memory: () => {
+    if (fieldsOf(postmaster) === undefined) return undefined
     const shares = [postmaster, ...childrenOf(postmaster)].map((pid) => {
       const share = memoryOf(pid, 'smaps_rollup', 'Pss')
       // A child may have ended since the list was made; one that lives and does not tell leaves the sum unknown.

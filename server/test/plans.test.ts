@@ -218,3 +218,19 @@ test.each([
 test('an unbounded count passes the gate', async () => {
   expect((await countPlan('')).costly).toBe(true)
 })
+
+test('a walk that was cut short never skips to the records without a value', async () => {
+  for (const sort of ['asc', 'desc']) {
+    const plan = await pagePlan(`orderBy=lastActivityAt&sort=${sort}&filter.tags.has=founding`)
+    const { text, values } = asSql(plan.statement).render()
+    const page = await client.query<{ text: string }>(text, values)
+    const ids = (JSON.parse(page.rows[0]?.text ?? '[]') as { id: string }[]).map(({ id }) => id)
+    const { rows } = await client.query<{ id: string }>(
+      `select 'con_' || replace(id::text, '-', '') as id from contacts where organization_id = $1 and tags @> '{founding}'
+        order by last_activity_at ${sort} nulls last, contacts.id ${sort} limit 25`,
+      [organizationId],
+    )
+    expect(ids).toEqual(rows.map(({ id }) => id))
+    expect(ids).toHaveLength(25)
+  }
+})

@@ -1,4 +1,6 @@
 import { Command } from 'commander'
+import { routes } from '../app.ts'
+import { covers, parseScope } from '../platform/access/scopes.ts'
 import { answer, configuration, tell, UsageError, withExample } from './command.ts'
 import { createApiKey, type CreatedApiKey } from './create-api-key.ts'
 import { withRapport } from './open.ts'
@@ -29,11 +31,20 @@ const createCommand = () =>
 
 async function run({ organization, name, scope, expires, json }: Options): Promise<void> {
   const expiresAt = readExpiry(expires)
+  scope.forEach(checkScope)
   const options = { config: configuration(), purpose: 'rapport api-key create', log: tell } as const
   const made = await withRapport(options, ({ database }) =>
     createApiKey({ database, organization, name, scopes: scope, expiresAt }),
   )
   answer(json ? JSON.stringify(made) : describe(made))
+}
+
+/** A scope that no route needs makes a key that can do nothing, and is most likely a slip. */
+function checkScope(text: string): void {
+  const pattern = parseScope(text)
+  const needed = routes.flatMap((route) => (route.kind === 'public' ? [] : [route.scope]))
+  if (!pattern || pattern.includes(':api-key:') || needed.some((scope) => covers([pattern], scope))) return
+  throw new UsageError(`--scope: nothing needs "${text}". There are:\n  ${[...new Set(needed)].sort().join('\n  ')}`)
 }
 
 function readExpiry(text: string | undefined): Date | undefined {

@@ -216,6 +216,7 @@ function preconditions(route: WriteRoute, request: FastifyRequest): readonly num
   const match = single(request, 'if-match')
   const none = single(request, 'if-none-match')
   if (none !== undefined) throw unheeded('If-None-Match')
+  if (single(request, 'if-unmodified-since') !== undefined) throw unheeded('If-Unmodified-Since')
   if (match === undefined) return undefined
   if (!route.conditional) throw unheeded('If-Match')
   const revisions = revisionsOf(match)

@@ -5,7 +5,7 @@ import type { Resource } from '../resource/define.ts'
 import { hasIdForm, readId } from '../resource/ids.ts'
 import { type Condition } from './condition.ts'
 import { type CursorScope, isCursor, type Position, readCursor } from './cursor.ts'
-import { readOperand } from './operand.ts'
+import { foldsAway, readOperand } from './operand.ts'
 import { allOperators, type Operator, operatorsOf } from './operators.ts'
 import { type Order, orderBy } from './order.ts'
 import { readSelection, type Selection } from './select.ts'
@@ -228,6 +228,7 @@ function readWords(reading: Reading, resource: Resource): string[] {
   const words = text.split(/\s+/u).filter((word) => word !== '')
   if (resource.search.length === 0) reading.refuse('query', `${resource.name} have no full-text search`)
   else if (words.length === 0) reading.refuse('query', 'needs a word')
+  else if (words.some(foldsAway)) reading.refuse('query', 'needs more than accents to look for')
   else if (words.length > mostWords) reading.refuse('query', `takes at most ${mostWords} words`)
   return words
 }

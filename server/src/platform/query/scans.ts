@@ -65,7 +65,7 @@ interface Found {
 /** The planner chooses the indexes. */
 function scan({ table, joins, within, filters }: PageSource, frame: PageFrame): Found {
   const where = join(filters ? [within, filters] : [within], ' and ')
-  return inTurn('scan', frame, ({ condition, clause, take }) => {
+  return inTurn('scan', frame, [], ({ condition, clause, take }) => {
     return sql`select ${raw(root)}.*, ${keyColumns(frame.order)} from ${table}${joins}
       where ${where} and ${condition} order by ${clause} limit ${take}`
   })
@@ -80,7 +80,11 @@ function walkThenFetch({ table, joins, within }: PageSource, filters: Sql, frame
   const record = raw(root)
   const keys = keyColumns(frame.order)
   const walked = orderClause(keyNamesOf(frame.order), rootId, isDescending(frame))
-  const walk = inTurn('walk', frame, ({ condition, clause, take }) => {
+  // A scan that was cut short may have left matches behind, which come before all of the next one.
+  const isCut = scansOf(frame).map(
+    ({ condition }) => sql`exists (select from ${table} where ${within} and ${condition} offset ${walkLength})`,
+  )
+  const walk = inTurn('walk', frame, isCut, ({ condition, clause, take }) => {
     const start = sql`select ${record}.*, ${keys} from ${table}
       where ${within} and ${condition} order by ${clause} limit ${walkLength}`
     return sql`select ${record}.* from (${start}) ${record}${joins} where ${filters} order by ${walked} limit ${take}`
@@ -91,8 +95,7 @@ function walkThenFetch({ table, joins, within }: PageSource, filters: Sql, frame
   )
   return {
     tables: sql`${walk.tables}, verdict as materialized (
-      select (select count(*) from (${walk.found}) walked) <= ${frame.limit}
-        and exists (select from ${table} where ${within} offset ${walkLength}) as deep),
+      select (select count(*) from (${walk.found}) walked) <= ${frame.limit} and (${join(isCut, ' or ')}) as deep),
     hits as materialized (
       select ${record}.* from verdict, lateral (
         select ${record}.* from ${table}${joins} where verdict.deep and ${within} and ${filters} offset 0) ${record})`,
@@ -101,16 +104,20 @@ function walkThenFetch({ table, joins, within }: PageSource, filters: Sql, frame
   }
 }
 
-/** One common table a scan; a scan that is not needed any more is not run: the count is known before it starts. */
-function inTurn(name: string, frame: PageFrame, select: (scan: Scan) => Sql): Found {
+/**
+ * One common table a scan. A scan that is not needed any more is not run, nor one behind a scan for which `isCut` holds:
+ * both are known before it starts.
+ */
+function inTurn(name: string, frame: PageFrame, isCut: readonly Sql[], select: (scan: Scan) => Sql): Found {
   const names: Sql[] = []
   const tables = scansOf(frame).map((scan, index) => {
     const found = join([raw('0'), ...names.map((earlier) => sql`(select count(*) from ${earlier})`)], ' + ')
+    const goesOn = [sql`${found} < ${scan.take}`, ...isCut.slice(0, index).map((cut) => sql`not ${cut}`)]
     const table = raw(`${name}_${index}`)
     names.push(table)
     return index === 0
       ? sql`${table} as materialized (${select(scan)})`
-      : sql`${table} as materialized (select * from (${select(scan)}) rest where ${found} < ${scan.take})`
+      : sql`${table} as materialized (select * from (${select(scan)}) rest where ${join(goesOn, ' and ')})`
   })
   const all = names.map((table) => sql`select * from ${table}`)
   return { tables: join(tables, ', '), found: join(all, ' union all ') }

@@ -117,5 +117,7 @@ export function unknownField(resource: Resource, path: string): string {
 export function suggest(name: string, known: readonly string[]): string | undefined {
   if (name.length > 80 || known.length === 0) return undefined
   const nearest = closest(name, known)
-  return distance(name.toLowerCase(), nearest.toLowerCase()) <= Math.ceil(nearest.length / 3) ? nearest : undefined
+  return distance(name.toLowerCase(), nearest.toLowerCase()) <= (nearest.length < 5 ? 1 : Math.ceil(nearest.length / 3))
+    ? nearest
+    : undefined
 }

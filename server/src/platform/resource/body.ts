@@ -108,7 +108,7 @@ function sentence({ keyword, params, message }: ErrorObject): string {
     case 'enum':
       return `must be one of ${(params.allowedValues as string[]).join(', ')}`
     case 'minLength':
-      return 'must not be empty; send null to clear it'
+      return 'must not be empty'
     case 'maxLength':
       return `must have at most ${params.limit} characters`
     case 'maxItems':

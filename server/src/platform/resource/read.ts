@@ -17,6 +17,10 @@ export interface ShownRecord {
 export const notFound = (resource: Resource): ApiError =>
   new ApiError('not_found', `There is no ${resource.singular} with this id.`)
 
+/** 404 for a restore of what was never deleted, or too long ago. */
+export const notDeleted = (resource: Resource): ApiError =>
+  new ApiError('not_found', `There is no ${resource.singular} with this id that was deleted within the last 30 days.`)
+
 /** 404 for the parent in a path. */
 export function parentNotFound(resource: Resource): ApiError {
   return new ApiError('not_found', `There is no ${resource.parent?.resource.singular ?? 'record'} with this id.`)

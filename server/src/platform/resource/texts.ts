@@ -18,12 +18,12 @@ const ofText =
 /** The rules of decisions.md for texts with a form. Each takes what a caller sent and gives what is stored. */
 export const texts = {
   line: ofText((value) => {
-    if (value.trim() === '') return fault('must not be blank; send null to clear it')
+    if (value.trim() === '') return fault('must not be blank')
     // eslint-disable-next-line no-control-regex -- control characters are what it looks for
     return /[\u0000-\u001f\u007f]/.test(value) ? fault('must be one line without control characters') : keep(value)
   }),
 
-  block: ofText((value) => (value.trim() === '' ? fault('must not be blank; send null to clear it') : keep(value))),
+  block: ofText((value) => (value.trim() === '' ? fault('must not be blank') : keep(value))),
 
   email: ofText((value) => (isEmail(value) ? keep(value) : fault('must be an email address such as ada@example.com'))),
 

@@ -9,7 +9,7 @@ import { type AnyRow, columnOf, columnTypes, type Resource } from './define.ts'
 import type { JsonValue } from './fields.ts'
 import { newId, readId } from './ids.ts'
 import { mergePatch } from './properties.ts'
-import { notFound, parentNotFound } from './read.ts'
+import { notDeleted, notFound, parentNotFound } from './read.ts'
 
 /**
  * One change of a set. `values` are what a caller sent, read by `readBody`; `columns` are what the service sets itself,
@@ -126,7 +126,7 @@ function prepareChange(resource: Resource, change: Change, current: Map<string, 
     return prepared(resource, { id: newId(), before: undefined, values, columns: change.columns ?? {}, revision: 1 })
   }
   const row = current.get(change.id)
-  if (!row) throw notFound(resource)
+  if (!row) throw change.deleted ? notDeleted(resource) : notFound(resource)
   if (change.revisions && !change.revisions.includes(row.revision)) {
     throw new ApiError('precondition_failed', `The ${resource.singular} was changed since; read it again.`)
   }

@@ -35,6 +35,14 @@ test('a name follows first and last name until it says something else', async ()
   expect((await call('PATCH', path, { body: { lastName: 'Byron' } })).body.name).toBe('Countess of Lovelace')
 })
 
+test('of a name that is set, the part that the request does not say comes from the name', async () => {
+  const { call } = await service.newOrganization()
+  const { body: made } = await call('POST', '/v5/contacts', { body: { name: 'X Y', firstName: 'Q' } })
+  expect(made).toMatchObject({ name: 'X Y', firstName: 'Q', lastName: 'Y' })
+  const { body: changed } = await call('PATCH', `/v5/contacts/${made.id}`, { body: { name: 'A B', lastName: 'C' } })
+  expect(changed).toMatchObject({ name: 'A B', firstName: 'A', lastName: 'C' })
+})
+
 test('a contact needs an address, a phone or a name, when it is made and when it is changed', async () => {
   const { call } = await service.newOrganization()
   const empty = await call('POST', '/v5/contacts', { body: { city: 'Paris' } })

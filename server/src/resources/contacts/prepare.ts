@@ -31,11 +31,14 @@ export function prepareContact(values: AnyRow, current: AnyRow | undefined): Pre
  * space. What the same request says outright always stands.
  */
 function names(values: AnyRow, current: AnyRow | undefined): AnyRow {
-  const given = (name: 'name' | 'firstName' | 'lastName') => (current ? name in values : values[name] !== null)
+  const given = (name: string) => (current ? name in values : values[name] !== null)
   const parts = given('firstName') || given('lastName')
   const firstName = values.firstName ?? (given('firstName') ? null : (current?.firstName ?? null))
   const lastName = values.lastName ?? (given('lastName') ? null : (current?.lastName ?? null))
-  if (given('name') && values.name !== null) return parts ? {} : split(String(values.name))
+  if (given('name') && values.name !== null) {
+    const halves = split(String(values.name))
+    return Object.fromEntries(Object.entries(halves).filter(([half]) => !given(half)))
+  }
   if (given('name')) {
     // Cleared: it follows the parts again, and without parts it is gone; alone, it takes its parts with it.
     return parts ? { name: joined(firstName, lastName) } : { firstName: null, lastName: null }

@@ -42,7 +42,7 @@ export const contactRoutes: Route[] = [
   },
   ...standardRoutes(teamContactStore, {
     at: '/api/teams/{teamId}/contacts',
-    operations: ['list', 'get', 'update'],
+    operations: ['list', 'count', 'get', 'update'],
     suffix: 'OfTeam',
   }),
 ]
