@@ -265,3 +265,15 @@ test('count takes the filters of the list and nothing else', async () => {
     '/v5/contacts/count',
   )
 })
+
+test('a needle of which the fold leaves nothing is refused: it would be found everywhere', async () => {
+  const { call } = await service.newOrganization()
+  const message = 'more than accents'
+  await expectRefused(call, {
+    'query=%CC%81': ['query', message],
+    'query=ada+%CC%81': ['query', message],
+    'filter.email.contains=%CC%81': ['filter.email.contains', message],
+    'filter.nickname.startsWith=%CC%81%CC%88': ['filter.nickname.startsWith', message],
+    'filter.customProperties.k.endsWith=%CC%81': ['filter.customProperties.k.endsWith', message],
+  })
+})
