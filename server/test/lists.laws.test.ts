@@ -23,6 +23,7 @@ import {
   requests,
 } from './list-arbitraries.ts'
 import { modelList, type ModelFilter, type ModelRecord, type ModelRequest, modelSelect, typeOf } from './list-model.ts'
+import { seed } from './seed.ts'
 import { startTestService, type TestAnswer, type Json, type TestOrganization, type TestService } from './service.ts'
 
 /** An organization filled with nasty records, and what its list says they are. */
@@ -30,9 +31,6 @@ interface World {
   organization: TestOrganization
   records: readonly ModelRecord[]
 }
-
-/** Of the data; fast-check tells the seed of a request that fails. */
-const seed = Number(process.env.LISTS_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 let service: TestService
 /** As many as one page holds, so that one answer is the whole list. */
@@ -171,12 +169,12 @@ function linkOf({ headers }: TestAnswer<Json>, rel: 'next' | 'prev'): string | u
   return pathname + search
 }
 
-/** A law holds for every request that fast-check makes; `LISTS_SEED` makes the same records again. */
+/** A law holds for every request that fast-check makes; `TEST_SEED` makes the same records again. */
 async function law<Value>(runs: number, arbitrary: fc.Arbitrary<Value>, holds: (value: Value) => Promise<void>) {
   try {
-    await fc.assert(fc.asyncProperty(arbitrary, holds), { numRuns: runs })
+    await fc.assert(fc.asyncProperty(arbitrary, holds), { numRuns: runs, seed })
   } catch (error) {
-    throw new Error(`With the records of LISTS_SEED=${seed}: ${error instanceof Error ? error.message : error}`, {
+    throw new Error(`With TEST_SEED=${seed}: ${error instanceof Error ? error.message : error}`, {
       cause: error,
     })
   }
