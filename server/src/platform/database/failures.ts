@@ -35,6 +35,8 @@ export function translate(error: unknown): unknown {
   const state = sqlState(error)
   if (state === '57014') return new ApiError('timeout', 'The query took too long. Narrow it with a filter.', retry)
   if (state === '55P03') return new ApiError('timeout', 'Another change holds this record. Try again.', retry)
+  if (isRepeatable(error))
+    return new ApiError('overloaded', 'Too many changes met at the same records. Try again.', retry)
   if (state !== undefined && outOfSpace.has(state))
     return new ApiError('overloaded', 'The database is out of space or memory.', retry)
   if (isConnectionLoss(error)) return new ApiError('overloaded', 'The database is not reachable right now.', retry)
