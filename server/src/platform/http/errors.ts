@@ -214,8 +214,14 @@ const mostDetails = 100
 const told = (faults: readonly Fault[]): Fault[] =>
   faults.slice(0, mostDetails).map(({ field, message }) => ({ field: named(field), message }))
 
+/** Characters of a name that are told: a caller's own may be as long as the request. */
+const longestName = 200
+
 /** A name may be empty, and still has to be seen. */
-const named = (field: string): string => (field === '' ? '""' : field)
+function named(field: string): string {
+  if (field === '') return '""'
+  return field.length > longestName ? `${[...field].slice(0, longestName).join('')}…` : field
+}
 
 /** A fault in a body that parsed. `missing` marks an absence, which alone has a code of its own. */
 export interface BodyFault extends Fault {
