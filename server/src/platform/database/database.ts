@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import type { Caller } from '../access/caller.ts'
+import type { Actor } from '../access/caller.ts'
 import { ApiError } from '../http/errors.ts'
 import { DeadlineExceeded, isConnectionLoss, isRepeatable, translate } from './failures.ts'
 import { organizationParameter, Parameter, Sql, sql } from './sql.ts'
@@ -17,6 +17,8 @@ export interface Connection {
 /** A connection inside one transaction: what it writes is kept together or not at all. */
 export interface Transaction extends Connection {
   readonly isTransaction: true
+  /** In whose name it changes things. */
+  readonly actor: Actor
 }
 
 /**
@@ -45,6 +47,9 @@ export const spanningPurposes = [
   'create an API key',
   'note the last use of a key',
   'check the database',
+  'find the import of a push',
+  'keep pushes',
+  'choose whose rows to work on',
 ] as const
 export type SpanningPurpose = (typeof spanningPurposes)[number]
 
@@ -72,7 +77,7 @@ const attempts = 3
 export class Database {
   readonly #pool: pg.Pool
   readonly #deadline: number
-  readonly #fixed = new WeakMap<Caller, Map<string, FixedText>>()
+  readonly #fixed = new WeakMap<Actor, Map<string, FixedText>>()
 
   constructor({ connection, size, deadline = 4500, onIdleError }: DatabaseOptions) {
     this.#deadline = deadline
@@ -105,44 +110,44 @@ export class Database {
   }
 
   /** A connection for reads: each statement stands alone and checks the credential in the same trip. */
-  reader(caller: Caller): Connection {
-    const organization = organizationParameter(caller.organizationId)
+  reader(actor: Actor): Connection {
+    const organization = organizationParameter(actor.organizationId)
     return {
-      organizationId: caller.organizationId,
+      organizationId: actor.organizationId,
       organization,
       query: async <Row extends object>(statement: Sql | FixedStatement) => {
-        const query =
-          statement instanceof Sql ? render(guarded(caller, statement)) : this.#fixedQuery(caller, statement)
+        const query = statement instanceof Sql ? render(guarded(actor, statement)) : this.#fixedQuery(actor, statement)
         return answered(await this.#send<Guarded<Row>>(query))
       },
     }
   }
 
-  #fixedQuery(caller: Caller, { name, value, build }: FixedStatement): pg.QueryConfig {
-    const known = this.#fixed.get(caller) ?? new Map<string, FixedText>()
-    this.#fixed.set(caller, known)
+  #fixedQuery(actor: Actor, { name, value, build }: FixedStatement): pg.QueryConfig {
+    const known = this.#fixed.get(actor) ?? new Map<string, FixedText>()
+    this.#fixed.set(actor, known)
     let fixed = known.get(name)
     if (!fixed) {
       // A value that no other can equal marks the place: an id of the request might be the organization's own.
       const mark = randomUUID()
-      const { text, values } = render(guarded(caller, build(new Parameter(mark))))
+      const { text, values } = render(guarded(actor, build(new Parameter(mark))))
       fixed = { text, values, position: values.indexOf(mark) }
       known.set(name, fixed)
     }
     const values = fixed.position < 0 ? fixed.values : fixed.values.with(fixed.position, value)
-    return { name: `${caller.kind} ${name}`, text: fixed.text, values }
+    return { name: `${actor.kind} ${name}`, text: fixed.text, values }
   }
 
   /**
    * Runs `work` in a transaction of the caller's organization; a deadlock or a serialization failure repeats it.
    * Resolves only once the commit is durable. Errors: `ApiError` (503 when the outcome is unknown), `CredentialChanged`.
    */
-  async transaction<Result>(caller: Caller, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
-    const organization = organizationParameter(caller.organizationId)
-    return this.#transact(sql`select ${caller.live} as live`, (client) =>
+  async transaction<Result>(actor: Actor, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
+    const organization = organizationParameter(actor.organizationId)
+    return this.#transact(sql`select ${actor.live} as live`, (client) =>
       work({
         isTransaction: true,
-        organizationId: caller.organizationId,
+        actor,
+        organizationId: actor.organizationId,
         organization,
         query: async <Row extends object>(given: Sql | FixedStatement) => {
           const statement = asSql(given)
@@ -271,9 +276,9 @@ interface FixedText {
 type Guarded<Row> = Row & { credential_live: boolean; answer_present: boolean | null }
 
 /** The statement, and beside it whether the credential still holds, in one trip. */
-function guarded(caller: Caller, statement: Sql): Sql {
+function guarded(actor: Actor, statement: Sql): Sql {
   assertScoped(statement)
-  return sql`select credential.live as credential_live, answer.* from (select ${caller.live} as live) credential
+  return sql`select credential.live as credential_live, answer.* from (select ${actor.live} as live) credential
     left join (select true as answer_present, statement.* from (${statement}) statement) answer on true`
 }
 

@@ -135,8 +135,14 @@ export function narrow<F extends Fields>(
   return { ...resource, fields, component, members, parent, whole: resource }
 }
 
+/** The same records whatever their parent: for work that is not about one parent's alone. */
+export function acrossParents<F extends Fields>({ parent: _, ...resource }: Resource<F>): Resource<F> {
+  return resource
+}
+
 /** Every column that the standard write may set, with its type. */
 export function columnTypes(resource: Resource): Record<string, string> {
-  const fields = Object.entries(resource.fields).map(([name, field]) => [columnOf(name), field.databaseType])
+  const stored = Object.entries(resource.fields).filter(([, field]) => field.computed === undefined)
+  const fields = stored.map(([name, field]) => [columnOf(name), field.databaseType])
   return { ...Object.fromEntries(fields), ...resource.hidden }
 }

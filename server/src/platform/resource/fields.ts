@@ -39,6 +39,8 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
   searched?: boolean
   /** An exact match may be looked up through this column, whose index is shorter than the field's own text. */
   lookup?: { column: string; key: (value: string) => string }
+  /** An SQL function of the record's organization and id that gives the value: it has no column. */
+  computed?: string
   /** A list field holds a type carrier only; never set at run time. */
   value?: Value
 }
@@ -288,3 +290,18 @@ export const properties = <const O extends FieldOptions>(options: O & { schema: 
 /** An object that the server makes and that can be read, not compared. */
 export const document = <const O extends FieldOptions>(options: O & { schema: Schema }) =>
   field<JsonObject, O>({ filter: 'none', schema: options.schema, databaseType: 'jsonb', sortable: false }, options)
+
+/** An object that an SQL function tells of the record whenever it is read. */
+export const computed = <const O extends Omit<FieldOptions, 'readOnly' | 'nullable'>>(
+  options: O & { schema: Schema; call: string },
+): Field<JsonObject, false, false> => ({
+  ...document({ ...options, readOnly: true, nullable: false }),
+  computed: options.call,
+})
+
+/** A list of objects that the server makes and that can be read, not compared. */
+export const documents = <const O extends FieldOptions>(options: O & { items: Schema }) =>
+  field<JsonObject[], O & { readOnly: true; nullable: false }>(
+    { filter: 'none', schema: { type: 'array', items: options.items }, databaseType: 'jsonb', sortable: false },
+    { ...options, readOnly: true, nullable: false, initial: [] },
+  )

@@ -1,0 +1,4 @@
+import { standardStore } from '../../platform/resource/routes.ts'
+import { notes } from './resource.ts'
+
+export const noteStore = standardStore(notes)

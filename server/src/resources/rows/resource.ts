@@ -1,0 +1,121 @@
+import { defineResource, narrow } from '../../platform/resource/define.ts'
+import {
+  choice,
+  document,
+  documents,
+  id,
+  integer,
+  reference,
+  text,
+  timestamp,
+  words,
+} from '../../platform/resource/fields.ts'
+import { findingSchema } from '../imports/findings.ts'
+import { imports, rowStatuses } from '../imports/resource.ts'
+
+const anything = { type: 'object', additionalProperties: true }
+
+/** What a row did to one record: the fields that it set, before and after. */
+export const changeSchema = {
+  type: 'object',
+  required: ['object', 'id', 'action', 'before', 'after'],
+  additionalProperties: false,
+  properties: {
+    object: { type: 'string', enum: ['contact', 'company', 'employment', 'note'] },
+    id: { type: 'string' },
+    action: { type: 'string', enum: ['created', 'updated'] },
+    before: { ...anything, description: 'The fields that changed, as they were; empty for a new record.' },
+    after: { ...anything, description: 'The fields that changed, as they are since.' },
+  },
+}
+
+const parent = { parameter: 'importId', resource: imports, column: 'import_id', few: false }
+
+/** One push, whole: what was sent, what was found wrong with it, what came of it. */
+export const rowDetails = defineResource({
+  name: 'rows',
+  singular: 'row',
+  component: 'ImportRowDetails',
+  table: 'import_rows',
+  idPrefix: 'row',
+  softDelete: false,
+  parent,
+  fields: {
+    id: id('row'),
+    object: {
+      ...text({ label: 'Object', description: 'Always `row`', readOnly: true, nullable: false }),
+      computed: 'import_row_object',
+    },
+    status: choice(rowStatuses, {
+      label: 'Status',
+      readOnly: true,
+      nullable: false,
+      initial: 'PENDING',
+      equality: 'indexed',
+    }),
+    importId: reference('imp', { label: 'Import', readOnly: true, nullable: false }),
+    contactId: reference('con', { label: 'Contact', description: 'Made or matched', readOnly: true }),
+    companyId: reference('com', { label: 'Company', description: 'Made or matched', readOnly: true }),
+    warningCodes: words({ label: 'Codes of the warnings', readOnly: true }),
+    errorCodes: words({ label: 'Codes of the errors', readOnly: true }),
+    attempts: integer({
+      label: 'Failed attempts',
+      min: 0,
+      max: 1000,
+      readOnly: true,
+      nullable: false,
+      initial: 0,
+    }),
+    runAt: timestamp({
+      label: 'Run at',
+      description: 'While it waits: when it is worked on at the earliest; while it is worked on: when its lease ends',
+      readOnly: true,
+    }),
+    finishedAt: timestamp({ label: 'Finished at', readOnly: true }),
+    payload: document({
+      label: 'Payload',
+      description: 'What was pushed',
+      readOnly: true,
+      nullable: false,
+      schema: anything,
+    }),
+    parameters: document({
+      label: 'Query parameters',
+      description: 'What was pushed beside the payload',
+      readOnly: true,
+      nullable: false,
+      schema: anything,
+    }),
+    warnings: documents({ label: 'Warnings', description: 'What could not be used', items: findingSchema }),
+    errors: documents({
+      label: 'Errors',
+      description: 'What kept it, or a part of it, from being taken',
+      items: findingSchema,
+    }),
+    changes: documents({ label: 'Changes', description: 'What it made or changed', items: changeSchema }),
+    createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
+    updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
+  },
+})
+
+/** The rows of a list: without the payload, which may have a megabyte each. */
+export const rows = narrow(rowDetails, {
+  component: 'ImportRow',
+  members: [
+    'id',
+    'object',
+    'status',
+    'importId',
+    'contactId',
+    'companyId',
+    'warningCodes',
+    'errorCodes',
+    'attempts',
+    'runAt',
+    'finishedAt',
+    'createdAt',
+    'updatedAt',
+  ],
+  writable: [],
+  parent,
+})
