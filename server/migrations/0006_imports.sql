@@ -69,6 +69,7 @@ create table import_rows (
         autovacuum_analyze_scale_factor = 0.02);
 create index import_rows_created on import_rows (organization_id, import_id, created_at, id);
 create index import_rows_status on import_rows (organization_id, import_id, status, created_at, id);
+create index import_rows_errors on import_rows (organization_id, import_id, created_at, id) where error_codes <> '{}';
 create index import_rows_contact on import_rows (organization_id, contact_id) where contact_id is not null;
 -- The queue: of each organization the rows that wait, the next one first.
 create index import_rows_queue on import_rows (organization_id, run_at, id)
@@ -172,3 +173,15 @@ create table company_edits (
 
 -- Companies are matched by their exact name when nothing better is known.
 create index companies_exact_name on companies (organization_id, name) where deleted_at is null;
+
+-- Contacts are matched by a handle when nothing better is known of them. Few have one, and only those are in the index.
+create index contacts_linkedin on contacts (organization_id, fold(linkedin_handle))
+  where deleted_at is null and linkedin_handle is not null;
+create index contacts_github on contacts (organization_id, fold(github_handle))
+  where deleted_at is null and github_handle is not null;
+create index contacts_twitter on contacts (organization_id, fold(twitter_handle))
+  where deleted_at is null and twitter_handle is not null;
+create index contacts_instagram on contacts (organization_id, fold(instagram_handle))
+  where deleted_at is null and instagram_handle is not null;
+create index contacts_facebook on contacts (organization_id, fold(facebook_handle))
+  where deleted_at is null and facebook_handle is not null;

@@ -53,6 +53,20 @@ export const settings = {
     example: '32',
     parse: whole(2, 500),
   }),
+  importWorkers: setting({
+    name: 'IMPORT_WORKERS',
+    does: 'How many batches of pushed rows this process works on at a time. `0` leaves them to other processes on the same database.',
+    default: '2',
+    example: '4',
+    parse: whole(0, 16),
+  }),
+  importLeaseSeconds: setting({
+    name: 'IMPORT_LEASE_SECONDS',
+    does: 'How long a batch of pushed rows may take: after that, rows of a process that died are worked on by another.',
+    default: '60',
+    example: '30',
+    parse: whole(1, 3600),
+  }),
   costlyQueries: setting({
     name: 'COSTLY_QUERIES',
     does: 'How many queries that no index serves may run at a time; further ones queue briefly, then get a 503. Has to be below DATABASE_CONNECTIONS.',

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { apiKeyCommand } from './commands/cli-api-key.ts'
 import { bootstrapCommand } from './commands/cli-bootstrap.ts'
+import { importCommand } from './commands/cli-import.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { Ended, type ExitCode, Failure, tell, UsageError, withExample } from './commands/command.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -20,7 +21,14 @@ export async function main(words: readonly string[]): Promise<ExitCode> {
 }
 
 function program(): Command {
-  const commands = [startCommand(), bootstrapCommand(), apiKeyCommand(), migrateCommand(), doctorCommand()]
+  const commands = [
+    startCommand(),
+    bootstrapCommand(),
+    apiKeyCommand(),
+    importCommand(),
+    migrateCommand(),
+    doctorCommand(),
+  ]
   const rapport = new Command('rapport').description('A contact, campaign and import service.').version(version())
   for (const command of commands) rapport.addCommand(command)
   withExample(rapport, '$ rapport start\n$ rapport bootstrap --email you@example.com --organization "Your company"')

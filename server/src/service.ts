@@ -12,10 +12,13 @@ import type { Services } from './platform/http/route.ts'
 import { createServer } from './platform/http/server.ts'
 import { createGate } from './platform/query/gate.ts'
 import { explorerFiles } from './resources/docs/explorer.ts'
+import { createIntake } from './resources/imports/intake.ts'
 
 export interface ServiceOptions {
   config: Config
   database: Database
+  /** The pool of pushes alone. */
+  intakeDatabase: Database
   secret: Secret
   tokens: Tokens
   log: Logger
@@ -33,11 +36,13 @@ export interface Service {
 export async function startService({
   config,
   database,
+  intakeDatabase,
   secret,
   tokens,
   log,
   isReady,
 }: ServiceOptions): Promise<Service> {
+  const intake = createIntake({ database: intakeDatabase })
   const services: Services = {
     database,
     identifier: createIdentifier({ database, tokens }),
@@ -46,6 +51,7 @@ export async function startService({
     secret,
     limiter: createRateLimiter({ perMinute: config.rateLimitPerMinute }),
     gate: createGate({ concurrency: config.costlyQueries, queue: 64, waitMilliseconds: 3000 }),
+    intake,
     cursorKey: deriveKey(secret, 'cursor'),
     origin: '',
     log,
@@ -69,6 +75,8 @@ export async function startService({
     url,
     close: async () => {
       await app.close()
+      // Pushes whose senders did not wait for the answer.
+      await intake.idle()
       await exporter?.close()
     },
   }

@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
 import { routes } from '../src/app.ts'
+import { importActor } from '../src/platform/access/import-actor.ts'
 import { sql } from '../src/platform/database/sql.ts'
 import { errorSchema, recordSchema } from '../src/platform/http/openapi-schemas.ts'
 import type { AnswerBody, ReadRoute, Route, WriteRoute } from '../src/platform/http/route.ts'
 import { type AnyRow, columnOf, type Resource } from '../src/platform/resource/define.ts'
 import type { Schema } from '../src/platform/resource/fields.ts'
 import { newId, readId, showId } from '../src/platform/resource/ids.ts'
+import { notes } from '../src/resources/notes/resource.ts'
+import { importedNoteStore } from '../src/resources/notes/store.ts'
 import { idsOf, minimalBody, type References } from './samples.ts'
 import type { Call, CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
 
@@ -70,13 +73,14 @@ export interface World {
   make(collection: Collection, body: AnyRow): Promise<AnyRow>
 }
 
-/** A new organization with two companies, teams, members, contacts, employments and campaigns. */
+/** A new organization with two companies, teams, members, contacts, employments, notes and campaigns. */
 export async function newWorld(service: TestService): Promise<World> {
   const organization = await service.newOrganization()
   const references: Record<string, string[]> = {
     org: [organization.organizationId],
     usr: [organization.userId, await addMember(service, organization.organizationId)],
     tea: [organization.teamId],
+    imp: [organization.importId],
   }
   const world: World = {
     service,
@@ -87,7 +91,7 @@ export async function newWorld(service: TestService): Promise<World> {
     make: (collection, body) => make(world, collection, body),
   }
   // What others refer to comes first.
-  for (const name of ['companies', 'teams', 'contacts', 'employments', 'campaigns']) {
+  for (const name of ['companies', 'teams', 'contacts', 'employments', 'notes', 'campaigns']) {
     const collection = creatorOf(name)
     const { idPrefix } = collection.resource
     while ((references[idPrefix]?.length ?? 0) < 2) {
@@ -95,6 +99,7 @@ export async function newWorld(service: TestService): Promise<World> {
       note(references, collection.resource, await make(world, collection, body))
     }
   }
+  note(references, notes, await importNote(world))
   return world
 }
 
@@ -105,6 +110,18 @@ function note(references: Record<string, string[]>, { fields }: Resource, row: A
     if (idPrefix === undefined || typeof id !== 'string' || references[idPrefix]?.includes(id)) continue
     references[idPrefix] = [...(references[idPrefix] ?? []), id]
   }
+}
+
+/** A note that was pushed, as only an import makes one. */
+async function importNote({ service, organization, references }: World): Promise<AnyRow> {
+  const actor = importActor(readId('org', organization.organizationId) ?? '')
+  const [, contactId = ''] = idsOf(references, 'con')
+  const columns = { contact_id: readId('con', contactId) ?? '', source: 'import', import_row_id: newId() }
+  const [written] = await service.database.transaction(actor, (transaction) =>
+    importedNoteStore.write(transaction, [{ kind: 'create', values: { body: 'Pushed' }, columns }]),
+  )
+  if (!written) throw new Error('a set of one change gives one record')
+  return written.after
 }
 
 async function addMember(service: TestService, organizationId: string): Promise<string> {
@@ -147,18 +164,28 @@ async function make(world: World, collection: Collection, body: AnyRow): Promise
   if (create) {
     const made = await world.ask(create, { params: world.params(collection), body })
     if (made.status !== 201) throw new Error(`${resource.name} were not made: ${made.text}`)
-    return made.body
+    return without(made.body, shownOnce(collection))
   }
-  // Seen through a parent that it names in a field: made where it is at home.
+  // Made where it is at home: a parent through which it is seen is named in a field.
   const field = Object.keys(resource.fields).find((name) => columnOf(name) === resource.parent?.column)
   const parentId = parentOf(world.references, collection)
-  if (field === undefined || parentId === undefined || !get) throw new Error(`No route creates ${resource.component}`)
+  if ((resource.parent && field === undefined) || !get) throw new Error(`No route creates ${resource.component}`)
   // Its least is what the whole record needs, which a view may not show.
   const home = creatorOf(resource.table)
   const least = minimalBody(home.resource, ++viewed, world.references)
-  const { id } = await make(world, home, { ...least, ...body, [field]: parentId })
+  const seen = field !== undefined && parentId !== undefined ? { [field]: parentId } : {}
+  const { id } = await make(world, home, { ...least, ...body, ...seen })
   return (await world.ask(get, { params: world.params(collection, String(id)) })).body
 }
+
+/** Members that only the answer to a create has: secrets that are never shown again. */
+export function shownOnce({ resource, create }: Collection): string[] {
+  const answer = create?.answers[201]
+  return answer?.kind === 'record' ? answer.resource.members.filter((name) => !resource.members.includes(name)) : []
+}
+
+export const without = (row: AnyRow, names: readonly string[]): AnyRow =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)))
 
 /** The path of a route with its ids, and its query. */
 export function urlOf(route: Route, { params = {}, query = [] }: RouteOptions): string {

@@ -44,6 +44,9 @@ async function fill(teamId: string): Promise<void> {
       select ${organization}, gen_random_uuid(), 'Campaign ' || number, ${times}, ${times} from ${numbers}`,
     sql`insert into employments (organization_id, id, contact_id, organization)
       select organization_id, gen_random_uuid(), id, 'Somewhere' from contacts`,
+    sql`insert into notes (organization_id, id, contact_id, body, author_id, created_at)
+      select organization_id, gen_random_uuid(), contacts.id, 'Note about ' || name, user_id, contacts.created_at
+      from contacts join members using (organization_id)`,
   ]
   for (const statement of [...statements, sql`analyze`]) await ask(statement)
 }
@@ -144,10 +147,13 @@ test('every foreign key between tables of organizations is a pair with the organ
   }
 })
 
+/** What is purged sooner than the records that refer to it. */
+const outlived = ['row']
+
 test('every field that refers to another record has the foreign key for it', async () => {
   for (const resource of resources) {
     const references = Object.entries(resource.fields).filter(
-      ([name, { idPrefix }]) => idPrefix !== undefined && name !== 'id',
+      ([name, { idPrefix }]) => idPrefix !== undefined && name !== 'id' && !outlived.includes(idPrefix),
     )
     for (const [name] of references) {
       const rows =
@@ -228,6 +234,8 @@ function servedFilters(resource: Resource): { filter: string; value: string; col
     if (resource.embedded[name]) return []
     const field = fieldOf(resource, name)
     const column = columnOf(name)
+    // What the path says already can only be said again, or contradicted without a look.
+    if (column === resource.parent?.column) return []
     const served: { filter: string; value: string; column: string }[] = []
     const value = field.idPrefix === undefined ? 'something@example.com' : showId(field.idPrefix, newId())
     if (field.equality === 'indexed') {
@@ -248,10 +256,12 @@ test.each(lists)('%s: an index finds what every filter that is declared to be ch
   const served = servedFilters(resource)
   expect(served.length).toBeGreaterThan(1)
   if (fewRows.includes(resource.table)) return
+  // Where a parent has few records, its own index is as good.
+  const own = resource.parent?.few ? `|${resource.parent.column}` : ''
   for (const { filter, value, column } of served) {
     const { statement } = planCount(resource, readFilters(resource, [{ name: filter, value }]), await scopeOf(resource))
     const conditions = withChildren(await explain(statement)).flatMap((node) => node['Index Cond'] ?? [])
-    const isServed = conditions.some((condition) => new RegExp(`\\b${column}\\b`).test(condition))
+    const isServed = conditions.some((condition) => new RegExp(`\\b(?:${column}${own})\\b`).test(condition))
     expect([filter, isServed, isServed ? [] : conditions]).toEqual([filter, true, []])
   }
 })

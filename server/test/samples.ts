@@ -20,6 +20,7 @@ const derived: Readonly<Record<string, readonly string[]>> = {
   'contacts.firstName': ['name'],
   'contacts.lastName': ['name'],
   'contacts.email': ['rootContactId'],
+  'notes.body': ['reasoningQueuedAt'],
 }
 
 export function fieldOf(resource: Resource, name: string): Field {

@@ -2,15 +2,15 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
 import { covers, parseScope, roles, roleScopes } from '../src/platform/access/scopes.ts'
 import { sql } from '../src/platform/database/sql.ts'
-import type { PublicRoute, Route } from '../src/platform/http/route.ts'
+import { isScoped, type ReadRoute, type WriteRoute } from '../src/platform/http/route.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { callRoute } from './collections.ts'
 import { type Call, startTestService, type TestService } from './service.ts'
 import { newTenant, requestOf, type Tenant } from './tenancy.ts'
 
-type ScopedRoute = Exclude<Route, PublicRoute>
+type ScopedRoute = ReadRoute | WriteRoute
 
-const scoped = routes.filter((route): route is ScopedRoute => route.kind !== 'public')
+const scoped = routes.filter(isScoped)
 const scopes = [...new Set(scoped.map(({ scope }) => scope))]
 const cases = scoped.map((route) => [`${route.method} ${route.path} needs ${route.scope}`, route] as const)
 

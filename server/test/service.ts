@@ -6,6 +6,7 @@ import { createApiKey } from '../src/commands/create-api-key.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import { createTokens } from '../src/platform/access/tokens.ts'
 import { Database } from '../src/platform/database/database.ts'
+import { intakeConnections } from '../src/resources/imports/intake.ts'
 import { startService } from '../src/service.ts'
 import type pg from 'pg'
 import { createDatabase } from './postgres.ts'
@@ -56,6 +57,7 @@ export async function startTestService(
   const { connection, drop } = given ?? (await createDatabase())
   const config = readConfig({ PORT: '0', RATE_LIMIT_PER_MINUTE: '100000000', ...environment })
   const database = new Database({ connection, size: 10 })
+  const intakeDatabase = new Database({ connection, size: intakeConnections })
   const secret = createSecretKey(randomBytes(32))
   const tokens = createTokens({ database, secret })
   const logged: string[] = []
@@ -63,7 +65,7 @@ export async function startTestService(
     { level: 'trace' },
     new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }),
   )
-  const service = await startService({ config, database, secret, tokens, log, isReady: () => true })
+  const service = await startService({ config, database, intakeDatabase, secret, tokens, log, isReady: () => true })
   const call = callerOf(service.url)
   return {
     url: service.url,
@@ -93,7 +95,7 @@ export async function startTestService(
     },
     async close() {
       await service.close()
-      await database.close()
+      await Promise.all([database.close(), intakeDatabase.close()])
       await drop()
     },
   }

@@ -26,21 +26,25 @@ function run(options: { email?: string; password?: string; organization: string 
   return bootstrap({ database, secret, tokens, addresses, ...owner, ...options })
 }
 
-const count = async (table: 'users' | 'organizations' | 'teams' | 'members' | 'api_keys' | 'sessions') => {
-  const statements = {
-    users: sql`select count(*)::integer as count from users`,
-    organizations: sql`select count(*)::integer as count from organizations`,
-    teams: sql`select count(*)::integer as count from teams`,
-    members: sql`select count(*)::integer as count from members`,
-    api_keys: sql`select count(*)::integer as count from api_keys`,
-    sessions: sql`select count(*)::integer as count from sessions`,
-  }
-  const rows = await access.database.spanning<{ count: number }>('check the database', statements[table])
-  return rows[0]?.count
-}
+const rowsOf = [
+  sql`select count(*)::integer as count from users`,
+  sql`select count(*)::integer as count from organizations`,
+  sql`select count(*)::integer as count from teams`,
+  sql`select count(*)::integer as count from members`,
+  sql`select count(*)::integer as count from api_keys`,
+  sql`select count(*)::integer as count from sessions`,
+  sql`select count(*)::integer as count from imports`,
+  sql`select count(*)::integer as count from import_triggers`,
+]
 
+/** How many rows each table has, the users first. */
 const counts = async () =>
-  Promise.all((['users', 'organizations', 'teams', 'members', 'api_keys', 'sessions'] as const).map(count))
+  Promise.all(
+    rowsOf.map(async (statement) => {
+      const [row] = await access.database.spanning<{ count: number }>('check the database', statement)
+      return row?.count
+    }),
+  )
 
 const identify = async (credential: string, organization?: string) =>
   access.identifier.selectOrganization(await access.identifier.authenticate(`Bearer ${credential}`), organization)
@@ -56,9 +60,12 @@ test('bootstrap gives one object with everything needed to begin, and all of it 
     accessToken: expect.any(String) as string,
     refreshToken: expect.any(String) as string,
     apiKey: expect.stringMatching(/^svc_[0-9A-Za-z]{40}$/) as string,
-    importId: null,
-    triggerUrl: null,
+    importId: expect.stringMatching(/^imp_[0-9a-f]{32}$/) as string,
+    triggerUrl: expect.stringMatching(
+      /^https:\/\/crm\.example\/v5\/imports\/imp_[0-9a-f]{32}\/trigger\/\w{43}$/,
+    ) as string,
   })
+  expect(answer.triggerUrl).toContain(`/${answer.importId}/`)
   const byKey = await identify(answer.apiKey, answer.organizationId)
   const byToken = await identify(answer.accessToken)
   expect(byToken.organizationId).toBe(byKey.organizationId)
@@ -159,7 +166,7 @@ test('no table holds anything that is usable as a secret', async () => {
     sql`select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
   )
   expect(tables.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(['api_keys', 'sessions', 'signing_keys', 'users']),
+    expect.arrayContaining(['api_keys', 'sessions', 'signing_keys', 'users', 'import_triggers']),
   )
   const dump = await access.database.spanning<{ text: string }>(
     'check the database',
@@ -175,6 +182,7 @@ test('no table holds anything that is usable as a secret', async () => {
     answer.refreshToken,
     answer.refreshToken.slice(-43),
     refreshToken.slice(-43),
+    answer.triggerUrl.slice(-43),
     owner.password,
     access.secret.export().toString('hex'),
     access.secret.export().toString('base64'),

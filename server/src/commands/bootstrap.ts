@@ -9,6 +9,8 @@ import type { Database } from '../platform/database/database.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { newId, showId } from '../platform/resource/ids.ts'
 import { insertApiKey } from '../resources/api-keys/store.ts'
+import { insertFirstImport } from '../resources/imports/store.ts'
+import { makeTriggerHash, triggerUrl } from '../resources/imports/trigger.ts'
 import { hasSlug, insertOrganization } from '../resources/organizations/store.ts'
 import { findUserByEmail, insertUser } from '../resources/users/store.ts'
 
@@ -34,14 +36,14 @@ export interface BootstrapAnswer {
   accessToken: string
   refreshToken: string
   apiKey: string
-  /** Null as long as there are no imports. */
-  importId: null
-  triggerUrl: null
+  importId: string
+  /** Where leads are pushed at the import; shown this once, like the other secrets. */
+  triggerUrl: string
 }
 
 /**
- * Makes an organization with its default team, its owner, a session and an API key with all scopes: all of it or
- * nothing. An address that has a user already needs that user's password. Errors: `StartError`.
+ * Makes an organization with its default team, its owner, a session, an API key with all scopes and an import: all of
+ * it or nothing. An address that has a user already needs that user's password. Errors: `StartError`.
  */
 export async function bootstrap(options: BootstrapOptions): Promise<BootstrapAnswer> {
   const { database, secret, tokens, addresses } = options
@@ -54,6 +56,8 @@ export async function bootstrap(options: BootstrapOptions): Promise<BootstrapAns
   const organizationId = newId()
   const sessionId = newId()
   const teamId = newId()
+  const importId = newId()
+  const secretPart = makeTriggerHash()
   // Signed before the transaction: nothing can fail after it, so no organization stays behind without its credentials.
   const accessToken = await tokens.issue({ userId: owner.id, sessionId, organizationId })
   const key = makeApiKey()
@@ -69,6 +73,13 @@ export async function bootstrap(options: BootstrapOptions): Promise<BootstrapAns
         scopes: allScopes,
         createdBy: owner.id,
         expiresAt: null,
+      })
+      await insertFirstImport(spanning, {
+        organizationId,
+        id: importId,
+        teamId,
+        name: 'Bootstrap',
+        secret: secretPart,
       })
       return startSession(spanning, { secret, userId: owner.id, organizationId, sessionId })
     })
@@ -88,8 +99,8 @@ export async function bootstrap(options: BootstrapOptions): Promise<BootstrapAns
     accessToken,
     refreshToken,
     apiKey: key,
-    importId: null,
-    triggerUrl: null,
+    importId: showId('imp', importId),
+    triggerUrl: triggerUrl(addresses.baseUrl, showId('imp', importId), secretPart),
   }
 }
 

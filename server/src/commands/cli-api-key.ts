@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { routes } from '../app.ts'
 import { covers, parseScope } from '../platform/access/scopes.ts'
+import { isScoped } from '../platform/http/route.ts'
 import { answer, configuration, tell, UsageError, withExample } from './command.ts'
 import { createApiKey, type CreatedApiKey } from './create-api-key.ts'
 import { withRapport } from './open.ts'
@@ -14,7 +15,10 @@ interface Options {
 }
 
 /** `rapport api-key`: keys for programs. */
-export const apiKeyCommand = () => new Command('api-key').description('Make API keys.').addCommand(createCommand())
+export const apiKeyCommand = () =>
+  withExample(new Command('api-key').description('Make API keys.').addCommand(createCommand()), example)
+
+const example = '$ rapport api-key create --organization "Your company" --name Reports --scope contact:*:read --json'
 
 const createCommand = () =>
   withExample(
@@ -26,7 +30,7 @@ const createCommand = () =>
       .option('--expires <date>', 'last moment it is good, as 2027-01-31 or 2027-01-31T12:00:00Z')
       .option('--json', 'answer with one JSON object')
       .action(run),
-    '$ rapport api-key create --organization "Your company" --name Reports --scope contact:*:read --json',
+    example,
   )
 
 async function run({ organization, name, scope, expires, json }: Options): Promise<void> {
@@ -42,7 +46,7 @@ async function run({ organization, name, scope, expires, json }: Options): Promi
 /** A scope that no route needs makes a key that can do nothing, and is most likely a slip. */
 function checkScope(text: string): void {
   const pattern = parseScope(text)
-  const needed = routes.flatMap((route) => (route.kind === 'public' ? [] : [route.scope]))
+  const needed = routes.flatMap((route) => (isScoped(route) ? [route.scope] : []))
   if (!pattern || pattern.includes(':api-key:') || needed.some((scope) => covers([pattern], scope))) return
   throw new UsageError(`--scope: nothing needs "${text}". There are:\n  ${[...new Set(needed)].sort().join('\n  ')}`)
 }

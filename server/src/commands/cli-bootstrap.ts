@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { bootstrap, type BootstrapAnswer } from './bootstrap.ts'
+import { howToPush } from './cli-import.ts'
 import { answer, configuration, tell, withExample } from './command.ts'
 import { addressesOf, withRapport } from './open.ts'
 import { readPassword } from './password.ts'
@@ -16,7 +17,9 @@ interface Options {
 export const bootstrapCommand = () =>
   withExample(
     new Command('bootstrap')
-      .description('Make an organization with its first user, a session and an API key that has every scope.')
+      .description(
+        'Make an organization with its first user, a session, an API key that has every scope, and an import.',
+      )
       .requiredOption('--email <address>', 'e-mail address of the owner; a known one needs its own password')
       .requiredOption('--organization <name>', 'name of the new organization')
       .option('--password <password>', 'password of the owner; others on this machine may see it while this runs')
@@ -47,7 +50,11 @@ const describe = (made: BootstrapAnswer, organization: string): string =>
     `  team           ${made.teamId}`,
     `  user           ${made.userId}`,
     `  API key        ${made.apiKey}`,
+    `  import         ${made.importId}`,
+    `  trigger URL    ${made.triggerUrl}`,
     '',
     'The key is shown this once. Try it:',
     `  curl ${made.baseUrl}/contacts -H 'Authorization: Bearer ${made.apiKey}' -H 'Service-Organization-ID: ${made.organizationId}'`,
+    '',
+    ...howToPush(made.triggerUrl),
   ].join('\n')

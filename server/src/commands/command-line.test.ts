@@ -23,15 +23,14 @@ afterAll(async () => {
 const owner = ['bootstrap', '--email', 'owner@example.com', '--password-stdin']
 const password = 'a password that is long enough'
 
-test.each(['start', 'bootstrap', 'api-key create', 'migrate', 'doctor'])(
-  '`rapport %s` explains itself with an example and its exit codes',
-  async (words) => {
-    const { code, output, errors } = await run([...words.split(' '), '--help'])
-    expect({ code, errors }).toEqual({ code: 0, errors: '' })
-    expect(output).toContain(`Example:\n  $ `)
-    expect(output).toMatch(/Exit codes:\n {2}0 {2}done/)
-  },
-)
+const commands = 'start,bootstrap,api-key,api-key create,import,import create,import rotate,import list,migrate,doctor'
+
+test.each(commands.split(','))('`rapport %s` explains itself with an example and its exit codes', async (words) => {
+  const { code, output, errors } = await run([...words.split(' '), '--help'])
+  expect({ code, errors }).toEqual({ code: 0, errors: '' })
+  expect(output).toContain(`Example:\n  $ rapport ${words}`)
+  expect(output).toMatch(/Exit codes:\n {2}0 {2}done/)
+})
 
 test.each([
   [['bogus'], /unknown command 'bogus'/],
@@ -42,6 +41,12 @@ test.each([
     ['api-key', 'create', '--organization', 'A', '--name', 'B', '--scope', '*:*:read', '--expires', 'soon'],
     /not a date/,
   ],
+  [['import', 'create', '--organization', 'A'], /'--name <name>' not specified/],
+  [
+    ['import', 'create', '--organization', 'A', '--name', 'B', '--merge', 'guess'],
+    /Allowed choices are fill, overwrite/,
+  ],
+  [['import', 'rotate', '--organization', 'A', '--import', 'B', '--overlap', 'soon'], /"soon" is not a number of sec/],
 ])('the wrong command line %j ends with 2 and says what is wrong', async (words, expected) => {
   const { code, output, errors } = await run(words, here)
   expect({ code, output }).toEqual({ code: 2, output: '' })
@@ -77,6 +82,12 @@ test('bootstrap and api-key answer a program with one JSON object and a person w
   })
   const told = await run(create, here)
   expect(told.output).toMatch(/ {2}svc_\w{40}\n/)
+  const words = await run([...owner, '--organization', 'Words'], { ...here, input: `${password}\n` })
+  expect(words.output).toMatch(/^Words is ready\.\n/)
+  expect(words.output).toMatch(
+    / {2}trigger URL {4}http:\/\/127\.0\.0\.1:4000\/v5\/imports\/imp_\w{32}\/trigger\/\w{43}\n/,
+  )
+  expect(words.output).toMatch(/curl http\S+\/trigger\/\w{43} -H 'Content-Type: application\/json' -d '\{"contact"/)
 })
 
 test('the password may come from the environment; a wrong one fails with 1 and is not shown', async () => {

@@ -2,9 +2,9 @@ import { hashApiKey, makeApiKey } from '../platform/access/api-key.ts'
 import { parseScope } from '../platform/access/scopes.ts'
 import type { Database } from '../platform/database/database.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import { newId, readId, showId } from '../platform/resource/ids.ts'
+import { newId, showId } from '../platform/resource/ids.ts'
 import { insertApiKey } from '../resources/api-keys/store.ts'
-import { findOrganizations } from '../resources/organizations/store.ts'
+import { findOrganization } from './find-organization.ts'
 
 export interface CreateApiKeyOptions {
   database: Database
@@ -31,7 +31,7 @@ export async function createApiKey(options: CreateApiKeyOptions): Promise<Create
   const name = options.name.trim()
   if (name.length < 1 || name.length > 100) throw new StartError('The key needs a name of 1 to 100 characters.')
   if (expiresAt && !(expiresAt.getTime() > Date.now())) throw new StartError('The key would have expired already.')
-  const { id: organizationId, ownerId } = await findOrganization(database, options.organization.trim())
+  const { id: organizationId, ownerId } = await findOrganization(database, options.organization)
 
   const id = newId()
   const apiKey = makeApiKey()
@@ -60,16 +60,4 @@ function readScopes(texts: readonly string[]): string[] {
     )
   })
   return [...new Set(scopes)]
-}
-
-async function findOrganization(database: Database, text: string): Promise<{ id: string; ownerId: string }> {
-  const found = await findOrganizations(database, { id: readId('org', text), text })
-  const [first] = found
-  if (!first) throw new StartError(`There is no organization "${text}". Name it by its id, slug or name.`)
-  if (!first.isExact && found.length > 1) {
-    const ids = found.map(({ id }) => showId('org', id)).join(', ')
-    throw new StartError(`Several organizations are called "${text}": ${ids}. Name one by its id.`)
-  }
-  if (first.ownerId === null) throw new StartError(`The organization "${text}" has no owner.`)
-  return { id: first.id, ownerId: first.ownerId }
 }

@@ -13,6 +13,7 @@ import { findService } from '../platform/database/service-file.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { ApiError } from '../platform/http/errors.ts'
 import { migrationsFolder } from '../release.ts'
+import { intakeConnections } from '../resources/imports/intake.ts'
 import { Failure } from './command.ts'
 import { awaitSchema } from './schema.ts'
 
@@ -28,6 +29,8 @@ export interface Rapport {
   readonly connection: pg.ClientConfig
   /** Connects when it is used, so it exists before the database answers. */
   readonly database: Database
+  /** The pool that pushes have to themselves. */
+  readonly intakeDatabase: Database
   readonly secret: Secret
   readonly tokens: Tokens
   /** True once the database was checked, migrated and found to fit the secret. */
@@ -51,7 +54,9 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
   })
   const connection = embedded?.connection ?? { connectionString: config.databaseUrl }
   const size = purpose === 'service' ? config.databaseConnections : 2
-  const database = new Database({ connection, size, onIdleError: ({ message }) => log(`The database: ${message}`) })
+  const onIdleError = ({ message }: Error) => log(`The database: ${message}`)
+  const database = new Database({ connection, size, onIdleError })
+  const intakeDatabase = new Database({ connection, size: intakeConnections, onIdleError })
   const attached = embedded?.attached ?? false
   const closing = new AbortController()
   let isPrepared = false
@@ -66,6 +71,7 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
     config,
     connection,
     database,
+    intakeDatabase,
     secret,
     tokens: createTokens({ database, secret }),
     isPrepared: () => isPrepared,
@@ -73,7 +79,7 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
     close: async () => {
       closing.abort()
       await prepared.catch(() => undefined)
-      await database.close()
+      await Promise.all([database.close(), intakeDatabase.close()])
       await embedded?.close()
     },
   }

@@ -31,9 +31,10 @@ async function start(): Promise<void> {
   let service: Service | undefined
   let takeBack: (() => Promise<void>) | undefined
   try {
-    const { database, secret, tokens } = rapport
+    const { database, intakeDatabase, secret, tokens } = rapport
     const isReady = () => rapport.isPrepared() && !stop.isAsked()
-    service = await startService({ config, database, secret, tokens, log, isReady }).catch((error: unknown) => {
+    const parts = { config, database, intakeDatabase, secret, tokens, log, isReady }
+    service = await startService(parts).catch((error: unknown) => {
       throw inWords(error, config)
     })
     const url = config.port === 0 ? service.url : localUrl(config.host, config.port)

@@ -5,8 +5,8 @@ import type { Sql } from '../database/sql.ts'
  * organization from here.
  */
 export interface Actor {
-  /** `import`: the service itself, working on rows that it accepted. */
-  kind: 'key' | 'session' | 'import'
+  /** `command`: the command line; `import`: the service itself, working on rows that it accepted. */
+  kind: 'key' | 'session' | 'command' | 'import'
   /** The uuid of the organization that it is about. */
   organizationId: string
   /** The uuid of the user: the session's, or the key's maker. Null for the service itself. */

@@ -21,6 +21,7 @@ const scopesOfRole: Record<Role, readonly string[]> = {
     'urn:service:company:*:write',
     'urn:service:campaign:*:write',
     'urn:service:employment:*:write',
+    'urn:service:note:*:write',
   ],
   viewer: ['urn:service:*:*:read'],
 }

@@ -44,12 +44,14 @@ export const spanningPurposes = [
   'read the profile of a user',
   'keep the signing key',
   'create an organization',
+  'find the organization of a command',
   'create an API key',
   'note the last use of a key',
   'check the database',
   'find the import of a push',
   'keep pushes',
   'choose whose rows to work on',
+  'sum up the counts of imports',
 ] as const
 export type SpanningPurpose = (typeof spanningPurposes)[number]
 

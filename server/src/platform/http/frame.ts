@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import { ApiError } from './errors.ts'
-import { checkRequestMedia } from './media.ts'
+import { ApiError, invalidParameters } from './errors.ts'
+import { checkRequestMedia, pushMediaFaults } from './media.ts'
 import type { Route } from './route.ts'
 
 /** Bytes of a request's parts (docs/errors.md names them to callers). */
@@ -25,6 +25,11 @@ export function checkLimits(request: FastifyRequest): void {
 /** The media that a route takes and gives; without a route, what any of them may take. */
 export function checkMedia(route: Route | undefined, request: FastifyRequest): void {
   const { headers, method } = request
+  if (route?.kind === 'push') {
+    const faults = pushMediaFaults(headers['content-type'], headers['content-encoding'])
+    if (faults.length > 0) throw invalidParameters(faults)
+    return
+  }
   const sendsBody = Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
   const takesBody = route === undefined || (route.kind !== 'read' && route.body !== undefined)
   const merge = method === 'PATCH' ? ['application/merge-patch+json'] : []

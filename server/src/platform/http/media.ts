@@ -1,4 +1,4 @@
-import { ApiError } from './errors.ts'
+import { ApiError, type Fault } from './errors.ts'
 
 export interface RequestMedia {
   contentType: string | undefined
@@ -27,6 +27,22 @@ export function checkRequestMedia({ contentType, contentEncoding, accept, method
   }
   if (accept !== undefined && !acceptsJson(accept))
     throw new ApiError('not_acceptable', 'The answer is application/json, which the Accept header excludes.')
+}
+
+/**
+ * What the headers of a push say of its body that it must not be. Any kind of JSON will do, and so does no word of it;
+ * what the sender accepts is not asked for: a lead is worth more than the answer's form.
+ */
+export function pushMediaFaults(contentType: string | undefined, contentEncoding: string | undefined): Fault[] {
+  const faults: Fault[] = []
+  if (!isPlain(contentEncoding)) faults.push({ field: 'Content-Encoding', message: notCompressed })
+  if (contentType === undefined || contentType.trim() === '') return faults
+  const type = parseMediaType(contentType)
+  const isJson = type?.essence === 'application/json' || type?.essence.endsWith('+json')
+  if (!isJson) faults.push({ field: 'Content-Type', message: 'has to be application/json, another +json type, or absent' })
+  else if (type?.charset !== undefined && type.charset !== 'utf-8')
+    faults.push({ field: 'Content-Type', message: 'says another character set than UTF-8' })
+  return faults
 }
 
 /** The media type of a Content-Type header; undefined when it is not one. */
@@ -64,12 +80,16 @@ export function acceptsJson(header: string): boolean {
 
 const bodyMethods = new Set(['POST', 'PUT', 'PATCH'])
 
+const notCompressed = 'Compressed bodies are not taken; send the body as it is.'
+
 function checkEncoding(header: string | undefined): void {
-  const codings = (header ?? '').split(',').map((coding) => coding.trim().toLowerCase())
-  if (codings.every((coding) => coding === '' || coding === 'identity')) return
-  throw new ApiError('unsupported_media_type', 'Compressed bodies are not taken; send the body as it is.', {
-    headers: { 'accept-encoding': 'identity' },
-  })
+  if (isPlain(header)) return
+  throw new ApiError('unsupported_media_type', notCompressed, { headers: { 'accept-encoding': 'identity' } })
+}
+
+function isPlain(contentEncoding: string | undefined): boolean {
+  const codings = (contentEncoding ?? '').split(',').map((coding) => coding.trim().toLowerCase())
+  return codings.every((coding) => coding === '' || coding === 'identity')
 }
 
 function checkContentType(header: string | undefined, allowed: readonly string[]): void {

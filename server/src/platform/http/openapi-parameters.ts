@@ -2,7 +2,7 @@ import type { Resource } from '../resource/define.ts'
 import type { Field, FilterType, Schema } from '../resource/fields.ts'
 import { type Operator, operatorsOf, takesList } from '../query/operators.ts'
 import { findTarget } from '../query/target.ts'
-import type { Route } from './route.ts'
+import { type Route, takesKey } from './route.ts'
 
 /** Parameters and schemas that operations refer to by name, so that each stands in the document once. */
 export class Components {
@@ -36,8 +36,9 @@ function pathParameters(route: Route, components: Components): Schema[] {
       name,
       in: 'path',
       required: true,
-      description: `Id of the ${resource}.`,
-      schema: { type: 'string', pattern: `^${prefix}_[0-9a-f]{32}$` },
+      ...(prefix === ''
+        ? { description: `The secret part of the ${resource}’s URL.`, schema: { type: 'string' } }
+        : { description: `Id of the ${resource}.`, schema: { type: 'string', pattern: `^${prefix}_[0-9a-f]{32}$` } }),
     }),
   )
 }
@@ -48,8 +49,17 @@ function queryParameters({ query }: Route, components: Components): Schema[] {
   const select = () => selectParameter(resource, components)
   if (kind === 'one') return [select()]
   const narrowing = [...searchParameter(resource, components), ...filterParameters(resource, components)]
-  return kind === 'count' ? narrowing : [...pageParameters(resource, components), select(), ...narrowing]
+  if (kind === 'list') return [...pageParameters(resource, components), select(), ...narrowing]
+  return kind === 'change' ? [dryRunParameter(components), ...narrowing] : narrowing
 }
+
+const dryRunParameter = (components: Components): Schema =>
+  components.parameter('dryRun', {
+    name: 'dryRun',
+    in: 'query',
+    description: 'True to be told how many records there are, and to change none.',
+    schema: { type: 'boolean', default: false },
+  })
 
 /** Interface 4.4. */
 function pageParameters(resource: Resource, components: Components): Schema[] {
@@ -251,13 +261,12 @@ function headers(route: Route, components: Components): Schema[] {
       ),
     )
   }
-  if (route.kind !== 'write') return made
-  if (route.conditional) {
+  if (route.kind === 'write' && route.conditional) {
     made.push(
       header('If-Match', { type: 'string' }, 'ETag of the record as it was read: 412 when it was changed since.'),
     )
   }
-  if (route.method !== 'DELETE') {
+  if (takesKey(route)) {
     made.push(
       header(
         'Idempotency-Key',

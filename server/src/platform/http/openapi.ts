@@ -4,7 +4,7 @@ import { type ErrorCode, errorCodes, type Fault } from './errors.ts'
 import { introduction } from './openapi-introduction.ts'
 import { Components, parametersOf } from './openapi-parameters.ts'
 import { bodyExample, bodySchema, errorSchema, recordSchema } from './openapi-schemas.ts'
-import type { AnswerBody, Route } from './route.ts'
+import { type AnswerBody, isScoped, type ReadRoute, type Route, takesKey } from './route.ts'
 import { version } from './server.ts'
 
 export interface Operation {
@@ -65,16 +65,16 @@ export function openapi(routes: readonly Route[], headings: Readonly<Record<stri
 }
 
 function operation(route: Route, components: Components): Operation {
-  const scope = route.kind === 'public' ? undefined : `urn:service:${route.scope}`
+  const scope = isScoped(route) ? `urn:service:${route.scope}` : undefined
   const description = [route.description, scope && `Needs the scope \`${scope}\`.`].filter(Boolean).join('\n\n')
-  const body = route.kind === 'read' ? undefined : route.body
+  const body = route.kind === 'read' ? undefined : requestBody(route, components)
   return {
     operationId: route.operation,
     tags: [route.tag],
     summary: route.summary,
     ...(description && { description }),
     parameters: parametersOf(route, components),
-    ...(body && { requestBody: requestBody(route, body, components) }),
+    ...(body && { requestBody: body }),
     responses: {
       ...Object.fromEntries(
         Object.entries(route.answers).map(([status, answer]) => [status, success(route, status, answer, components)]),
@@ -88,11 +88,16 @@ function operation(route: Route, components: Components): Operation {
   }
 }
 
-type Body = NonNullable<Exclude<Route, { kind: 'read' }>['body']>
-
-function requestBody({ method }: Route, { component, shape, required }: Body, components: Components): Schema {
+function requestBody(route: Exclude<Route, ReadRoute>, components: Components): Schema | undefined {
+  if (route.kind === 'push') {
+    const { component, schema, example } = route.payload
+    const content = { schema: components.schema(component, schema), example }
+    return { required: true, content: { 'application/json': content } }
+  }
+  if (!route.body) return undefined
+  const { component, shape, required } = route.body
   const content = { schema: components.schema(component, bodySchema(shape)), example: bodyExample(shape) }
-  const types = method === 'PATCH' ? ['application/json', 'application/merge-patch+json'] : ['application/json']
+  const types = route.method === 'PATCH' ? ['application/json', 'application/merge-patch+json'] : ['application/json']
   return { required, content: Object.fromEntries(types.map((type) => [type, content])) }
 }
 
@@ -101,7 +106,7 @@ function success(route: Route, status: string, answer: AnswerBody, components: C
     ...(answer.kind === 'none' ? [] : ['ETag']),
     ...(answer.kind === 'list' ? ['Link'] : []),
     ...(status === '201' ? ['Location'] : []),
-    ...(route.kind === 'write' && route.method !== 'DELETE' ? ['Idempotent-Replayed'] : []),
+    ...(takesKey(route) ? ['Idempotent-Replayed'] : []),
     ...everyAnswer,
   ]
   return {
@@ -129,14 +134,15 @@ function contentOf(answer: Exclude<AnswerBody, { kind: 'none' }>, components: Co
 
 /** Every error status that the route can give. 405 belongs to a path, not to an operation, and so is not among them. */
 function errorStatuses(route: Route): number[] {
+  if (route.kind === 'push') return [400, 404, 413, 414, 429, 431, 500, 503]
   const isJson = Object.values(route.answers).every(({ kind }) => kind !== 'text')
   const statuses = [400, 414, 429, 431, 500, 503, ...(route.errors ?? [])]
   if (isJson) statuses.push(406)
-  if (route.kind !== 'public') statuses.push(401, 403)
+  if (isScoped(route)) statuses.push(401, 403)
   if (Object.keys(route.params).length > 0 || route.query.kind === 'list') statuses.push(404)
   if (route.method !== 'GET') statuses.push(413, 422)
   if (route.method === 'POST' || route.method === 'PATCH') statuses.push(415)
-  if (route.kind === 'write' && route.method !== 'DELETE') statuses.push(409)
+  if (takesKey(route)) statuses.push(409)
   if (route.kind === 'write' && route.conditional) statuses.push(412, 423)
   return [...new Set(statuses)].sort()
 }

@@ -9,7 +9,8 @@ import type { Gate } from '../query/gate.ts'
 import type { CursorScope } from '../query/cursor.ts'
 import type { BodyShape } from '../resource/body.ts'
 import type { AnyRow, Resource } from '../resource/define.ts'
-import type { Schema } from '../resource/fields.ts'
+import type { JsonValue, Schema } from '../resource/fields.ts'
+import type { Intake, PushKey, Trigger } from './push.ts'
 import type { QueryParameter } from './query-string.ts'
 import type { RateLimiter } from './rate-limit.ts'
 
@@ -22,6 +23,7 @@ export interface Services {
   secret: Secret
   limiter: RateLimiter
   gate: Gate
+  intake: Intake
   /** Signs the opaque cursors of `Link` headers. */
   cursorKey: Buffer
   /** The origin that links in answers start with. */
@@ -63,6 +65,17 @@ export interface PublicRequest extends BaseRequest {
   body: AnyRow
 }
 
+/** A push whose path opened an import, read and not yet judged. */
+export interface PushRequest {
+  services: Services
+  trigger: Trigger
+  query: readonly QueryParameter[]
+  /** The body as it was sent, and what it says. */
+  bytes: Uint8Array
+  payload: JsonValue
+  key: PushKey | undefined
+}
+
 /** What an answer's body is, for the OpenAPI document and for the tests that hold every answer against it. */
 export type AnswerBody =
   | { kind: 'record'; resource: Resource }
@@ -71,6 +84,12 @@ export type AnswerBody =
   /** For people and browsers: HTML, a script. */
   | { kind: 'text'; mediaType: string }
   | { kind: 'none' }
+
+/** The prefix of the ids that the parameter takes, and of what; '' for a secret that stands in place of a credential. */
+interface PathParameter {
+  prefix: string
+  resource: string
+}
 
 interface RouteBase {
   /** With `{parameters}` in braces. */
@@ -81,10 +100,9 @@ interface RouteBase {
   description?: string
   /** Under which heading the documentation shows it. */
   tag: string
-  /** Id prefix and meaning of each path parameter. */
-  params: Record<string, { prefix: string; resource: string }>
-  /** Which query parameters it takes: those of a list, of a count, `select[]` alone, or none. */
-  query: { kind: 'list' | 'count' | 'one'; resource: Resource } | { kind: 'none' }
+  params: Record<string, PathParameter>
+  /** Which query parameters it takes: those of a list, of a count, of a change by filter, `select[]` alone, or none. */
+  query: { kind: 'list' | 'count' | 'change' | 'one'; resource: Resource } | { kind: 'none' }
   answers: Record<number, AnswerBody>
   /** Error statuses that do not follow from the rest of the declaration. */
   errors?: readonly number[]
@@ -120,7 +138,24 @@ export interface PublicRoute extends RouteBase {
   handle(request: PublicRequest): Promise<Answer>
 }
 
-export type Route = ReadRoute | WriteRoute | PublicRoute
+/** A route whose credential stands in its path, `importId` with the secret `hash`: other systems push at it. An Authorization header is not read. */
+export interface PushRoute extends RouteBase {
+  kind: 'push'
+  method: 'POST'
+  query: { kind: 'none' }
+  payload: { component: string; schema: Schema; example: JsonValue }
+  handle(request: PushRequest): Promise<Answer>
+}
+
+export type Route = ReadRoute | WriteRoute | PublicRoute | PushRoute
+
+/** Does the route ask for a credential in the Authorization header, and for a scope? */
+export const isScoped = (route: Route): route is ReadRoute | WriteRoute =>
+  route.kind === 'read' || route.kind === 'write'
+
+/** Does the route heed an Idempotency-Key? */
+export const takesKey = (route: Route): boolean =>
+  route.kind === 'push' || (route.kind === 'write' && route.method !== 'DELETE')
 
 /** The scope that a list's cursors are bound to. */
 export const cursorScope =

@@ -11,24 +11,15 @@ import { UniqueConflict } from '../resource/write.ts'
 import { readNone } from '../query/parse.ts'
 import { ApiError, invalidBody, invalidParameters } from './errors.ts'
 import { checkTags, matchesNone, recordTag, listTag, revisionsOf } from './etag.ts'
+import { charge, noRecord, type Progress, single, targetOf } from './exchange.ts'
 import { checkMedia, readBytes } from './frame.ts'
 import { findAnswer, type IdempotentUse, keepAnswer } from './idempotency-store.ts'
 import { checkIdempotencyKey, requestHash } from './idempotency.ts'
 import { readJson } from './json.ts'
 import { readQuery } from './query-string.ts'
-import { addressKey, type Allowance, type RateKind } from './rate-limit.ts'
+import { addressKey } from './rate-limit.ts'
 import type { Answer, PublicRoute, ReadRoute, Route, Services, WriteRoute } from './route.ts'
-
-/** What is known of a request while it is answered; the log line is made from it. */
-export interface Progress {
-  route: string
-  credential?: string
-  organization?: string
-  /** The bucket that was charged, to give the token of a 304 back. */
-  charged?: { kind: RateKind; key: string }
-  /** The body, which can be read once only. */
-  bytes?: Uint8Array
-}
+import { servePush } from './serve-push.ts'
 
 /**
  * Answers one request, in the order of docs/architecture.md: frame, credential, limit, organization, scope, query and
@@ -44,6 +35,8 @@ export async function serve(
   checkMedia(route, request)
   if (route.kind === 'public')
     return send(request, reply, services, progress, await servePublic(route, services, request, reply, progress))
+  if (route.kind === 'push')
+    return send(request, reply, services, progress, await servePush(route, services, request, reply, progress))
   for (let attempt = 1; ; attempt++) {
     try {
       const caller = await identify(route, services, request, reply, progress)
@@ -184,9 +177,6 @@ async function conflict(
   return new ApiError('already_exists', `${field}: ${message}`, { details: [{ field, message }] })
 }
 
-/** The nil UUID (RFC 9562), which no record has. */
-const noRecord = '00000000-0000-0000-0000-000000000000'
-
 /** The ids of the path. One of another form is looked up like one that does not exist, and as late. */
 function paramsOf(route: Route, request: FastifyRequest): Record<string, string> {
   const given = request.params as Record<string, string>
@@ -198,9 +188,6 @@ function paramsOf(route: Route, request: FastifyRequest): Record<string, string>
     }),
   )
 }
-
-/** Path and query; a target that names the host too is a proxy's form of it (RFC 9112 section 3.2.2). */
-const targetOf = (request: FastifyRequest): string => (request.raw.url ?? '').replace(/^https?:\/\/[^/?]*/i, '')
 
 /** A read heeds If-None-Match alone. */
 function checkReadConditions(request: FastifyRequest): void {
@@ -245,12 +232,6 @@ function idempotentUse(
   }
 }
 
-/** A header that may stand once; Node joins repeated ones with a comma, or keeps a list. */
-function single(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name]
-  return Array.isArray(value) ? value.join(', ') : value
-}
-
 async function bodyOf(
   route: WriteRoute | PublicRoute,
   request: FastifyRequest,
@@ -265,20 +246,9 @@ async function bodyOf(
     if (names.length > 0) throw invalidBody(names.map((field) => ({ field, message: 'this request takes no body' })))
     return { body: {}, bytes }
   }
-  return { body: readBody(body.shape, readJson(bytes)), bytes }
+  const isLeftOut = !body.required && bytes.length === 0
+  return { body: readBody(body.shape, isLeftOut ? {} : readJson(bytes)), bytes }
 }
-
-function charge(services: Services, reply: FastifyReply, progress: Progress, kind: RateKind, key: string): void {
-  const allowance = services.limiter.charge(kind, key)
-  progress.charged = { kind, key }
-  if (!allowance.allowed) throw limited(allowance)
-  reply.header('ratelimit-policy', allowance.policy).header('ratelimit', allowance.state)
-}
-
-const limited = ({ policy, state, retryAfterSeconds }: Allowance) =>
-  new ApiError('rate_limited', `Try again in ${retryAfterSeconds} s.`, {
-    headers: { 'ratelimit-policy': policy, ratelimit: state, 'retry-after': String(retryAfterSeconds) },
-  })
 
 /** Adds the entity tag: strong for a record, weak for anything else. */
 function tagged(answer: Answer): Answer {

@@ -6,10 +6,11 @@ import { constants } from 'node:zlib'
 import { showId } from '../resource/ids.ts'
 import { addCors } from './cors.ts'
 import { ApiError } from './errors.ts'
+import { type Progress, targetOf } from './exchange.ts'
 import { checkLimits, checkMedia, largestBody, longestUrl, urlTooLong } from './frame.ts'
 import type { Metrics } from './metrics.ts'
 import type { Route, Services } from './route.ts'
-import { type Progress, serve } from './serve.ts'
+import { serve } from './serve.ts'
 import { UnparsedRequests } from './unparsed.ts'
 
 /** The contract's date: `Version` on every answer, `info.version` in the OpenAPI document. */
@@ -152,7 +153,7 @@ const nothingAt = (request: FastifyRequest) =>
   // HEAD gives the headers of GET, the length included.
   new ApiError(
     'not_found',
-    `There is nothing at ${request.method.replace('HEAD', 'GET')} ${pathOf(request)}; /v5/docs lists what is.`,
+    `There is nothing at ${request.method.replace('HEAD', 'GET')} ${shownPath(request)}; /v5/docs lists what is.`,
   )
 
 /** A number means that many hops, counted from the connection. */
@@ -300,4 +301,12 @@ function told({ log }: Services, metrics: Metrics, request: FastifyRequest, repl
   log.info(line, 'request')
 }
 
-const pathOf = (request: FastifyRequest): string => (request.raw.url ?? '').split('?')[0]?.slice(0, 200) ?? ''
+/** What the caller probably misspelt: names and ids. The rest of a path may be the secret of a trigger URL. */
+function shownPath(request: FastifyRequest): string {
+  const segments = targetOf(request).split('?', 1)[0]?.slice(0, 200).split('/') ?? []
+  const hidden = segments.findIndex((text, index) => segments[index - 1] === 'trigger' || !shownSegment.test(text))
+  return (hidden < 0 ? segments : [...segments.slice(0, hidden), '…']).join('/')
+}
+
+/** Shorter than any secret, or an id. */
+const shownSegment = /^(?:[\w.~-]{0,24}|[a-z]{3}_[0-9a-f]{32})$/

@@ -14,8 +14,11 @@ export interface Condition {
 const never = sql`false`
 const always = sql`true`
 
-/** The filter as a boolean SQL expression that is true or false, never null: equals + not = all. */
-export function conditionSql(resource: Resource, condition: Condition): Sql {
+/**
+ * The filter as a boolean SQL expression that is true or false, never null: equals + not = all. `orderedBy` is the field
+ * that gives the order of what is read, where only its beginning is.
+ */
+export function conditionSql(resource: Resource, condition: Condition, orderedBy?: string): Sql {
   const { target, operator, operand } = condition
   if (operand.kind === 'null') return nullCondition(target, operator)
   switch (target.field.filter) {
@@ -26,13 +29,13 @@ export function conditionSql(resource: Resource, condition: Condition): Sql {
     case 'date':
       return operand.kind === 'span' ? spanCondition(target.value, operator, operand.span) : never
     case 'array':
-      return arrayCondition(target.value, operator, operand)
+      return arrayCondition(target, operator, operand)
     case 'boolean':
       return booleanCondition(target.value, operator, operand)
     case 'properties':
       return propertyCondition(resource, target, operator, operand)
     default:
-      return textCondition(target, operator, operand)
+      return textCondition(target, operator, operand, orderedBy)
   }
 }
 
@@ -41,7 +44,7 @@ function nullCondition(target: Target, operator: Operator): Sql {
   return operator === 'equals' ? sql`${value} is null` : sql`${value} is not null`
 }
 
-function textCondition(target: Target, operator: Operator, operand: Operand): Sql {
+function textCondition(target: Target, operator: Operator, operand: Operand, orderedBy?: string): Sql {
   const { value } = target
   if (operand.kind === 'texts') {
     const any = sql`${value} = any(${operand.values}::text[])${lookup(target, operand.values)}`
@@ -50,11 +53,20 @@ function textCondition(target: Target, operator: Operator, operand: Operand): Sq
       : sql`(${value} is null or ${value} <> all(${operand.values}::text[]))`
   }
   if (operand.kind !== 'text') return never
-  if (operator === 'equals')
-    return sql`(${value} is not null and ${value} = ${operand.value}${lookup(target, [operand.value])})`
+  if (operator === 'equals') {
+    const isWalked = orderedBy !== undefined && target.field.indexedAlong === orderedBy
+    const given = isWalked ? unweighed(operand.value) : sql`${operand.value}`
+    return sql`(${value} is not null and ${value} = ${given}${lookup(target, [operand.value])})`
+  }
   if (operator === 'not') return sql`${value} is distinct from ${operand.value}::text`
   return patternCondition(target, value, operator, operand.value)
 }
+
+/**
+ * A value that is kept from the planner: where it is a frequent one, the whole order would be walked until some that
+ * have it are met, however many others come first in this list.
+ */
+const unweighed = (value: string): Sql => sql`(select ${value}::text)`
 
 /** The same match again through the field's shorter index. */
 function lookup(target: Target, values: readonly string[]): Sql {
@@ -128,10 +140,12 @@ function spanCondition(value: Sql, operator: Operator, { start, end }: Span): Sq
   }
 }
 
-function arrayCondition(value: Sql, operator: Operator, operand: Operand): Sql {
-  if (operand.kind === 'boolean') return operand.value ? sql`cardinality(${value}) = 0` : sql`cardinality(${value}) > 0`
+function arrayCondition({ value, field }: Target, operator: Operator, operand: Operand): Sql {
+  if (operand.kind === 'boolean') return operand.value ? sql`${value} = '{}'` : sql`${value} <> '{}'`
   const values = operand.kind === 'texts' ? operand.values : operand.kind === 'text' ? [operand.value] : []
-  return operator === 'hasSome' ? sql`${value} && ${values}::text[]` : sql`${value} @> ${values}::text[]`
+  const has = operator === 'hasSome' ? sql`${value} && ${values}::text[]` : sql`${value} @> ${values}::text[]`
+  // Follows from the other, and is what an index of those that hold any word asks for.
+  return field.indexedAlong === undefined ? has : sql`(${value} <> '{}' and ${has})`
 }
 
 function booleanCondition(value: Sql, operator: Operator, operand: Operand): Sql {
@@ -229,7 +243,9 @@ export type Narrowing = 'sorted' | 'inverted'
 /** The kind of index that finds a condition's matches, so that its cost follows them and not the organization's size. */
 export function narrowingOf({ target, operator, operand }: Condition): Narrowing | undefined {
   const { field, own } = target
-  if (operand.kind === 'null' || operand.kind === 'boolean' || !own) return undefined
+  if (!own) return undefined
+  if (operator === 'isEmpty') return field.indexedAlong && !isTrue(operand) ? 'sorted' : undefined
+  if (operand.kind === 'null' || operand.kind === 'boolean') return undefined
   switch (operator) {
     case 'not':
     case 'notIn':
@@ -241,7 +257,8 @@ export function narrowingOf({ target, operator, operand }: Condition): Narrowing
     case 'has':
     case 'hasEvery':
     case 'hasSome':
-      return field.filter === 'array' && field.equality === 'indexed' ? 'inverted' : undefined
+      if (field.filter !== 'array') return undefined
+      return field.indexedAlong ? 'sorted' : field.equality === 'indexed' ? 'inverted' : undefined
     case 'equals':
     case 'in':
       // Every column of properties has an index for containment.
@@ -252,6 +269,8 @@ export function narrowingOf({ target, operator, operand }: Condition): Narrowing
       return field.filter === 'date' && field.order === 'indexed' ? 'sorted' : undefined
   }
 }
+
+const isTrue = (operand: Operand): boolean => operand.kind === 'boolean' && operand.value
 
 /** What has no three letters or digits in a row has no trigram, so no index finds it. Accents are folded away first. */
 export const hasTrigram = (fragment: string): boolean =>

@@ -57,7 +57,7 @@ function pageStatement(resource: Resource, request: ListRequest, scope: Scope): 
     table: sql`${identifier(resource.table)} ${raw(root)}`,
     joins: joinsFor(resource, request, scope, order.target),
     within: withinScope(resource, scope),
-    filters: filtersSql(resource, request, scope),
+    filters: filtersSql(resource, request, scope, order.target.name),
     walkFirst: order.indexed && narrowedBy(resource, request) === 'inverted',
   }
   const inOrder = raw(backwards ? 'position desc' : 'position')
@@ -98,30 +98,37 @@ export function readPlace(place: string): Position {
 
 /** The statement that counts; exact, whatever it costs. */
 export function planCount(resource: Resource, request: Filters, scope: Scope): { statement: Sql; costly: boolean } {
-  const filters = filtersSql(resource, request, scope)
-  const within = withinScope(resource, scope)
   const statement = sql`select count(*)::text as count, ${parentFound(resource, scope)} as parent_found
     from ${identifier(resource.table)} ${raw(root)}${joinsFor(resource, request, scope)}
-    where ${filters ? sql`${within} and ${filters}` : within}`
+    where ${matching(resource, request, scope)}`
   return { statement, costly: narrowedBy(resource, request) === undefined }
 }
 
+/** A boolean: is it one of the records that a count of this request counts? */
+export function matching(resource: Resource, request: Filters, scope: Scope): Sql {
+  const filters = filtersSql(resource, request, scope)
+  const within = withinScope(resource, scope)
+  return filters ? sql`${within} and ${filters}` : within
+}
+
 /** The organization, the parent, not deleted: what bounds every statement of the kernel. */
-export function withinScope(resource: Resource, scope: Scope, alias = root): Sql {
+export function withinScope({ parent, livesIn, softDelete }: Resource, scope: Scope, alias = root): Sql {
   const table = raw(alias)
   const parts = [sql`${table}.organization_id = ${scope.organization}`]
-  if (resource.parent) parts.push(sql`${table}.${identifier(resource.parent.column)} = ${scope.parentId}::uuid`)
-  if (resource.softDelete) parts.push(sql`${table}.deleted_at is null`)
+  if (parent) parts.push(sql`${table}.${identifier(parent.column)} = ${scope.parentId}::uuid`)
+  if (softDelete) parts.push(sql`${table}.deleted_at is null`)
+  if (livesIn) parts.push(isThere(livesIn.resource, scope, sql`${table}.${identifier(livesIn.column)}`))
   return join(parts, ' and ')
 }
 
 /** A boolean: is the parent of the path there? True for a resource without one. */
 export function parentFound(resource: Resource, scope: Scope): Sql {
-  if (!resource.parent) return raw('true')
-  const { resource: parent } = resource.parent
-  return sql`exists (select from ${identifier(parent.table)} parent where parent.organization_id = ${scope.organization}
-    and parent.id = ${scope.parentId}::uuid${raw(parent.softDelete ? ' and parent.deleted_at is null' : '')})`
+  return resource.parent ? isThere(resource.parent.resource, scope, sql`${scope.parentId}::uuid`) : raw('true')
 }
+
+const isThere = ({ table, softDelete }: Resource, { organization }: Scope, id: Sql): Sql =>
+  sql`exists (select from ${identifier(table)} parent where parent.organization_id = ${organization}
+    and parent.id = ${id}${raw(softDelete ? ' and parent.deleted_at is null' : '')})`
 
 /** The joins of a list: only where a filter or the order looks into an embedded record. */
 function joinsFor(resource: Resource, { conditions }: Filters, scope: Scope, ordered?: Target): Sql {
@@ -130,9 +137,14 @@ function joinsFor(resource: Resource, { conditions }: Filters, scope: Scope, ord
 }
 
 /** Every filter and word as one condition; undefined when there are none. */
-function filtersSql(resource: Resource, { conditions, words }: Filters, scope: Scope): Sql | undefined {
+function filtersSql(
+  resource: Resource,
+  { conditions, words }: Filters,
+  scope: Scope,
+  orderedBy?: string,
+): Sql | undefined {
   const parts = [
-    ...conditions.map((condition) => conditionSql(resource, condition)),
+    ...conditions.map((condition) => conditionSql(resource, condition, orderedBy)),
     ...words.map((word) => wordSql(resource, word, scope)),
   ]
   return parts.length > 0 ? join(parts, ' and ') : undefined

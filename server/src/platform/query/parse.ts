@@ -25,6 +25,12 @@ export interface Filters {
   words: readonly string[]
 }
 
+/** A change of all records that a filter selects. */
+export interface ChangeRequest extends Filters {
+  /** True to be told how many there are, and to change none. */
+  dryRun: boolean
+}
+
 export interface ListRequest extends Filters {
   limit: number
   order: Order
@@ -72,8 +78,20 @@ export function readList(
 /** Reads the parameters of a count: filters and `query`. Errors: 400 `invalid_parameters` with every fault. */
 export function readFilters(resource: Resource, parameters: readonly QueryParameter[]): Filters {
   const reading = read(resource, parameters, ['query'])
+  return filtersOf(reading, resource, 'a count')
+}
+
+/** Reads the parameters of a change by filter: those of a count and `dryRun`. Errors: 400 `invalid_parameters` with every fault. */
+export function readChange(resource: Resource, parameters: readonly QueryParameter[]): ChangeRequest {
+  const reading = read(resource, parameters, ['query', 'dryRun'])
+  const dryRun = reading.scalars.get('dryRun') ?? 'false'
+  if (dryRun !== 'true' && dryRun !== 'false') reading.refuse('dryRun', 'must be true or false')
+  return { ...filtersOf(reading, resource, 'a change by filter'), dryRun: dryRun === 'true' }
+}
+
+function filtersOf(reading: Reading, resource: Resource, what: string): Filters {
   const words = readWords(reading, resource)
-  if (reading.selected.length > 0) reading.refuse('select', 'a count has no fields to select')
+  if (reading.selected.length > 0) reading.refuse('select', `${what} has no fields to select`)
   if (reading.faults.length > 0) throw invalidParameters(reading.faults)
   return { conditions: reading.conditions, words }
 }

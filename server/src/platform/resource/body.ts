@@ -86,15 +86,14 @@ function validatorOf(schema: Schema): ValidateFunction {
 }
 
 /** A value of another type is one fault, whatever else it fails for that. */
-const isOfAnotherType = (error: ErrorObject, errors: readonly ErrorObject[]): boolean =>
-  error.keyword !== 'type' &&
-  errors.some(({ keyword, instancePath }) => keyword === 'type' && instancePath === error.instancePath)
-
-const faultsOf = (name: string, errors: readonly ErrorObject[]): BodyFault[] =>
-  errors
-    .filter((error) => error.keyword !== 'propertyNames' && !isOfAnotherType(error, errors))
+function faultsOf(name: string, errors: readonly ErrorObject[]): BodyFault[] {
+  const ofAnotherType = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'type' ? instancePath : [])))
+  return errors
+    .filter(({ keyword, instancePath }) => keyword === 'type' || !ofAnotherType.has(instancePath))
+    .filter(({ keyword }) => keyword !== 'propertyNames')
     .slice(0, mostFaults)
     .map((error) => ({ field: `${name}${error.instancePath.replaceAll('/', '.')}`, message: told(error) }))
+}
 
 /** What is wrong with a member's name is told of the name. */
 const told = (error: ErrorObject): string =>

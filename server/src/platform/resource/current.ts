@@ -56,3 +56,21 @@ function danglingSql({ embedded }: Resource): Sql {
   )
   return sql`array_remove(array[${join(names, ', ')}]::text[], null)`
 }
+
+/** A record that was found by something else than its id. */
+export interface FoundRecord {
+  id: string
+  /** All of its members. */
+  record: AnyRow
+}
+
+/** The records whose ids `ids` selects, locked in id order until the transaction ends. */
+export async function lockFound(transaction: Transaction, resource: Resource, ids: Sql): Promise<FoundRecord[]> {
+  const rows = await transaction.query<StoredRow>(sql`
+    with found as materialized (${ids})
+    select ${storedSql(resource)}
+    from ${identifier(resource.table)} ${raw(root)}${joins(resource, transaction.organization)}
+    where ${withinScope(resource, scopeOf(transaction, undefined))} and ${raw(root)}.id = any(array(select id from found))
+    order by ${raw(root)}.id for no key update of ${raw(root)}`)
+  return rows.map((row) => ({ id: row.id, record: wholeOf(row) }))
+}

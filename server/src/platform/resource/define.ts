@@ -61,6 +61,8 @@ export interface Resource<F extends Fields = Fields> {
   /** Unique index → the field that callers know it by, the columns that hold the value, and whether case and accents count. */
   uniques: Record<string, { field: string; columns: readonly string[]; folded?: boolean }>
   parent?: Parent
+  /** What it lives in where no path names it: there is no record whose own one of these is deleted. */
+  livesIn?: Pick<Parent, 'resource' | 'column'>
   /** What this is a narrower view of: rules between fields hold for the whole record, whatever a view shows of it. */
   whole?: Resource
   /** Records that are deleted for callers stay for 30 days. False: DELETE is final. */
@@ -133,6 +135,11 @@ export function narrow<F extends Fields>(
   )
   const { component, members, parent } = view
   return { ...resource, fields, component, members, parent, whole: resource }
+}
+
+/** A collection across all parents: the same records, as long as their parents are there. */
+export function ofEveryParent<F extends Fields>({ parent, ...resource }: Resource<F>): Resource<F> {
+  return parent ? { ...resource, livesIn: parent } : resource
 }
 
 /** The same records whatever their parent: for work that is not about one parent's alone. */

@@ -26,7 +26,9 @@ export async function keepExternalIds(
     await transaction.query(sql`insert into ${table} (organization_id${team}, provider, value, ${owner})
       select organization_id${team}, external.key, external.value, id
       from ${identifier(resource.table)}, jsonb_each_text(external_ids) external
-      where organization_id = ${transaction.organization} and id = any(${ids}::uuid[]) and deleted_at is null`)
+      where organization_id = ${transaction.organization} and id = any(${ids}::uuid[]) and deleted_at is null
+      -- Two sets that want the same ids meet at the same one first.
+      order by external.key, external.value`)
   } catch (error) {
     if (sqlState(error) !== '23505') throw error
     throw new UniqueConflict(resource, 'externalIds', holderOf(transaction, resource, written), error)

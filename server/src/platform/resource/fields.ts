@@ -35,6 +35,8 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
   initial?: JsonValue
   order: Cost | 'none'
   equality: Cost
+  /** The field in whose order an index finds the records that hold one value; of a list, those that hold any word. */
+  indexedAlong?: string
   /** `contains` and its kin are narrowed by the trigram index of the search column, which holds this field. */
   searched?: boolean
   /** An exact match may be looked up through this column, whose index is shorter than the field's own text. */
@@ -53,6 +55,7 @@ export interface FieldOptions {
   readOnly?: boolean
   order?: Cost
   equality?: Cost
+  indexedAlong?: string
   searched?: boolean
   initial?: JsonValue
   lookup?: { column: string; key: (value: string) => string }
@@ -88,6 +91,7 @@ function field<Value, const O extends FieldOptions>(kind: Kind, options: O): Fie
     equality: options.equality ?? 'scan',
   }
   if (options.description !== undefined) built.description = options.description
+  if (options.indexedAlong !== undefined) built.indexedAlong = options.indexedAlong
   if (options.searched !== undefined) built.searched = options.searched
   if (options.initial !== undefined) built.initial = options.initial
   if (options.lookup !== undefined) built.lookup = options.lookup

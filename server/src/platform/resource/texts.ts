@@ -1,6 +1,7 @@
 import { domainToASCII } from 'node:url'
 import countries from 'i18n-iso-countries'
 import type { JsonValue } from './fields.ts'
+import { bareHandle } from './handle.ts'
 
 /** The value to store, or the fault when what was sent cannot be used. */
 export type Normalized = { value: JsonValue } | { fault: string }
@@ -68,14 +69,8 @@ export const texts = {
   ),
 
   handle: ofText((value) => {
-    const bare = value
-      .trim()
-      .replace(/^https?:\/\/[^/]+\/(?:in\/|company\/|@)?/i, '')
-      .replace(/^@/, '')
-      .replace(/[/?#].*$/, '')
-    return /^[\p{L}\p{N}._-]{1,100}$/u.test(bare)
-      ? keep(bare)
-      : fault('must be a handle such as adalovelace, or the URL of the profile')
+    const bare = bareHandle(value)
+    return bare === undefined ? fault('must be a handle such as adalovelace, or the URL of the profile') : keep(bare)
   }),
 
   words: (value: JsonValue): Normalized => {

@@ -16,7 +16,13 @@ import { notDeleted, notFound, parentNotFound } from './read.ts'
  * by column (`now` in a timestamp is the transaction's time).
  */
 export type Change =
-  | { kind: 'create'; values: AnyRow; columns?: Record<string, JsonValue> }
+  | {
+      kind: 'create'
+      /** The new record's uuid, where others of the same work refer to it; made here otherwise. */
+      id?: string
+      values: AnyRow
+      columns?: Record<string, JsonValue>
+    }
   | {
       kind: 'update'
       id: string
@@ -106,8 +112,12 @@ export async function writeSet(
   return written
 }
 
-/** The parent of the path is there, and stays until the transaction ends. */
-async function assertParent(transaction: Transaction, resource: Resource, parentId: string | undefined): Promise<void> {
+/** The parent of the path is there, and stays until the transaction ends. Errors: 404. */
+export async function assertParent(
+  transaction: Transaction,
+  resource: Resource,
+  parentId: string | undefined,
+): Promise<void> {
   if (!resource.parent || parentId === undefined) return
   const { resource: parent } = resource.parent
   const rows = await transaction.query(sql`
@@ -123,7 +133,13 @@ function prepareChange(resource: Resource, change: Change, current: Map<string, 
       field.writable || field.initial !== undefined ? [[name, field.initial ?? null] as const] : [],
     )
     const values = { ...Object.fromEntries(initial), ...change.values }
-    return prepared(resource, { id: newId(), before: undefined, values, columns: change.columns ?? {}, revision: 1 })
+    return prepared(resource, {
+      id: change.id ?? newId(),
+      before: undefined,
+      values,
+      columns: change.columns ?? {},
+      revision: 1,
+    })
   }
   const row = current.get(change.id)
   if (!row) throw change.deleted ? notDeleted(resource) : notFound(resource)

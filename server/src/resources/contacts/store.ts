@@ -1,10 +1,11 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
+import { keepEdits } from '../../platform/resource/edits.ts'
 import { keepExternalIds } from '../../platform/resource/external-ids.ts'
-import { newId, readId, showId } from '../../platform/resource/ids.ts'
+import { newId, showId } from '../../platform/resource/ids.ts'
 import { standardStore } from '../../platform/resource/routes.ts'
 import type { Pending, WriteSteps } from '../../platform/resource/write.ts'
-import { defaultTeam, deletedTeams } from '../teams/store.ts'
+import { giveTeams } from '../teams/store.ts'
 import { contacts, teamContacts } from './resource.ts'
 
 const steps: WriteSteps = {
@@ -12,7 +13,10 @@ const steps: WriteSteps = {
     await giveTeams(transaction, pending)
     await giveRoots(transaction, pending)
   },
-  settle: (transaction, written, pending) => keepExternalIds(transaction, contacts, written, pending),
+  async settle(transaction, written, pending) {
+    await keepExternalIds(transaction, contacts, written, pending)
+    await keepEdits(transaction, contacts, pending)
+  },
 }
 
 export const contactStore = standardStore(contacts, steps)
@@ -20,19 +24,20 @@ export const contactStore = standardStore(contacts, steps)
 /** The same records through a team: the same rules. */
 export const teamContactStore = standardStore(teamContacts, steps)
 
-/** A new contact that names no team belongs to the default one, and so does one restored after its team was deleted. */
-async function giveTeams(transaction: Transaction, pending: readonly Pending[]): Promise<void> {
-  const restored = pending.filter(({ before, columns }) => before && columns.deleted_at === null)
-  const gone = await deletedTeams(
-    transaction,
-    restored.map(({ before }) => readId('tea', String(before?.teamId)) ?? ''),
-  )
-  const homeless = pending.filter(({ before, values }) =>
-    before ? gone.has(String(before.teamId)) : (values.teamId ?? null) === null,
-  )
-  if (homeless.length === 0) return
-  const teamId = showId('tea', await defaultTeam(transaction))
-  for (const one of homeless) one.values.teamId = teamId
+/**
+ * Something happens with these contacts (uuids) now: `lastActivityAt` says so. Neither revision nor `updatedAt` does, for
+ * a change that someone has begun is none the worse for it.
+ */
+export async function keepActivity(transaction: Transaction, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  // Locked in id order, so that two sets never wait for each other in a circle; written only where it is not said yet.
+  await transaction.query(sql`
+    update contacts set last_activity_at = now()
+    from (
+      select id from contacts where organization_id = ${transaction.organization} and id = any(${ids}::uuid[])
+      order by id for no key update) active
+    where contacts.organization_id = ${transaction.organization} and contacts.id = active.id
+      and (last_activity_at is null or last_activity_at < now()::timestamptz(3))`)
 }
 
 /**

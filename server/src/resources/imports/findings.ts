@@ -8,7 +8,6 @@ export const findingCodes = {
   free_mail_domain: 'Many people share this domain, so it does not stand for a company. Send the company’s own domain.',
   made_up_name:
     'There was no name, so another value stands for it. Push the name, with overwrite, or edit the contact.',
-  kept_value: 'Another record holds this value, so this one was left without it. Merge the two, or correct one.',
   invalid_payload: 'Nothing was taken. Correct the payload at its source and push it again.',
   invalid_employment: 'This job was left out, the rest was taken. Correct it at its source and push again.',
   company_without_name: 'The company was left out, the rest was taken. Send its name or its domain.',

@@ -1,6 +1,12 @@
-import { defineResource } from '../../platform/resource/define.ts'
+import { type AnyRow, defineResource, ofEveryParent, type Prepared } from '../../platform/resource/define.ts'
 import { choice, id, longText, reference, timestamp } from '../../platform/resource/fields.ts'
 import { contacts } from '../contacts/resource.ts'
+
+/** A new text waits for the reasoning step, whoever writes it. */
+function prepare(values: AnyRow, current: AnyRow | undefined): Prepared {
+  const isNew = values.body !== undefined && values.body !== current?.body
+  return { values, ...(isNew && { hidden: { reasoning_queued_at: 'now' } }) }
+}
 
 /** What is worth remembering of a contact: entered by hand, or the `note` of a push. */
 export const notes = defineResource({
@@ -10,9 +16,10 @@ export const notes = defineResource({
   idPrefix: 'not',
   search: ['body'],
   parent: { parameter: 'contactId', resource: contacts, column: 'contact_id', few: true },
+  prepare,
   fields: {
     id: id('not'),
-    contactId: reference('con', { label: 'Contact', readOnly: true, nullable: false }),
+    contactId: reference('con', { label: 'Contact', readOnly: true, nullable: false, equality: 'indexed' }),
     body: longText({ label: 'Text', required: true, max: 100_000, searched: true }),
     source: choice(['manual', 'import'] as const, {
       label: 'Source',
@@ -21,9 +28,26 @@ export const notes = defineResource({
       nullable: false,
       initial: 'manual',
     }),
-    authorId: reference('usr', { label: 'Author', readOnly: true }),
-    importRowId: reference('row', { label: 'Import row', description: 'The push that brought it', readOnly: true }),
+    authorId: reference('usr', {
+      label: 'Author',
+      description: 'In whose name it was entered: none for an import, nor once they have left the organization',
+      readOnly: true,
+      equality: 'indexed',
+    }),
+    importRowId: reference('row', {
+      label: 'Import row',
+      description: 'The push that brought it, which is kept for a shorter time than the note',
+      readOnly: true,
+    }),
+    reasoningQueuedAt: timestamp({
+      label: 'Queued for reasoning at',
+      description: 'Since when its text waits for the reasoning step; null once that has read it',
+      readOnly: true,
+    }),
     createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
     updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
   },
 })
+
+/** The notes of all contacts: a deleted contact's are not there, as they are not under the contact. */
+export const allNotes = ofEveryParent(notes)

@@ -1,4 +1,11 @@
 import { standardRoutes } from '../../platform/resource/routes.ts'
-import { noteStore } from './store.ts'
+import { allNoteStore, noteStore } from './store.ts'
 
-export const noteRoutes = standardRoutes(noteStore, { at: '/v5/contacts/{contactId}/notes' })
+export const noteRoutes = [
+  // Without `create`: a note is made where its contact is named.
+  ...standardRoutes(allNoteStore, {
+    at: '/v5/notes',
+    operations: ['list', 'count', 'get', 'update', 'delete', 'restore'],
+  }),
+  ...standardRoutes(noteStore, { at: '/v5/contacts/{contactId}/notes', suffix: 'OfContact' }),
+]

@@ -1,4 +1,54 @@
-import { standardStore } from '../../platform/resource/routes.ts'
-import { notes } from './resource.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { acrossParents, type Resource } from '../../platform/resource/define.ts'
+import type { StandardStore } from '../../platform/resource/routes.ts'
+import { type Pending, writeSet } from '../../platform/resource/write.ts'
+import { keepActivity } from '../contacts/store.ts'
+import { allNotes, notes } from './resource.ts'
 
-export const noteStore = standardStore(notes)
+/** The notes of one contact. */
+export const noteStore = storeOf(notes)
+
+/** The notes of all contacts that are there. */
+export const allNoteStore = storeOf(allNotes)
+
+/**
+ * What imports write, for many contacts at once: each change names its contact in the column `contact_id`, and where it
+ * comes from in `source` and `import_row_id`.
+ */
+export const importedNoteStore = storeOf(acrossParents(notes))
+
+function storeOf(resource: Resource): StandardStore {
+  return {
+    resource,
+    write: (transaction, changes, parentId) =>
+      writeSet(transaction, resource, changes, {
+        parentId,
+        steps: { resolve: (_, pending) => resolve(transaction, pending, parentId) },
+      }),
+  }
+}
+
+async function resolve(
+  transaction: Transaction,
+  pending: readonly Pending[],
+  parentId: string | undefined,
+): Promise<void> {
+  const created = pending.filter(({ before }) => before === undefined)
+  if (created.length === 0) return
+  await giveAuthor(transaction, created)
+  // Before the notes: their foreign key locks the contacts too, but in the order of the notes.
+  const contactIds = created.map(({ columns }) => parentId ?? String(columns.contact_id))
+  await keepActivity(transaction, contactIds)
+}
+
+/** The author is the one in whose name it is written, if that is a member: the maker of an API key may have left. */
+async function giveAuthor(transaction: Transaction, created: readonly Pending[]): Promise<void> {
+  const { userId } = transaction.actor
+  if (userId === null) return
+  const members = await transaction.query(sql`
+    select from members
+    where organization_id = ${transaction.organization} and user_id = ${userId}::uuid for key share`)
+  if (members.length === 0) return
+  for (const { columns } of created) columns.author_id = userId
+}

@@ -35,7 +35,7 @@ export const findOrganizations = (
   { id = null, text }: { id: string | null | undefined; text: string },
 ): Promise<FoundOrganization[]> =>
   database.spanning(
-    'create an API key',
+    'find the organization of a command',
     sql`select organizations.id, organizations.name,
         (organizations.id = ${id}::uuid) is true or slug = ${text} as "isExact",
         (select user_id from members

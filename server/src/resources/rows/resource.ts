@@ -40,8 +40,10 @@ export const rowDetails = defineResource({
   idPrefix: 'row',
   softDelete: false,
   parent,
+  hidden: { losses: 'integer', lease: 'uuid' },
   fields: {
-    id: id('row'),
+    // Ids are in the order of creation: no index gives them of one import alone.
+    id: { ...id('row'), order: 'scan' },
     object: {
       ...text({ label: 'Object', description: 'Always `row`', readOnly: true, nullable: false }),
       computed: 'import_row_object',
@@ -52,12 +54,18 @@ export const rowDetails = defineResource({
       nullable: false,
       initial: 'PENDING',
       equality: 'indexed',
+      indexedAlong: 'createdAt',
     }),
     importId: reference('imp', { label: 'Import', readOnly: true, nullable: false }),
-    contactId: reference('con', { label: 'Contact', description: 'Made or matched', readOnly: true }),
+    contactId: reference('con', {
+      label: 'Contact',
+      description: 'Made or matched',
+      readOnly: true,
+      equality: 'indexed',
+    }),
     companyId: reference('com', { label: 'Company', description: 'Made or matched', readOnly: true }),
     warningCodes: words({ label: 'Codes of the warnings', readOnly: true }),
-    errorCodes: words({ label: 'Codes of the errors', readOnly: true }),
+    errorCodes: words({ label: 'Codes of the errors', readOnly: true, indexedAlong: 'createdAt' }),
     attempts: integer({
       label: 'Failed attempts',
       min: 0,

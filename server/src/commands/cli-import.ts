@@ -1,0 +1,164 @@
+import { Command, Option } from 'commander'
+import type { Row } from '../platform/resource/define.ts'
+import { type imports, mergePolicies, type RowStatus } from '../resources/imports/resource.ts'
+import { answer, configuration, tell, UsageError, withExample } from './command.ts'
+import { listImports, type MadeImport, makeImport, rotateImport, type RotatedImport } from './imports.ts'
+import { addressesOf, withRapport } from './open.ts'
+
+/** `rapport import`: sources of leads, each with a secret URL that other systems push at. */
+export const importCommand = () =>
+  withExample(
+    new Command('import')
+      .description('Make, rotate and list imports: sources of leads with a secret URL each.')
+      .addCommand(createCommand())
+      .addCommand(rotateCommand())
+      .addCommand(listCommand()),
+    '$ rapport import create --organization "Your company" --name "Landing page"\n$ rapport import list --organization "Your company"',
+  )
+
+const organizationOption = ['--organization <id or name>', 'organization that the import belongs to'] as const
+const jsonOption = ['--json', 'answer with one JSON object'] as const
+
+interface CreateOptions {
+  organization: string
+  name: string
+  team?: string
+  tag?: string[]
+  merge?: string
+  json?: boolean
+}
+
+const createCommand = () =>
+  withExample(
+    new Command('create')
+      .description('Make an import and print its trigger URL, which is shown this once.')
+      .requiredOption(...organizationOption)
+      .requiredOption('--name <name>', 'what pushes at it, to tell it from others')
+      .option('--team <id or name>', 'whose contacts it makes and matches; without it the default team')
+      .option('--tag <tag...>', 'tags for each contact that it makes or matches')
+      .addOption(
+        new Option('--merge <policy>', 'set only fields that are empty, or replace what no person has changed')
+          .choices(mergePolicies)
+          .default('fill'),
+      )
+      .option(...jsonOption)
+      .action(create),
+    '$ rapport import create --organization "Your company" --name "Landing page" --tag web --json',
+  )
+
+async function create({ organization, name, team, tag, merge, json }: CreateOptions): Promise<void> {
+  const config = configuration()
+  const options = { config, purpose: 'rapport import create', log: tell } as const
+  const made = await withRapport(options, async ({ database }) => {
+    const { baseUrl } = await addressesOf(config)
+    return makeImport({ database, organization }, { baseUrl, name, team, tags: tag, mergePolicy: merge })
+  })
+  answer(json ? JSON.stringify(made) : describeMade(made))
+}
+
+const describeMade = ({ id, triggerUrl }: MadeImport): string =>
+  [`Import ${id}`, '', `  ${triggerUrl}`, '', ...howToPush(triggerUrl)].join('\n')
+
+/** Whoever has the URL may push: it is to be kept like a password. */
+export const howToPush = (triggerUrl: string): string[] => [
+  'Whoever knows this URL may push leads; it is shown this once. Try it:',
+  `  curl ${triggerUrl} -H 'Content-Type: application/json' -d '{"contact":{"email":"lead@example.com"}}'`,
+]
+
+interface RotateOptions {
+  organization: string
+  import: string
+  overlap?: string
+  json?: boolean
+}
+
+const rotateCommand = () =>
+  withExample(
+    new Command('rotate')
+      .description('Give an import a new trigger URL; the one before stays good for a while.')
+      .requiredOption(...organizationOption)
+      .requiredOption('--import <id or name>', 'import that gets the new URL')
+      .option('--overlap <seconds>', 'for how long the URL before stays good, 0 to 2592000; without it a day')
+      .option(...jsonOption)
+      .action(rotate),
+    '$ rapport import rotate --organization "Your company" --import "Landing page" --overlap 3600 --json',
+  )
+
+async function rotate({ organization, import: named, overlap, json }: RotateOptions): Promise<void> {
+  if (overlap !== undefined && !/^\d{1,10}$/.test(overlap)) {
+    throw new UsageError(`--overlap: "${overlap}" is not a number of seconds, such as 3600.`)
+  }
+  const overlapSeconds = overlap === undefined ? undefined : Number(overlap)
+  const config = configuration()
+  const options = { config, purpose: 'rapport import rotate', log: tell } as const
+  const rotated = await withRapport(options, async ({ database }) => {
+    const { baseUrl } = await addressesOf(config)
+    return rotateImport({ database, organization }, { baseUrl, named, overlapSeconds })
+  })
+  answer(json ? JSON.stringify(rotated) : describeRotated(rotated))
+}
+
+const describeRotated = ({ id, triggerUrl, previousUrlExpiresAt }: RotatedImport): string =>
+  [
+    `Import ${id}`,
+    '',
+    `  ${triggerUrl}`,
+    '',
+    'It is shown this once.',
+    previousUrlExpiresAt === null
+      ? 'Every URL from before has ended.'
+      : `The URL before is good until ${previousUrlExpiresAt}.`,
+  ].join('\n')
+
+interface ListOptions {
+  organization: string
+  json?: boolean
+}
+
+const listCommand = () =>
+  withExample(
+    new Command('list')
+      .description('Show the imports of an organization and how their rows are doing.')
+      .requiredOption('--organization <id or name>', 'organization whose imports are shown')
+      .option('--json', 'answer with one JSON array, as GET /v5/imports does')
+      .action(list),
+    '$ rapport import list --organization "Your company"',
+  )
+
+async function list({ organization, json }: ListOptions): Promise<void> {
+  const options = { config: configuration(), purpose: 'rapport import list', log: tell } as const
+  const found = await withRapport(options, ({ database }) => listImports({ database, organization }))
+  if (json) answer(JSON.stringify(found))
+  else answer(found.length === 0 ? 'There are no imports yet.' : table([headings, ...found.map(cellsOf)]))
+}
+
+type Import = Row<typeof imports>
+
+const headings = ['ID', 'NAME', 'STATE', 'WAITING', 'PROCESSED', 'FAILED', 'OLDEST WAITING SINCE']
+
+const groups = {
+  waiting: ['PENDING', 'PROCESSING', 'RETRYING'],
+  processed: ['PROCESSED', 'PARTIAL', 'DUPLICATE'],
+  failed: ['INVALID', 'CONFLICT', 'DEAD'],
+} satisfies Record<string, readonly RowStatus[]>
+
+function cellsOf({ id, name, disabledAt, stats }: Import): string[] {
+  const counts = stats.counts as Record<RowStatus, number>
+  const sum = (statuses: readonly RowStatus[]) => String(statuses.reduce((total, status) => total + counts[status], 0))
+  const state = disabledAt === null ? 'enabled' : 'disabled'
+  const oldest = typeof stats.oldestPendingAt === 'string' ? stats.oldestPendingAt : '–'
+  return [id, name, state, sum(groups.waiting), sum(groups.processed), sum(groups.failed), oldest]
+}
+
+/** Columns of one width each, two spaces between them. */
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = headings.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)))
+  return rows
+    .map((cells) =>
+      cells
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

@@ -1,0 +1,106 @@
+import { commandActor } from '../platform/access/command-actor.ts'
+import type { Actor } from '../platform/access/caller.ts'
+import type { Connection, Database } from '../platform/database/database.ts'
+import { StartError } from '../platform/database/start-error.ts'
+import { bodyShape, readBody } from '../platform/resource/body.ts'
+import type { Row } from '../platform/resource/define.ts'
+import { readId, showId } from '../platform/resource/ids.ts'
+import { imports } from '../resources/imports/resource.ts'
+import { overlapOf, rotationShape } from '../resources/imports/rotation.ts'
+import { createImport, everyImport, findImports, rotateTrigger } from '../resources/imports/store.ts'
+import { triggerUrl } from '../resources/imports/trigger.ts'
+import { findTeam } from '../resources/teams/store.ts'
+import { findOrganization } from './find-organization.ts'
+
+interface Place {
+  database: Database
+  /** The id, slug or name of an organization. */
+  organization: string
+}
+
+export interface NewImport {
+  /** Where the API is reached, such as `https://crm.example/v5`. */
+  baseUrl: string
+  name: string
+  /** The id or name of a team; the default one when undefined. */
+  team?: string | undefined
+  tags?: readonly string[] | undefined
+  mergePolicy?: string | undefined
+}
+
+export interface MadeImport {
+  id: string
+  /** Shown this once. */
+  triggerUrl: string
+}
+
+/** Makes an import by the rules that a request has to keep. Errors: `StartError`, `ApiError`. */
+export async function makeImport({ database, organization }: Place, made: NewImport): Promise<MadeImport> {
+  const { baseUrl, name, team, tags, mergePolicy } = made
+  const actor = await actorOf(database, organization)
+  const values = readBody(bodyShape(imports, 'create'), {
+    name,
+    ...(team !== undefined && { teamId: await teamOf(database.reader(actor), team) }),
+    ...(tags && { tags }),
+    ...(mergePolicy !== undefined && { mergePolicy }),
+  })
+  const { written, secret } = await database.transaction(actor, (transaction) => createImport(transaction, values))
+  const id = showId(imports.idPrefix, written.id)
+  return { id, triggerUrl: triggerUrl(baseUrl, id, secret) }
+}
+
+export interface AskedRotation {
+  baseUrl: string
+  /** The id or name of the import. */
+  named: string
+  overlapSeconds?: number | undefined
+}
+
+export interface RotatedImport extends MadeImport {
+  /** Until when the URL before is good; null when it has ended. */
+  previousUrlExpiresAt: string | null
+}
+
+/** Gives an import a new trigger URL. Errors: `StartError`, `ApiError`. */
+export async function rotateImport(
+  { database, organization }: Place,
+  { baseUrl, named, overlapSeconds }: AskedRotation,
+): Promise<RotatedImport> {
+  const overlap = overlapOf(readBody(rotationShape, overlapSeconds === undefined ? {} : { overlapSeconds }))
+  const actor = await actorOf(database, organization)
+  const importId = await importOf(database.reader(actor), named.trim())
+  const { secret, previousEndsAt } = await database.transaction(actor, (transaction) =>
+    rotateTrigger(transaction, { importId, overlapSeconds: overlap }),
+  )
+  const id = showId(imports.idPrefix, importId)
+  return { id, triggerUrl: triggerUrl(baseUrl, id, secret), previousUrlExpiresAt: previousEndsAt }
+}
+
+/** Every import of the organization, as `GET /v5/imports` shows them. Errors: `StartError`. */
+export async function listImports({ database, organization }: Place): Promise<Row<typeof imports>[]> {
+  const actor = await actorOf(database, organization)
+  return JSON.parse(await everyImport(database.reader(actor))) as Row<typeof imports>[]
+}
+
+async function actorOf(database: Database, organization: string): Promise<Actor> {
+  const { id, ownerId } = await findOrganization(database, organization)
+  return commandActor(id, ownerId)
+}
+
+/** The team's id as a request would name it; whether there is one of this id is for the write to say. */
+async function teamOf(db: Connection, named: string): Promise<string> {
+  if (readId('tea', named) !== undefined) return named
+  const id = await findTeam(db, named)
+  if (id === undefined) throw new StartError(`There is no team "${named}". Name it by its id or name.`)
+  return id
+}
+
+async function importOf(db: Connection, named: string): Promise<string> {
+  const id = readId(imports.idPrefix, named)
+  if (id !== undefined) return id
+  const [first, ...others] = await findImports(db, named)
+  if (first === undefined) throw new StartError(`There is no import "${named}". Name it by its id or name.`)
+  if (others.length === 0) return first
+  const ids = [first, ...others].map((one) => showId(imports.idPrefix, one)).join(', ')
+  throw new StartError(`Several imports are called "${named}": ${ids}. Name one by its id.`)
+}

@@ -1,0 +1,368 @@
+import { hash, randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { newId, readId } from '../../platform/resource/ids.ts'
+import { rowStatuses } from './resource.ts'
+
+let service: TestService
+let organization: TestOrganization
+beforeAll(async () => {
+  service = await startTestService({ LOG_LEVEL: 'trace' })
+  organization = await service.newOrganization()
+})
+afterAll(() => service.close())
+
+const call: TestOrganization['call'] = (method, path, options) => organization.call(method, path, options)
+
+/** A new import, with its URL. */
+async function newImport(body: Record<string, unknown> = {}): Promise<Json> {
+  const made = await call('POST', '/v5/imports', { body: { name: 'Landing page', ...body } })
+  expect([made.status, made.text]).toEqual([201, expect.anything()])
+  return made.body
+}
+
+const act = (id: string, action: string, options = {}) => call('POST', `/v5/imports/${id}/${action}`, options)
+
+const secretOf = (triggerUrl: string): string => triggerUrl.slice(-43)
+
+/** Pushes a lead of its own, and gives the status. */
+async function push(triggerUrl: string): Promise<number> {
+  const { status } = await service.anonymous('POST', new URL(triggerUrl).pathname, {
+    body: { contact: { email: `${randomUUID()}@example.com` } },
+  })
+  return status
+}
+
+const uuidOf = (id: string): string => readId('imp', id) ?? ''
+const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
+  service.database.spanning<Row>('check the database', statement)
+
+const readImport = async (id: string): Promise<Json> => (await call('GET', `/v5/imports/${id}`)).body
+
+const rowsOf = async (id: string): Promise<number> =>
+  Object.values<number>((await readImport(id)).stats.counts).reduce((sum, count) => sum + count, 0)
+
+test('the URL is in the answer that makes the import, and in nothing after it', async () => {
+  const made = await call('POST', '/v5/imports', { body: { name: 'Landing page' } })
+  expect(made.status).toBe(201)
+  const { triggerUrl, ...record } = made.body
+  expect(triggerUrl).toMatch(new RegExp(`^${service.url}/v5/imports/${record.id}/trigger/[0-9A-Za-z]{43}$`))
+  expect(made.headers.get('location')).toBe(`/v5/imports/${record.id}`)
+  const read = await call('GET', `/v5/imports/${record.id}`)
+  expect(read.body).toEqual(record)
+  expect(made.headers.get('etag')).toBe(read.headers.get('etag'))
+  const secret = secretOf(triggerUrl)
+  await push(triggerUrl)
+  for (const answer of [
+    await call('GET', '/v5/imports?limit=100'),
+    await call('GET', `/v5/imports/${record.id}`),
+    await call('GET', '/v5/imports?query=landing'),
+    await call('PATCH', `/v5/imports/${record.id}`, { body: { name: 'Other' } }),
+    await act(record.id, 'disable'),
+    await act(record.id, 'enable'),
+    await act(record.id, 'rotate'),
+  ]) {
+    expect([answer.status, answer.text.includes(record.id), answer.text.includes(secret)]).toEqual([200, true, false])
+  }
+  expect(service.logged.length).toBeGreaterThan(5)
+  expect(service.logged.filter((line) => line.includes(secret))).toEqual([])
+})
+
+test('of the URL the database keeps a hash alone', async () => {
+  const { id, triggerUrl } = await newImport()
+  const secret = secretOf(triggerUrl)
+  const kept = await inDatabase<{ hash: Buffer; text: string }>(
+    sql`select hash, to_jsonb(import_triggers)::text as text from import_triggers where import_id = ${uuidOf(id)}::uuid`,
+  )
+  expect(kept.map((row) => row.hash)).toEqual([hash('sha256', secret, 'buffer')])
+  for (const form of [secret, Buffer.from(secret).toString('hex'), Buffer.from(secret).toString('base64')]) {
+    expect(kept[0]?.text).not.toContain(form)
+  }
+})
+
+test('an import brings its leads to the default team unless it names another one', async () => {
+  const { body: team } = await call('POST', '/v5/teams', { body: { name: `Team ${randomUUID()}` } })
+  expect((await newImport()).teamId).toBe(organization.teamId)
+  expect((await newImport({ teamId: team.id })).teamId).toBe(team.id)
+})
+
+test('a team that was deleted cannot be named', async () => {
+  const { body: team } = await call('POST', '/v5/teams', { body: { name: `Team ${randomUUID()}` } })
+  await call('DELETE', `/v5/teams/${team.id}`)
+  const { id } = await newImport()
+  for (const answer of [
+    await call('POST', '/v5/imports', { body: { name: 'Landing page', teamId: team.id } }),
+    await call('PATCH', `/v5/imports/${id}`, { body: { teamId: team.id } }),
+  ]) {
+    expect(answer).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [{ field: 'teamId' }] } })
+  }
+})
+
+test('the same Idempotency-Key gives the same import with the same URL, and makes nothing more', async () => {
+  const headers = { 'idempotency-key': randomUUID() }
+  const body = { name: `Import ${randomUUID()}` }
+  const first = await call('POST', '/v5/imports', { body, headers })
+  const again = await call('POST', '/v5/imports', { body, headers })
+  expect(again.headers.get('idempotent-replayed')).toBe('true')
+  expect([again.status, again.text, again.headers.get('location')]).toEqual([
+    201,
+    first.text,
+    first.headers.get('location'),
+  ])
+  const found = await call('GET', `/v5/imports/count?filter.name.equals=${encodeURIComponent(body.name)}`)
+  expect(found.body).toEqual({ count: 1 })
+  expect(await push(again.body.triggerUrl)).toBe(200)
+})
+
+test('a rotation gives a new URL, and the one before is good until its overlap ends', async () => {
+  const { id, triggerUrl } = await newImport()
+  const before = Date.now()
+  const rotated = await act(id, 'rotate', { body: { overlapSeconds: 600 } })
+  expect(rotated.status).toBe(200)
+  const { triggerUrl: newUrl, previousUrlExpiresAt, ...record } = rotated.body
+  expect(record).toEqual(await readImport(id))
+  expect(newUrl).toMatch(new RegExp(`/v5/imports/${id}/trigger/[0-9A-Za-z]{43}$`))
+  expect(newUrl).not.toBe(triggerUrl)
+  const lasts = (Date.parse(previousUrlExpiresAt) - before) / 1000
+  expect(lasts).toBeGreaterThan(590)
+  expect(lasts).toBeLessThan(660)
+  expect([await push(triggerUrl), await push(newUrl)]).toEqual([200, 200])
+  await inDatabase(
+    sql`update import_triggers set expires_at = now() - interval '1 second'
+      where import_id = ${uuidOf(id)}::uuid and expires_at is not null`,
+  )
+  expect([await push(triggerUrl), await push(newUrl)]).toEqual([404, 200])
+})
+
+test('without an overlap every URL from before ends at once', async () => {
+  const { id, triggerUrl: first } = await newImport()
+  const { triggerUrl: second } = (await act(id, 'rotate')).body
+  const { triggerUrl: third, previousUrlExpiresAt } = (await act(id, 'rotate', { body: { overlapSeconds: 0 } })).body
+  expect(previousUrlExpiresAt).toBeNull()
+  expect([await push(first), await push(second), await push(third)]).toEqual([404, 404, 200])
+})
+
+test('the overlap is a day unless said, and a body need not be sent to say so', async () => {
+  const { id } = await newImport()
+  for (const options of [{}, { body: {} }]) {
+    const before = Date.now()
+    const { status, body } = await act(id, 'rotate', options)
+    expect(status).toBe(200)
+    expect((Date.parse(body.previousUrlExpiresAt) - before) / 86_400_000).toBeCloseTo(1, 2)
+  }
+})
+
+test.each([-1, 2_592_001, 1.5, '60', null])(
+  'an overlap of %j is refused, and the URL stays',
+  async (overlapSeconds) => {
+    const { id, triggerUrl } = await newImport()
+    const refused = await act(id, 'rotate', { body: { overlapSeconds } })
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { code: 'invalid_field_value', details: [{ field: 'overlapSeconds' }] },
+    })
+    expect(await push(triggerUrl)).toBe(200)
+    const triggers = await inDatabase<object>(sql`select from import_triggers where import_id = ${uuidOf(id)}::uuid`)
+    expect(triggers).toHaveLength(1)
+  },
+)
+
+test('a rotation takes no other member, and says which one was meant', async () => {
+  const { id } = await newImport()
+  const refused = await act(id, 'rotate', { body: { overlapSecond: 1 } })
+  expect(refused.status).toBe(422)
+  expect(refused.body.details).toEqual([
+    { field: 'overlapSecond', message: 'unknown field; did you mean overlapSeconds?' },
+  ])
+})
+
+test('after any rotations a URL ends with the shortest overlap since it was the newest, and the newest has no end', async () => {
+  const overlaps = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 60, max: 2_592_000 })), {
+    minLength: 1,
+    maxLength: 6,
+  })
+  await fc.assert(
+    fc.asyncProperty(overlaps, async (sequence) => {
+      const { id, triggerUrl } = await newImport()
+      const urls: string[] = [triggerUrl]
+      const start = Date.now()
+      for (const overlapSeconds of sequence) {
+        urls.push((await act(id, 'rotate', { body: { overlapSeconds } })).body.triggerUrl)
+      }
+      const kept = await inDatabase<{ hash: string; ends: Date | null }>(
+        sql`select encode(hash, 'hex') as hash, expires_at as ends from import_triggers
+          where import_id = ${uuidOf(id)}::uuid`,
+      )
+      const endOf = new Map(kept.map((row) => [row.hash, row.ends]))
+      const expected = urls.map((_, index) => Math.min(Infinity, ...sequence.slice(index)))
+      for (const [index, url] of urls.entries()) {
+        const ends = endOf.get(hash('sha256', secretOf(url)))
+        const seconds = ends ? Math.round((ends.getTime() - start) / 1000) : ends === null ? Infinity : 0
+        // Within what the requests themselves took.
+        const isRight = seconds === expected[index] || Math.abs(seconds - (expected[index] ?? 0)) < 30
+        expect([index, isRight, seconds, expected[index]]).toEqual([index, true, seconds, expected[index]])
+      }
+    }),
+    { numRuns: 15 },
+  )
+})
+
+test('a rotation is a change: it raises the revision and heeds If-Match', async () => {
+  const { id } = await newImport()
+  const before = await call('GET', `/v5/imports/${id}`)
+  const ifMatch = { headers: { 'if-match': before.headers.get('etag') ?? '' } }
+  const rotated = await act(id, 'rotate', ifMatch)
+  expect(rotated.status).toBe(200)
+  const after = await call('GET', `/v5/imports/${id}`)
+  expect(rotated.headers.get('etag')).toBe(after.headers.get('etag'))
+  expect(after.headers.get('etag')).toMatch(/^"2-/)
+  expect(Date.parse(after.body.updatedAt)).toBeGreaterThanOrEqual(Date.parse(before.body.updatedAt))
+  expect({ ...after.body, updatedAt: '' }).toEqual({ ...before.body, updatedAt: '' })
+  expect(await act(id, 'rotate', ifMatch)).toMatchObject({ status: 412, body: { code: 'precondition_failed' } })
+  expect(await push(rotated.body.triggerUrl)).toBe(200)
+})
+
+test('a rotation that is repeated with its Idempotency-Key is one rotation', async () => {
+  const { id, triggerUrl } = await newImport()
+  const options = { headers: { 'idempotency-key': randomUUID() }, body: { overlapSeconds: 60 } }
+  const first = await act(id, 'rotate', options)
+  const again = await act(id, 'rotate', options)
+  expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
+  expect([await push(triggerUrl), await push(again.body.triggerUrl)]).toEqual([200, 200])
+})
+
+test('of rotations at the same moment one URL is the newest, and each is good', async () => {
+  const { id } = await newImport()
+  const answers = await Promise.all(Array.from({ length: 6 }, () => act(id, 'rotate')))
+  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 200))
+  const kept = await inDatabase<{ endless: string; total: string }>(
+    sql`select count(*) filter (where expires_at is null) as endless, count(*) as total
+      from import_triggers where import_id = ${uuidOf(id)}::uuid`,
+  )
+  expect(kept).toEqual([{ endless: '1', total: '7' }])
+  for (const { body } of answers) expect(await push(body.triggerUrl)).toBe(200)
+})
+
+test('a disabled import takes nothing from that moment on, keeps what it took, and is enabled again', async () => {
+  const { id, triggerUrl } = await newImport()
+  expect(await push(triggerUrl)).toBe(200)
+  const disabled = await act(id, 'disable')
+  expect(disabled).toMatchObject({ status: 200, body: { id, disabledAt: expect.any(String) } })
+  expect(await push(triggerUrl)).toBe(404)
+  const again = await act(id, 'disable')
+  expect([again.text, again.headers.get('etag')]).toEqual([disabled.text, disabled.headers.get('etag')])
+  expect(await rowsOf(id)).toBe(1)
+  const enabled = await act(id, 'enable')
+  expect(enabled).toMatchObject({ status: 200, body: { id, disabledAt: null } })
+  expect((await act(id, 'enable')).headers.get('etag')).toBe(enabled.headers.get('etag'))
+  expect(await push(triggerUrl)).toBe(200)
+  expect(await rowsOf(id)).toBe(2)
+  const stale = { headers: { 'if-match': disabled.headers.get('etag') ?? '' } }
+  for (const action of ['disable', 'enable']) expect((await act(id, action, stale)).status).toBe(412)
+})
+
+test('disabledAt is set by its own routes alone', async () => {
+  const { id } = await newImport()
+  const refused = await call('PATCH', `/v5/imports/${id}`, { body: { disabledAt: null } })
+  expect(refused.body.details).toEqual([{ field: 'disabledAt', message: 'is read-only' }])
+})
+
+test('a deleted import takes nothing; restored, it takes leads at the URL that it had', async () => {
+  const { id, triggerUrl } = await newImport()
+  expect(await push(triggerUrl)).toBe(200)
+  expect((await call('DELETE', `/v5/imports/${id}`)).status).toBe(204)
+  expect(await push(triggerUrl)).toBe(404)
+  for (const action of ['rotate', 'disable', 'enable']) expect((await act(id, action)).status).toBe(404)
+  const restored = await act(id, 'restore')
+  expect(restored.status).toBe(200)
+  expect(Object.keys(restored.body)).not.toContain('triggerUrl')
+  expect(await push(triggerUrl)).toBe(200)
+  expect(await rowsOf(id)).toBe(2)
+})
+
+test('a team that a live import brings contacts to stays; an import restored after it is of the default team', async () => {
+  const { body: team } = await call('POST', '/v5/teams', { body: { name: `Team ${randomUUID()}` } })
+  const { id } = await newImport({ teamId: team.id })
+  const refused = await call('DELETE', `/v5/teams/${team.id}`)
+  expect(refused).toMatchObject({ status: 423, body: { code: 'resource_locked' } })
+  expect(refused.body.description).toMatch(/import/)
+  await call('DELETE', `/v5/imports/${id}`)
+  expect((await call('DELETE', `/v5/teams/${team.id}`)).status).toBe(204)
+  expect(await act(id, 'restore')).toMatchObject({ status: 200, body: { id, teamId: organization.teamId } })
+})
+
+test('the stats tell how many rows are in each state, how fast rows end, and since when the oldest waits', async () => {
+  const { id, stats } = await newImport()
+  const none = Object.fromEntries(rowStatuses.map((status) => [status, 0]))
+  expect(stats).toEqual({ counts: none, rowsPerSecond: 0, oldestPendingAt: null })
+  // As many rows of each state as its place in the list says; those that wait are not to be taken before tomorrow.
+  const planted = rowStatuses.flatMap((status, index) =>
+    Array.from({ length: index + 1 }, () => ({ id: newId(), status })),
+  )
+  await inDatabase(
+    sql`insert into import_rows (organization_id, id, import_id, status, payload, run_at, created_at)
+      select ${readId('org', organization.organizationId)}::uuid, id, ${uuidOf(id)}::uuid, status, '{}',
+        now() + interval '1 day', case status when 'RETRYING' then '2026-01-02T03:04:05.006Z'::timestamptz else now() end
+      from jsonb_to_recordset(${JSON.stringify(planted)}::jsonb) as planted (id uuid, status text)`,
+  )
+  const counts = Object.fromEntries(rowStatuses.map((status, index) => [status, index + 1]))
+  const read = await readImport(id)
+  // PROCESSED, PARTIAL, DUPLICATE, INVALID, CONFLICT and DEAD.
+  const ended = 4 + 5 + 6 + 7 + 8 + 9
+  expect(read.stats).toEqual({
+    counts,
+    rowsPerSecond: Math.round((ended / 60) * 100) / 100,
+    oldestPendingAt: '2026-01-02T03:04:05.006Z',
+  })
+  const { body: listed } = await call('GET', `/v5/imports?filter.id.equals=${id}`)
+  expect(listed).toEqual([read])
+  await inDatabase(
+    sql`update import_rows set status = 'CANCELLED' where import_id = ${uuidOf(id)}::uuid and status = 'RETRYING'`,
+  )
+  const later = (await readImport(id)).stats
+  expect(later.counts).toEqual({ ...counts, RETRYING: 0, CANCELLED: (counts.CANCELLED ?? 0) + (counts.RETRYING ?? 0) })
+  expect(Math.abs(Date.parse(later.oldestPendingAt) - Date.now())).toBeLessThan(60_000)
+})
+
+test('each push is one row of its import, and of no other', async () => {
+  const [one, other] = [await newImport(), await newImport()]
+  for (let round = 0; round < 3; round++) expect(await push(one.triggerUrl)).toBe(200)
+  expect([await rowsOf(one.id), await rowsOf(other.id)]).toEqual([3, 0])
+  const swapped = one.triggerUrl.replace(one.id, other.id)
+  expect(await push(swapped)).toBe(404)
+})
+
+test.each([
+  ['member', { read: 200, write: 403 }],
+  ['viewer', { read: 200, write: 403 }],
+  ['admin', { read: 200, write: 200 }],
+] as const)('a person with the role %s sees imports, and changes them if the role says so', async (role, expected) => {
+  const own = await service.newOrganization()
+  await inDatabase(
+    sql`update members set role = ${role} where organization_id = ${readId('org', own.organizationId)}::uuid`,
+  )
+  const headers = { authorization: `Bearer ${own.accessToken}` }
+  const path = `/v5/imports/${own.importId}`
+  const byToken = async (method: string, to: string, body?: unknown) =>
+    (await service.anonymous(method, to, { headers, ...(body !== undefined && { body }) })).status
+  expect([await byToken('GET', '/v5/imports'), await byToken('GET', path)]).toEqual([expected.read, expected.read])
+  for (const [method, to, body] of [
+    ['POST', `${path}/rotate`, undefined],
+    ['POST', `${path}/disable`, undefined],
+    ['POST', `${path}/enable`, undefined],
+    ['PATCH', path, { name: 'Other' }],
+  ] as const) {
+    expect([to, await byToken(method, to, body)]).toEqual([to, expected.write])
+  }
+  expect(await byToken('POST', '/v5/imports', { name: 'New' })).toBe(expected.write === 200 ? 201 : 403)
+})
+
+test('bootstrap’s import is one like any other', async () => {
+  const { call: ask, importId, triggerUrl, teamId } = await service.newOrganization()
+  expect((await ask('GET', '/v5/imports')).body).toMatchObject([
+    { id: importId, name: 'Bootstrap', teamId, tags: [], mergePolicy: 'fill', disabledAt: null },
+  ])
+  expect(await push(triggerUrl)).toBe(200)
+})

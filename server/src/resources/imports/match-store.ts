@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto'
+import type { Transaction } from '../../platform/database/database.ts'
+import { identifier, join, raw, type Sql, sql } from '../../platform/database/sql.ts'
+import { type FoundRecord, lockFound } from '../../platform/resource/current.ts'
+import { type AnyRow, columnOf, type Resource } from '../../platform/resource/define.ts'
+import { readEdits } from '../../platform/resource/edits.ts'
+import type { JsonValue } from '../../platform/resource/fields.ts'
+import { readId } from '../../platform/resource/ids.ts'
+import { emailKey } from '../../platform/resource/texts.ts'
+import { companies, domainKey } from '../companies/resource.ts'
+import { contacts } from '../contacts/resource.ts'
+import { employments } from '../employments/resource.ts'
+import { Draft, objectOf } from './draft.ts'
+import { jobKey, type Jobs } from './jobs.ts'
+import { companyKeys, companyNameKey, contactKeys, handleFields, lookedForBy } from './match.ts'
+import type { Known, LeadRow } from './reconcile.ts'
+
+/**
+ * Holds off every other batch that is about the same people or companies until the transaction ends, in one order for
+ * all, so that two batches neither make the same record twice nor wait for each other in a circle.
+ */
+export async function lockKeys(transaction: Transaction, rows: readonly LeadRow[]): Promise<void> {
+  const keys = rows.flatMap(({ lead, teamId }) => [
+    ...lookedForBy(lead.contact, teamId),
+    ...(lead.company ? [...companyKeys(lead.company), companyNameKey(lead.company) ?? ''] : []),
+  ])
+  const locks = [...new Set(keys)].map((key) => lockOf(transaction.organizationId, key))
+  await transaction.query(sql`
+    select pg_advisory_xact_lock(lock), ${transaction.organization} as organization
+    from (select distinct lock from unnest(${locks}::bigint[]) lock order by 1) ordered`)
+}
+
+/** 64 bits of a hash never meet by chance. */
+const lockOf = (organizationId: string, key: string): string =>
+  createHash('sha256').update(`import ${organizationId} ${key}`).digest().readBigInt64BE(0).toString()
+
+/** The people and companies that these rows may be about, as they are, locked until the transaction ends. */
+export async function readKnown(transaction: Transaction, rows: readonly LeadRow[]): Promise<Known> {
+  const [people, employers] = await Promise.all([findContacts(transaction, rows), findCompanies(transaction, rows)])
+  const ids = people.map(({ id }) => id)
+  const [contactEdits, companyEdits, jobs, notes] = await Promise.all([
+    readEdits(transaction, contacts, ids),
+    readEdits(
+      transaction,
+      companies,
+      employers.map(({ id }) => id),
+    ),
+    readJobs(transaction, rows.some(({ lead }) => lead.history.length > 0) ? ids : []),
+    readNotes(
+      transaction,
+      ids,
+      rows.flatMap(({ lead }) => lead.note ?? []),
+    ),
+  ])
+  const drafts = (resource: Resource, found: readonly FoundRecord[], edits: Map<string, ReadonlySet<string>>) =>
+    found.map(({ id, record }) => new Draft(resource, id, { state: record, edits: edits.get(id) ?? new Set() }))
+  return {
+    contacts: drafts(contacts, people, contactEdits),
+    companies: drafts(companies, employers, companyEdits),
+    jobs,
+    notes,
+  }
+}
+
+/** Ids of one provider each, as a recordset takes them. */
+const externalIdsOf = (record: AnyRow | undefined) =>
+  Object.entries(objectOf(record?.externalIds)).map(([provider, value]) => ({ provider, value }))
+
+async function findContacts(transaction: Transaction, rows: readonly LeadRow[]): Promise<FoundRecord[]> {
+  const addresses = rows.flatMap(({ lead: { contact }, teamId }) =>
+    typeof contact.email === 'string' ? [{ team_id: uuid('tea', teamId), email_key: emailKey(contact.email) }] : [],
+  )
+  const externals = rows.flatMap(({ lead: { contact }, teamId }) =>
+    externalIdsOf(contact).map((external) => ({ team_id: uuid('tea', teamId), ...external })),
+  )
+  // By handles only those of whom nothing better is known.
+  const handled = rows.filter(({ lead, teamId }) => contactKeys(lead.contact, teamId).length === 0)
+  const byHandle = handleFields.map((name) => {
+    const handles = handled.flatMap(({ lead }) => (typeof lead.contact[name] === 'string' ? [lead.contact[name]] : []))
+    const column = identifier(columnOf(name))
+    return sql`
+    union
+    select contact.id from unnest(${handles}::text[]) handle
+    join contacts contact on contact.organization_id = ${transaction.organization}
+      and fold(contact.${column}) = fold(handle) and contact.${column} is not null and contact.deleted_at is null`
+  })
+  return lockFound(
+    transaction,
+    contacts,
+    sql`
+    select contact.id from ${recordset(addresses, 'wanted (team_id uuid, email_key text)')}
+    join contacts contact on contact.organization_id = ${transaction.organization}
+      and contact.email_key = wanted.email_key and contact.team_id = wanted.team_id and contact.deleted_at is null
+    union
+    select held.contact_id from ${recordset(externals, 'wanted (team_id uuid, provider text, value text)')}
+    join contact_external_ids held on held.organization_id = ${transaction.organization}
+      and held.team_id = wanted.team_id and held.provider = wanted.provider and held.value = wanted.value
+    ${handled.length > 0 ? join(byHandle, '') : raw('')}`,
+  )
+}
+
+async function findCompanies(transaction: Transaction, rows: readonly LeadRow[]): Promise<FoundRecord[]> {
+  const wanted = rows.flatMap(({ lead: { company } }) => (company ? [company] : []))
+  if (wanted.length === 0) return []
+  const domains = wanted.flatMap(({ domain }) => (typeof domain === 'string' ? [domainKey(domain)] : []))
+  const names = wanted.flatMap(({ name }) => (typeof name === 'string' ? [name] : []))
+  return lockFound(
+    transaction,
+    companies,
+    sql`
+    select company.id from unnest(${[...new Set(domains)]}::text[]) domain
+    join companies company on company.organization_id = ${transaction.organization}
+      and company.domain_key = domain and company.deleted_at is null
+    union
+    select held.company_id from ${recordset(wanted.flatMap(externalIdsOf), 'wanted (provider text, value text)')}
+    join company_external_ids held on held.organization_id = ${transaction.organization}
+      and held.provider = wanted.provider and held.value = wanted.value
+    union
+    select company.id from unnest(${[...new Set(names)]}::text[]) name
+    join companies company on company.organization_id = ${transaction.organization}
+      and company.name = name and company.deleted_at is null`,
+  )
+}
+
+/** The jobs of these contacts (uuids), deleted ones too: what someone took away does not come back. */
+async function readJobs(transaction: Transaction, contactIds: readonly string[]): Promise<Jobs> {
+  if (contactIds.length === 0) return new Map()
+  const rows = await transaction.query<JobRow>(sql`
+    select id, contact_id, organization, title, "current", "start", "end", deleted_at is not null as deleted
+    from employments where organization_id = ${transaction.organization} and contact_id = any(${contactIds}::uuid[])
+    order by deleted, created_at, id`)
+  const jobs: Jobs = new Map()
+  for (const { id, contact_id: contactId, deleted, ...state } of rows) {
+    const known = jobs.get(contactId) ?? new Map<string, Draft | 'deleted'>()
+    jobs.set(contactId, known)
+    const key = jobKey(state)
+    if (!known.has(key)) known.set(key, deleted ? 'deleted' : new Draft(employments, id, { state }))
+  }
+  return jobs
+}
+
+interface JobRow {
+  id: string
+  contact_id: string
+  organization: string
+  title: string | null
+  current: boolean
+  start: string | null
+  end: string | null
+  deleted: boolean
+}
+
+/** Which of these texts stand in a note of these contacts (uuids) already, be it a deleted one. */
+async function readNotes(
+  transaction: Transaction,
+  contactIds: readonly string[],
+  texts: readonly string[],
+): Promise<Set<string>> {
+  if (contactIds.length === 0 || texts.length === 0) return new Set()
+  const rows = await transaction.query<{ contact_id: string; body: string }>(sql`
+    select contact_id, body from notes
+    where organization_id = ${transaction.organization} and contact_id = any(${contactIds}::uuid[])
+      and body = any(${texts}::text[])`)
+  return new Set(rows.map(({ contact_id: contactId, body }) => `${contactId} ${body}`))
+}
+
+const recordset = (records: readonly Record<string, JsonValue>[], columns: string): Sql =>
+  sql`jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as ${raw(columns)}`
+
+function uuid(prefix: string, shown: string): string {
+  const id = readId(prefix, shown)
+  if (id === undefined) throw new Error(`${shown} is no id of ours`)
+  return id
+}

@@ -1,0 +1,178 @@
+import type { Fault } from '../../platform/http/errors.ts'
+import type { AnyRow } from '../../platform/resource/define.ts'
+import type { JsonObject, JsonValue, Schema } from '../../platform/resource/fields.ts'
+import { contacts } from '../contacts/resource.ts'
+import { employments } from '../employments/resource.ts'
+import { type Finding, finding } from './findings.ts'
+import { isFreeMail } from './free-mail.ts'
+import { companyPart, contactPart, employmentPart, handles, jobPart, pushPart, schemaOf } from './payload-fields.ts'
+import { isBlank, isObject, own, Reading, shown } from './payload-reading.ts'
+
+/** What a push says, in the fields of the records that it is about. */
+export interface Lead {
+  /** Fields of contacts, as REST would store them; what the payload says nothing of is absent, never null. */
+  contact: AnyRow
+  /** Fields of companies, the same way; undefined when there is nothing that can be used. */
+  company: AnyRow | undefined
+  /** Fields of employments for each job that can be kept, with its path such as `employment.history.0`. */
+  history: { path: string; values: AnyRow }[]
+  note: string | undefined
+  warnings: Finding[]
+  /** Parts that cannot be kept. */
+  errors: Finding[]
+}
+
+/** A lead, or every fault that refuses the push. */
+export type ReadPush = { lead: Lead } | { faults: Fault[] }
+
+const mostJobs = 100
+
+/** Reads the body of a push, which was parsed strictly before, and the query parameters beside it. Pure. */
+export function readPush(payload: JsonValue, parameters: Record<string, JsonValue>): ReadPush {
+  if (!isObject(payload)) return { faults: [{ field: 'body', message: 'must be an object' }] }
+  const reading = new Reading()
+  reading.members(payload, '', pushPart)
+  const person = readContact(reading, payload)
+  const employment = readPart(reading, payload, 'employment')
+  const work = employment ? reading.members(employment, 'employment.', employmentPart) : {}
+  const { jobs, errors } = readHistory(reading, employment ? own(employment, 'history') : null)
+  const company = readCompany(reading, payload)
+  for (const name of Object.keys(parameters)) reading.warn('unknown_parameter', shown(name), 'unknown parameter')
+  if (reading.faults.length > 0) return { faults: reading.faults }
+  const { note, ...contact } = person
+  if (work.title !== undefined) contact.employmentTitle = work.title
+  if (work.seniority !== undefined) contact.employmentSeniority = work.seniority
+  const { warnings } = reading
+  return {
+    lead: { contact, company, history: jobs, note: typeof note === 'string' ? note : undefined, warnings, errors },
+  }
+}
+
+/** An object of the body; null counts as absent. */
+function readPart(reading: Reading, payload: JsonObject, name: string): JsonObject | undefined {
+  const value = own(payload, name)
+  if (isObject(value)) return value
+  if (value !== null) reading.refuse(name, 'must be an object or null')
+  return undefined
+}
+
+/** A contact with nothing that its name could follow from. */
+const nameless = { email: null, phone: null, firstName: null, lastName: null }
+
+function readContact(reading: Reading, payload: JsonObject): AnyRow {
+  const contact = own(payload, 'contact')
+  if (!isObject(contact)) {
+    reading.refuse('contact', Object.hasOwn(payload, 'contact') ? 'must be an object' : 'is required')
+    return {}
+  }
+  const { domain, ...values } = reading.members(contact, 'contact.', contactPart)
+  if (isBlank(own(contact, 'email')) && !['externalIds', ...handles].some((name) => values[name] !== undefined)) {
+    reading.refuse('contact.email', 'is required, unless there is an external id or a handle that can be used')
+  }
+  if (domain !== undefined && values.website === undefined) {
+    const website = reading.usable(contacts.fields.website, 'contact.domain', `https://${String(domain)}`)
+    if (website !== undefined) values.website = website
+  }
+  const { name, ...others } = values
+  if (name === undefined) return others
+  const [fault] = contacts.prepare?.({ ...nameless, name }, undefined).faults ?? []
+  if (!fault) return values
+  reading.warn('unusable_value', 'contact.name', fault.message)
+  return others
+}
+
+function readCompany(reading: Reading, payload: JsonObject): AnyRow | undefined {
+  const company = readPart(reading, payload, 'company')
+  const values = company ? reading.members(company, 'company.', companyPart) : {}
+  const { domain, ...others } = values
+  const isFree = typeof domain === 'string' && isFreeMail(domain)
+  if (isFree) reading.warn('free_mail_domain', 'company.domain', `${domain} gives out addresses to anyone`)
+  const kept = isFree ? others : values
+  return Object.keys(kept).length > 0 ? kept : undefined
+}
+
+function readHistory(reading: Reading, history: JsonValue): { jobs: Lead['history']; errors: Finding[] } {
+  const jobs: Lead['history'] = []
+  const errors: Finding[] = []
+  if (!Array.isArray(history)) {
+    if (history !== null) reading.refuse('employment.history', 'must be an array of objects or null')
+    return { jobs, errors }
+  }
+  // What is beyond the limit is not kept, but refuses the push like the rest.
+  const beyond = new Reading(reading.faults)
+  for (const [index, job] of history.entries()) {
+    const path = `employment.history.${index}`
+    if (!isObject(job)) reading.refuse(path, 'must be an object')
+    else if (index >= mostJobs) beyond.members(job, `${path}.`, jobPart)
+    else {
+      const values = { current: false, ...reading.members(job, `${path}.`, jobPart) }
+      const fault = faultOf(values)
+      if (fault) errors.push(finding('invalid_employment', path, `${fault.field} ${fault.message}`))
+      else jobs.push({ path, values })
+    }
+  }
+  if (history.length > mostJobs)
+    reading.warn('unusable_value', 'employment.history', `has more than ${mostJobs} items; the rest was left out`)
+  return { jobs, errors }
+}
+
+function faultOf(job: AnyRow): Fault | undefined {
+  if (job.organization === undefined) return { field: 'organization', message: 'is required' }
+  return employments.prepare?.(job, undefined).faults?.[0]
+}
+
+const orNull = (schema: Schema): Schema => ({ ...schema, type: ['object', 'null'] })
+
+/** The body of a push, for the documentation. */
+export const pushSchema: Schema = {
+  ...schemaOf(pushPart, {
+    contact: schemaOf(contactPart),
+    employment: orNull(schemaOf(employmentPart, { history: { type: ['array', 'null'], items: schemaOf(jobPart) } })),
+    company: orNull(schemaOf(companyPart)),
+  }),
+  required: ['contact'],
+}
+
+/** A push with every kind of member. */
+export const pushExample: JsonObject = {
+  contact: {
+    email: 'ada@example.com',
+    name: 'Ada Lovelace',
+    nickname: 'Ada',
+    bio: 'Writes about engines.',
+    avatar: 'https://ada.example.com/ada.jpg',
+    website: 'https://ada.example.com',
+    location: 'London, United Kingdom',
+    timeZone: 'Europe/London',
+    githubHandle: 'adalovelace',
+    linkedinHandle: 'https://www.linkedin.com/in/adalovelace',
+    externalIdClearbit: '5f1a3c80-0001',
+    note: 'Asked for a demo at the fair in May.',
+  },
+  employment: {
+    title: 'Head of Engines',
+    seniority: 'SENIOR',
+    history: [
+      { current: true, start: '2022-03', organization: 'Acme Engines', title: 'Head of Engines' },
+      { current: false, start: '2018-09', end: '2022-02', organization: 'Analytical Society', title: 'Analyst' },
+    ],
+  },
+  company: {
+    name: 'Acme Engines Ltd',
+    nickname: 'Acme',
+    website: 'https://www.acme.example',
+    domain: 'acme.example',
+    location: 'London, United Kingdom',
+    timeZone: 'Europe/London',
+    linkedinHandle: 'acme-engines',
+    annualRevenue: '12500000.50',
+    employeesCount: 140,
+    foundedYear: 1998,
+    fundingStage: 'series_b',
+    fundingTotal: '40000000',
+    industries: ['machinery', 'software'],
+    languages: ['en', 'de'],
+    stack: ['postgresql'],
+    tags: ['prospect'],
+  },
+}

@@ -1,0 +1,57 @@
+import { invalidParameters } from '../../platform/http/errors.ts'
+import type { PushRoute } from '../../platform/http/route.ts'
+import type { QueryParameter } from '../../platform/http/query-string.ts'
+import { showId } from '../../platform/resource/ids.ts'
+import { pushExample, pushSchema, readPush } from './payload.ts'
+
+const acceptedSchema = {
+  type: 'object',
+  required: ['id', 'object', 'status', 'createdAt', 'updatedAt'],
+  additionalProperties: false,
+  properties: {
+    id: { type: 'string', pattern: '^row_[0-9a-f]{32}$' },
+    object: { type: 'string', enum: ['row'] },
+    status: { type: 'string', enum: ['PENDING'] },
+    createdAt: { type: 'string', format: 'date-time' },
+    updatedAt: { type: 'string', format: 'date-time' },
+  },
+}
+
+/** Interface 4.8 and 7.4. */
+export const pushRoute: PushRoute = {
+  kind: 'push',
+  method: 'POST',
+  path: '/v5/imports/{importId}/trigger/{hash}',
+  operation: 'pushLead',
+  summary: 'Push a lead at an import',
+  description: [
+    'The path is the credential: no Authorization header is read. The 200 says that the push is kept for good; it is worked on afterwards, and its row tells what came of it.',
+    'What is not known, in the body or the query, is kept and told in the row’s warnings. `Content-Type` may be any kind of JSON, or absent. A URL that takes nothing is 404, whatever the reason.',
+  ].join('\n\n'),
+  tag: 'imports',
+  params: { importId: { prefix: 'imp', resource: 'import' }, hash: { prefix: '', resource: 'import' } },
+  query: { kind: 'none' },
+  payload: { component: 'Push', schema: pushSchema, example: pushExample },
+  answers: { 200: { kind: 'schema', component: 'AcceptedRow', schema: acceptedSchema } },
+  async handle({ services, trigger, query, bytes, payload, key }) {
+    const parameters = parametersOf(query)
+    const read = readPush(payload, parameters)
+    if ('faults' in read) throw invalidParameters(read.faults)
+    const { id, createdAt, isReplay } = await services.intake.keep(trigger, { payload: bytes, parameters, key })
+    const time = createdAt.toISOString()
+    const row = { id: showId('row', id), object: 'row', status: 'PENDING', createdAt: time, updatedAt: time }
+    return { status: 200, text: JSON.stringify(row), headers: isReplay ? { 'idempotent-replayed': 'true' } : {} }
+  },
+}
+
+/** A parameter that was repeated becomes the list of its values. */
+function parametersOf(query: readonly QueryParameter[]): Record<string, string | string[]> {
+  const values = new Map<string, string | string[]>()
+  for (const { name, value } of query) {
+    const known = values.get(name)
+    if (Array.isArray(known)) known.push(value)
+    else values.set(name, known === undefined ? value : [known, value])
+  }
+  // Not by assignment: `__proto__` is a name like any other here.
+  return Object.fromEntries(values)
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { makeTriggerHash, triggerHash, triggerUrl } from './trigger.ts'
+
+test('a secret is always 43 base62 characters, and no two are the same', () => {
+  const secrets = Array.from({ length: 2000 }, makeTriggerHash)
+  expect(secrets.filter((secret) => !/^[0-9A-Za-z]{43}$/.test(secret))).toEqual([])
+  expect(new Set(secrets).size).toBe(secrets.length)
+})
+
+test('a secret holds 256 random bits: every one of them is set about half of the time', () => {
+  const rounds = 2000
+  const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+  const valueOf = (secret: string) =>
+    [...secret].reduce((value, character) => value * 62n + BigInt(alphabet.indexOf(character)), 0n)
+  const values = Array.from({ length: rounds }, () => valueOf(makeTriggerHash()))
+  expect(values.filter((value) => value >= 1n << 256n)).toEqual([])
+  for (let bit = 0n; bit < 256n; bit++) {
+    const set = values.filter((value) => (value >> bit) & 1n).length
+    // Eight standard deviations: chance alone does not go there.
+    expect(Math.abs(set - rounds / 2), `bit ${bit}`).toBeLessThan(4 * Math.sqrt(rounds))
+  }
+})
+
+test('the database knows a secret by its SHA-256', () => {
+  expect(triggerHash('a').toString('hex')).toBe('ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb')
+})
+
+test('the URL is the one of the contract', () => {
+  const url = triggerUrl('https://crm.example/v5', 'imp_1', 'secret')
+  expect(url).toBe('https://crm.example/v5/imports/imp_1/trigger/secret')
+})

@@ -1,0 +1,208 @@
+import { importActor } from '../../platform/access/import-actor.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { raw, sql } from '../../platform/database/sql.ts'
+import type { AnyRow } from '../../platform/resource/define.ts'
+import type { JsonValue } from '../../platform/resource/fields.ts'
+import { newId, readId } from '../../platform/resource/ids.ts'
+import { finding } from './findings.ts'
+import type { Outcome } from './reconcile.ts'
+import type { MergePolicy } from './resource.ts'
+
+/** Rows that one worker has for a while, all of one organization. */
+export interface Claim {
+  organizationId: string
+  /** The fencing token: what has another one by now is no longer ours to end. */
+  lease: string
+  rowIds: readonly string[]
+}
+
+/** A row that is being worked on, with what its import says. */
+export interface ClaimedRow {
+  id: string
+  payload: JsonValue
+  parameters: AnyRow
+  attempts: number
+  teamId: string
+  tags: string[]
+  mergePolicy: MergePolicy
+}
+
+/** Times that a row's process may end under it before the row is worked on alone; once more, and it is dead. */
+const lossesBeforeAlone = 2
+
+/** Bytes of the payloads of a batch, as they are stored. */
+const mostBytes = 2 * 1024 * 1024
+
+const waiting = raw(`status in ('PENDING', 'RETRYING', 'PROCESSING')`)
+
+/**
+ * The organization after `last` (uuid) that has a row to work on, in the order of their ids, from the first one again
+ * after the last one: each gets a batch before any gets a second. Costs an index probe for each that only waits.
+ */
+export async function chooseOrganization(database: Database, last: string | undefined): Promise<string | undefined> {
+  const found = last === undefined ? undefined : await organizationAfter(database, last)
+  return found ?? organizationAfter(database, '00000000-0000-0000-0000-000000000000')
+}
+
+async function organizationAfter(database: Database, last: string): Promise<string | undefined> {
+  const next = (after: ReturnType<typeof sql>) => sql`
+    select organization_id, run_at from import_rows where ${waiting} and organization_id > ${after}
+    order by organization_id, run_at limit 1`
+  const rows = await database.spanning<{ organization_id: string }>(
+    'choose whose rows to work on',
+    sql`
+    with recursive queue as (
+      (${next(sql`${last}::uuid`)})
+      union all
+      select later.* from queue cross join lateral (${next(sql`queue.organization_id`)}) later
+      where queue.run_at > now())
+    select organization_id from queue where run_at <= now() limit 1`,
+  )
+  return rows[0]?.organization_id
+}
+
+/**
+ * Takes up to `most` rows of the organization for `leaseSeconds`, the longest waiting first. A row whose worker was lost
+ * twice is taken alone, so that it takes no others with it; lost once more, it is dead.
+ */
+export async function claimRows(
+  database: Database,
+  organizationId: string,
+  { most, leaseSeconds }: { most: number; leaseSeconds: number },
+): Promise<Claim> {
+  const lease = newId()
+  const lost = [finding('worker_lost', '', `the process that worked on it ended ${lossesBeforeAlone + 1} times`)]
+  const rows = await database.transaction(importActor(organizationId), async (transaction) => {
+    // A claim that a crash forgets is no loss: its rows wait as before.
+    const [, claimed] = await Promise.all([
+      transaction.query(
+        sql`select set_config('synchronous_commit', 'off', true), ${transaction.organization} as organization`,
+      ),
+      transaction.query<{ id: string; status: string }>(sql`
+        with candidates as (
+          select id, run_at, losses + (status = 'PROCESSING')::integer as losses, pg_column_size(payload) as size
+          from import_rows
+          where organization_id = ${transaction.organization} and ${waiting} and run_at <= now()
+          order by run_at, id limit ${most} for update skip locked),
+        first as (select id, losses from candidates order by run_at, id limit 1),
+        sized as (select *, sum(size) over (order by run_at, id) as total from candidates),
+        taken as (
+          select sized.id, sized.losses from sized, first
+          where sized.id = first.id
+            or (first.losses < ${lossesBeforeAlone} and sized.losses < ${lossesBeforeAlone} and total <= ${mostBytes}))
+        update import_rows row set
+          losses = taken.losses, updated_at = now(), revision = revision + 1,
+          status = case when taken.losses > ${lossesBeforeAlone} then 'DEAD' else 'PROCESSING' end,
+          lease = case when taken.losses > ${lossesBeforeAlone} then null else ${lease}::uuid end,
+          run_at = case when taken.losses <= ${lossesBeforeAlone} then now() + make_interval(secs => ${leaseSeconds}) end,
+          finished_at = case when taken.losses > ${lossesBeforeAlone} then now() end,
+          errors = case when taken.losses > ${lossesBeforeAlone} then ${JSON.stringify(lost)}::jsonb else errors end,
+          error_codes = case when taken.losses > ${lossesBeforeAlone} then array['worker_lost'] else error_codes end
+        from taken where row.organization_id = ${transaction.organization} and row.id = taken.id
+        returning row.id, row.status`),
+    ])
+    return claimed
+  })
+  const rowIds = rows.filter(({ status }) => status === 'PROCESSING').map(({ id }) => id)
+  return { organizationId, lease, rowIds: rowIds.sort() }
+}
+
+/** The rows of the claim that are still its own, locked until the transaction ends, in the order they were pushed. */
+export async function holdRows(transaction: Transaction, { lease, rowIds }: Claim): Promise<ClaimedRow[]> {
+  return transaction.query<ClaimedRow>(sql`
+    select row.id, row.payload, row.parameters, row.attempts, import.tags, import.merge_policy as "mergePolicy",
+      'tea_' || replace(coalesce(team.id, home.id)::text, '-', '') as "teamId"
+    from import_rows row
+    join imports import on import.organization_id = ${transaction.organization} and import.id = row.import_id
+    join teams home on home.organization_id = ${transaction.organization} and home.is_default
+    left join teams team on team.organization_id = ${transaction.organization} and team.id = import.team_id
+      and team.deleted_at is null
+    where row.organization_id = ${transaction.organization} and row.id = any(${rowIds}::uuid[])
+      and row.status = 'PROCESSING' and row.lease = ${lease}::uuid
+    order by row.id for update of row`)
+}
+
+/** Brings rows to their end, in the transaction of what they did. The caller holds them (`holdRows`). */
+export async function endRows(transaction: Transaction, outcomes: readonly Outcome[]): Promise<void> {
+  const ends = outcomes.map(({ rowId, status, contactId, companyId, warnings, errors, changes }) => ({
+    id: rowId,
+    status,
+    contact_id: contactId === null ? null : (readId('con', contactId) ?? null),
+    company_id: companyId === null ? null : (readId('com', companyId) ?? null),
+    warnings,
+    errors,
+    changes,
+    warning_codes: [...new Set(warnings.map(({ code }) => code))],
+    error_codes: [...new Set(errors.map(({ code }) => code))],
+  }))
+  await transaction.query(sql`
+    update import_rows row set
+      status = ended.status, contact_id = coalesce(ended.contact_id, row.contact_id),
+      company_id = coalesce(ended.company_id, row.company_id), warnings = ended.warnings, errors = ended.errors,
+      changes = row.changes || ended.changes, warning_codes = ended.warning_codes, error_codes = ended.error_codes,
+      run_at = null, lease = null, finished_at = now(), updated_at = now(), revision = row.revision + 1
+    from jsonb_to_recordset(${JSON.stringify(ends)}::jsonb) as ended (id uuid, status text, contact_id uuid,
+      company_id uuid, warnings jsonb, errors jsonb, changes jsonb, warning_codes text[], error_codes text[])
+    where row.organization_id = ${transaction.organization} and row.id = ended.id`)
+}
+
+/** How often a row that fails here is tried, each time after about twice as long. */
+export interface Patience {
+  attempts: number
+  firstDelaySeconds: number
+  longestDelaySeconds: number
+}
+
+/** A row that failed here is tried again after a while, a little sooner or later than others, or is dead at last. */
+export async function failRow(
+  database: Database,
+  { organizationId, lease, rowIds: [rowId] }: Claim,
+  { attempts, firstDelaySeconds, longestDelaySeconds }: Patience,
+): Promise<void> {
+  const failed = [finding('processing_failed', '', 'it could not be worked on')]
+  await database.transaction(importActor(organizationId), (transaction) =>
+    transaction.query(sql`
+      update import_rows set
+        attempts = attempts + 1, losses = 0, lease = null,
+        status = case when attempts + 1 < ${attempts} then 'RETRYING' else 'DEAD' end,
+        finished_at = case when attempts + 1 >= ${attempts} then now() end,
+        run_at = case when attempts + 1 < ${attempts} then now() + make_interval(secs =>
+          least(${longestDelaySeconds}, ${firstDelaySeconds} * power(2, attempts)) * (0.75 + random() / 2)) end,
+        errors = ${JSON.stringify(failed)}::jsonb, error_codes = array['processing_failed'],
+        updated_at = now(), revision = revision + 1
+      where organization_id = ${transaction.organization} and id = ${rowId}::uuid and status = 'PROCESSING'
+        and lease = ${lease}::uuid`),
+  )
+}
+
+/** Gives rows back that nothing happened to: the database was away, or this process is stopping. */
+export async function releaseRows(database: Database, { organizationId, lease, rowIds }: Claim): Promise<void> {
+  await database.transaction(importActor(organizationId), (transaction) =>
+    transaction.query(sql`
+      update import_rows set
+        status = case when attempts > 0 then 'RETRYING' else 'PENDING' end, lease = null,
+        run_at = now() + interval '1 second', updated_at = now(), revision = revision + 1
+      where organization_id = ${transaction.organization} and id = any(${rowIds}::uuid[]) and status = 'PROCESSING'
+        and lease = ${lease}::uuid`),
+  )
+}
+
+/** Sums up what the counts of imports hold of more than two minutes ago, so that reading them stays cheap. */
+export async function sumCounts(database: Database): Promise<void> {
+  const grown = await database.spanning<{ organization_id: string; import_id: string }>(
+    'sum up the counts of imports',
+    sql`select organization_id, import_id from import_row_counts where counted_at < now() - interval '2 minutes'
+      group by 1, 2 having count(*) > count(distinct status) order by count(*) desc limit 200`,
+  )
+  for (const { organization_id: organizationId, import_id: importId } of grown) {
+    await database.transaction(importActor(organizationId), (transaction) =>
+      transaction.query(sql`
+        with old as (
+          delete from import_row_counts where organization_id = ${transaction.organization}
+            and import_id = ${importId}::uuid and counted_at < now() - interval '2 minutes' returning status, change)
+        insert into import_row_counts (organization_id, import_id, status, change, counted_at)
+        select ${transaction.organization}, ${importId}::uuid, status, sum(change), now() - interval '2 minutes'
+        from old group by status having sum(change) <> 0`),
+    )
+  }
+}

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { importActor } from '../../platform/access/import-actor.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { newId, readId, showId } from '../../platform/resource/ids.ts'
+import type { Change } from '../../platform/resource/write.ts'
+import { importedNoteStore } from './store.ts'
+
+let service: TestService
+let organization: TestOrganization
+beforeAll(async () => {
+  service = await startTestService()
+})
+beforeEach(async () => {
+  organization = await service.newOrganization()
+})
+afterAll(() => service.close())
+
+const uuid = (id: string): string => readId(id.slice(0, 3), id) ?? ''
+
+/** Ids of new contacts, the oldest first. */
+async function newContacts(count: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let number = 1; number <= count; number++) {
+    ids.push((await organization.call('POST', '/v5/contacts', { body: { name: `Contact ${number}` } })).body.id)
+  }
+  return ids
+}
+
+/** In a transaction of the import pipeline. */
+const asImport = <Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> =>
+  service.database.transaction(importActor(uuid(organization.organizationId)), work)
+
+const imported = (contactId: string, body: string, rowId = newId()): Change => ({
+  kind: 'create',
+  values: { body },
+  columns: { contact_id: uuid(contactId), source: 'import', import_row_id: rowId },
+})
+
+test('a set of notes from an import are notes like others, without an author, queued, and activity of their contacts', async () => {
+  const { call } = organization
+  const contactIds = await newContacts(3)
+  const rowIds = contactIds.map(() => newId())
+  const changes = contactIds.map((id, index) => imported(id, `pushed ${index}`, rowIds[index]))
+  const written = await asImport((transaction) => importedNoteStore.write(transaction, changes))
+  expect(written.map(({ after }) => after.body)).toEqual(['pushed 0', 'pushed 1', 'pushed 2'])
+  for (const [index, { id }] of written.entries()) {
+    const contactId = contactIds[index] ?? ''
+    const { body: note, text } = await call('GET', `/v5/notes/${showId('not', id)}`)
+    expect(note).toMatchObject({
+      contactId,
+      source: 'import',
+      authorId: null,
+      importRowId: showId('row', rowIds[index] ?? ''),
+      reasoningQueuedAt: note.createdAt,
+    })
+    expect((await call('GET', `/v5/contacts/${contactId}/notes/${note.id}`)).text).toBe(text)
+    expect((await call('GET', `/v5/contacts/${contactId}`)).body.lastActivityAt).toBe(note.createdAt)
+  }
+  expect((await call('GET', '/v5/notes/count?source=import')).body).toEqual({ count: 3 })
+  expect(
+    (await call('GET', `/v5/notes?filter.importRowId.equals=${showId('row', rowIds[1] ?? '')}`)).body,
+  ).toHaveLength(1)
+})
+
+test('a pushed note that is corrected by hand stays a pushed one, and is changed, deleted and restored like any other', async () => {
+  const { call } = organization
+  const [contactId = ''] = await newContacts(1)
+  await asImport((transaction) => importedNoteStore.write(transaction, [imported(contactId, 'pushed')]))
+  const {
+    body: [note],
+  } = await call('GET', '/v5/notes')
+  const changed = await call('PATCH', `/v5/notes/${note.id}`, { body: { body: 'corrected' } })
+  const { updatedAt } = changed.body
+  expect(changed.body).toEqual({ ...note, body: 'corrected', updatedAt, reasoningQueuedAt: updatedAt })
+  expect((await call('DELETE', `/v5/notes/${note.id}`)).status).toBe(204)
+  expect((await call('POST', `/v5/notes/${note.id}/restore`)).body).toMatchObject({
+    body: 'corrected',
+    source: 'import',
+  })
+})
+
+test('several notes for one contact in one set are all kept, in their order', async () => {
+  const { call } = organization
+  const [contactId = ''] = await newContacts(1)
+  const changes = ['one', 'two', 'three'].map((body) => imported(contactId, body))
+  await asImport((transaction) => importedNoteStore.write(transaction, changes))
+  const { body } = await call('GET', '/v5/notes?orderBy=id&sort=asc')
+  expect(body.map((note: Json) => note.body)).toEqual(['one', 'two', 'three'])
+})
+
+test('an import that fails after its notes leaves neither a note nor activity', async () => {
+  const { call } = organization
+  const [contactId = ''] = await newContacts(1)
+  const failing = asImport(async (transaction) => {
+    await importedNoteStore.write(transaction, [imported(contactId, 'pushed')])
+    throw new Error('the row cannot be ended')
+  })
+  await expect(failing).rejects.toThrow('the row cannot be ended')
+  expect((await call('GET', '/v5/notes')).body).toEqual([])
+  expect((await call('GET', `/v5/contacts/${contactId}`)).body.lastActivityAt).toBeNull()
+})
+
+test('a note cannot be given to a contact of another organization', async () => {
+  const [contactId = ''] = await newContacts(1)
+  const theirs = organization
+  organization = await service.newOrganization()
+  const refused = asImport((transaction) => importedNoteStore.write(transaction, [imported(contactId, 'pushed')]))
+  await expect(refused).rejects.toMatchObject({ code: '23503' })
+  expect((await theirs.call('GET', '/v5/notes')).body).toEqual([])
+  expect((await theirs.call('GET', `/v5/contacts/${contactId}`)).body.lastActivityAt).toBeNull()
+})
+
+test('sets for the same contacts in any order never wait for each other in a circle, nor for who changes or locks them', async () => {
+  const { call } = organization
+  const contactIds = await newContacts(20)
+  const orders = [contactIds, [...contactIds].reverse(), [...contactIds.slice(10), ...contactIds.slice(0, 10)]]
+  let attempts = 0
+  const notes = orders
+    .flatMap((order) => [order, order])
+    .map((order, number) =>
+      asImport((transaction) => {
+        attempts++
+        return importedNoteStore.write(
+          transaction,
+          order.map((id) => imported(id, `set ${number}`)),
+        )
+      }),
+    )
+  // The way in which a set of contacts is changed: locked in id order first.
+  const locks = [1, 2].map(() =>
+    asImport(async (transaction) => {
+      attempts++
+      await transaction.query(sql`select id from contacts
+        where organization_id = ${transaction.organization} order by id for update`)
+      await importedNoteStore.write(
+        transaction,
+        contactIds.map((id) => imported(id, 'locked first')),
+      )
+    }),
+  )
+  const changes = contactIds.map((id) => call('PATCH', `/v5/contacts/${id}`, { body: { city: 'London' } }))
+  const typed = contactIds.map((id) => call('POST', `/v5/contacts/${id}/notes`, { body: { body: 'typed' } }))
+  await Promise.all([...notes, ...locks])
+  expect((await Promise.all(changes)).map(({ status }) => status)).toEqual(contactIds.map(() => 200))
+  expect((await Promise.all(typed)).map(({ status }) => status)).toEqual(contactIds.map(() => 201))
+  // A deadlock would have been solved by another attempt.
+  expect(attempts).toBe(notes.length + locks.length)
+  expect((await call('GET', '/v5/notes/count')).body).toEqual({ count: 20 * (notes.length + locks.length + 1) })
+})

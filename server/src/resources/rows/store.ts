@@ -1,0 +1,132 @@
+import type { Transaction } from '../../platform/database/database.ts'
+import { identifier, join, raw, type Sql, sql } from '../../platform/database/sql.ts'
+import { ApiError } from '../../platform/http/errors.ts'
+import { matching, planCount } from '../../platform/query/page.ts'
+import type { ChangeRequest, Filters } from '../../platform/query/parse.ts'
+import { findTarget, root } from '../../platform/query/target.ts'
+import { columnTypes } from '../../platform/resource/define.ts'
+import type { JsonValue } from '../../platform/resource/fields.ts'
+import { readCount, scopeOf } from '../../platform/resource/read.ts'
+import { standardStore } from '../../platform/resource/routes.ts'
+import { assertParent, type ColumnsOf } from '../../platform/resource/write.ts'
+import type { RowStatus } from '../imports/resource.ts'
+import { rowDetails, rows } from './resource.ts'
+
+/** Rows as lists show them. */
+export const rowStore = standardStore(rows)
+
+/** Rows with everything there is of them. */
+export const rowDetailsStore = standardStore(rowDetails)
+
+/** What a caller can do to rows, and from which states. */
+interface Transition {
+  from: readonly RowStatus[]
+  columns: Readonly<Record<string, JsonValue>>
+}
+
+/**
+ * The fencing token goes: a worker that still holds it can no longer end the row. What the row did to records stays, as
+ * its next end adds to it.
+ */
+const retry: Transition = {
+  from: ['RETRYING', 'PARTIAL', 'INVALID', 'CONFLICT', 'DEAD', 'CANCELLED'],
+  columns: {
+    status: 'PENDING',
+    attempts: 0,
+    losses: 0,
+    run_at: 'now',
+    lease: null,
+    finished_at: null,
+    warnings: [],
+    errors: [],
+    warning_codes: [],
+    error_codes: [],
+  },
+}
+
+const cancel: Transition = {
+  from: ['PENDING', 'RETRYING'],
+  columns: { status: 'CANCELLED', run_at: null, lease: null, finished_at: 'now' },
+}
+
+const transitions = { retry, cancel }
+export type RowAction = keyof typeof transitions
+
+/** Why a row cannot be retried; the others can. */
+const notRetryable: Partial<Record<RowStatus, string>> = {
+  PENDING: 'This row waits for its turn already.',
+  PROCESSING: 'This row is being worked on. Try again once it has come to an end.',
+  PROCESSED: 'This row was taken whole, so there is nothing to retry. Push its payload again to apply it once more.',
+  DUPLICATE: 'This row had nothing new, so there is nothing to retry. Push its payload again to apply it once more.',
+  REVERTED: 'What this row did was taken back. Push its payload again to apply it once more.',
+}
+
+/** What puts a row back into the queue. Errors: 423 for one that came to a good end, or has not come to one yet. */
+export const retried: ColumnsOf = ({ status }) => {
+  const reason = notRetryable[status as RowStatus]
+  if (reason !== undefined) throw new ApiError('resource_locked', reason)
+  return retry.columns
+}
+
+/** Rows that one call changes at most, so that it stays within the time of a statement. */
+export const mostChanged = 10_000
+
+/** What a change by filter did, or would do. */
+export interface RowsChanged {
+  count: number
+  /** Rows that the filter still selects, for the next call. */
+  remaining: number
+}
+
+/** Changes the oldest of an import's rows that the filter selects and whose state allows it. Errors: 404. */
+export async function changeRows(
+  db: Transaction,
+  importId: string,
+  action: RowAction,
+  { dryRun, ...filters }: ChangeRequest,
+): Promise<RowsChanged> {
+  await assertParent(db, rows, importId)
+  const { from, columns } = transitions[action]
+  const scope = scopeOf(db, importId)
+  const left = () => readCount(db, rows, planCount(rows, among(filters, from), scope))
+  if (dryRun) return { count: await left(), remaining: 0 }
+  const record = raw(root)
+  const most = raw(String(mostChanged))
+  // Each state by itself, as its index has them. Never waits, and so never in a circle: a row that a worker takes in this
+  // moment is its own, one that is locked here is passed over by workers, and what another call of this kind has locked
+  // is told as remaining.
+  const changed = await db.query(sql`
+    with oldest as materialized (
+      select found.id from unnest(${from}::text[]) allowed (status) cross join lateral (
+        select id, created_at from import_rows ${record}
+        where ${matching(rows, filters, scope)} and ${record}.status = allowed.status
+        order by created_at, id limit ${most}) found
+      order by found.created_at, found.id limit ${most}),
+    chosen as materialized (
+      select ${record}.id from oldest join import_rows ${record}
+        on ${record}.organization_id = ${db.organization} and ${record}.id = oldest.id
+      where ${record}.status = any(${from}::text[]) for no key update of ${record} skip locked)
+    update import_rows ${record} set ${assignments(columns)}, revision = ${record}.revision + 1, updated_at = now()
+    from chosen where ${record}.organization_id = ${db.organization} and ${record}.id = chosen.id
+    returning ${record}.id`)
+  return { count: changed.length, remaining: await left() }
+}
+
+/** The filters, and one of these states. */
+function among({ conditions, words }: Filters, statuses: readonly RowStatus[]): Filters {
+  const target = findTarget(rows, 'status')
+  if ('fault' in target) throw new Error('rows have a status')
+  return {
+    conditions: [...conditions, { target, operator: 'in', operand: { kind: 'texts', values: statuses } }],
+    words,
+  }
+}
+
+function assignments(columns: Transition['columns']): Sql {
+  const types = columnTypes(rowDetails)
+  const set = Object.entries(columns).map(([name, value]) => {
+    const type = types[name] ?? 'text'
+    return sql`${identifier(name)} = ${type === 'jsonb' ? JSON.stringify(value) : value}::${raw(type)}`
+  })
+  return join(set, ', ')
+}
