@@ -13,17 +13,22 @@ import { createServer } from './platform/http/server.ts'
 import { createGate } from './platform/query/gate.ts'
 import { explorerFiles } from './resources/docs/explorer.ts'
 import { createIntake } from './resources/imports/intake.ts'
+import { createImportWork } from './resources/imports/work.ts'
 
 export interface ServiceOptions {
   config: Config
   database: Database
   /** The pool of pushes alone. */
   intakeDatabase: Database
+  /** The pool of the work on rows alone. */
+  workDatabase: Database
   secret: Secret
   tokens: Tokens
   log: Logger
   /** False while the database is not prepared and once the service is told to stop. */
   isReady: () => boolean
+  /** Resolves once the database has its tables: work begins then. */
+  prepared: Promise<unknown>
 }
 
 export interface Service {
@@ -37,12 +42,21 @@ export async function startService({
   config,
   database,
   intakeDatabase,
+  workDatabase,
   secret,
   tokens,
   log,
   isReady,
+  prepared,
 }: ServiceOptions): Promise<Service> {
-  const intake = createIntake({ database: intakeDatabase })
+  const work = createImportWork({
+    database: workDatabase,
+    log,
+    workers: config.importWorkers,
+    leaseSeconds: config.importLeaseSeconds,
+    ready: prepared,
+  })
+  const intake = createIntake({ database: intakeDatabase, onAccepted: () => work.wake() })
   const services: Services = {
     database,
     identifier: createIdentifier({ database, tokens }),
@@ -77,6 +91,7 @@ export async function startService({
       await app.close()
       // Pushes whose senders did not wait for the answer.
       await intake.idle()
+      await work.close()
       await exporter?.close()
     },
   }

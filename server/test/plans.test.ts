@@ -5,7 +5,9 @@ import { organizationParameter, type Sql } from '../src/platform/database/sql.ts
 import { readQuery } from '../src/platform/http/query-string.ts'
 import { planCount, planPage } from '../src/platform/query/page.ts'
 import { readFilters, readList } from '../src/platform/query/parse.ts'
+import type { Resource } from '../src/platform/resource/define.ts'
 import { contacts } from '../src/resources/contacts/resource.ts'
+import { allNotes } from '../src/resources/notes/resource.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 
 const size = 50_000
@@ -33,8 +35,9 @@ afterAll(async () => {
 })
 
 /**
- * The later the number the newer the contact. `founding` is of the oldest thousand alone, `vip` of ten here and of all
- * elsewhere, Quixotic is the name of three; a third has a company, a fifth of the companies is a Globex.
+ * The later the number the newer the contact, and its note. `founding` is of the oldest thousand alone, `vip` of ten here and of all
+ * elsewhere, Quixotic is the name of three; a third has a company, a fifth of the companies is a Globex. The newest hundred
+ * are deleted, their notes are not; a member wrote ten notes.
  */
 const fill = `create function pg_temp.fill(organization uuid, size int) returns void language plpgsql as $$
 begin
@@ -64,6 +67,14 @@ begin
         case when n % 5 > 0 then (array['Lovelace', 'Hopper', 'Turing', 'Dijkstra', 'Liskov', 'Knuth', 'Müller'])[1 + n % 7]
           || case when n % 20000 = 11 then ' Quixotic ' else ' ' end || (n % 977) end as last
       from generate_series(1, size) n) people;
+  update contacts set deleted_at = now() where organization_id = organization and created_at > timestamptz '2025-01-01Z' + (size - 100) * interval '1 minute';
+  insert into users (id, email, email_key, name) values (organization, organization, organization, 'Ada');
+  insert into members (organization_id, user_id, role) values (organization, organization, 'member');
+  insert into notes (organization_id, id, contact_id, body, author_id, created_at)
+    select organization, md5(organization || 'note' || n)::uuid, md5(organization || 'contact' || n)::uuid,
+      'Called ' || case when n % 20000 = 11 then 'Quixotic' else 'them' end || ' about order ' || n,
+      case when n % 5000 = 7 then organization end, timestamptz '2025-01-01Z' + n * interval '1 minute'
+    from generate_series(1, size) n;
 end $$`
 
 interface Node {
@@ -100,31 +111,37 @@ const uuidOf = (what: string, number: number): Promise<string> =>
     .query(`select replace(md5($1)::uuid::text, '-', '') as id`, [`${organizationId}${what}${number}`])
     .then(({ rows }) => rows[0].id)
 
-/** The paths use `{middle}` for a contact in the middle, `{inactive}` for one without activity, `{company}` for a company. */
+/**
+ * The paths use `{middle}` for a contact in the middle and `{note}` for its note, `{inactive}` for a contact without
+ * activity, `{company}` for a company, `{author}` for the member.
+ */
 async function filled(query: string): Promise<string> {
-  const [middle, inactive, company] = [
+  const [middle, inactive, company, note] = [
     await uuidOf('contact', 25_001),
     await uuidOf('contact', 25_002),
     await uuidOf('company', 77),
+    await uuidOf('note', 25_001),
   ]
   return query
     .replace('{middle}', `con_${middle}`)
     .replace('{inactive}', `con_${inactive}`)
     .replace('{company}', `com_${company}`)
+    .replace('{note}', `not_${note}`)
+    .replace('{author}', `usr_${organizationId.replaceAll('-', '')}`)
 }
 
-async function pagePlan(query: string) {
+async function pagePlan(query: string, resource: Resource = contacts) {
   const parameters = readQuery(`/?${await filled(query)}`)
-  const cursorScope = { key: Buffer.alloc(32), organizationId, list: 'contacts', orderBy: '' }
+  const cursorScope = { key: Buffer.alloc(32), organizationId, list: resource.name, orderBy: '' }
   return planPage(
-    contacts,
-    readList(contacts, parameters, () => cursorScope),
+    resource,
+    readList(resource, parameters, () => cursorScope),
     scope,
   )
 }
 
-async function countPlan(query: string) {
-  return planCount(contacts, readFilters(contacts, readQuery(`/?${await filled(query)}`)), scope)
+async function countPlan(query: string, resource: Resource = contacts) {
+  return planCount(resource, readFilters(resource, readQuery(`/?${await filled(query)}`)), scope)
 }
 
 /** Two pages and the companies beside them. */
@@ -175,6 +192,37 @@ test.each([
   ['a word of many companies', 'query=globex', 2 * (size / 20) + page],
 ])('%s costs what it shows, not what there is', async (_, query, most) => {
   const plan = await pagePlan(query)
+  expect(plan.costly).toBe(false)
+  expect(touched(await explain(asSql(plan.statement)))).toBeLessThanOrEqual(most)
+})
+
+/** Each note that is looked at looks its contact up, the deleted ones' too. */
+const notePage = 2 * (100 + page)
+const noteWalk = 2 * (2 * 2000) + notePage
+
+test.each([
+  ['the first page', '', notePage],
+  ['the oldest first', 'sort=asc', page],
+  ['a page in the middle', 'startingAfter={note}', page],
+  ['the page before one in the middle', 'endingBefore={note}', page],
+  ['those of a contact', 'filter.contactId.equals={middle}', 10],
+  ['those of an author', 'filter.authorId.equals={author}', page],
+  ['the newest', 'filter.createdAt.gte=2025-02-04', notePage],
+  ['a word of three', 'query=quixotic', noteWalk],
+  ['a word of all', 'query=called', notePage],
+  ['a fragment of none', 'filter.body.contains=qqqq', noteWalk],
+])('of the notes of all contacts, %s costs what it shows, not what there is', async (_, query, most) => {
+  const plan = await pagePlan(query, allNotes)
+  expect(plan.costly).toBe(false)
+  expect(touched(await explain(asSql(plan.statement)))).toBeLessThanOrEqual(most)
+})
+
+test.each([
+  ['filter.contactId.equals={middle}', 10],
+  ['filter.authorId.equals={author}', page],
+  ['query=quixotic', page],
+])('counting the notes of all contacts by %s costs what it counts', async (query, most) => {
+  const plan = await countPlan(query, allNotes)
   expect(plan.costly).toBe(false)
   expect(touched(await explain(asSql(plan.statement)))).toBeLessThanOrEqual(most)
 })

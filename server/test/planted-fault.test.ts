@@ -85,6 +85,18 @@ const heldTwice: readonly { why: string; place: RegExp }[] = [
     why: 'the ids are those of the records that the set has just written',
     place: /(delete from "\w+_external_ids"|jsonb_each_text\(external_ids\) external|select "\w+" from "\w+") where $/,
   },
+  {
+    why: 'the contacts that get a note were found within the organization',
+    place: /update contacts set last_activity_at/,
+  },
+  {
+    why: 'the foreign key is the pair: nobody but a member of the organization is an author',
+    place: /select from members where $/,
+  },
+  {
+    why: 'the import was read and locked within the organization before its URLs are changed',
+    place: /(update import_triggers set expires_at = .*|delete from import_triggers )where $/,
+  },
 ]
 
 /** A request, and what is to be seen of it: the same each time, unless a predicate is missing. */
@@ -132,6 +144,17 @@ function ownProbes(): Probe[] {
       nickname: 'Countess',
       externalIds: { billing: 'ours' },
     }),
+    probeOf(
+      { method: 'POST', path: '/v5/contacts/{contactId}/notes' },
+      `/v5/contacts/${ours.records.get('/v5/contacts')}/notes`,
+      { body: 'Called' },
+    ),
+    creates('/v5/imports', { name: 'Landing page' }),
+    probeOf(
+      { method: 'POST', path: '/v5/imports/{importId}/rotate' },
+      `/v5/imports/${ours.records.get('/v5/imports')}/rotate`,
+      {},
+    ),
   ]
 }
 

@@ -7,6 +7,7 @@ import { type Config, readConfig } from '../src/config.ts'
 import { createTokens } from '../src/platform/access/tokens.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { intakeConnections } from '../src/resources/imports/intake.ts'
+import { workPool } from '../src/resources/imports/work.ts'
 import { startService } from '../src/service.ts'
 import type pg from 'pg'
 import { createDatabase } from './postgres.ts'
@@ -55,9 +56,10 @@ export async function startTestService(
   given?: { connection: pg.ClientConfig; drop(): Promise<void> },
 ): Promise<TestService> {
   const { connection, drop } = given ?? (await createDatabase())
-  const config = readConfig({ PORT: '0', RATE_LIMIT_PER_MINUTE: '100000000', ...environment })
+  const config = readConfig({ PORT: '0', RATE_LIMIT_PER_MINUTE: '100000000', IMPORT_WORKERS: '0', ...environment })
   const database = new Database({ connection, size: 10 })
   const intakeDatabase = new Database({ connection, size: intakeConnections })
+  const workDatabase = new Database({ connection, ...workPool(config) })
   const secret = createSecretKey(randomBytes(32))
   const tokens = createTokens({ database, secret })
   const logged: string[] = []
@@ -65,7 +67,17 @@ export async function startTestService(
     { level: 'trace' },
     new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }),
   )
-  const service = await startService({ config, database, intakeDatabase, secret, tokens, log, isReady: () => true })
+  const service = await startService({
+    config,
+    database,
+    intakeDatabase,
+    workDatabase,
+    secret,
+    tokens,
+    log,
+    isReady: () => true,
+    prepared: Promise.resolve(),
+  })
   const call = callerOf(service.url)
   return {
     url: service.url,
@@ -95,7 +107,7 @@ export async function startTestService(
     },
     async close() {
       await service.close()
-      await Promise.all([database.close(), intakeDatabase.close()])
+      await Promise.all([database.close(), intakeDatabase.close(), workDatabase.close()])
       await drop()
     },
   }

@@ -104,7 +104,7 @@ test('rotate prints the new URL and until when the one before is good', async ()
 })
 
 test('rotate names an import by its id or its name, and guesses neither', async () => {
-  const twins = await Promise.all([0, 1].map(() => asJson(['create', '--name', 'Twin'])))
+  const twins = [await asJson(['create', '--name', 'Twin']), await asJson(['create', '--name', 'Twin'])]
   for (const [named, expected] of [
     ['Nowhere', /no import "Nowhere"/],
     [`imp_${'0'.repeat(32)}`, /no import with this id/],

@@ -14,6 +14,7 @@ import { StartError } from '../platform/database/start-error.ts'
 import { ApiError } from '../platform/http/errors.ts'
 import { migrationsFolder } from '../release.ts'
 import { intakeConnections } from '../resources/imports/intake.ts'
+import { workPool } from '../resources/imports/work.ts'
 import { Failure } from './command.ts'
 import { awaitSchema } from './schema.ts'
 
@@ -31,6 +32,8 @@ export interface Rapport {
   readonly database: Database
   /** The pool that pushes have to themselves. */
   readonly intakeDatabase: Database
+  /** The pool that the work on pushed rows has to itself. */
+  readonly workDatabase: Database
   readonly secret: Secret
   readonly tokens: Tokens
   /** True once the database was checked, migrated and found to fit the secret. */
@@ -57,6 +60,7 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
   const onIdleError = ({ message }: Error) => log(`The database: ${message}`)
   const database = new Database({ connection, size, onIdleError })
   const intakeDatabase = new Database({ connection, size: intakeConnections, onIdleError })
+  const workDatabase = new Database({ connection, ...workPool(config), onIdleError })
   const attached = embedded?.attached ?? false
   const closing = new AbortController()
   let isPrepared = false
@@ -72,6 +76,7 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
     connection,
     database,
     intakeDatabase,
+    workDatabase,
     secret,
     tokens: createTokens({ database, secret }),
     isPrepared: () => isPrepared,
@@ -79,7 +84,7 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
     close: async () => {
       closing.abort()
       await prepared.catch(() => undefined)
-      await Promise.all([database.close(), intakeDatabase.close()])
+      await Promise.all([database.close(), intakeDatabase.close(), workDatabase.close()])
       await embedded?.close()
     },
   }

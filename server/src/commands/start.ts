@@ -31,10 +31,8 @@ async function start(): Promise<void> {
   let service: Service | undefined
   let takeBack: (() => Promise<void>) | undefined
   try {
-    const { database, intakeDatabase, secret, tokens } = rapport
     const isReady = () => rapport.isPrepared() && !stop.isAsked()
-    const parts = { config, database, intakeDatabase, secret, tokens, log, isReady }
-    service = await startService(parts).catch((error: unknown) => {
+    service = await startService({ ...rapport, config, log, isReady }).catch((error: unknown) => {
       throw inWords(error, config)
     })
     const url = config.port === 0 ? service.url : localUrl(config.host, config.port)

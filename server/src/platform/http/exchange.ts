@@ -23,8 +23,7 @@ export function charge(services: Services, reply: FastifyReply, progress: Progre
 }
 
 /** Path and query; a target that names the host too is a proxy's form of it (RFC 9112 section 3.2.2). */
-export const targetOf = (request: FastifyRequest): string =>
-  (request.raw.url ?? '').replace(/^https?:\/\/[^/?]*/i, '')
+export const targetOf = (request: FastifyRequest): string => (request.raw.url ?? '').replace(/^https?:\/\/[^/?]*/i, '')
 
 /** A header that may stand once; Node joins repeated ones with a comma, or keeps a list. */
 export function single(request: FastifyRequest, name: string): string | undefined {

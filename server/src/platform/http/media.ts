@@ -39,7 +39,8 @@ export function pushMediaFaults(contentType: string | undefined, contentEncoding
   if (contentType === undefined || contentType.trim() === '') return faults
   const type = parseMediaType(contentType)
   const isJson = type?.essence === 'application/json' || type?.essence.endsWith('+json')
-  if (!isJson) faults.push({ field: 'Content-Type', message: 'has to be application/json, another +json type, or absent' })
+  if (!isJson)
+    faults.push({ field: 'Content-Type', message: 'has to be application/json, another +json type, or absent' })
   else if (type?.charset !== undefined && type.charset !== 'utf-8')
     faults.push({ field: 'Content-Type', message: 'says another character set than UTF-8' })
   return faults

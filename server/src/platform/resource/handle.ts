@@ -57,6 +57,7 @@ const host = new RegExp(`^(?:.*\\.)?(?:${hostNames})\\.com$`, 'i')
  * the profile; undefined for what is neither, such as a post, a page of the network or the URL of another site.
  */
 export function bareHandle(value: string): string | undefined {
+  if (plain.test(value)) return value
   const [, name = '', path = value.trim()] = address.exec(value.trim()) ?? []
   const segments = path
     .replace(/[?#].*$/s, '')
@@ -84,6 +85,8 @@ function decoded(segment: string): string | undefined {
   }
 }
 
+/** Most of them, told at a glance. */
+const plain = /^[\w-]{1,100}$/
 const form = /^(?!\.+$)[\p{L}\p{N}._-][\p{L}\p{M}\p{N}._-]{0,99}$/u
 
 /** What cannot be one, so that no script's or host's name is taken for it. */

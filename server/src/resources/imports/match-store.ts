@@ -80,9 +80,9 @@ async function findContacts(transaction: Transaction, rows: readonly LeadRow[]):
     const column = identifier(columnOf(name))
     return sql`
     union
-    select contact.id from unnest(${handles}::text[]) handle
+    select contact.id from unnest(${handles}::text[]) as wanted (handle)
     join contacts contact on contact.organization_id = ${transaction.organization}
-      and fold(contact.${column}) = fold(handle) and contact.${column} is not null and contact.deleted_at is null`
+      and fold(contact.${column}) = fold(wanted.handle) and contact.${column} is not null and contact.deleted_at is null`
   })
   return lockFound(
     transaction,
@@ -108,17 +108,17 @@ async function findCompanies(transaction: Transaction, rows: readonly LeadRow[])
     transaction,
     companies,
     sql`
-    select company.id from unnest(${[...new Set(domains)]}::text[]) domain
+    select company.id from unnest(${[...new Set(domains)]}::text[]) as wanted (key)
     join companies company on company.organization_id = ${transaction.organization}
-      and company.domain_key = domain and company.deleted_at is null
+      and company.domain_key = wanted.key and company.deleted_at is null
     union
     select held.company_id from ${recordset(wanted.flatMap(externalIdsOf), 'wanted (provider text, value text)')}
     join company_external_ids held on held.organization_id = ${transaction.organization}
       and held.provider = wanted.provider and held.value = wanted.value
     union
-    select company.id from unnest(${[...new Set(names)]}::text[]) name
+    select company.id from unnest(${[...new Set(names)]}::text[]) as wanted (name)
     join companies company on company.organization_id = ${transaction.organization}
-      and company.name = name and company.deleted_at is null`,
+      and company.name = wanted.name and company.deleted_at is null`,
   )
 }
 

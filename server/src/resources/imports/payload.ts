@@ -39,7 +39,7 @@ export function readPush(payload: JsonValue, parameters: Record<string, JsonValu
   const company = readCompany(reading, payload)
   for (const name of Object.keys(parameters)) reading.warn('unknown_parameter', shown(name), 'unknown parameter')
   if (reading.faults.length > 0) return { faults: reading.faults }
-  const { note, ...contact } = person
+  const { contact, note } = person
   if (work.title !== undefined) contact.employmentTitle = work.title
   if (work.seniority !== undefined) contact.employmentSeniority = work.seniority
   const { warnings } = reading
@@ -59,36 +59,38 @@ function readPart(reading: Reading, payload: JsonObject, name: string): JsonObje
 /** A contact with nothing that its name could follow from. */
 const nameless = { email: null, phone: null, firstName: null, lastName: null }
 
-function readContact(reading: Reading, payload: JsonObject): AnyRow {
-  const contact = own(payload, 'contact')
-  if (!isObject(contact)) {
+function readContact(reading: Reading, payload: JsonObject): { contact: AnyRow; note?: JsonValue | undefined } {
+  const sent = own(payload, 'contact')
+  if (!isObject(sent)) {
     reading.refuse('contact', Object.hasOwn(payload, 'contact') ? 'must be an object' : 'is required')
-    return {}
+    return { contact: {} }
   }
-  const { domain, ...values } = reading.members(contact, 'contact.', contactPart)
-  if (isBlank(own(contact, 'email')) && !['externalIds', ...handles].some((name) => values[name] !== undefined)) {
+  const { name, domain, note, ...contact } = reading.members(sent, 'contact.', contactPart)
+  if (isBlank(own(sent, 'email')) && !['externalIds', ...handles].some((key) => contact[key] !== undefined)) {
     reading.refuse('contact.email', 'is required, unless there is an external id or a handle that can be used')
   }
-  if (domain !== undefined && values.website === undefined) {
-    const website = reading.usable(contacts.fields.website, 'contact.domain', `https://${String(domain)}`)
-    if (website !== undefined) values.website = website
+  if (domain !== undefined && contact.website === undefined) {
+    const website = reading.usable(contacts.fields.website, 'contact.', 'domain', `https://${String(domain)}`)
+    if (website !== undefined) contact.website = website
   }
-  const { name, ...others } = values
-  if (name === undefined) return others
-  const [fault] = contacts.prepare?.({ ...nameless, name }, undefined).faults ?? []
-  if (!fault) return values
-  reading.warn('unusable_value', 'contact.name', fault.message)
-  return others
+  if (name !== undefined) {
+    const [fault] = contacts.prepare?.({ ...nameless, name }, undefined).faults ?? []
+    if (fault) reading.warn('unusable_value', 'contact.name', fault.message)
+    else contact.name = name
+  }
+  return { contact, note }
 }
 
 function readCompany(reading: Reading, payload: JsonObject): AnyRow | undefined {
-  const company = readPart(reading, payload, 'company')
-  const values = company ? reading.members(company, 'company.', companyPart) : {}
-  const { domain, ...others } = values
-  const isFree = typeof domain === 'string' && isFreeMail(domain)
-  if (isFree) reading.warn('free_mail_domain', 'company.domain', `${domain} gives out addresses to anyone`)
-  const kept = isFree ? others : values
-  return Object.keys(kept).length > 0 ? kept : undefined
+  const sent = readPart(reading, payload, 'company')
+  if (!sent) return undefined
+  const { domain, ...company } = reading.members(sent, 'company.', companyPart)
+  if (typeof domain === 'string') {
+    if (isFreeMail(domain))
+      reading.warn('free_mail_domain', 'company.domain', `${domain} gives out addresses to anyone`)
+    else company.domain = domain
+  }
+  return Object.keys(company).length > 0 ? company : undefined
 }
 
 function readHistory(reading: Reading, history: JsonValue): { jobs: Lead['history']; errors: Finding[] } {

@@ -5,6 +5,7 @@ import type { Fields, Resource } from '../../platform/resource/define.ts'
 import { timestamp, url } from '../../platform/resource/fields.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import { changeOne, Place, standardRoutes } from '../../platform/resource/routes.ts'
+import { pushRoute } from './push-route.ts'
 import { imports } from './resource.ts'
 import { overlapOf, rotationShape } from './rotation.ts'
 import { createImport, importStore, rotateTrigger, type WithSecret } from './store.ts'
@@ -127,4 +128,5 @@ export const importRoutes: Route[] = [
         columns: ({ disabledAt }) => (disabledAt === null ? {} : { disabled_at: null }),
       }),
   },
+  pushRoute,
 ]

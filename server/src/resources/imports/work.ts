@@ -26,6 +26,12 @@ export interface ImportWork {
   close(): Promise<void>
 }
 
+/** What the pool of the work needs: a connection for each worker and one for the upkeep, and patience with large batches. */
+export const workPool = ({ importWorkers }: { importWorkers: number }): { size: number; deadline: number } => ({
+  size: importWorkers + 1,
+  deadline: 20_000,
+})
+
 /** Rows of a batch: more would hold their locks longer, fewer would cost more each. */
 const mostRows = 100
 /** Milliseconds between two looks at an empty queue: the shortest after work, the longest after a while without. */

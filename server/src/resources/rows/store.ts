@@ -103,11 +103,11 @@ export async function changeRows(
         order by created_at, id limit ${most}) found
       order by found.created_at, found.id limit ${most}),
     chosen as materialized (
-      select ${record}.id from oldest join import_rows ${record}
-        on ${record}.organization_id = ${db.organization} and ${record}.id = oldest.id
-      where ${record}.status = any(${from}::text[]) for no key update of ${record} skip locked)
+      select id from import_rows
+      where organization_id = ${db.organization} and id = any(array(select id from oldest))
+        and status = any(${from}::text[]) for no key update skip locked)
     update import_rows ${record} set ${assignments(columns)}, revision = ${record}.revision + 1, updated_at = now()
-    from chosen where ${record}.organization_id = ${db.organization} and ${record}.id = chosen.id
+    where ${record}.organization_id = ${db.organization} and ${record}.id = any(array(select id from chosen))
     returning ${record}.id`)
   return { count: changed.length, remaining: await left() }
 }

@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { addImport, addRows } from '../../../test/import-rows.ts'
+import { until } from '../../../test/processes.ts'
+import { type Call, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { importActor } from '../../platform/access/import-actor.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { readId, showId } from '../../platform/resource/ids.ts'
+import type { Outcome } from '../imports/reconcile.ts'
+import { type RowStatus, rowStatuses } from '../imports/resource.ts'
+import { type Claim, claimRows, endRows, failRow, holdRows, releaseRows } from '../imports/work-store.ts'
+
+let service: TestService
+let organization: TestOrganization
+let call: Call
+beforeAll(async () => {
+  service = await startTestService()
+  organization = await service.newOrganization()
+  call = organization.call
+  for (const statement of journal) await service.database.spanning('check the database', statement)
+})
+afterAll(() => service.close())
+
+/** Every change of a row's state, as the database saw it. */
+const journal = [
+  sql`create table journal (
+    number bigint generated always as identity, row_id uuid, was text, is_now text, lease uuid, changes int)`,
+  sql`create function note_change() returns trigger language plpgsql as $$ begin
+    insert into journal (row_id, was, is_now, lease, changes)
+    values (new.id, old.status, new.status, old.lease, jsonb_array_length(new.changes));
+    return null; end $$`,
+  sql`create trigger journal after update on import_rows for each row execute function note_change()`,
+]
+
+interface Step {
+  row_id: string
+  was: RowStatus
+  is_now: RowStatus
+  lease: string | null
+  changes: number
+}
+
+const ends: readonly RowStatus[] = ['PROCESSED', 'PARTIAL', 'INVALID', 'CONFLICT']
+const retryable: readonly RowStatus[] = ['RETRYING', 'PARTIAL', 'INVALID', 'CONFLICT', 'DEAD', 'CANCELLED']
+
+/** What became of a row on which a worker had an effect, which `changes` tells. */
+const outcome = (id: string, status: RowStatus): Outcome => ({
+  rowId: id,
+  status,
+  contactId: null,
+  companyId: null,
+  warnings: [],
+  errors: [],
+  changes: [{ object: 'contact', id: showId('con', id), action: 'created', before: {}, after: {} }],
+})
+
+/** Ends rows as a worker does: in one transaction with their effects, those alone that are still its own. */
+async function end(claim: Claim, status: RowStatus): Promise<string[]> {
+  return service.database.transaction(importActor(claim.organizationId), async (transaction) => {
+    const held = await holdRows(transaction, claim)
+    await endRows(
+      transaction,
+      held.map(({ id }) => outcome(id, status)),
+    )
+    return held.map(({ id }) => id)
+  })
+}
+
+const claim = (most: number, leaseSeconds: number): Promise<Claim> =>
+  claimRows(service.database, readId('org', organization.organizationId) ?? '', { most, leaseSeconds })
+
+test('rows that are retried and cancelled while they are worked on are each one’s alone', async () => {
+  const importId = await addImport(service, organization)
+  const path = `/v5/imports/${importId}/rows`
+  const ids = await addRows(
+    service,
+    importId,
+    Array.from({ length: 60 }, () => ({})),
+  )
+  const told = { retried: 0, cancelled: 0 }
+  let effects = 0
+  let round = 0
+  const deadline = Date.now() + 40_000
+  const isOver = () => (effects > 150 && told.retried > 300 && told.cancelled > 300) || Date.now() > deadline
+
+  const work = async () => {
+    while (!isOver()) {
+      // A lease of no length ends at once: other workers take the row over, and this one's end is void.
+      const held = await claim(5, round % 4 === 0 ? 0 : 30)
+      if (held.rowIds.length === 0) continue
+      round += 1
+      if (round % 5 === 1)
+        for (const id of held.rowIds) await failRow(service.database, { ...held, rowIds: [id] }, patience)
+      else if (round % 7 === 1) await releaseRows(service.database, held)
+      else {
+        const ended = await end(held, ends[round % ends.length] ?? 'PROCESSED')
+        effects += ended.length
+      }
+    }
+  }
+  const changeMany = async () => {
+    for (let turn = 0; !isOver(); turn++) {
+      const query = turn % 3 === 0 ? '?filter.status.in=DEAD,CANCELLED,INVALID' : ''
+      const retried = await call('POST', `${path}/retry${query}`)
+      const cancelled = await call('POST', `${path}/cancel`)
+      expect([retried.status, cancelled.status]).toEqual([200, 200])
+      told.retried += retried.body.count
+      told.cancelled += cancelled.body.count
+    }
+  }
+  const retryOne = async () => {
+    for (let turn = 0; !isOver(); turn++) {
+      const { status, text } = await call('POST', `${path}/${ids[turn % ids.length]}/retry`)
+      expect([text, [200, 423].includes(status)]).toEqual([text, true])
+      if (status === 200) told.retried += 1
+    }
+  }
+  await Promise.all([work(), work(), work(), changeMany(), changeMany(), retryOne()])
+
+  const steps = await service.database.spanning<Step>(
+    'check the database',
+    sql`select row_id, was, is_now, lease, changes from journal
+      where row_id in (select id from import_rows where import_id = ${readId('imp', importId)}) order by number`,
+  )
+  const kinds = new Set(steps.map(({ was, is_now: now }) => `${was} ${now}`))
+  const possible = [
+    ...['PENDING', 'RETRYING', 'PROCESSING'].flatMap((was) => [`${was} PROCESSING`]),
+    ...['PENDING', 'RETRYING'].map((was) => `${was} CANCELLED`),
+    ...retryable.map((was) => `${was} PENDING`),
+    ...[...ends, 'RETRYING', 'PENDING', 'DEAD'].map((now) => `PROCESSING ${now}`),
+  ]
+  expect([...kinds].filter((kind) => !possible.includes(kind))).toEqual([])
+  // All of it happened, or nothing was proved.
+  for (const kind of [
+    'PENDING CANCELLED',
+    'CANCELLED PENDING',
+    'PROCESSING PROCESSED',
+    'PROCESSING PROCESSING',
+    'INVALID PENDING',
+  ]) {
+    expect([kind, kinds.has(kind)]).toEqual([kind, true])
+  }
+  // A lease ends a row once, and what is told was done once.
+  const ended = steps.filter(({ was, is_now: now }) => was === 'PROCESSING' && now !== 'PROCESSING')
+  const byLease = ended.filter(({ lease }) => lease !== null).map(({ row_id: id, lease }) => `${id} ${lease}`)
+  expect(new Set(byLease).size).toBe(byLease.length)
+  const count = (is: (step: Step) => boolean) => steps.filter(is).length
+  expect(count(({ is_now: now }) => (ends as readonly string[]).includes(now))).toBe(effects)
+  expect(count(({ is_now: now }) => now === 'CANCELLED')).toBe(told.cancelled)
+  expect(count(({ was, is_now: now }) => was !== 'PROCESSING' && now === 'PENDING')).toBe(told.retried)
+  const rows = new Map(steps.map(({ row_id: id, changes }) => [id, changes]))
+  expect([...rows.values()].reduce((sum, changes) => sum + changes, 0)).toBe(effects)
+  await expectCounts(importId)
+})
+
+const patience = { attempts: 3, firstDelaySeconds: 0, longestDelaySeconds: 0 }
+
+/** The counts that an import tells are those of its rows. */
+async function expectCounts(importId: string): Promise<void> {
+  const rows = await service.database.spanning<{ status: RowStatus; count: string }>(
+    'check the database',
+    sql`select status, count(*) from import_rows where import_id = ${readId('imp', importId)} group by status`,
+  )
+  const { body } = await call('GET', `/v5/imports/${importId}`)
+  const counted = new Map(rows.map(({ status, count }) => [status, Number(count)]))
+  expect(body.stats.counts).toEqual(Object.fromEntries(rowStatuses.map((status) => [status, counted.get(status) ?? 0])))
+}
+
+test('a worker whose row was taken over, came to an end and was retried cannot end it', async () => {
+  const importId = await addImport(service, organization)
+  const [id = ''] = await addRows(service, importId, [{}])
+  const one = `/v5/imports/${importId}/rows/${id}`
+  const slow = await claim(1, 0)
+  const quick = await claim(1, 30)
+  expect([slow.rowIds, quick.rowIds]).toEqual([[readId('row', id)], [readId('row', id)]])
+  await end(quick, 'PARTIAL')
+  expect((await call('POST', `${one}/retry`)).body).toMatchObject({ status: 'PENDING', attempts: 0 })
+  expect(await end(slow, 'PROCESSED')).toEqual([])
+  await failRow(service.database, slow, patience)
+  await releaseRows(service.database, quick)
+  const { body } = await call('GET', one)
+  expect([body.status, body.attempts, body.changes.length]).toEqual(['PENDING', 0, 1])
+  // The next worker's effects are told with those of the first.
+  await end(await claim(1, 30), 'PROCESSED')
+  expect((await call('GET', one)).body.changes).toHaveLength(2)
+})
+
+test('a retry waits for the end that a worker is giving the row, and then sees it', async () => {
+  const importId = await addImport(service, organization)
+  const [id = ''] = await addRows(service, importId, [{}])
+  const held = await claim(1, 30)
+  const retry = () => call('POST', `/v5/imports/${importId}/rows/${id}/retry`)
+  const answer = await service.database.transaction(importActor(held.organizationId), async (transaction) => {
+    await holdRows(transaction, held)
+    const asked = retry()
+    await until('the retry waits for the row', async () => (await waitingForLocks()) > 0)
+    // By filter nobody waits: the row is a worker's.
+    const { body } = await call('POST', `/v5/imports/${importId}/rows/retry`)
+    expect(body).toEqual({ dryRun: false, count: 0, remaining: 0 })
+    await endRows(transaction, [outcome(held.rowIds[0] ?? '', 'INVALID')])
+    return { asked }
+  })
+  expect(await answer.asked).toMatchObject({
+    status: 200,
+    body: { status: 'PENDING', changes: [{ action: 'created' }] },
+  })
+})
+
+async function waitingForLocks(): Promise<number> {
+  const [row] = await service.database.spanning<{ count: number }>(
+    'check the database',
+    sql`select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+  )
+  return row?.count ?? 0
+}

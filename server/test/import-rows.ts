@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from '../src/platform/database/sql.ts'
+import { newId, readId, showId } from '../src/platform/resource/ids.ts'
+import type { RowStatus } from '../src/resources/imports/resource.ts'
+import type { TestOrganization, TestService } from './service.ts'
+
+/** A row as it lies in the database, where it is not as it was pushed. */
+export interface SampleRow {
+  status?: RowStatus
+  payload?: object
+  warnings?: object[]
+  errors?: object[]
+  changes?: object[]
+  warningCodes?: string[]
+  errorCodes?: string[]
+  /** In the form of the answers. */
+  contactId?: string
+  createdAt?: string
+}
+
+const waiting: readonly RowStatus[] = ['PENDING', 'RETRYING', 'PROCESSING']
+
+/** Has the row come to an end, and so left the queue? */
+export const hasEnded = (status: RowStatus): boolean => !waiting.includes(status)
+
+/** A new import of the organization, by its id in the form of the answers. */
+export async function addImport(service: TestService, organization: TestOrganization): Promise<string> {
+  const id = newId()
+  await service.database.spanning(
+    'check the database',
+    sql`insert into imports (organization_id, id, name, team_id)
+      values (${readId('org', organization.organizationId)}, ${id}, ${`Import ${randomUUID()}`},
+        ${readId('tea', organization.teamId)})`,
+  )
+  return showId('imp', id)
+}
+
+/** Rows of the import, each a second younger than the one before; their ids in the form of the answers. */
+export async function addRows(
+  service: TestService,
+  importId: string,
+  samples: readonly SampleRow[],
+): Promise<string[]> {
+  const first = Date.now() - samples.length * 1000
+  const given = samples.map((sample, index) => {
+    const { status = 'PENDING', contactId } = sample
+    const createdAt = sample.createdAt ?? new Date(first + index * 1000).toISOString()
+    return {
+      id: newId(),
+      status,
+      payload: sample.payload ?? { contact: { email: `${index}@example.com` } },
+      warnings: sample.warnings ?? [],
+      errors: sample.errors ?? [],
+      changes: sample.changes ?? [],
+      warning_codes: sample.warningCodes ?? [],
+      error_codes: sample.errorCodes ?? [],
+      contact_id: contactId === undefined ? null : readId('con', contactId),
+      attempts: status === 'RETRYING' || status === 'DEAD' ? 3 : 0,
+      losses: status === 'DEAD' ? 2 : 0,
+      run_at: hasEnded(status) ? null : createdAt,
+      lease: status === 'PROCESSING' ? newId() : null,
+      finished_at: hasEnded(status) ? createdAt : null,
+      created_at: createdAt,
+    }
+  })
+  await service.database.spanning(
+    'check the database',
+    sql`insert into import_rows (organization_id, import_id, id, status, payload, warnings, errors, changes, warning_codes,
+        error_codes, contact_id, attempts, losses, run_at, lease, finished_at, created_at, updated_at)
+      select imports.organization_id, imports.id, given.id, status, payload, warnings, errors, changes, warning_codes,
+        error_codes, contact_id, attempts, losses, run_at, lease, finished_at, given.created_at, given.created_at
+      from imports cross join jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (id uuid, status text,
+        payload jsonb, warnings jsonb, errors jsonb, changes jsonb, warning_codes text[], error_codes text[],
+        contact_id uuid, attempts int, losses int, run_at timestamptz, lease uuid, finished_at timestamptz,
+        created_at timestamptz)
+      where imports.id = ${readId('imp', importId)}`,
+  )
+  return given.map(({ id }) => showId('row', id))
+}
+
+/** The status of each row of the import, in the order in which they were made. */
+export async function statusesOf(service: TestService, importId: string): Promise<RowStatus[]> {
+  const rows = await service.database.spanning<{ status: RowStatus }>(
+    'check the database',
+    sql`select status from import_rows where import_id = ${readId('imp', importId)} order by created_at, id`,
+  )
+  return rows.map(({ status }) => status)
+}
+
+/** The columns of a row that answers do not show. */
+export async function queueStateOf(service: TestService, rowId: string): Promise<object | undefined> {
+  const [row] = await service.database.spanning<{ losses: number; lease: string | null; due: boolean }>(
+    'check the database',
+    sql`select losses, lease, run_at <= now() as due from import_rows where id = ${readId('row', rowId)}`,
+  )
+  return row
+}
