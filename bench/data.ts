@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { firstNames, lastNames, places, Random, ranks, trades, words } from './people.ts'
 
 /** What is put into the tables, the same at every run. */
 export interface DataOptions {
@@ -112,14 +113,16 @@ async function insertBatch(client: pg.Client, table: string, { organizationId }:
 
 function company(random: Random, index: number) {
   const name = `${random.one(places)} ${random.one(trades)} ${index}`
-  const domain = `${name.toLowerCase().replaceAll(' ', '-')}.example.com`
+  const domain = `${name.toLowerCase().replaceAll(' ', '-')}.example`
   return {
     id: uuid(3, index),
     name,
     domain,
     domain_key: domain,
+    website: `https://www.${domain}`,
     location: random.one(places),
     employees_count: random.below(5000),
+    founded_year: 1950 + random.below(75),
     industries: [random.one(trades)],
     languages: ['en'],
     stack: [],
@@ -165,43 +168,3 @@ function times(index: number): { created_at: string; updated_at: string } {
   const time = new Date(1_600_000_000_000 + index * 60_000).toISOString()
   return { created_at: time, updated_at: time }
 }
-
-/** A linear congruential generator (Numerical Recipes): enough for made-up people, the same at every run. */
-class Random {
-  #state: number
-
-  constructor(seed: number) {
-    this.#state = seed
-  }
-
-  below(limit: number): number {
-    this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((this.#state / 2 ** 32) * limit)
-  }
-
-  one(values: readonly string[]): string {
-    return values[this.below(values.length)] ?? ''
-  }
-
-  /** None to three different ones. */
-  some(values: readonly string[]): string[] {
-    return [...new Set(Array.from({ length: this.below(4) }, () => this.one(values)))]
-  }
-}
-
-const firstNames =
-  'Ada Alan Amina Anna Ben Bruno Carla Chen Dario Diana Elena Emil Farid Fiona Georg Grace Hana Hugo Ida Ivan Jana João Kaori Karl Lena Leo Lucía Mara Max Nadia Nils Olga Omar Paula Peter Rosa Ruth Samir Sofia Søren Tara Theo Uma Vera Wanda Yuki Zoë'.split(
-    ' ',
-  )
-const lastNames =
-  'Adams Almeida Andersen Bauer Becker Brown Castillo Chen Costa Dubois Eriksen Ferrari Fischer García Haddad Hansen Hoffmann Ivanova Jansen Kaplan Khan Kim Kowalski Larsen Lovelace Martin Meyer Müller Nakamura Novak Okafor Olsen Park Pereira Petrov Rossi Sato Schmidt Silva Singh Suzuki Tanaka Turing Weber Wilson Yilmaz Zhang'.split(
-    ' ',
-  )
-const places = 'Berlin Bremen Hamburg Lyon Paris Oslo Porto Madrid Milan Boston Denver Kyoto Osaka Recife Vienna'.split(
-  ' ',
-)
-const trades = 'Bikes Books Coffee Energy Films Games Glass Maps Music Paper Robots Shoes Solar Steel Tea Tools'.split(
-  ' ',
-)
-const ranks = ['Head', 'Director', 'Manager', 'VP', 'Owner']
-const words = 'customer lead newsletter partner press speaker supplier trial vip webinar'.split(' ')

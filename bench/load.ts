@@ -4,13 +4,18 @@ import { text } from 'node:stream/consumers'
 /** One measurement: these requests, in turn, over so many connections at a time. */
 export interface LoadTask {
   port: number
-  /** Whole requests, as they go over the wire. */
+  /** Whole requests, as they go over the wire. A `numberMark` in them becomes another number each time. */
   requests: readonly string[]
+  /** The first of these numbers. */
+  firstNumber: number
   connections: number
   /** Seconds before counting begins, so that code and connections are warm. */
   warmUp: number
   seconds: number
 }
+
+/** Stands for a number in a request, and takes as many bytes. */
+export const numberMark = '########'
 
 export interface LoadResult {
   /** Answers counted. */
@@ -24,13 +29,16 @@ export interface LoadResult {
   p99: number
 }
 
+/** What the load generator says: when counting begins and ends; then, when the last answer is there, how many were 200. */
+export type LoadMessage = { event: 'begin' } | ({ event: 'end' } & LoadResult) | { event: 'done'; good: number }
+
 /**
  * The load generator's process: reads a task, tells when counting begins and ends, and the result. Sockets and prepared
  * bytes, and of an answer only status and length are read: it shares the machine with what it measures.
  */
 export async function runLoad(): Promise<void> {
   const task = JSON.parse(await text(process.stdin)) as LoadTask
-  const requests = task.requests.map((request) => Buffer.from(request, 'latin1'))
+  const requests = prepare(task)
   const counter = new Counter()
   const clients = Array.from({ length: task.connections }, (_, index) => {
     return new Client({ port: task.port, requests, first: index * 7919, counter })
@@ -43,14 +51,28 @@ export async function runLoad(): Promise<void> {
   await pause(task.seconds)
   const result = counter.end(began)
   tell({ event: 'end', ...result })
-  for (const client of clients) client.close()
+  await Promise.all(clients.map((client) => client.close()))
+  tell({ event: 'done', good: counter.good })
 }
 
-const tell = (message: object) => process.stdout.write(`${JSON.stringify(message)}\n`)
+/** Bytes to send again and again, or new ones each time. */
+function prepare({ requests, firstNumber }: LoadTask): (() => Buffer)[] {
+  let number = firstNumber
+  return requests.map((request) => {
+    const bytes = Buffer.from(request)
+    const parts = request.split(numberMark)
+    if (parts.length === 1) return () => bytes
+    return () => Buffer.from(parts.join(String(number++).padStart(numberMark.length, '0')))
+  })
+}
+
+const tell = (message: LoadMessage) => process.stdout.write(`${JSON.stringify(message)}\n`)
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000))
 
 class Counter {
   failures = 0
+  /** Answers that were 200 since the first request, counted or not. */
+  good = 0
   #latencies: number[] = []
 
   begin(): number {
@@ -61,7 +83,8 @@ class Counter {
 
   note(milliseconds: number, isGood: boolean): void {
     this.#latencies.push(milliseconds)
-    if (!isGood) this.failures++
+    if (isGood) this.good++
+    else this.failures++
   }
 
   end(began: number): LoadResult {
@@ -74,7 +97,7 @@ class Counter {
 
 interface ClientOptions {
   port: number
-  requests: readonly Buffer[]
+  requests: readonly (() => Buffer)[]
   first: number
   counter: Counter
 }
@@ -86,7 +109,7 @@ const good = Buffer.from('HTTP/1.1 200')
 class Client {
   readonly connected: Promise<void>
   readonly #socket: Socket
-  readonly #requests: readonly Buffer[]
+  readonly #requests: readonly (() => Buffer)[]
   readonly #counter: Counter
   #next: number
   #sentAt = 0
@@ -94,6 +117,8 @@ class Client {
   /** Bytes of the body that are to come; undefined while the head is incomplete. */
   #missing: number | undefined
   #head: Buffer | undefined
+  /** Told when the answer that is under way is whole; from then on nothing is sent. */
+  #closed: (() => void) | undefined
 
   constructor({ port, requests, first, counter }: ClientOptions) {
     this.#requests = requests
@@ -111,10 +136,12 @@ class Client {
     const request = this.#requests[this.#next++ % this.#requests.length]
     if (!request) throw new Error('there is a request at least')
     this.#sentAt = performance.now()
-    this.#socket.write(request)
+    this.#socket.write(request())
   }
 
-  close(): void {
+  /** Resolves when the last answer is there. */
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => (this.#closed = resolve))
     process.exitCode = 0
     this.#socket.destroy()
   }
@@ -139,7 +166,8 @@ class Client {
     if (this.#missing > 0) return
     this.#missing = undefined
     this.#counter.note(performance.now() - this.#sentAt, this.#isGood)
-    this.send()
+    if (this.#closed) this.#closed()
+    else this.send()
   }
 }
 

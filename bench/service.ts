@@ -5,57 +5,85 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { end } from './children.ts'
+import { atEnd } from './cleanup.ts'
 
-/** The service as a user starts it, on a database of its own. */
+/** Where services of one run follow each other on one database. */
+export interface Place {
+  /** The project's folder. */
+  root: string
+  folder: string
+  dataFolder: string
+  /** A folder for CPU profiles. */
+  profile: string | undefined
+}
+
+/** The service as a user starts it. */
 export interface BenchService {
   pid: number
   port: number
-  dataFolder: string
-  /** What `rapport bootstrap` printed. */
-  account: { organizationId: string; teamId: string; userId: string; apiKey: string }
+  stop(): Promise<void>
 }
 
-interface Options {
-  /** The project's folder. */
-  root: string
-  profile: string | undefined
-  /** Told how to undo each thing as soon as it is done, since an interruption does not wait. */
-  atEnd: (undo: () => Promise<void>) => void
+/** What `rapport bootstrap` printed. */
+export interface Account {
+  organizationId: string
+  teamId: string
+  userId: string
+  apiKey: string
+  importId: string
+  triggerUrl: string
 }
 
-/** Errors: what the service said when it did not start. */
-export async function startBenchService({ root, profile, atEnd }: Options): Promise<BenchService> {
+export async function makePlace(root: string, profile: string | undefined): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-bench-'))
   atEnd(() => rm(folder, { recursive: true, force: true }))
   // The database of a run as root belongs to another user, who has to come through.
   await chmod(folder, 0o711)
-  const dataFolder = join(folder, 'data')
-  const log = join(folder, 'log')
-  const command = join(root, 'bin/rapport.js')
-  const env = { ...process.env, ...settings, DATA_DIR: dataFolder }
-  const output = openSync(log, 'a')
-  const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
-  const child = spawn(process.execPath, [...profiling, command, 'start'], { env, stdio: ['ignore', output, output] })
-  closeSync(output)
-  atEnd(() => end(child))
-  const port = await portOf(child, dataFolder, log)
-  const parameters = ['--email', 'bench@example.com', '--organization', 'Bench', '--json']
-  const { stdout } = await promisify(execFile)(process.execPath, [command, 'bootstrap', ...parameters], { env })
-  const account = JSON.parse(stdout) as BenchService['account']
-  return { pid: child.pid ?? 0, port, dataFolder, account }
+  return { root, folder, dataFolder: join(folder, 'data'), profile }
 }
 
+/** Errors: what the service said when it did not start. */
+export async function startBenchService(place: Place, more: Record<string, string>): Promise<BenchService> {
+  const { folder, profile } = place
+  const log = join(folder, 'log')
+  const output = openSync(log, 'a')
+  const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
+  const child = spawn(process.execPath, [...profiling, commandOf(place), 'start'], {
+    env: { ...environment(place), ...more },
+    stdio: ['ignore', output, output],
+  })
+  closeSync(output)
+  const stop = atEnd(() => end(child))
+  return { pid: child.pid ?? 0, port: await portOf(child, place.dataFolder, log), stop }
+}
+
+/** Makes the organization that is measured; the service runs. */
+export async function bootstrap(place: Place): Promise<Account> {
+  const parameters = ['--email', 'bench@example.com', '--organization', 'Bench', '--json']
+  const { stdout } = await promisify(execFile)(process.execPath, [commandOf(place), 'bootstrap', ...parameters], {
+    env: environment(place),
+  })
+  return JSON.parse(stdout) as Account
+}
+
+const commandOf = ({ root }: Place): string => join(root, 'bin/rapport.js')
+
 /** The limiter stands in the way as ever, but never says no. Whatever else the environment holds stays outside. */
-const settings = {
+const environment = ({ dataFolder }: Place): NodeJS.ProcessEnv => ({
+  ...process.env,
   PORT: '0',
   HOST: '127.0.0.1',
   DATABASE_URL: '',
   PUBLIC_URL: '',
   AUTH_ORIGIN: '',
   METRICS_PORT: '',
+  IMPORT_WORKERS: '',
+  IMPORT_LEASE_SECONDS: '',
   RATE_LIMIT_PER_MINUTE: '100000000',
   RAPPORT_PASSWORD: 'only for the benchmark',
-}
+  DATA_DIR: dataFolder,
+})
 
 /** The service notes its address for the commands of its data folder. */
 async function portOf(child: ChildProcess, dataFolder: string, log: string): Promise<number> {
@@ -73,10 +101,3 @@ const isReady = (port: number): Promise<boolean> =>
     ({ ok }) => ok,
     () => false,
   )
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGTERM')
-  await ended
-}

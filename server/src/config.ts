@@ -55,7 +55,7 @@ export const settings = {
   }),
   importWorkers: setting({
     name: 'IMPORT_WORKERS',
-    does: 'How many batches of pushed rows this process works on at a time. `0` leaves them to other processes on the same database.',
+    does: 'For how many organizations this process works on pushed rows at a time. `0` leaves them to other processes on the same database.',
     default: '2',
     example: '4',
     parse: whole(0, 16),

@@ -143,8 +143,10 @@ export function ofEveryParent<F extends Fields>({ parent, ...resource }: Resourc
 }
 
 /** The same records whatever their parent: for work that is not about one parent's alone. */
-export function acrossParents<F extends Fields>({ parent: _, ...resource }: Resource<F>): Resource<F> {
-  return resource
+export function acrossParents<F extends Fields>(resource: Resource<F>): Resource<F> {
+  const same = { ...resource }
+  delete same.parent
+  return same
 }
 
 /** Every column that the standard write may set, with its type. */

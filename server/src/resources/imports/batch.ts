@@ -8,33 +8,51 @@ import { contactStore } from '../contacts/store.ts'
 import { employments } from '../employments/resource.ts'
 import { allNoteStore } from '../notes/store.ts'
 import { finding } from './findings.ts'
-import { lockKeys, readKnown } from './match-store.ts'
+import { readKnown } from './match-store.ts'
 import { readPush } from './payload.ts'
 import { type LeadRow, type Outcome, type Plan, reconcile } from './reconcile.ts'
-import { type Claim, type ClaimedRow, endRows, holdRows } from './work-store.ts'
+import { awaitTurn, type Claim, type ClaimedRow, claimRows, endRows, holdRows, tryTurn } from './work-store.ts'
 
 const employmentStore = standardStore(acrossParents(employments))
 
 /**
- * Works on the claimed rows in one transaction: contacts, companies, jobs, notes and the rows' own ends are kept
- * together or not at all. Rows that the claim has lost meanwhile are left alone. Resolves to how many came to an end.
+ * Works on rows that are claimed already, in one transaction: contacts, companies, jobs, notes and the rows' own ends are
+ * kept together or not at all. Rows that the claim has lost meanwhile are left alone.
  */
-export async function workOn(database: Database, claim: Claim): Promise<number> {
-  return database.transaction(importActor(claim.organizationId), async (transaction) => {
-    const held = await holdRows(transaction, claim)
-    const read = held.map(leadOf)
-    const rows = read.flatMap((one) => ('lead' in one ? [one] : []))
-    const invalid = read.flatMap((one) => ('status' in one ? [one] : []))
-    if (rows.length === 0) {
-      await endRows(transaction, invalid)
-      return held.length
-    }
-    const [, known] = await Promise.all([lockKeys(transaction, rows), readKnown(transaction, rows)])
-    const plan = reconcile(rows, known)
-    await write(transaction, plan)
-    await endRows(transaction, [...plan.outcomes, ...invalid])
-    return held.length
+export async function workOn(database: Database, claim: Claim): Promise<void> {
+  await database.transaction(importActor(claim.organizationId), async (transaction) => {
+    await awaitTurn(transaction)
+    await workThrough(transaction, claim)
   })
+}
+
+/**
+ * Claims the organization's next rows and works on them. `claimed` is told them before anything is done, for whoever has
+ * to clean up after a failure. False when there was nothing to do: the organization is another worker's just now, or its rows are.
+ */
+export async function workOnNext(
+  database: Database,
+  organizationId: string,
+  { claimed, ...limits }: { most: number; leaseSeconds: number; claimed: (claim: Claim) => void },
+): Promise<boolean> {
+  let claim: Claim | undefined
+  return database.transaction(importActor(organizationId), async (transaction) => {
+    if (!(await tryTurn(transaction))) return false
+    // In a transaction of its own: a crash must not forget who had the rows. Once, however often this one is repeated.
+    if (!claim) claimed((claim = await claimRows(database, organizationId, limits)))
+    await workThrough(transaction, claim)
+    return claim.rowIds.length > 0
+  })
+}
+
+async function workThrough(transaction: Transaction, claim: Claim): Promise<void> {
+  if (claim.rowIds.length === 0) return
+  const read = (await holdRows(transaction, claim)).map(leadOf)
+  const rows = read.flatMap((one) => ('lead' in one ? [one] : []))
+  const invalid = read.flatMap((one) => ('status' in one ? [one] : []))
+  const plan = reconcile(rows, await readKnown(transaction, rows))
+  await write(transaction, plan)
+  await endRows(transaction, [...plan.outcomes, ...invalid])
 }
 
 async function write(transaction: Transaction, plan: Plan): Promise<void> {

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
-import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pusher } from '../../../test/pushes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { newId, readId } from '../../platform/resource/ids.ts'
@@ -28,12 +28,8 @@ const act = (id: string, action: string, options = {}) => call('POST', `/v5/impo
 const secretOf = (triggerUrl: string): string => triggerUrl.slice(-43)
 
 /** Pushes a lead of its own, and gives the status. */
-async function push(triggerUrl: string): Promise<number> {
-  const { status } = await service.anonymous('POST', new URL(triggerUrl).pathname, {
-    body: { contact: { email: `${randomUUID()}@example.com` } },
-  })
-  return status
-}
+const push = async (triggerUrl: string): Promise<number> =>
+  (await pusher(service, new URL(triggerUrl).pathname)()).status
 
 const uuidOf = (id: string): string => readId('imp', id) ?? ''
 const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
@@ -114,135 +110,6 @@ test('the same Idempotency-Key gives the same import with the same URL, and make
   const found = await call('GET', `/v5/imports/count?filter.name.equals=${encodeURIComponent(body.name)}`)
   expect(found.body).toEqual({ count: 1 })
   expect(await push(again.body.triggerUrl)).toBe(200)
-})
-
-test('a rotation gives a new URL, and the one before is good until its overlap ends', async () => {
-  const { id, triggerUrl } = await newImport()
-  const before = Date.now()
-  const rotated = await act(id, 'rotate', { body: { overlapSeconds: 600 } })
-  expect(rotated.status).toBe(200)
-  const { triggerUrl: newUrl, previousUrlExpiresAt, ...record } = rotated.body
-  expect(record).toEqual(await readImport(id))
-  expect(newUrl).toMatch(new RegExp(`/v5/imports/${id}/trigger/[0-9A-Za-z]{43}$`))
-  expect(newUrl).not.toBe(triggerUrl)
-  const lasts = (Date.parse(previousUrlExpiresAt) - before) / 1000
-  expect(lasts).toBeGreaterThan(590)
-  expect(lasts).toBeLessThan(660)
-  expect([await push(triggerUrl), await push(newUrl)]).toEqual([200, 200])
-  await inDatabase(
-    sql`update import_triggers set expires_at = now() - interval '1 second'
-      where import_id = ${uuidOf(id)}::uuid and expires_at is not null`,
-  )
-  expect([await push(triggerUrl), await push(newUrl)]).toEqual([404, 200])
-})
-
-test('without an overlap every URL from before ends at once', async () => {
-  const { id, triggerUrl: first } = await newImport()
-  const { triggerUrl: second } = (await act(id, 'rotate')).body
-  const { triggerUrl: third, previousUrlExpiresAt } = (await act(id, 'rotate', { body: { overlapSeconds: 0 } })).body
-  expect(previousUrlExpiresAt).toBeNull()
-  expect([await push(first), await push(second), await push(third)]).toEqual([404, 404, 200])
-})
-
-test('the overlap is a day unless said, and a body need not be sent to say so', async () => {
-  const { id } = await newImport()
-  for (const options of [{}, { body: {} }]) {
-    const before = Date.now()
-    const { status, body } = await act(id, 'rotate', options)
-    expect(status).toBe(200)
-    expect((Date.parse(body.previousUrlExpiresAt) - before) / 86_400_000).toBeCloseTo(1, 2)
-  }
-})
-
-test.each([-1, 2_592_001, 1.5, '60', null])(
-  'an overlap of %j is refused, and the URL stays',
-  async (overlapSeconds) => {
-    const { id, triggerUrl } = await newImport()
-    const refused = await act(id, 'rotate', { body: { overlapSeconds } })
-    expect(refused).toMatchObject({
-      status: 422,
-      body: { code: 'invalid_field_value', details: [{ field: 'overlapSeconds' }] },
-    })
-    expect(await push(triggerUrl)).toBe(200)
-    const triggers = await inDatabase<object>(sql`select from import_triggers where import_id = ${uuidOf(id)}::uuid`)
-    expect(triggers).toHaveLength(1)
-  },
-)
-
-test('a rotation takes no other member, and says which one was meant', async () => {
-  const { id } = await newImport()
-  const refused = await act(id, 'rotate', { body: { overlapSecond: 1 } })
-  expect(refused.status).toBe(422)
-  expect(refused.body.details).toEqual([
-    { field: 'overlapSecond', message: 'unknown field; did you mean overlapSeconds?' },
-  ])
-})
-
-test('after any rotations a URL ends with the shortest overlap since it was the newest, and the newest has no end', async () => {
-  const overlaps = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 60, max: 2_592_000 })), {
-    minLength: 1,
-    maxLength: 6,
-  })
-  await fc.assert(
-    fc.asyncProperty(overlaps, async (sequence) => {
-      const { id, triggerUrl } = await newImport()
-      const urls: string[] = [triggerUrl]
-      const start = Date.now()
-      for (const overlapSeconds of sequence) {
-        urls.push((await act(id, 'rotate', { body: { overlapSeconds } })).body.triggerUrl)
-      }
-      const kept = await inDatabase<{ hash: string; ends: Date | null }>(
-        sql`select encode(hash, 'hex') as hash, expires_at as ends from import_triggers
-          where import_id = ${uuidOf(id)}::uuid`,
-      )
-      const endOf = new Map(kept.map((row) => [row.hash, row.ends]))
-      const expected = urls.map((_, index) => Math.min(Infinity, ...sequence.slice(index)))
-      for (const [index, url] of urls.entries()) {
-        const ends = endOf.get(hash('sha256', secretOf(url)))
-        const seconds = ends ? Math.round((ends.getTime() - start) / 1000) : ends === null ? Infinity : 0
-        // Within what the requests themselves took.
-        const isRight = seconds === expected[index] || Math.abs(seconds - (expected[index] ?? 0)) < 30
-        expect([index, isRight, seconds, expected[index]]).toEqual([index, true, seconds, expected[index]])
-      }
-    }),
-    { numRuns: 15 },
-  )
-})
-
-test('a rotation is a change: it raises the revision and heeds If-Match', async () => {
-  const { id } = await newImport()
-  const before = await call('GET', `/v5/imports/${id}`)
-  const ifMatch = { headers: { 'if-match': before.headers.get('etag') ?? '' } }
-  const rotated = await act(id, 'rotate', ifMatch)
-  expect(rotated.status).toBe(200)
-  const after = await call('GET', `/v5/imports/${id}`)
-  expect(rotated.headers.get('etag')).toBe(after.headers.get('etag'))
-  expect(after.headers.get('etag')).toMatch(/^"2-/)
-  expect(Date.parse(after.body.updatedAt)).toBeGreaterThanOrEqual(Date.parse(before.body.updatedAt))
-  expect({ ...after.body, updatedAt: '' }).toEqual({ ...before.body, updatedAt: '' })
-  expect(await act(id, 'rotate', ifMatch)).toMatchObject({ status: 412, body: { code: 'precondition_failed' } })
-  expect(await push(rotated.body.triggerUrl)).toBe(200)
-})
-
-test('a rotation that is repeated with its Idempotency-Key is one rotation', async () => {
-  const { id, triggerUrl } = await newImport()
-  const options = { headers: { 'idempotency-key': randomUUID() }, body: { overlapSeconds: 60 } }
-  const first = await act(id, 'rotate', options)
-  const again = await act(id, 'rotate', options)
-  expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
-  expect([await push(triggerUrl), await push(again.body.triggerUrl)]).toEqual([200, 200])
-})
-
-test('of rotations at the same moment one URL is the newest, and each is good', async () => {
-  const { id } = await newImport()
-  const answers = await Promise.all(Array.from({ length: 6 }, () => act(id, 'rotate')))
-  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 200))
-  const kept = await inDatabase<{ endless: string; total: string }>(
-    sql`select count(*) filter (where expires_at is null) as endless, count(*) as total
-      from import_triggers where import_id = ${uuidOf(id)}::uuid`,
-  )
-  expect(kept).toEqual([{ endless: '1', total: '7' }])
-  for (const { body } of answers) expect(await push(body.triggerUrl)).toBe(200)
 })
 
 test('a disabled import takes nothing from that moment on, keeps what it took, and is enabled again', async () => {

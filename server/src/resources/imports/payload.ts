@@ -100,6 +100,8 @@ function readHistory(reading: Reading, history: JsonValue): { jobs: Lead['histor
     if (history !== null) reading.refuse('employment.history', 'must be an array of objects or null')
     return { jobs, errors }
   }
+  if (history.length > mostJobs)
+    reading.warn('unusable_value', 'employment.history', `has more than ${mostJobs} items; the rest was left out`)
   // What is beyond the limit is not kept, but refuses the push like the rest.
   const beyond = new Reading(reading.faults)
   for (const [index, job] of history.entries()) {
@@ -113,8 +115,6 @@ function readHistory(reading: Reading, history: JsonValue): { jobs: Lead['histor
       else jobs.push({ path, values })
     }
   }
-  if (history.length > mostJobs)
-    reading.warn('unusable_value', 'employment.history', `has more than ${mostJobs} items; the rest was left out`)
   return { jobs, errors }
 }
 

@@ -62,6 +62,24 @@ async function organizationAfter(database: Database, last: string): Promise<stri
 }
 
 /**
+ * One worker at a time works for an organization, so that what was pushed later is worked on later, and two batches never
+ * make the same person. The turn ends with the transaction. False when another worker has it.
+ */
+export async function tryTurn(transaction: Transaction): Promise<boolean> {
+  const [row] = await transaction.query<{ taken: boolean }>(
+    sql`select pg_try_advisory_xact_lock(${turnOf(transaction)}) as taken`,
+  )
+  return row?.taken ?? false
+}
+
+/** Waits for the turn. */
+export async function awaitTurn(transaction: Transaction): Promise<void> {
+  await transaction.query(sql`select pg_advisory_xact_lock(${turnOf(transaction)})`)
+}
+
+const turnOf = ({ organization }: Transaction) => sql`hashtextextended('imports of ' || ${organization}, 0)`
+
+/**
  * Takes up to `most` rows of the organization for `leaseSeconds`, the longest waiting first. A row whose worker was lost
  * twice is taken alone, so that it takes no others with it; lost once more, it is dead.
  */

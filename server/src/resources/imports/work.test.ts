@@ -160,3 +160,18 @@ test('fifty identical pushes at once make one contact', async () => {
   const { body } = await fresh.call('GET', `/v5/imports/${fresh.importId}`)
   expect(body.stats.counts).toMatchObject({ PENDING: 0, PROCESSING: 0, PROCESSED: 1, DUPLICATE: 49 })
 })
+
+test('what is pushed later is worked on later: the last push says what an overwriting import leaves', async () => {
+  const fresh = await service.newOrganization()
+  await fresh.call('PATCH', `/v5/imports/${fresh.importId}`, { body: { mergePolicy: 'overwrite' } })
+  const path = new URL(fresh.triggerUrl).pathname
+  for (let version = 1; version <= 60; version++) {
+    const contact = { email: `person${version % 3}@h.example`, location: `Place ${version}` }
+    expect((await service.anonymous('POST', path, { body: { contact } })).status).toBe(200)
+  }
+  const { importId, call } = fresh
+  const waiting = async () => (await call('GET', `/v5/imports/${importId}`)).body.stats.oldestPendingAt
+  await until('all rows came to an end', async () => (await waiting()) === null)
+  const { body } = await call('GET', '/v5/contacts?orderBy=email&sort=asc')
+  expect(body.map(({ location }: Json) => location)).toEqual(['Place 60', 'Place 58', 'Place 59'])
+})

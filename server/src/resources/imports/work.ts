@@ -4,14 +4,14 @@ import { isConnectionLoss } from '../../platform/database/failures.ts'
 import { ApiError } from '../../platform/http/errors.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import { UniqueConflict } from '../../platform/resource/write.ts'
-import { workOn } from './batch.ts'
-import { chooseOrganization, type Claim, claimRows, failRow, releaseRows, sumCounts } from './work-store.ts'
+import { workOn, workOnNext } from './batch.ts'
+import { chooseOrganization, type Claim, failRow, releaseRows, sumCounts } from './work-store.ts'
 
 export interface ImportWorkOptions {
   /** Connections of its own, so that it neither starves the requests nor is starved by them. */
   database: Database
   log: Logger
-  /** Batches at a time; 0 leaves the rows to other processes. */
+  /** Organizations worked for at a time; 0 leaves the rows to other processes. */
   workers: number
   /** Seconds that a batch may take before another process may have its rows. */
   leaseSeconds: number
@@ -26,9 +26,9 @@ export interface ImportWork {
   close(): Promise<void>
 }
 
-/** What the pool of the work needs: a connection for each worker and one for the upkeep, and patience with large batches. */
+/** What the pool of the work needs: for each worker one to claim and one to work, one for the upkeep, and patience. */
 export const workPool = ({ importWorkers }: { importWorkers: number }): { size: number; deadline: number } => ({
-  size: importWorkers + 1,
+  size: 2 * importWorkers + 1,
   deadline: 20_000,
 })
 
@@ -61,10 +61,10 @@ export function createImportWork({ ready, workers, ...options }: ImportWorkOptio
 /** Lets those who sleep be woken early, one and all. */
 class Bell {
   isClosed = false
-  readonly #sleepers = new Set<() => void>()
+  readonly #sleepers = new Map<() => void, { light: boolean }>()
 
   ring(): void {
-    for (const wake of this.#sleepers) wake()
+    for (const [wake, { light }] of this.#sleepers) if (light || this.isClosed) wake()
   }
 
   close(): void {
@@ -73,7 +73,16 @@ class Bell {
   }
 
   /** Resolves after so long, or at the next ring. */
-  async sleep(milliseconds: number): Promise<void> {
+  sleep(milliseconds: number): Promise<void> {
+    return this.#sleep(milliseconds, { light: true })
+  }
+
+  /** Resolves after so long, or when all is over. */
+  rest(milliseconds: number): Promise<void> {
+    return this.#sleep(milliseconds, { light: false })
+  }
+
+  async #sleep(milliseconds: number, how: { light: boolean }): Promise<void> {
     if (this.isClosed) return
     await new Promise<void>((resolve) => {
       const wake = () => {
@@ -82,7 +91,7 @@ class Bell {
         resolve()
       }
       const timer = setTimeout(wake, milliseconds)
-      this.#sleepers.add(wake)
+      this.#sleepers.set(wake, how)
     })
   }
 }
@@ -92,52 +101,64 @@ interface Context extends Pick<ImportWorkOptions, 'database' | 'log' | 'leaseSec
 }
 
 async function work(context: Context): Promise<void> {
-  const { database, log, leaseSeconds, bell } = context
+  const { database, log, bell } = context
   let idle = pauses.shortest
   let last: string | undefined
   while (!bell.isClosed) {
     try {
-      const organizationId = await chooseOrganization(database, last)
-      if (organizationId === undefined) {
+      const next = await chooseOrganization(database, last)
+      last = next
+      if (next === undefined) {
         await bell.sleep(idle)
         idle = Math.min(idle * 2, pauses.longest)
-        continue
+      } else {
+        idle = pauses.shortest
+        if (!(await workFor(context, next))) await bell.rest(pauses.shortest)
       }
-      last = organizationId
-      idle = pauses.shortest
-      const claim = await claimRows(database, organizationId, { most: mostRows, leaseSeconds })
-      if (claim.rowIds.length > 0) await finish(context, claim)
-      // Other workers have them: looking again at once would only be in their way.
-      else await bell.sleep(pauses.shortest)
     } catch (error) {
       if (!isPassing(error)) log.error(reported(error), 'imports: the queue could not be read')
-      await bell.sleep(pauses.longest)
+      await bell.rest(pauses.longest)
     }
+  }
+}
+
+/** Works on the organization's next rows; false when another worker has it, or has its rows. */
+async function workFor(context: Context, organizationId: string): Promise<boolean> {
+  const { database, leaseSeconds } = context
+  let claim: Claim | undefined
+  const claimed = (made: Claim) => (claim = made)
+  try {
+    return await workOnNext(database, organizationId, { most: mostRows, leaseSeconds, claimed })
+  } catch (error) {
+    if (!claim) throw error
+    await recover(context, claim, error)
+    return true
   }
 }
 
 /** Brings the rows of a claim to an end, or gives them back: only the end of this process leaves them to their lease. */
-async function finish(context: Context, claim: Claim): Promise<void> {
-  try {
-    await repeated(() => workOn(context.database, claim))
-  } catch (error) {
-    if (isAway(error)) return release(context, claim)
-    if (claim.rowIds.length === 1) return fail(context, claim, error)
-    // One of them spoils the batch: each by itself, and it spoils only its own.
-    for (const rowId of claim.rowIds) await finish(context, { ...claim, rowIds: [rowId] })
+async function recover(context: Context, claim: Claim, error: unknown): Promise<void> {
+  if (isAway(error)) return release(context, claim)
+  if (error instanceof UniqueConflict && (await worked(context, claim))) return
+  if (claim.rowIds.length <= 1) return fail(context, claim, error)
+  // One of them spoils the batch: each by itself, and it spoils only its own.
+  for (const rowId of claim.rowIds) {
+    const single = { ...claim, rowIds: [rowId] }
+    await workOn(context.database, single).catch((again: unknown) => recover(context, single, again))
   }
 }
 
-/** A unique value that was taken since it was looked for: who looks again finds its holder. */
-async function repeated(attempt: () => Promise<unknown>): Promise<void> {
-  for (let meetings = 1; ; meetings++) {
+/** A unique value was taken since it was looked for: who looks again finds its holder. */
+async function worked({ database }: Context, claim: Claim): Promise<boolean> {
+  for (let meetings = 1; meetings < mostMeetings; meetings++) {
     try {
-      await attempt()
-      return
+      await workOn(database, claim)
+      return true
     } catch (error) {
-      if (!(error instanceof UniqueConflict) || meetings >= mostMeetings) throw error
+      if (!(error instanceof UniqueConflict)) throw error
     }
   }
+  return false
 }
 
 async function fail({ database, log }: Context, claim: Claim, error: unknown): Promise<void> {
@@ -154,16 +175,13 @@ async function release({ database, leaseSeconds, bell }: Context, claim: Claim):
       return await releaseRows(database, claim)
     } catch (error) {
       if (!isPassing(error) || bell.isClosed) throw error
-      await bell.sleep(pauses.longest / 2)
+      await bell.rest(pauses.longest / 2)
     }
   }
 }
 
 async function keepUp({ database, log, bell }: Context): Promise<void> {
-  for (let last = performance.now(); !bell.isClosed; await bell.sleep(upkeepMilliseconds)) {
-    // New rows ring too; that is no reason to sum up more often.
-    if (performance.now() - last < upkeepMilliseconds) continue
-    last = performance.now()
+  for (; !bell.isClosed; await bell.rest(upkeepMilliseconds)) {
     await sumCounts(database).catch((error: unknown) => {
       if (!isPassing(error)) log.error(reported(error), 'imports: the counts could not be summed up')
     })

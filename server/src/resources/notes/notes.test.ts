@@ -61,7 +61,6 @@ test('a note may be long, up to a hundred thousand characters of any script, and
   expect(await bodies('?query=quixotic&select[]=body')).toEqual([text])
   const longer = await call('POST', path, { body: { body: `${text}!` } })
   expect(longer).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [{ field: 'body' }] } })
-  expect((await call('POST', path, { body: { body: ' \n ' } })).status).toBe(422)
 })
 
 test('the notes of all contacts stand together, the newest first, as the very records that their contacts have', async () => {
@@ -77,7 +76,6 @@ test('the notes of all contacts stand together, the newest first, as the very re
   }
   expect(await bodies(`?filter.contactId.equals=${contactId}`)).toEqual(['three', 'one'])
   expect(await bodies(`?contactId=${other}&sort=asc`)).toEqual(['two'])
-  expect(await bodies('?source=import')).toEqual([])
   expect(await bodies(`?startingAfter=${made[2]?.id}&limit=1`)).toEqual(['two'])
 })
 
@@ -98,7 +96,6 @@ test('a note is changed, deleted and restored without its contact in the path, a
   expect((await call('DELETE', one)).status).toBe(204)
   expect((await call('GET', `${path}/${id}`)).status).toBe(404)
   expect((await call('POST', `${one}/restore`)).body).toMatchObject({ id, body: 'two' })
-  expect((await call('GET', path)).body).toHaveLength(1)
   const refused = await call('POST', '/v5/notes', { body: { contactId, body: 'four' } })
   expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
 })
@@ -110,13 +107,10 @@ test('the notes of a deleted contact are nowhere, on no verb and in no count, an
   await call('DELETE', `/v5/notes/${deleted.id}`)
   await call('DELETE', `/v5/contacts/${contactId}`)
   expect((await call('GET', '/v5/notes')).body).toEqual([kept])
-  for (const query of ['', '?query=with', `?filter.contactId.equals=${contactId}`, '?filter.body.contains=gone']) {
-    const count = query === '' ? 1 : 0
-    expect([query, await bodies(query), (await call('GET', `/v5/notes/count${query}`)).body]).toEqual([
-      query,
-      count === 1 ? ['kept'] : [],
-      { count },
-    ])
+  expect((await call('GET', '/v5/notes/count')).body).toEqual({ count: 1 })
+  for (const query of ['?query=with', `?filter.contactId.equals=${contactId}`, '?filter.body.contains=gone']) {
+    expect([query, await bodies(query)]).toEqual([query, []])
+    expect([query, (await call('GET', `/v5/notes/count${query}`)).body]).toEqual([query, { count: 0 }])
   }
   expect((await call('GET', `/v5/notes?startingAfter=${made.id}`)).status).toBe(404)
   for (const one of [`/v5/notes/${made.id}`, `${path}/${made.id}`]) {

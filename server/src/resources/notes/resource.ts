@@ -3,10 +3,8 @@ import { choice, id, longText, reference, timestamp } from '../../platform/resou
 import { contacts } from '../contacts/resource.ts'
 
 /** A new text waits for the reasoning step, whoever writes it. */
-function prepare(values: AnyRow, current: AnyRow | undefined): Prepared {
-  const isNew = values.body !== undefined && values.body !== current?.body
-  return { values, ...(isNew && { hidden: { reasoning_queued_at: 'now' } }) }
-}
+const prepare = (values: AnyRow): Prepared =>
+  values.body === undefined ? { values } : { values, hidden: { reasoning_queued_at: 'now' } }
 
 /** What is worth remembering of a contact: entered by hand, or the `note` of a push. */
 export const notes = defineResource({

@@ -1,0 +1,37 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+/** What the benchmark's own program is started as: bench/main.ts runs it. */
+export type Role = 'load' | 'floor'
+
+/** Starts this same program in another role, and hands it its task. */
+export function startRole(role: Role, task: object): ChildProcess {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), role], { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin?.end(JSON.stringify(task))
+  return child
+}
+
+export function linesOf(child: ChildProcess): AsyncIterable<string> {
+  if (!child.stdout) throw new Error('its output is a pipe')
+  return createInterface(child.stdout)
+}
+
+/** The first line that it says. Errors: it ends before. */
+export async function firstOf(child: ChildProcess): Promise<string> {
+  if (!child.stdout) throw new Error('its output is a pipe')
+  const ended = once(child, 'exit').then(() => {
+    throw new Error(`${child.spawnargs.at(-1)} did not start.`)
+  })
+  const [line] = await Promise.race([once(createInterface(child.stdout), 'line') as Promise<[string]>, ended])
+  return line
+}
+
+/** Asks it to end, and waits until it has. */
+export async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  await ended
+}

@@ -1,0 +1,39 @@
+/** A linear congruential generator (Numerical Recipes): enough for made-up people, the same at every run. */
+export class Random {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = seed
+  }
+
+  below(limit: number): number {
+    this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((this.#state / 2 ** 32) * limit)
+  }
+
+  one(values: readonly string[]): string {
+    return values[this.below(values.length)] ?? ''
+  }
+
+  /** None to three different ones. */
+  some(values: readonly string[]): string[] {
+    return [...new Set(Array.from({ length: this.below(4) }, () => this.one(values)))]
+  }
+}
+
+export const firstNames =
+  'Ada Alan Amina Anna Ben Bruno Carla Chen Dario Diana Elena Emil Farid Fiona Georg Grace Hana Hugo Ida Ivan Jana João Kaori Karl Lena Leo Lucía Mara Max Nadia Nils Olga Omar Paula Peter Rosa Ruth Samir Sofia Søren Tara Theo Uma Vera Wanda Yuki Zoë'.split(
+    ' ',
+  )
+export const lastNames =
+  'Adams Almeida Andersen Bauer Becker Brown Castillo Chen Costa Dubois Eriksen Ferrari Fischer García Haddad Hansen Hoffmann Ivanova Jansen Kaplan Khan Kim Kowalski Larsen Lovelace Martin Meyer Müller Nakamura Novak Okafor Olsen Park Pereira Petrov Rossi Sato Schmidt Silva Singh Suzuki Tanaka Turing Weber Wilson Yilmaz Zhang'.split(
+    ' ',
+  )
+export const places = 'Berlin Bremen Hamburg Lyon Paris Oslo Porto Madrid Milan Boston Denver Kyoto Osaka Recife Vienna'.split(
+  ' ',
+)
+export const trades = 'Bikes Books Coffee Energy Films Games Glass Maps Music Paper Robots Shoes Solar Steel Tea Tools'.split(
+  ' ',
+)
+export const ranks = ['Head', 'Director', 'Manager', 'VP', 'Owner']
+export const words = 'customer lead newsletter partner press speaker supplier trial vip webinar'.split(' ')

@@ -1,0 +1,162 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { explain, touched } from '../../../test/explain.ts'
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { asSql, type FixedStatement, type Transaction } from '../../platform/database/database.ts'
+import { organizationParameter, raw, type Sql } from '../../platform/database/sql.ts'
+import { readQuery } from '../../platform/http/query-string.ts'
+import { planCount, planPage } from '../../platform/query/page.ts'
+import { readChange, readFilters, readList } from '../../platform/query/parse.ts'
+import { rows } from './resource.ts'
+import { changeRows } from './store.ts'
+
+const size = 60_000
+const organizationId = '00000000-0000-7000-8000-000000000001'
+/** Nearly all of its rows are done; and one that was pushed at so fast that nearly none are. */
+const imports = { done: '00000000-0000-7000-8000-000000000002', waiting: '00000000-0000-7000-8000-000000000003' }
+type Of = keyof typeof imports
+const organization = organizationParameter(organizationId)
+
+let made: TestDatabase
+let client: pg.Client
+beforeAll(async () => {
+  made = await createDatabase()
+  client = new pg.Client({ ...made.connection, options: '-c timezone=UTC -c jit=off' })
+  await client.connect()
+  await client.query('insert into organizations (id, name, slug) values ($1, $1, $1)', [organizationId])
+  await client.query(`insert into teams (organization_id, id, name, is_default) values ($1, $1, 'Default', true)`, [
+    organizationId,
+  ])
+  await fill('done', size)
+  await fill('waiting', size / 10)
+  await client.query('vacuum analyze')
+}, 120_000)
+afterAll(async () => {
+  await client.end()
+  await made.drop()
+})
+
+/** The later the number the younger the row. A row in five thousand is dead, one in a thousand in conflict. */
+async function fill(of: Of, count: number): Promise<void> {
+  const id = imports[of]
+  await client.query('insert into imports (organization_id, id, name, team_id) values ($1, $2, $2, $1)', [
+    organizationId,
+    id,
+  ])
+  await client.query(
+    `insert into import_rows (organization_id, import_id, id, status, error_codes, contact_id, payload, created_at)
+      select $1, $2::uuid, md5($2::text || number)::uuid, status,
+        case status when 'DEAD' then '{worker_lost}' when 'CONFLICT' then '{ambiguous_contact}' else '{}' end::text[],
+        case when status = 'PROCESSED' then md5('contact' || number)::uuid end,
+        jsonb_build_object('contact', jsonb_build_object('email', number || '@example.com', 'bio', repeat(md5(number::text), 10))),
+        timestamptz '2026-01-01Z' + number * interval '1 second'
+      from (select number, case
+          when number % 5000 = 7 then 'DEAD' when number % 1000 = 9 then 'CONFLICT'
+          when $3 or number > $4::int - 1000 then case when number > 200 then 'PENDING' else 'PROCESSED' end
+          else 'PROCESSED' end as status
+        from generate_series(1, $4::int) number) numbered`,
+    [organizationId, id, of === 'waiting', count],
+  )
+}
+
+const scopeOf = (of: Of) => ({ organization, parentId: imports[of] })
+
+const uuidOf = (of: Of, number: number): Promise<string> =>
+  client
+    .query(`select replace(md5($1)::uuid::text, '-', '') as id`, [`${imports[of]}${number}`])
+    .then(({ rows: [row] }) => row.id)
+
+async function planOf(of: Of, query: string) {
+  const text = query.replace('{middle}', `row_${await uuidOf(of, size / 2)}`)
+  const cursorScope = { key: Buffer.alloc(32), organizationId, list: 'rows', orderBy: '' }
+  const request = readList(rows, readQuery(`/?${text}`), () => cursorScope)
+  return planPage(rows, request, scopeOf(of))
+}
+
+/** A page, one more row to know whether there are others, and the import. */
+const page = 30
+
+test.each([
+  ['done', 'the first page', '', page],
+  ['done', 'a page in the middle', 'startingAfter={middle}', page],
+  ['done', 'the page before one in the middle', 'endingBefore={middle}', page],
+  ['done', 'the dead', 'filter.status.equals=DEAD', page],
+  ['done', 'the dead, from the middle', 'filter.status.equals=DEAD&startingAfter={middle}', page],
+  ['done', 'those that are done, behind a thousand that wait', 'filter.status.equals=PROCESSED', page],
+  ['waiting', 'the few that are done, where nearly all wait', 'filter.status.equals=PROCESSED', page],
+  ['waiting', 'those that wait', 'filter.status.equals=PENDING&sort=asc', page],
+  ['done', 'the dead of a day', 'filter.status.equals=DEAD&filter.createdAt.lt=2026-01-01T06:00', page],
+  ['done', 'two rare states', 'filter.status.in=DEAD,CONFLICT', 100],
+  ['done', 'the dead by another order', 'filter.status.equals=DEAD&orderBy=finishedAt', page],
+  ['done', 'a code of errors', 'filter.errorCodes.has=worker_lost', 100],
+  ['done', 'a code of errors that none has', 'filter.errorCodes.has=invalid_payload', 100],
+  ['done', 'whatever has errors', 'filter.errorCodes.isEmpty=false', page],
+  ['done', 'the rows of a contact', 'filter.contactId.equals=con_0123456789abcdef0123456789abcdef', page],
+  ['done', 'the youngest', 'filter.createdAt.gte=2026-01-01T16:00', page],
+] as const)('%s: a page of %s costs what it shows', async (of, _, query, most) => {
+  const plan = await planOf(of, query)
+  expect(plan.costly).toBe(false)
+  expect(touched(await explain(client, asSql(plan.statement)))).toBeLessThanOrEqual(most)
+})
+
+test.each([
+  ['filter.status.equals=DEAD', page],
+  ['filter.status.equals=PENDING', 1010],
+  ['filter.errorCodes.has=worker_lost', 100],
+  ['filter.contactId.equals=con_0123456789abcdef0123456789abcdef', page],
+])('counting by %s costs what it counts', async (query, most) => {
+  const plan = planCount(rows, readFilters(rows, readQuery(`/?${query}`)), scopeOf('done'))
+  expect(plan.costly).toBe(false)
+  expect(touched(await explain(client, plan.statement))).toBeLessThanOrEqual(most)
+})
+
+test.each([
+  'orderBy=id',
+  'orderBy=status',
+  'filter.status.not=PROCESSED',
+  'filter.warningCodes.has=x',
+  'filter.runAt.lt=2026',
+])('%s is served by no index, and so passes the gate', async (query) => {
+  expect((await planOf('done', query.replace('=2026', '=2026-01-01'))).costly).toBe(true)
+})
+
+/** The records that a change by filter looks at, all of its statements together; nothing is kept of it. */
+async function costOf(of: Of, action: 'retry' | 'cancel', query: string): Promise<{ count: number; cost: number }> {
+  let cost = 0
+  const transaction: Transaction = {
+    isTransaction: true,
+    actor: { kind: 'import', organizationId, userId: null, live: raw('true') },
+    organizationId,
+    organization,
+    query: async <Row extends object>(given: Sql | FixedStatement) => {
+      const statement = asSql(given)
+      await client.query('savepoint explained')
+      cost += touched(await explain(client, statement))
+      await client.query('rollback to explained')
+      const { text, values } = statement.render()
+      return (await client.query<Row & pg.QueryResultRow>(text, values)).rows
+    },
+  }
+  await client.query('begin')
+  try {
+    const { count } = await changeRows(transaction, imports[of], action, readChange(rows, readQuery(`/?${query}`)))
+    return { count, cost }
+  } finally {
+    await client.query('rollback')
+  }
+}
+
+test.each([
+  ['done', 'retry', ''],
+  ['done', 'retry', 'filter.status.equals=DEAD'],
+  ['done', 'retry', 'filter.errorCodes.has=worker_lost'],
+  ['done', 'cancel', ''],
+  ['waiting', 'cancel', ''],
+  ['waiting', 'cancel', 'filter.createdAt.lt=2026-01-01T00:10'],
+  ['waiting', 'retry', 'filter.status.equals=DEAD'],
+  ['done', 'retry', 'filter.contactId.equals=con_0123456789abcdef0123456789abcdef'],
+] as const)('%s: %s of ?%s costs what it changes', async (of, action, query) => {
+  const { count, cost } = await costOf(of, action, query)
+  // Each is found, locked, changed and looked for again; of those with errors all are looked at.
+  expect(cost).toBeLessThanOrEqual(5 * count + 200)
+})

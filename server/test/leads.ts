@@ -1,0 +1,16 @@
+import type { JsonValue } from '../src/platform/resource/fields.ts'
+import { type Lead, readPush } from '../src/resources/imports/payload.ts'
+
+/** What a push says; an error when it is refused. */
+export function leadOf(payload: JsonValue, parameters: Record<string, JsonValue> = {}): Lead {
+  const read = readPush(payload, parameters)
+  if ('faults' in read) throw new Error(JSON.stringify(read.faults))
+  return read.lead
+}
+
+/** What refuses a push; an error when it is taken. */
+export function faultsOf(payload: JsonValue): { field: string; message: string }[] {
+  const read = readPush(payload, {})
+  if ('lead' in read) throw new Error('The push was taken.')
+  return read.faults
+}
