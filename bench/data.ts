@@ -1,9 +1,10 @@
-import pg from 'pg'
+import type pg from 'pg'
+import type { Known } from './leads.ts'
 import { firstNames, lastNames, places, Random, ranks, trades, words } from './people.ts'
 
 /** What is put into the tables, the same at every run. */
 export interface DataOptions {
-  connection: pg.ClientConfig
+  client: pg.Client
   contacts: number
   organizations: number
   /** The organization that is measured, as uuid; it has half of the contacts. */
@@ -20,29 +21,35 @@ interface Owner {
 const batch = 5000
 const contactsPerCompany = 20
 
-/** Fills the tables directly, then lets PostgreSQL learn what is in them. Resolves to uuids of measured contacts. */
-export async function fill({ connection, contacts, organizations, measured, say }: DataOptions): Promise<string[]> {
-  const client = new pg.Client(connection)
-  await client.connect()
-  try {
-    const began = performance.now()
-    const owners = shares(contacts, organizations, measured)
-    for (const [index, owner] of owners.entries()) {
-      if (index > 0) await insertOwner(client, owner, index, measured.userId)
-      await insertRecords(client, owner, new Random(index + 1))
-    }
-    await client.query('vacuum analyze')
-    say(
-      `${contacts} contacts of ${organizations} organizations in ${Math.round((performance.now() - began) / 1000)} s.`,
-    )
-    const { rows } = await client.query<{ id: string }>(
-      'select id from contacts where organization_id = $1 order by md5(id::text) limit 5000',
-      [measured.organizationId],
-    )
-    return rows.map(({ id }) => id)
-  } finally {
-    await client.end()
+/** Fills the tables directly, then lets PostgreSQL learn what is in them. */
+export async function fill({ client, contacts, organizations, measured, say }: DataOptions): Promise<void> {
+  const began = performance.now()
+  const owners = shares(contacts, organizations, measured)
+  for (const [index, owner] of owners.entries()) {
+    if (index > 0) await insertOwner(client, owner, index, measured.userId)
+    await insertRecords(client, owner, new Random(index + 1))
   }
+  await client.query('vacuum analyze')
+  say(`${contacts} contacts of ${organizations} organizations in ${Math.round((performance.now() - began) / 1000)} s.`)
+}
+
+export interface Sample extends Known {
+  /** Uuids of contacts. */
+  ids: string[]
+}
+
+/** What there is in the measured organization, drawn at random but the same at every run. */
+export async function sample(client: pg.Client, organizationId: string, most: number): Promise<Sample> {
+  // Leads bring plain addresses.
+  const { rows: people } = await client.query<{ id: string; email: string }>(
+    `select id, email from contacts where organization_id = $1 and email ~ '^[ -~]+$' order by md5(id::text) limit $2`,
+    [organizationId, most],
+  )
+  const { rows: companies } = await client.query<Known['companies'][number]>(
+    'select name, domain from companies where organization_id = $1 order by md5(id::text) limit 5000',
+    [organizationId],
+  )
+  return { ids: people.map(({ id }) => id).slice(0, 5000), emails: people.map(({ email }) => email), companies }
 }
 
 function shares(contacts: number, organizations: number, measured: Owner | DataOptions['measured']): Owner[] {
@@ -91,17 +98,32 @@ async function insertRecords(client: pg.Client, owner: Owner, random: Random): P
     )
   }
   for (let first = 0; first < owner.contacts; first += batch) {
-    const rows = range(first, owner.contacts, (index) => contact(random, owner, index, companies))
-    const roots = rows.map(({ root_contact_id: id, email_key }) => ({ id, email_key }))
-    await insertBatch(client, 'root_contacts', owner, roots)
-    await insertBatch(client, 'contacts', owner, rows)
+    await insertContacts(client, owner, random, { first, end: owner.contacts, companies })
   }
+}
+
+/** One batch of made-up contacts, numbered from `first` on, below `end`, at so many companies of their organization. */
+export async function insertContacts(
+  client: pg.Client,
+  owner: Omit<Owner, 'contacts'>,
+  random: Random,
+  { first, end, companies }: { first: number; end: number; companies: number },
+): Promise<void> {
+  const rows = range(first, end, (index) => contact(random, owner, index, companies))
+  const roots = rows.map(({ root_contact_id: id, email_key }) => ({ id, email_key }))
+  await insertBatch(client, 'root_contacts', owner, roots)
+  await insertBatch(client, 'contacts', owner, rows)
 }
 
 const range = <Row>(first: number, end: number, make: (index: number) => Row): Row[] =>
   Array.from({ length: Math.min(batch, end - first) }, (_, offset) => make(first + offset))
 
-async function insertBatch(client: pg.Client, table: string, { organizationId }: Owner, rows: readonly object[]) {
+async function insertBatch(
+  client: pg.Client,
+  table: string,
+  { organizationId }: Omit<Owner, 'contacts'>,
+  rows: readonly object[],
+) {
   const columns = Object.keys(rows[0] ?? {})
   const shown = columns.map((column) => `row.${column}`).join(', ')
   await client.query(
@@ -134,7 +156,7 @@ function company(random: Random, index: number) {
   }
 }
 
-function contact(random: Random, owner: Owner, index: number, companies: number) {
+function contact(random: Random, owner: Omit<Owner, 'contacts'>, index: number, companies: number) {
   const [first, last] = [random.one(firstNames), random.one(lastNames)]
   const email = `${first}.${last}.${index}@example.com`.toLowerCase()
   return {

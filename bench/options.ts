@@ -8,7 +8,10 @@ export interface BenchOptions {
   seconds: number
   /** How often service and floor take turns on each row. */
   rounds: number
-  connections: readonly number[]
+  /** Connections at a time; undefined leaves them to each row. */
+  connections: readonly number[] | undefined
+  /** Pushed rows that wait for the work, at each round. */
+  queue: number
   /** Part of the names of the rows to measure; the empty text is part of every one. */
   row: string
   /** A file for the figures, as JSON. */
@@ -24,11 +27,12 @@ export const help = `npm run bench -- [options]
 Starts the service on a database of its own in a temporary folder, fills it, and measures it beside its floor: a bare
 route of the same framework that runs the same statements. docs/benchmarks.md explains the columns.
 
-  --quick                100,000 contacts and short rounds, about two minutes
+  --quick                100,000 contacts and short rounds, about four minutes
   --contacts <number>    contacts in all (1,000,000), half of them in the organization that is measured
   --organizations <n>    organizations in all (20)
-  --connections <list>   connections at a time (1,16)
-  --row <text>           only the rows with this in their name ("get one", "page")
+  --connections <list>   connections at a time (1,16; for pushes 64)
+  --queue <number>       pushed rows that are worked on in one round (20,000)
+  --row <text>           only the rows with this in their name ("get one", "page", "push", "rows processed")
   --seconds <number>     seconds of one measurement (5)
   --rounds <number>      turns that service and floor take on each row (5)
   --json <file>          write the figures as JSON
@@ -45,7 +49,8 @@ export function readOptions(words: readonly string[]): BenchOptions | undefined 
     organizations: whole('organizations', values.organizations, 20),
     seconds: positive('seconds', values.seconds, quick ? 3 : 5),
     rounds: whole('rounds', values.rounds, quick ? 3 : 5),
-    connections: (values.connections ?? '1,16').split(',').map((text) => whole('connections', text, 1)),
+    connections: values.connections?.split(',').map((text) => whole('connections', text, 1)),
+    queue: whole('queue', values.queue, quick ? 10_000 : 20_000),
     row: values.row ?? '',
     json: values.json,
     profile: values.profile,
@@ -60,6 +65,7 @@ function parsed(words: readonly string[]) {
     contacts: text,
     organizations: text,
     connections: text,
+    queue: text,
     row: text,
     seconds: text,
     rounds: text,

@@ -29,11 +29,9 @@ export const lastNames =
   'Adams Almeida Andersen Bauer Becker Brown Castillo Chen Costa Dubois Eriksen Ferrari Fischer García Haddad Hansen Hoffmann Ivanova Jansen Kaplan Khan Kim Kowalski Larsen Lovelace Martin Meyer Müller Nakamura Novak Okafor Olsen Park Pereira Petrov Rossi Sato Schmidt Silva Singh Suzuki Tanaka Turing Weber Wilson Yilmaz Zhang'.split(
     ' ',
   )
-export const places = 'Berlin Bremen Hamburg Lyon Paris Oslo Porto Madrid Milan Boston Denver Kyoto Osaka Recife Vienna'.split(
-  ' ',
-)
-export const trades = 'Bikes Books Coffee Energy Films Games Glass Maps Music Paper Robots Shoes Solar Steel Tea Tools'.split(
-  ' ',
-)
+export const places =
+  'Berlin Bremen Hamburg Lyon Paris Oslo Porto Madrid Milan Boston Denver Kyoto Osaka Recife Vienna'.split(' ')
+export const trades =
+  'Bikes Books Coffee Energy Films Games Glass Maps Music Paper Robots Shoes Solar Steel Tea Tools'.split(' ')
 export const ranks = ['Head', 'Director', 'Manager', 'VP', 'Owner']
 export const words = 'customer lead newsletter partner press speaker supplier trial vip webinar'.split(' ')

@@ -185,3 +185,6 @@ create index contacts_instagram on contacts (organization_id, fold(instagram_han
   where deleted_at is null and instagram_handle is not null;
 create index contacts_facebook on contacts (organization_id, fold(facebook_handle))
   where deleted_at is null and facebook_handle is not null;
+
+-- An import looks at the jobs that were deleted too: they do not come back.
+create index employments_of_contact on employments (organization_id, contact_id);

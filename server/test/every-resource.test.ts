@@ -57,7 +57,8 @@ test('the registry holds what the tests of this file go through', () => {
   expect(collections.map(({ at }) => at)).toEqual(
     expect.arrayContaining(['/v5/contacts', '/v5/contacts/{contactId}/employments', '/api/teams/{teamId}/contacts']),
   )
-  for (const { table } of resources) {
+  // Rows are made by pushes alone.
+  for (const { table } of resources.filter(({ name }) => name !== 'rows')) {
     expect(collections.filter(({ resource, create }) => resource.table === table && create)).toHaveLength(1)
   }
 })

@@ -8,6 +8,7 @@ import { Database } from '../platform/database/database.ts'
 import { openEmbedded } from '../platform/database/embedded.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import type { Finding } from './doctor.ts'
+import { connectionsOf } from './open.ts'
 import { compareSchema } from './schema.ts'
 
 /** Is the database there, fit for use, up to date, and in good health? */
@@ -78,16 +79,17 @@ async function examineSecret(connection: pg.ClientConfig, { dataFolder, secret: 
   return attempt(name, check, 'fits this database').finally(() => database.close())
 }
 
-async function lookAtConnections(client: pg.Client, { databaseConnections }: Config): Promise<Finding> {
+async function lookAtConnections(client: pg.Client, config: Config): Promise<Finding> {
   const { rows } = await client.query<{ most: number; used: number; own: number }>(
     `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
             count(*)::int as used, count(*) filter (where application_name = 'rapport')::int as own
      from pg_stat_activity where backend_type = 'client backend'`,
   )
   const { most = 0, used = 0, own = 0 } = rows[0] ?? {}
-  const message = `${used} of ${most} in use, ${own} by services; a service may use ${databaseConnections}`
-  if (used - own + databaseConnections <= most) return { name: 'connections', state: 'ok', message }
-  const advice = 'Raise max_connections of the server, or lower DATABASE_CONNECTIONS.'
+  const needed = connectionsOf(config)
+  const message = `${used} of ${most} in use, ${own} by services; a service may use ${needed}`
+  if (used - own + needed <= most) return { name: 'connections', state: 'ok', message }
+  const advice = 'Raise max_connections of the server, or lower DATABASE_CONNECTIONS or IMPORT_WORKERS.'
   return { name: 'connections', state: 'wrong', message, advice }
 }
 

@@ -90,6 +90,10 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
   }
 }
 
+/** Connections that a service holds at most, all its pools together. */
+export const connectionsOf = (config: Config): number =>
+  config.databaseConnections + intakeConnections + workPool(config).size
+
 /** Opens, waits until the database is ready, runs `work`, closes again, whatever comes of it. */
 export async function withRapport<Result>(options: OpenOptions, work: (rapport: Rapport) => Promise<Result>) {
   const rapport = await openRapport(options)

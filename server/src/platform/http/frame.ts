@@ -43,19 +43,29 @@ export function checkMedia(route: Route | undefined, request: FastifyRequest): v
   })
 }
 
-/** The whole body; 413 as soon as it is too large. */
-export async function readBytes(stream: IncomingMessage): Promise<Uint8Array> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > largestBody) break
-    chunks.push(chunk)
-  }
-  if (length <= largestBody) return Buffer.concat(chunks)
-  // Closing now would cost the caller the answer: what still comes is let go by, until the request's time is over.
-  stream.resume()
-  throw tooLarge()
+/** The whole body; 413 as soon as it is too large. By events: an iterator costs as much as reading the JSON. */
+export function readBytes(stream: IncomingMessage): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const take = (chunk: Buffer) => {
+      length += chunk.length
+      if (length <= largestBody) {
+        chunks.push(chunk)
+        return
+      }
+      // Closing now would cost the caller the answer: what still comes is let go by, until the request's time is over.
+      stream.off('data', take).resume()
+      reject(tooLarge())
+    }
+    const cutOff = () => reject(new ApiError('malformed_request', 'The connection ended before the body did.'))
+    if (stream.destroyed) cutOff()
+    stream
+      .on('data', take)
+      .once('end', () => resolve(Buffer.concat(chunks)))
+      .once('error', cutOff)
+      .once('close', cutOff)
+  })
 }
 
 export const urlTooLong = (): ApiError => new ApiError('uri_too_long', 'A URL may have at most 8 KiB.')

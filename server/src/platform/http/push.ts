@@ -1,3 +1,7 @@
+import type { JsonValue } from '../resource/fields.ts'
+import { ApiError, invalidParameters } from './errors.ts'
+import { readJson } from './json.ts'
+
 /** What the secret in a push's path opens, as it was found. Whether it still does is asked again when the push is kept. */
 export interface Trigger {
   organizationId: string
@@ -27,6 +31,16 @@ export interface KeptPush {
   createdAt: Date
   /** Kept by an earlier request with the same Idempotency-Key. */
   isReplay: boolean
+}
+
+/** Reads the body of a push strictly. The contract has no 422 there: what could not be kept as it was sent is 400 too. */
+export function readPushBody(bytes: Uint8Array): JsonValue {
+  try {
+    return readJson(bytes) as JsonValue
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 422) throw invalidParameters(error.details ?? [])
+    throw error
+  }
 }
 
 /** Takes pushes in. */

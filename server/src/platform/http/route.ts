@@ -65,14 +65,12 @@ export interface PublicRequest extends BaseRequest {
   body: AnyRow
 }
 
-/** A push whose path opened an import, read and not yet judged. */
+/** A push whose path opened an import; its body is not read yet. */
 export interface PushRequest {
   services: Services
   trigger: Trigger
   query: readonly QueryParameter[]
-  /** The body as it was sent, and what it says. */
   bytes: Uint8Array
-  payload: JsonValue
   key: PushKey | undefined
 }
 

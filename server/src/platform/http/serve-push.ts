@@ -1,11 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { JsonValue } from '../resource/fields.ts'
 import { readId, showId } from '../resource/ids.ts'
-import { ApiError, invalidParameters } from './errors.ts'
+import { ApiError } from './errors.ts'
 import { charge, noRecord, type Progress, single, targetOf } from './exchange.ts'
 import { readBytes } from './frame.ts'
 import { checkIdempotencyKey, idempotencyKeyHash, requestHash } from './idempotency.ts'
-import { readJson } from './json.ts'
 import { type PushKey, type Trigger, TriggerClosed } from './push.ts'
 import { readQuery } from './query-string.ts'
 import { addressKey } from './rate-limit.ts'
@@ -48,7 +46,7 @@ async function take(
   if (header !== undefined) checkIdempotencyKey(header)
   const bytes = (progress.bytes ??= await readBytes(request.raw))
   const key = header === undefined ? undefined : keyOf(header, url, bytes)
-  return route.handle({ services, trigger, query, bytes, payload: readPayload(bytes), key })
+  return route.handle({ services, trigger, query, bytes, key })
 }
 
 /** The secret is no part of the request: a push may be repeated at the URL that came after a rotation. */
@@ -56,16 +54,6 @@ function keyOf(header: string, url: string, bytes: Uint8Array): PushKey {
   const start = url.indexOf('?')
   const query = start < 0 ? '' : url.slice(start)
   return { keyHash: idempotencyKeyHash(header), requestHash: requestHash('POST', query, bytes) }
-}
-
-/** The contract of the trigger has no 422: what could not be kept as it was sent is 400 too. */
-function readPayload(bytes: Uint8Array): JsonValue {
-  try {
-    return readJson(bytes) as JsonValue
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 422) throw invalidParameters(error.details ?? [])
-    throw error
-  }
 }
 
 async function isClosed(services: Services, trigger: Trigger, error: unknown): Promise<boolean> {

@@ -270,9 +270,6 @@ function asApiError(error: unknown): ApiError {
     return new ApiError('invalid_parameters', 'path: is not valid percent-encoded UTF-8', { details })
   }
   if (code === 'FST_ERR_MAX_PARAM_LENGTH') return urlTooLong()
-  if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE') {
-    return new ApiError('malformed_request', 'The connection ended before the body did.', { cause: error })
-  }
   return new ApiError('internal_error', 'Something went wrong here. Quote the X-Request-Id when you report it.', {
     cause: error,
   })

@@ -1,17 +1,27 @@
 import { importActor } from '../../platform/access/import-actor.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { acrossParents } from '../../platform/resource/define.ts'
+import { newId } from '../../platform/resource/ids.ts'
 import { standardStore } from '../../platform/resource/routes.ts'
 import type { Change } from '../../platform/resource/write.ts'
 import { companyStore } from '../companies/store.ts'
 import { contactStore } from '../contacts/store.ts'
 import { employments } from '../employments/resource.ts'
 import { allNoteStore } from '../notes/store.ts'
-import { finding } from './findings.ts'
+import { finding } from './resource.ts'
 import { readKnown } from './match-store.ts'
 import { readPush } from './payload.ts'
 import { type LeadRow, type Outcome, type Plan, reconcile } from './reconcile.ts'
-import { awaitTurn, type Claim, type ClaimedRow, claimRows, endRows, holdRows, tryTurn } from './work-store.ts'
+import {
+  awaitTurn,
+  type Claim,
+  type ClaimedRow,
+  claimRows,
+  endRows,
+  holdRows,
+  type LeasedRows,
+  tryTurn,
+} from './work-store.ts'
 
 const employmentStore = standardStore(acrossParents(employments))
 
@@ -27,19 +37,27 @@ export async function workOn(database: Database, claim: Claim): Promise<void> {
 }
 
 /**
- * Claims the organization's next rows and works on them. `claimed` is told them before anything is done, for whoever has
- * to clean up after a failure. False when there was nothing to do: the organization is another worker's just now, or its rows are.
+ * Claims the organization's next rows and works on them. `claimed` is told the lease before the claim and its rows before
+ * anything is done, for whoever has to clean up after a failure. False when there was nothing to do: the organization is
+ * another worker's just now, or its rows are.
  */
 export async function workOnNext(
   database: Database,
   organizationId: string,
-  { claimed, ...limits }: { most: number; leaseSeconds: number; claimed: (claim: Claim) => void },
+  { claimed, ...limits }: { most: number; leaseSeconds: number; claimed: (claim: LeasedRows) => void },
 ): Promise<boolean> {
   let claim: Claim | undefined
   return database.transaction(importActor(organizationId), async (transaction) => {
-    if (!(await tryTurn(transaction))) return false
-    // In a transaction of its own: a crash must not forget who had the rows. Once, however often this one is repeated.
-    if (!claim) claimed((claim = await claimRows(database, organizationId, limits)))
+    // Repeated after it met another change, it has its rows already: nobody else can take them.
+    if (claim) await awaitTurn(transaction)
+    else {
+      if (!(await tryTurn(transaction))) return false
+      const lease = newId()
+      claimed({ organizationId, lease, rowIds: 'all' })
+      // In a transaction of its own: a crash must not forget who had the rows.
+      claim = await claimRows(database, organizationId, { ...limits, lease })
+      claimed(claim)
+    }
     await workThrough(transaction, claim)
     return claim.rowIds.length > 0
   })

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { finding, type FindingCode, findingCodes } from './findings.ts'
+import { finding, type FindingCode, findingCodes } from './resource.ts'
 import { rowStatuses } from './resource.ts'
 
 const guide = await readFile(new URL('../../../../docs/guides/imports.md', import.meta.url), 'utf8')

@@ -31,15 +31,18 @@ export type Fate =
   /** What kept it out then does so no more. */
   | { kind: 'again' }
 
-/** Undefined when the import takes no pushes. */
-export async function findOpenImport(database: Sender, importId: string): Promise<OpenImport | undefined> {
-  const rows = await database.spanning<{ organization_id: string; hash: Buffer }>(
+/** Those of the imports that take pushes. */
+export async function findOpenImports(
+  database: Sender,
+  importIds: readonly string[],
+): Promise<Map<string, OpenImport>> {
+  const rows = await database.spanning<{ import_id: string; organization_id: string; hashes: Buffer[] }>(
     'find the import of a push',
-    sql`select trigger.organization_id, trigger.hash from import_triggers trigger ${importOfTrigger}
-      where trigger.import_id = ${importId}::uuid and ${inForce}`,
+    sql`select trigger.import_id, trigger.organization_id, array_agg(trigger.hash) as hashes
+      from import_triggers trigger ${importOfTrigger}
+      where trigger.import_id = any(${importIds}::uuid[]) and ${inForce} group by 1, 2`,
   )
-  const [first] = rows
-  return first && { organizationId: first.organization_id, hashes: rows.map(({ hash }) => hash) }
+  return new Map(rows.map((row) => [row.import_id, { organizationId: row.organization_id, hashes: row.hashes }]))
 }
 
 /**

@@ -2,10 +2,21 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../../platform/database/database.ts'
 import type { Trigger } from '../../platform/http/push.ts'
-import { findOpenImport, type OpenImport } from './intake-store.ts'
+import { findOpenImports, type OpenImport } from './intake-store.ts'
+import { Batches, type BatchLimits } from './push-batches.ts'
 import { triggerHash } from './trigger.ts'
 
 const rememberedImports = 10_000
+
+/** However many strangers knock, one statement at a time asks for them all, and pushes keep their connections. */
+const readLimits: BatchLimits = {
+  items: 500,
+  bytes: 0,
+  underWay: 1,
+  waitingItems: 5000,
+  waitingBytes: 0,
+  waitMilliseconds: 2000,
+}
 
 /**
  * Which secret opens which import. What was read is remembered in this process and good only to let a push in: whoever
@@ -13,10 +24,13 @@ const rememberedImports = 10_000
  */
 export class OpenImports {
   readonly #known = new LRUCache<string, OpenImport>({ max: rememberedImports })
-  readonly #read: (importId: string) => Promise<OpenImport | undefined>
+  readonly #reads: Batches<string, OpenImport | undefined>
 
   constructor(database: Pick<Database, 'spanning'>) {
-    this.#read = oneAtATime((importId) => findOpenImport(database, importId))
+    this.#reads = new Batches(readLimits, async (importIds) => {
+      const found = await findOpenImports(database, importIds)
+      return importIds.map((importId) => found.get(importId))
+    })
   }
 
   async find(importId: string, secret: string): Promise<Trigger | undefined> {
@@ -35,7 +49,7 @@ export class OpenImports {
   }
 
   async #reread(importId: string): Promise<OpenImport | undefined> {
-    const open = await this.#read(importId)
+    const open = await this.#reads.add(importId, 0)
     if (open) this.#known.set(importId, open)
     else this.#known.delete(importId)
     return open
@@ -48,31 +62,3 @@ const decoy = randomBytes(32)
 /** Every hash is compared, each in constant time. */
 const holds = (open: OpenImport | undefined, hash: Buffer): boolean =>
   (open?.hashes ?? [decoy]).filter((held) => timingSafeEqual(held, hash)).length > 0
-
-interface Run<Result> {
-  ended: Promise<unknown>
-  next: Promise<Result> | undefined
-}
-
-/**
- * Of the reads for one key one runs at a time. Who asks meanwhile shares the next, which begins after they asked: they
- * never get what was true before.
- */
-function oneAtATime<Result>(read: (key: string) => Promise<Result>): (key: string) => Promise<Result> {
-  const running = new Map<string, Run<Result>>()
-  const start = (key: string): Promise<Result> => {
-    const result = read(key)
-    const end = () => {
-      // When one is next, it takes this one's place.
-      if (!run.next) running.delete(key)
-    }
-    const run: Run<Result> = { ended: result.then(end, end), next: undefined }
-    running.set(key, run)
-    return result
-  }
-  return (key) => {
-    const run = running.get(key)
-    if (!run) return start(key)
-    return (run.next ??= run.ended.then(() => start(key)))
-  }
-}

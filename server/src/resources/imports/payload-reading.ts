@@ -3,7 +3,7 @@ import { suggest } from '../../platform/query/target.ts'
 import { readValue } from '../../platform/resource/body.ts'
 import type { AnyRow } from '../../platform/resource/define.ts'
 import type { Field, JsonObject, JsonValue } from '../../platform/resource/fields.ts'
-import { type Finding, finding, type FindingCode } from './findings.ts'
+import { type Finding, finding, type FindingCode } from './resource.ts'
 import { aliases, externalIdForm, type Member, type Part, typeOf } from './payload-fields.ts'
 
 /** Faults or warnings told of one push. */

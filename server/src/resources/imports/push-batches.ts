@@ -98,8 +98,8 @@ export class Batches<Item, Result> {
       const results = await this.#send(batch.map(({ item }) => item))
       batch.forEach(({ resolve, reject }, index) => {
         const result = results[index]
-        if (result === undefined || result instanceof Error) reject(result)
-        else resolve(result)
+        if (result instanceof Error) reject(result)
+        else resolve(result as Result)
       })
     } catch (error) {
       if (error instanceof ApiError || batch.length === 1) batch.forEach(({ reject }) => reject(error))

@@ -1,4 +1,5 @@
 import { invalidParameters } from '../../platform/http/errors.ts'
+import { readPushBody } from '../../platform/http/push.ts'
 import type { PushRoute } from '../../platform/http/route.ts'
 import type { QueryParameter } from '../../platform/http/query-string.ts'
 import { showId } from '../../platform/resource/ids.ts'
@@ -33,15 +34,20 @@ export const pushRoute: PushRoute = {
   query: { kind: 'none' },
   payload: { component: 'Push', schema: pushSchema, example: pushExample },
   answers: { 200: { kind: 'schema', component: 'AcceptedRow', schema: acceptedSchema } },
-  async handle({ services, trigger, query, bytes, payload, key }) {
+  async handle({ services, trigger, query, bytes, key }) {
     const parameters = parametersOf(query)
-    const read = readPush(payload, parameters)
-    if ('faults' in read) throw invalidParameters(read.faults)
+    check(bytes, parameters)
     const { id, createdAt, isReplay } = await services.intake.keep(trigger, { payload: bytes, parameters, key })
     const time = createdAt.toISOString()
     const row = { id: showId('row', id), object: 'row', status: 'PENDING', createdAt: time, updatedAt: time }
     return { status: 200, text: JSON.stringify(row), headers: isReplay ? { 'idempotent-replayed': 'true' } : {} }
   },
+}
+
+/** In a function of its own: what was read has several times the size of its text, and must not wait with it. */
+function check(bytes: Uint8Array, parameters: Record<string, string | string[]>): void {
+  const read = readPush(readPushBody(bytes), parameters)
+  if ('faults' in read) throw invalidParameters(read.faults)
 }
 
 /** A parameter that was repeated becomes the list of its values. */

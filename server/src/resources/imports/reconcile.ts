@@ -5,7 +5,7 @@ import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { notes } from '../notes/resource.ts'
 import { Draft, mergeable, objectOf, type RowChange } from './draft.ts'
-import { type Finding, finding } from './findings.ts'
+import { type Finding, finding } from './resource.ts'
 import { type Jobs, keepJobs } from './jobs.ts'
 import {
   companyKeys,

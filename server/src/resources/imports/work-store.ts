@@ -4,7 +4,7 @@ import { raw, sql } from '../../platform/database/sql.ts'
 import type { AnyRow } from '../../platform/resource/define.ts'
 import type { JsonValue } from '../../platform/resource/fields.ts'
 import { newId, readId } from '../../platform/resource/ids.ts'
-import { finding } from './findings.ts'
+import { finding } from './resource.ts'
 import type { Outcome } from './reconcile.ts'
 import type { MergePolicy } from './resource.ts'
 
@@ -14,6 +14,11 @@ export interface Claim {
   /** The fencing token: what has another one by now is no longer ours to end. */
   lease: string
   rowIds: readonly string[]
+}
+
+/** Rows of a claim, or `all` while nobody has told which it got. */
+export interface LeasedRows extends Omit<Claim, 'rowIds'> {
+  rowIds: readonly string[] | 'all'
 }
 
 /** A row that is being worked on, with what its import says. */
@@ -86,9 +91,8 @@ const turnOf = ({ organization }: Transaction) => sql`hashtextextended('imports 
 export async function claimRows(
   database: Database,
   organizationId: string,
-  { most, leaseSeconds }: { most: number; leaseSeconds: number },
+  { most, leaseSeconds, lease = newId() }: { most: number; leaseSeconds: number; lease?: string },
 ): Promise<Claim> {
-  const lease = newId()
   const lost = [finding('worker_lost', '', `the process that worked on it ended ${lossesBeforeAlone + 1} times`)]
   const rows = await database.transaction(importActor(organizationId), async (transaction) => {
     // A claim that a crash forgets is no loss: its rows wait as before.
@@ -194,13 +198,15 @@ export async function failRow(
 }
 
 /** Gives rows back that nothing happened to: the database was away, or this process is stopping. */
-export async function releaseRows(database: Database, { organizationId, lease, rowIds }: Claim): Promise<void> {
+export async function releaseRows(database: Database, { organizationId, lease, rowIds }: LeasedRows): Promise<void> {
+  // Leases end later than now: the queue's index finds them behind all that is due.
+  const those = rowIds === 'all' ? raw('run_at > now()') : sql`id = any(${rowIds}::uuid[])`
   await database.transaction(importActor(organizationId), (transaction) =>
     transaction.query(sql`
       update import_rows set
         status = case when attempts > 0 then 'RETRYING' else 'PENDING' end, lease = null,
         run_at = now() + interval '1 second', updated_at = now(), revision = revision + 1
-      where organization_id = ${transaction.organization} and id = any(${rowIds}::uuid[]) and status = 'PROCESSING'
+      where organization_id = ${transaction.organization} and ${those} and status = 'PROCESSING'
         and lease = ${lease}::uuid`),
   )
 }

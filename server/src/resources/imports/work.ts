@@ -5,7 +5,7 @@ import { ApiError } from '../../platform/http/errors.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import { UniqueConflict } from '../../platform/resource/write.ts'
 import { workOn, workOnNext } from './batch.ts'
-import { chooseOrganization, type Claim, failRow, releaseRows, sumCounts } from './work-store.ts'
+import { chooseOrganization, type Claim, failRow, type LeasedRows, releaseRows, sumCounts } from './work-store.ts'
 
 export interface ImportWorkOptions {
   /** Connections of its own, so that it neither starves the requests nor is starved by them. */
@@ -125,54 +125,50 @@ async function work(context: Context): Promise<void> {
 /** Works on the organization's next rows; false when another worker has it, or has its rows. */
 async function workFor(context: Context, organizationId: string): Promise<boolean> {
   const { database, leaseSeconds } = context
-  let claim: Claim | undefined
-  const claimed = (made: Claim) => (claim = made)
+  let leased: LeasedRows | undefined
+  const claimed = (rows: LeasedRows) => (leased = rows)
   try {
     return await workOnNext(database, organizationId, { most: mostRows, leaseSeconds, claimed })
   } catch (error) {
-    if (!claim) throw error
-    await recover(context, claim, error)
+    if (!leased || leased.rowIds.length === 0) throw error
+    const { rowIds } = leased
+    if (rowIds !== 'all') await recover(context, { ...leased, rowIds }, error)
+    else {
+      // Without an answer the claim may have been made all the same.
+      await release(context, leased)
+      throw error
+    }
     return true
   }
 }
 
 /** Brings the rows of a claim to an end, or gives them back: only the end of this process leaves them to their lease. */
-async function recover(context: Context, claim: Claim, error: unknown): Promise<void> {
+async function recover(context: Context, claim: Claim, error: unknown, meetings = 1): Promise<void> {
+  const again = (rows: Claim, count: number) =>
+    workOn(context.database, rows).catch((next: unknown) => recover(context, rows, next, count))
   if (isAway(error)) return release(context, claim)
-  if (error instanceof UniqueConflict && (await worked(context, claim))) return
+  // A unique value was taken since it was looked for: who looks again finds its holder.
+  if (error instanceof UniqueConflict && meetings < mostMeetings) return again(claim, meetings + 1)
   if (claim.rowIds.length <= 1) return fail(context, claim, error)
   // One of them spoils the batch: each by itself, and it spoils only its own.
-  for (const rowId of claim.rowIds) {
-    const single = { ...claim, rowIds: [rowId] }
-    await workOn(context.database, single).catch((again: unknown) => recover(context, single, again))
-  }
+  for (const rowId of claim.rowIds) await again({ ...claim, rowIds: [rowId] }, 1)
 }
 
-/** A unique value was taken since it was looked for: who looks again finds its holder. */
-async function worked({ database }: Context, claim: Claim): Promise<boolean> {
-  for (let meetings = 1; meetings < mostMeetings; meetings++) {
-    try {
-      await workOn(database, claim)
-      return true
-    } catch (error) {
-      if (!(error instanceof UniqueConflict)) throw error
-    }
-  }
-  return false
-}
-
-async function fail({ database, log }: Context, claim: Claim, error: unknown): Promise<void> {
+async function fail(context: Context, claim: Claim, error: unknown): Promise<void> {
   const [rowId = ''] = claim.rowIds
-  log.error({ row: showId('row', rowId), ...reported(error) }, 'imports: a row failed')
-  await failRow(database, claim, patience)
+  context.log.error({ row: showId('row', rowId), ...reported(error) }, 'imports: a row failed')
+  await untilKept(context, () => failRow(context.database, claim, patience))
 }
+
+const release = (context: Context, rows: LeasedRows): Promise<void> =>
+  untilKept(context, () => releaseRows(context.database, rows))
 
 /** Until it has worked or the lease is over: then another process has the rows, and has counted this one as lost. */
-async function release({ database, leaseSeconds, bell }: Context, claim: Claim): Promise<void> {
+async function untilKept({ leaseSeconds, bell }: Context, keep: () => Promise<void>): Promise<void> {
   const end = performance.now() + leaseSeconds * 1000
   while (performance.now() < end) {
     try {
-      return await releaseRows(database, claim)
+      return await keep()
     } catch (error) {
       if (!isPassing(error) || bell.isClosed) throw error
       await bell.rest(pauses.longest / 2)
@@ -188,9 +184,13 @@ async function keepUp({ database, log, bell }: Context): Promise<void> {
   }
 }
 
-/** The database is away or full: nothing is wrong with the rows. One that only takes too long may be their doing. */
+/**
+ * The database is away or full, or was when it should have confirmed: nothing is wrong with the rows. One that only takes
+ * too long may be their doing.
+ */
 const isAway = (error: unknown): boolean =>
-  isConnectionLoss(error) || (error instanceof ApiError && error.code === 'overloaded')
+  isConnectionLoss(error) ||
+  (error instanceof ApiError && (error.code === 'overloaded' || isConnectionLoss(error.cause)))
 
 /** What passes by itself. */
 const isPassing = (error: unknown): boolean =>

@@ -10,7 +10,7 @@ import {
   timestamp,
   words,
 } from '../../platform/resource/fields.ts'
-import { findingSchema } from '../imports/findings.ts'
+import { findingSchema } from '../imports/resource.ts'
 import { imports, rowStatuses } from '../imports/resource.ts'
 
 const anything = { type: 'object', additionalProperties: true }

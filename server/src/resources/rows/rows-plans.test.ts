@@ -23,10 +23,13 @@ beforeAll(async () => {
   made = await createDatabase()
   client = new pg.Client({ ...made.connection, options: '-c timezone=UTC -c jit=off' })
   await client.connect()
-  await client.query('insert into organizations (id, name, slug) values ($1, $1, $1)', [organizationId])
-  await client.query(`insert into teams (organization_id, id, name, is_default) values ($1, $1, 'Default', true)`, [
+  await client.query('insert into organizations (id, name, slug) values ($1::uuid, $1::text, $1::text)', [
     organizationId,
   ])
+  await client.query(
+    `insert into teams (organization_id, id, name, is_default) values ($1::uuid, $1::uuid, 'Default', true)`,
+    [organizationId],
+  )
   await fill('done', size)
   await fill('waiting', size / 10)
   await client.query('vacuum analyze')
@@ -39,20 +42,20 @@ afterAll(async () => {
 /** The later the number the younger the row. A row in five thousand is dead, one in a thousand in conflict. */
 async function fill(of: Of, count: number): Promise<void> {
   const id = imports[of]
-  await client.query('insert into imports (organization_id, id, name, team_id) values ($1, $2, $2, $1)', [
-    organizationId,
-    id,
-  ])
+  await client.query(
+    'insert into imports (organization_id, id, name, team_id) values ($1::uuid, $2::uuid, $2::text, $1::uuid)',
+    [organizationId, id],
+  )
   await client.query(
     `insert into import_rows (organization_id, import_id, id, status, error_codes, contact_id, payload, created_at)
-      select $1, $2::uuid, md5($2::text || number)::uuid, status,
+      select $1::uuid, $2::uuid, md5($2::text || number)::uuid, status,
         case status when 'DEAD' then '{worker_lost}' when 'CONFLICT' then '{ambiguous_contact}' else '{}' end::text[],
         case when status = 'PROCESSED' then md5('contact' || number)::uuid end,
         jsonb_build_object('contact', jsonb_build_object('email', number || '@example.com', 'bio', repeat(md5(number::text), 10))),
         timestamptz '2026-01-01Z' + number * interval '1 second'
       from (select number, case
           when number % 5000 = 7 then 'DEAD' when number % 1000 = 9 then 'CONFLICT'
-          when $3 or number > $4::int - 1000 then case when number > 200 then 'PENDING' else 'PROCESSED' end
+          when $3::boolean or number > $4::int - 1000 then case when number > 200 then 'PENDING' else 'PROCESSED' end
           else 'PROCESSED' end as status
         from generate_series(1, $4::int) number) numbered`,
     [organizationId, id, of === 'waiting', count],
@@ -157,6 +160,6 @@ test.each([
   ['done', 'retry', 'filter.contactId.equals=con_0123456789abcdef0123456789abcdef'],
 ] as const)('%s: %s of ?%s costs what it changes', async (of, action, query) => {
   const { count, cost } = await costOf(of, action, query)
-  // Each is found, locked, changed and looked for again; of those with errors all are looked at.
-  expect(cost).toBeLessThanOrEqual(5 * count + 200)
+  // Each is found, locked, changed and looked for again; those with errors are all looked at, for each state.
+  expect(cost).toBeLessThanOrEqual(5 * count + 600)
 })

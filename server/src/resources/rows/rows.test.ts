@@ -8,7 +8,7 @@ import {
   type TestService,
 } from '../../../test/service.ts'
 import { newId, showId } from '../../platform/resource/ids.ts'
-import { finding } from '../imports/findings.ts'
+import { finding } from '../imports/resource.ts'
 import { rowStatuses } from '../imports/resource.ts'
 
 let service: TestService

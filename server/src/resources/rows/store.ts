@@ -90,26 +90,40 @@ export async function changeRows(
   const scope = scopeOf(db, importId)
   const left = () => readCount(db, rows, planCount(rows, among(filters, from), scope))
   if (dryRun) return { count: await left(), remaining: 0 }
-  const record = raw(root)
+  const ids = await lockFree(db, from, await oldest(db, importId, from, filters))
+  await db.query(sql`
+    update import_rows set ${assignments(columns)}, revision = revision + 1, updated_at = now()
+    where organization_id = ${db.organization} and id = any(${ids}::uuid[])`)
+  return { count: ids.length, remaining: await left() }
+}
+
+/** The ids of the oldest rows that the filters select among these states: each state by itself, as its index has them. */
+async function oldest(
+  db: Transaction,
+  importId: string,
+  statuses: readonly RowStatus[],
+  filters: Filters,
+): Promise<string[]> {
   const most = raw(String(mostChanged))
-  // Each state by itself, as its index has them. Never waits, and so never in a circle: a row that a worker takes in this
-  // moment is its own, one that is locked here is passed over by workers, and what another call of this kind has locked
-  // is told as remaining.
-  const changed = await db.query(sql`
-    with oldest as materialized (
-      select found.id from unnest(${from}::text[]) allowed (status) cross join lateral (
-        select id, created_at from import_rows ${record}
-        where ${matching(rows, filters, scope)} and ${record}.status = allowed.status
-        order by created_at, id limit ${most}) found
-      order by found.created_at, found.id limit ${most}),
-    chosen as materialized (
-      select id from import_rows
-      where organization_id = ${db.organization} and id = any(array(select id from oldest))
-        and status = any(${from}::text[]) for no key update skip locked)
-    update import_rows ${record} set ${assignments(columns)}, revision = ${record}.revision + 1, updated_at = now()
-    where ${record}.organization_id = ${db.organization} and ${record}.id = any(array(select id from chosen))
-    returning ${record}.id`)
-  return { count: changed.length, remaining: await left() }
+  const found = await db.query<{ id: string }>(sql`
+    select found.id from unnest(${statuses}::text[]) wanted (status) cross join lateral (
+      select id, created_at from import_rows ${raw(root)}
+      where ${matching(rows, filters, scopeOf(db, importId))} and ${raw(root)}.status = wanted.status
+      order by created_at, id limit ${most}) found
+    order by found.created_at, found.id limit ${most}`)
+  return found.map(({ id }) => id)
+}
+
+/**
+ * Locks those of the rows that are free and in one of these states still. Never waits, and so never in a circle: a row
+ * that a worker takes in this moment is its own, one that is locked here is passed over by workers.
+ */
+async function lockFree(db: Transaction, statuses: readonly RowStatus[], ids: readonly string[]): Promise<string[]> {
+  const locked = await db.query<{ id: string }>(sql`
+    select id from import_rows
+    where organization_id = ${db.organization} and id = any(${ids}::uuid[]) and status = any(${statuses}::text[])
+    for no key update skip locked`)
+  return locked.map(({ id }) => id)
 }
 
 /** The filters, and one of these states. */

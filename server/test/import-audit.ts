@@ -1,0 +1,115 @@
+import { expect } from 'vitest'
+import { type Sql, sql } from '../src/platform/database/sql.ts'
+import { readId } from '../src/platform/resource/ids.ts'
+import { type RowStatus, rowStatuses } from '../src/resources/imports/resource.ts'
+import { until } from './processes.ts'
+import type { Json, TestOrganization, TestService } from './service.ts'
+
+type Audited = Pick<TestOrganization, 'organizationId' | 'importId' | 'call'>
+
+const organizationOf = ({ organizationId }: Audited): string => readId('org', organizationId) ?? ''
+const importOf = ({ importId }: Audited): string => readId('imp', importId) ?? ''
+
+const read = <Row extends object>({ database }: Pick<TestService, 'database'>, statement: Sql): Promise<Row[]> =>
+  database.spanning<Row>('check the database', statement)
+
+/** How many rows of the import are in each state. */
+export async function countsOf(service: TestService, of: Audited): Promise<Partial<Record<RowStatus, number>>> {
+  const rows = await read<{ status: RowStatus; count: number }>(
+    service,
+    sql`select status, count(*)::int as count from import_rows
+      where organization_id = ${organizationOf(of)}::uuid and import_id = ${importOf(of)}::uuid group by 1 order by 1`,
+  )
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+}
+
+/** Waits until as many rows as said have come, and none of them is on its way any more. */
+export async function untilEnded(service: TestService, of: Audited, count: number, patience = 120_000): Promise<void> {
+  let counts: Partial<Record<RowStatus, number>> = {}
+  await until(
+    `${count} rows came to an end`,
+    async () => {
+      counts = await countsOf(service, of)
+      const { PENDING = 0, PROCESSING = 0, RETRYING = 0 } = counts
+      const all = Object.values(counts).reduce((sum, some) => sum + some, 0)
+      return all === count && PENDING + PROCESSING + RETRYING === 0
+    },
+    patience,
+  ).catch((error: Error) => {
+    throw new Error(`${error.message}: ${JSON.stringify(counts)}`)
+  })
+}
+
+/**
+ * Every push that was answered is one row, and no other row is there but of `unanswered` pushes. All that the import made
+ * is told by exactly one row, and all that rows tell is there; the import's own count agrees.
+ */
+export async function audit(
+  service: TestService,
+  of: Audited,
+  { accepted, unanswered = 0 }: { accepted: readonly string[]; unanswered?: number },
+): Promise<Partial<Record<RowStatus, number>>> {
+  const rows = await read<{ shown: string }>(
+    service,
+    sql`select 'row_' || replace(id::text, '-', '') as shown from import_rows
+      where organization_id = ${organizationOf(of)}::uuid and import_id = ${importOf(of)}::uuid`,
+  )
+  const kept = new Set(rows.map(({ shown }) => shown))
+  expect(new Set(accepted).size).toBe(accepted.length)
+  expect(accepted.filter((id) => !kept.has(id))).toEqual([])
+  expect(kept.size).toBe(accepted.length + unanswered)
+
+  const counts = await countsOf(service, of)
+  const { body } = await of.call('GET', `/v5/imports/${of.importId}`)
+  expect(body.stats.counts).toEqual(Object.fromEntries(rowStatuses.map((status) => [status, counts[status] ?? 0])))
+
+  const told = await toldBy(service, of)
+  const made = await madeIn(service, of)
+  expect(told).toEqual(made)
+  return counts
+}
+
+/** `contact con_…` for each record that a row says it made; of notes with the row. */
+async function toldBy(service: TestService, of: Audited): Promise<string[]> {
+  const rows = await read<{ told: string }>(
+    service,
+    sql`select (change ->> 'object') || ' ' || (change ->> 'id')
+        || case when change ->> 'object' = 'note' then ' ' || row.id else '' end as told
+      from import_rows row, jsonb_array_elements(row.changes) change
+      where row.organization_id = ${organizationOf(of)}::uuid and change ->> 'action' = 'created'`,
+  )
+  return rows.map(({ told }) => told).sort()
+}
+
+async function madeIn(service: TestService, of: Audited): Promise<string[]> {
+  const organization = sql`where organization_id = ${organizationOf(of)}::uuid and deleted_at is null`
+  const rows = await read<{ made: string }>(
+    service,
+    sql`select 'contact con_' || replace(id::text, '-', '') as made from contacts ${organization}
+      union all select 'company com_' || replace(id::text, '-', '') from companies ${organization}
+      union all select 'employment emp_' || replace(id::text, '-', '') from employments ${organization}
+      union all select 'note not_' || replace(id::text, '-', '') || ' ' || coalesce(import_row_id::text, '') from notes
+        ${organization}`,
+  )
+  return rows.map(({ made }) => made).sort()
+}
+
+/**
+ * Under the policy `fill` a field is set once: by two rows it would be only if one had not seen the other. Lists of tags,
+ * external ids and the end of a job are added to.
+ */
+export async function expectFilledOnce(service: TestService, of: Audited): Promise<void> {
+  const rows = await read<Json>(
+    service,
+    sql`select change ->> 'id' as id, field.key as field, array_agg(field.value order by row.id) as values
+      from import_rows row, jsonb_array_elements(row.changes) change, jsonb_each(change -> 'after') field
+      where row.organization_id = ${organizationOf(of)}::uuid and field.value <> 'null' and field.value <> '[]'
+        and field.key not in ('tags', 'externalIds', 'current', 'end')
+      group by 1, 2 having count(*) > 1`,
+  )
+  expect(rows).toEqual([])
+}
+
+/** Lines that the service logged as errors. */
+export const errorsOf = ({ logged }: Pick<TestService, 'logged'>): string[] =>
+  logged.filter((line) => Number((JSON.parse(line) as { level: number }).level) >= 50)

@@ -1,0 +1,106 @@
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { readId } from '../src/platform/resource/ids.ts'
+import { workOn } from '../src/resources/imports/batch.ts'
+import { claimRows } from '../src/resources/imports/work-store.ts'
+import { audit, errorsOf, expectFilledOnce, untilEnded } from './import-audit.ts'
+import { gistOfDatabase, gistOfLeads } from './import-gist.ts'
+import { randomOf, type SampleLead, sampleLeads, shuffled } from './import-payloads.ts'
+import { createDatabase, type TestDatabase } from './postgres.ts'
+import { pusher } from './pushes.ts'
+import { seed } from './seed.ts'
+import { startTestService, type TestOrganization, type TestService } from './service.ts'
+
+/** Different leads: `IMPORT_LEADS=10000` for the full size. Each is pushed three times. */
+const leadCount = Number(process.env.IMPORT_LEADS ?? 1000)
+/** How many of them are worked on one by one too. */
+const oneByOne = process.env.IMPORT_LEADS ? leadCount : 250
+const senders = 16
+const tags = ['fair']
+
+/** A service on a database of its own, of which the test looks at what PostgreSQL counted. */
+async function withService(
+  environment: Record<string, string>,
+  use: (service: TestService, organization: TestOrganization) => Promise<void>,
+): Promise<TestDatabase> {
+  const made = await createDatabase()
+  const service = await startTestService(environment, { ...made, drop: async () => undefined })
+  try {
+    const organization = await service.newOrganization()
+    await organization.call('PATCH', `/v5/imports/${organization.importId}`, { body: { tags } })
+    await use(service, organization)
+  } finally {
+    await service.close()
+  }
+  return made
+}
+
+/** The ids of the rows, in no order. */
+async function pushAll(
+  service: TestService,
+  { triggerUrl }: TestOrganization,
+  leads: readonly SampleLead[],
+  count: number,
+): Promise<string[]> {
+  const push = pusher(service, new URL(triggerUrl).pathname)
+  const accepted: string[] = []
+  let next = 0
+  const send = async () => {
+    for (let lead = leads[next++]; lead; lead = leads[next++]) {
+      const { status, body } = await push(lead.payload)
+      expect(status).toBe(200)
+      accepted.push(body.id)
+    }
+  }
+  await Promise.all(Array.from({ length: count }, send))
+  return accepted
+}
+
+const organizationOf = ({ organizationId }: TestOrganization) => readId('org', organizationId) ?? ''
+
+/** Read once no connection is left that might not have reported yet. */
+async function deadlocksOf({ connection }: TestDatabase): Promise<number> {
+  const client = new pg.Client({ ...connection, database: 'postgres' })
+  await client.connect()
+  const { rows } = await client.query<{ deadlocks: number }>(
+    'select deadlocks::int from pg_stat_database where datname = $1',
+    [connection.database],
+  )
+  await client.end()
+  return rows[0]?.deadlocks ?? Number.NaN
+}
+
+test('leads pushed three times each, in any order, by sixteen senders at once, come to what they say: nothing lost, nothing doubled', async () => {
+  const random = randomOf(seed)
+  const leads = sampleLeads(leadCount, random)
+  const thrice = shuffled([...leads, ...leads, ...leads], random)
+  const made = await withService({ IMPORT_WORKERS: '2' }, async (service, organization) => {
+    const accepted = await pushAll(service, organization, thrice, senders)
+    await untilEnded(service, organization, thrice.length, 600_000)
+    const counts = await audit(service, organization, { accepted })
+    expect(Object.keys(counts)).toEqual(['DUPLICATE', 'PROCESSED'])
+    // Of the three that say the same, only the first can have said something new.
+    expect(counts.DUPLICATE).toBeGreaterThanOrEqual(2 * leadCount)
+    expect(await gistOfDatabase(service.database, organizationOf(organization))).toEqual(gistOfLeads(leads, tags))
+    await expectFilledOnce(service, organization)
+    expect(errorsOf(service)).toEqual([])
+  })
+  expect(await deadlocksOf(made)).toBe(0)
+  await made.drop()
+}, 900_000)
+
+test('leads worked on one by one, in their order, come to what they say: what the test above compares with is true', async () => {
+  const leads = sampleLeads(oneByOne, randomOf(seed))
+  const made = await withService({}, async (service, organization) => {
+    const accepted = await pushAll(service, organization, leads, 1)
+    for (const _ of leads) {
+      const claim = await claimRows(service.database, organizationOf(organization), { most: 1, leaseSeconds: 60 })
+      expect(claim.rowIds).toHaveLength(1)
+      await workOn(service.database, claim)
+    }
+    await untilEnded(service, organization, leads.length)
+    await audit(service, organization, { accepted })
+    expect(await gistOfDatabase(service.database, organizationOf(organization))).toEqual(gistOfLeads(leads, tags))
+  })
+  await made.drop()
+}, 900_000)

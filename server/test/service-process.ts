@@ -1,0 +1,102 @@
+import type { ChildProcess } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ending, type Ending, launch, urlOf } from './command-line.ts'
+import type { TestDatabase } from './postgres.ts'
+import { until } from './processes.ts'
+import type { Json } from './service.ts'
+
+/** A service as a process of its own on a test's database. */
+export interface ServiceProcess {
+  /** The name of its connections. */
+  name: string
+  url: string
+  signal(signal: NodeJS.Signals): void
+  /** How it ended. */
+  ended: Promise<Ending>
+  /** Pushes at the path of a trigger; undefined when no answer came. */
+  push(path: string, body: unknown, headers?: Record<string, string>): Promise<PushAnswer | undefined>
+}
+
+export interface PushAnswer {
+  status: number
+  headers: Headers
+  body: Json
+}
+
+export interface ServiceProcesses {
+  start(name: string, environment?: Record<string, string>): Promise<ServiceProcess>
+  /** Ends those that still run. */
+  close(): Promise<void>
+}
+
+/** Starts services that share the database, as `rapport start` does. */
+export async function serviceProcesses(database: TestDatabase): Promise<ServiceProcesses> {
+  const home = await mkdtemp(join(tmpdir(), 'rapport-services-'))
+  const running = new Set<ChildProcess>()
+  let count = 0
+  return {
+    async start(name, environment = {}) {
+      const folder = join(home, String(count++))
+      const child = launch(['start'], {
+        environment: {
+          PORT: '0',
+          DATA_DIR: folder,
+          DATABASE_URL: `${urlOf(database)}&application_name=${encodeURIComponent(name)}`,
+          SECRET: 'the same secret for all of them, of 32 characters and more',
+          RATE_LIMIT_PER_MINUTE: '100000000',
+          IMPORT_WORKERS: '1',
+          DRAIN_MILLISECONDS: '0',
+          ...environment,
+        },
+      })
+      running.add(child)
+      const ended = ending(child).finally(() => running.delete(child))
+      const url = await addressOf(folder, ended)
+      return { name, url, ended, signal: (signal) => void child.kill(signal), push: pusherTo(url) }
+    },
+    async close() {
+      for (const child of running) child.kill('SIGKILL')
+      await until('they are gone', () => running.size === 0)
+      await rm(home, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+async function addressOf(folder: string, ended: Promise<Ending>): Promise<string> {
+  let end: Ending | undefined
+  ended.then(
+    (how) => (end = how),
+    () => undefined,
+  )
+  let url = ''
+  await until(
+    'the service is ready',
+    async () => {
+      if (end) throw new Error(`It ended: ${JSON.stringify(end)}`)
+      url = await readFile(join(folder, 'service.json'), 'utf8').then(
+        (text) => (JSON.parse(text) as { url: string }).url,
+        () => '',
+      )
+      return url !== '' && (await fetch(`${url}/readyz`).catch(() => undefined))?.status === 200
+    },
+    60_000,
+  )
+  return url
+}
+
+const pusherTo =
+  (url: string): ServiceProcess['push'] =>
+  async (path, body, headers = {}) => {
+    try {
+      const answer = await fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      })
+      return { status: answer.status, headers: answer.headers, body: await answer.json() }
+    } catch {
+      return undefined
+    }
+  }
