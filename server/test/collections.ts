@@ -11,7 +11,7 @@ import type { Schema } from '../src/platform/resource/fields.ts'
 import { newId, readId, showId } from '../src/platform/resource/ids.ts'
 import { notes } from '../src/resources/notes/resource.ts'
 import { importedNoteStore } from '../src/resources/notes/store.ts'
-import { addRows } from './import-rows.ts'
+import { addRows, endedRow } from './import-rows.ts'
 import { idsOf, minimalBody, type References } from './samples.ts'
 import type { Call, CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
 
@@ -169,9 +169,8 @@ async function make(world: World, collection: Collection, body: AnyRow): Promise
   }
   // Made by pushes, and here at once: one that came to its end, so that no worker changes it while a test looks at it.
   if (resource.table === 'import_rows' && get) {
-    const [id = ''] = await addRows(world.service, parentOf(world.references, collection) ?? '', [
-      { status: 'INVALID' },
-    ])
+    const row = endedRow(++viewed, idsOf(world.references, 'con'))
+    const [id = ''] = await addRows(world.service, parentOf(world.references, collection) ?? '', [row])
     return (await world.ask(get, { params: world.params(collection, id) })).body
   }
   // Made where it is at home: a parent through which it is seen is named in a field.

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { type Sql, sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
@@ -12,6 +13,16 @@ const importOf = ({ importId }: Audited): string => readId('imp', importId) ?? '
 
 const read = <Row extends object>({ database }: Pick<TestService, 'database'>, statement: Sql): Promise<Row[]> =>
   database.spanning<Row>('check the database', statement)
+
+/** A lead that leaves one contact, one company, one job and one note, which no other lead can make. */
+export function newEffects(): Json {
+  const name = randomUUID()
+  return {
+    contact: { email: `${name}@example.com`, note: `About ${name}` },
+    employment: { history: [{ organization: `Employer of ${name}`, start: '2024-01', current: true }] },
+    company: { name: `Company ${name}` },
+  }
+}
 
 /** How many rows of the import are in each state. */
 export async function countsOf(service: TestService, of: Audited): Promise<Partial<Record<RowStatus, number>>> {
@@ -92,6 +103,16 @@ async function madeIn(service: TestService, of: Audited): Promise<string[]> {
         ${organization}`,
   )
   return rows.map(({ made }) => made).sort()
+}
+
+/** Rows for which a process was counted as lost, and those that failed. */
+export async function troublesOf(service: TestService, of: Audited): Promise<{ losses: number; attempts: number }> {
+  const [row] = await read<{ losses: number; attempts: number }>(
+    service,
+    sql`select count(*) filter (where losses > 0)::int as losses, count(*) filter (where attempts > 0)::int as attempts
+      from import_rows where organization_id = ${organizationOf(of)}::uuid`,
+  )
+  return row ?? { losses: Number.NaN, attempts: Number.NaN }
 }
 
 /**

@@ -46,15 +46,15 @@ export function gistOfLeads(leads: readonly SampleLead[], tags: readonly string[
     if (note !== undefined) notes.add(JSON.stringify([person, note]))
     if (payload.company) companies.set(String(payload.company.name), withCompany(companies, payload.company))
     for (const job of history as AnyRow[]) {
-      const key = [person, String(job.organization).toLowerCase(), job.title, job.start]
-      const end = job.end ?? jobs.get(JSON.stringify(key))?.end ?? null
-      jobs.set(JSON.stringify(key), { key, end, current: end === null })
+      const key = JSON.stringify([person, String(job.organization).toLowerCase(), job.title, job.start])
+      const end = job.end ?? jobs.get(key)?.end ?? null
+      jobs.set(key, { end, current: end === null })
     }
   }
   return {
     contacts: lines([...contacts].map(([person, said]) => [person, tidy(said)])),
     companies: lines([...companies.values()].map(tidy)),
-    jobs: lines([...jobs.values()].map(({ key, end, current }) => [...(key as Json), end, current])),
+    jobs: lines([...jobs].map(([key, { end, current }]) => [...(JSON.parse(key) as Json[]), end, current])),
     notes: [...notes].sort(),
   }
 }

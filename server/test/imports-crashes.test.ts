@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { audit, untilEnded } from './import-audit.ts'
+import { audit, newEffects, untilEnded } from './import-audit.ts'
 import { type Gates, makeGates, type Step } from './import-gates.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
@@ -33,18 +33,8 @@ afterEach(async () => {
   await made.drop()
 })
 
-/** A lead that leaves one contact, one company, one job and one note, which no other lead can make. */
-function newLead() {
-  const name = randomUUID()
-  return {
-    contact: { email: `${name}@example.com`, note: `About ${name}` },
-    employment: { history: [{ organization: `Employer of ${name}`, start: '2024-01', current: true }] },
-    company: { name: `Company ${name}` },
-  }
-}
-
 async function pushMany(service: ServiceProcess, count: number): Promise<string[]> {
-  const answers = await Promise.all(Array.from({ length: count }, () => service.push(path, newLead())))
+  const answers = await Promise.all(Array.from({ length: count }, () => service.push(path, newEffects())))
   expect(answers.map((answer) => answer?.status)).toEqual(answers.map(() => 200))
   return answers.map((answer) => answer?.body.id as string)
 }
@@ -82,7 +72,7 @@ const deaths: [Step, string, (victim: ServiceProcess) => Promise<void>][] = [
   [
     'committing',
     'after the commit, before it heard of it',
-    (victim) => dieUnheard(victim, 'committing', async () => !(await isAny('finished_at is null'))),
+    (victim) => dieUnheard(victim, 'committing', async () => !(await isAny(`status = 'PROCESSING'`))),
   ],
 ]
 
@@ -111,7 +101,7 @@ test('kill -9 of a worker at each step: the next one takes over, every row has i
 }, 180_000)
 
 test('kill -9 between acceptance and answer: the push is one row, and with its key repeated it is the same', async () => {
-  const lead = newLead()
+  const lead = newEffects()
   const headers = { 'idempotency-key': randomUUID() }
   const first = await processes.start('first', { ...lease, IMPORT_WORKERS: '0' })
   await gates.close('accepting')
@@ -128,7 +118,7 @@ test('kill -9 between acceptance and answer: the push is one row, and with its k
 
   // Before the acceptance there is no row, and the repeated push is the first.
   await gates.close('accepting')
-  const other = newLead()
+  const other = newEffects()
   const unmade = second.push(path, other, headers)
   expect((await unmade)?.status).toBe(400)
   const keyed = { 'idempotency-key': randomUUID() }

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ending, type Ending, launch, urlOf } from './command-line.ts'
@@ -39,6 +39,7 @@ export async function serviceProcesses(database: TestDatabase): Promise<ServiceP
   return {
     async start(name, environment = {}) {
       const folder = join(home, String(count++))
+      await mkdir(folder)
       const child = launch(['start'], {
         environment: {
           PORT: '0',

@@ -221,12 +221,15 @@ const cursorsOf = (route: Route, base: RouteOptions, pairs: readonly [string, st
 
 function filterCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
   if (route.query.kind === 'none' || route.query.kind === 'one') return []
-  const { resource } = route.query
+  const { kind, resource } = route.query
+  // Without a change the second request meets what the first one met.
+  const dry = kind === 'change' ? [['dryRun', 'true'] as const] : []
   return pathsOf(resource, [])
     .filter(({ type }) => type === 'id')
     .flatMap(({ name, prefix }) =>
       operatorsOf.id.map((operator) => {
-        const one = (id: string) => ({ id, options: { ...base, query: [[`filter.${name}.${operator}`, id]] as const } })
+        const query = (id: string) => [...dry, [`filter.${name}.${operator}`, id] as const]
+        const one = (id: string) => ({ id, options: { ...base, query: query(id) } })
         const [id = ''] = idsOf(theirs.references, prefix)
         return {
           told: `filter.${name}.${operator}`,

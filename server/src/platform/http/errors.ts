@@ -18,7 +18,7 @@ export const errorCodes = {
   invalid_parameters: {
     status: 400,
     message: 'Invalid parameters',
-    when: 'The query string, the path or a header is wrong: an unknown parameter or field, an operator that does not suit the field, a value of the wrong type, no `Service-Organization-ID` beside an API key.',
+    when: 'The query string, the path or a header is wrong: an unknown parameter or field, an operator that does not suit the field, a value of the wrong type, no `Service-Organization-ID` beside an API key. On the trigger of an import, which has neither 415 nor 422, also what is wrong with the body or its media type, and a used `Idempotency-Key` with another push.',
     remedy:
       'Correct every parameter that `details` names; where one was probably misspelt, the message says what was meant.',
   },
@@ -49,7 +49,7 @@ export const errorCodes = {
   not_found: {
     status: 404,
     message: 'Not found',
-    when: 'There is nothing at this path, or no such record in this organization: it never existed, was deleted, or belongs to someone else. A cursor that names no record gives it too.',
+    when: 'There is nothing at this path, or no such record in this organization: it never existed, was deleted, or belongs to someone else. A cursor that names no record gives it too, and so does a trigger URL that takes nothing.',
     remedy: 'Check the id and the organization. After a cursor was refused, start again from the first page.',
   },
   method_not_allowed: {
@@ -134,7 +134,7 @@ export const errorCodes = {
   rate_limited: {
     status: 429,
     message: 'Too many requests',
-    when: 'The credential or the address sent more requests than `RateLimit-Policy` allows.',
+    when: 'The credential, the trigger or the address sent more requests than `RateLimit-Policy` allows.',
     remedy: 'Wait for the seconds in `Retry-After`. `RateLimit` tells on every answer how much is left.',
   },
   headers_too_large: {

@@ -86,7 +86,9 @@ function validatorOf(schema: Schema): ValidateFunction {
 }
 
 /** A value of another type is one fault, whatever else it fails for that. */
-function faultsOf(name: string, errors: readonly ErrorObject[]): BodyFault[] {
+function faultsOf(name: string, found: readonly ErrorObject[]): BodyFault[] {
+  // A megabyte can hold half a million; one place has a few at most, so these are enough for every fault that is told.
+  const errors = found.slice(0, 10 * mostFaults)
   const ofAnotherType = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'type' ? instancePath : [])))
   return errors
     .filter(({ keyword, instancePath }) => keyword === 'type' || !ofAnotherType.has(instancePath))

@@ -126,7 +126,7 @@ export class Batches<Item, Result> {
       }
       this.#watchLateness()
     }
-    this.#lateness = setTimeout(check, first.since + waitMilliseconds - performance.now() + 1)
+    this.#lateness = setTimeout(check, first.since + waitMilliseconds - performance.now() + 1).unref()
   }
 }
 

@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestDatabase } from './postgres.ts'
+
+/** A way to a test's database through which answers can be lost. */
+export interface Cuttable {
+  connection: TestDatabase['connection']
+  /** Ends every connection for the client; PostgreSQL notices when it answers, as over a network that is gone. */
+  cut(): void
+  close(): Promise<void>
+}
+
+export async function cuttable({ connection }: Pick<TestDatabase, 'connection'>): Promise<Cuttable> {
+  const folder = await mkdtemp(join(tmpdir(), 'rapport-way-'))
+  const nameOfSocket = `.s.PGSQL.${connection.port}`
+  const ways = new Map<Socket, Socket>()
+  const server = createServer((client) => {
+    const upstream = connect(join(connection.host, nameOfSocket))
+    ways.set(client, upstream)
+    client.on('data', (data) => upstream.write(data))
+    client.on('end', () => upstream.end())
+    upstream.on('data', (data) => {
+      if (ways.has(client)) client.write(data)
+      else upstream.destroy()
+    })
+    upstream.on('close', () => {
+      ways.delete(client)
+      client.destroy()
+    })
+    client.on('error', () => undefined)
+    upstream.on('error', () => undefined)
+  })
+  await new Promise<void>((resolve) => server.listen(join(folder, nameOfSocket), resolve))
+  return {
+    connection: { ...connection, host: folder },
+    cut: () => {
+      const clients = [...ways.keys()]
+      ways.clear()
+      for (const client of clients) client.destroy()
+    },
+    close: async () => {
+      for (const upstream of ways.values()) upstream.destroy()
+      await new Promise((resolve) => server.close(resolve))
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readId } from '../src/platform/resource/ids.ts'
+import { workOn } from '../src/resources/imports/batch.ts'
+import { type Claim, claimRows, failRow, releaseRows } from '../src/resources/imports/work-store.ts'
+import { audit, countsOf, newEffects, troublesOf, untilEnded } from './import-audit.ts'
+import { type Gates, makeGates } from './import-gates.ts'
+import { createDatabase, type TestDatabase } from './postgres.ts'
+import { until } from './processes.ts'
+import { pusher } from './pushes.ts'
+import { startTestService, type TestOrganization, type TestService } from './service.ts'
+
+let made: TestDatabase
+let gates: Gates
+let service: TestService
+let organization: TestOrganization
+
+async function begin(environment: Record<string, string>): Promise<void> {
+  service = await startTestService(environment, { ...made, drop: async () => undefined })
+  organization = await service.newOrganization()
+}
+
+beforeEach(async () => {
+  made = await createDatabase()
+  gates = await makeGates(made.connection)
+})
+afterEach(async () => {
+  await service.close()
+  await gates.end()
+  await made.drop()
+})
+
+async function pushMany(leads: readonly unknown[]): Promise<string[]> {
+  const push = pusher(service, new URL(organization.triggerUrl).pathname)
+  const answers = await Promise.all(leads.map((lead) => push(lead)))
+  expect(answers.map(({ status }) => status)).toEqual(leads.map(() => 200))
+  return answers.map(({ body }) => body.id)
+}
+
+const manyEffects = (count: number): unknown[] => Array.from({ length: count }, () => newEffects())
+
+const claim = (leaseSeconds: number): Promise<Claim> =>
+  claimRows(service.database, readId('org', organization.organizationId) ?? '', { most: 100, leaseSeconds })
+
+const patience = { attempts: 8, firstDelaySeconds: 1, longestDelaySeconds: 1 }
+
+test('a worker whose lease was taken over writes nothing, ends nothing and gives nothing back', async () => {
+  await begin({})
+  const accepted = await pushMany(manyEffects(5))
+  const late = await claim(0)
+  const current = await claim(60)
+  expect(late.rowIds).toHaveLength(5)
+  expect(current.rowIds).toEqual(late.rowIds)
+  await workOn(service.database, late)
+  for (const rowId of late.rowIds) await failRow(service.database, { ...late, rowIds: [rowId] }, patience)
+  await releaseRows(service.database, late)
+  await releaseRows(service.database, { ...late, rowIds: 'all' })
+  expect(await audit(service, organization, { accepted })).toEqual({ PROCESSING: 5 })
+  expect((await organization.call('GET', '/v5/contacts/count')).body).toEqual({ count: 0 })
+
+  await workOn(service.database, current)
+  expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 5 })
+  // Nor does the one who has ended them.
+  await workOn(service.database, current)
+  await workOn(service.database, late)
+  expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 5 })
+  expect((await organization.call('GET', '/v5/notes/count')).body).toEqual({ count: 5 })
+})
+
+test('a lease that ends while its rows are being written takes them from nobody', async () => {
+  await begin({})
+  const accepted = await pushMany(manyEffects(5))
+  await gates.close('ending')
+  const first = await claim(0)
+  const working = workOn(service.database, first)
+  await gates.stoppedAt('ending')
+  expect((await claim(60)).rowIds).toEqual([])
+  await gates.open('ending')
+  await working
+  expect((await claim(60)).rowIds).toEqual([])
+  expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 5 })
+})
+
+/** Each contact takes a while, and those of one domain fail. */
+const slowAndSpoilt = `
+  create function spoil() returns trigger language plpgsql as $$ begin
+    perform pg_sleep(random() * 0.02);
+    if new.email like '%@spoilt.example' then raise exception 'the test refuses this one'; end if;
+    return new;
+  end $$;
+  create trigger spoil before insert on contacts for each row execute function spoil()`
+
+test('eight workers whose leases keep ending: nothing twice, nothing lost', async () => {
+  await begin({ IMPORT_WORKERS: '8', IMPORT_LEASE_SECONDS: '1' })
+  await gates.query(slowAndSpoilt)
+  const spoilt = [1, 2].map((number) => ({ contact: { email: `${number}@spoilt.example`, note: `of ${number}` } }))
+  const accepted = await pushMany([...spoilt, ...manyEffects(100)])
+  await until(
+    'the good ones are done',
+    async () => {
+      const { PROCESSED = 0, DEAD = 0 } = await countsOf(service, organization)
+      return PROCESSED + DEAD >= 100
+    },
+    120_000,
+  )
+  // Batches that fell apart outlived their leases, or this proves nothing.
+  expect((await troublesOf(service, organization)).losses).toBeGreaterThan(0)
+  await audit(service, organization, { accepted })
+
+  await gates.query('drop trigger spoil on contacts')
+  const rows = `/v5/imports/${organization.importId}/rows`
+  await until(
+    'every row is done',
+    async () => {
+      await organization.call('POST', `${rows}/retry`)
+      return (await countsOf(service, organization)).PROCESSED === accepted.length
+    },
+    60_000,
+  )
+  await untilEnded(service, organization, accepted.length)
+  expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: accepted.length })
+  expect((await organization.call('GET', '/v5/contacts/count')).body).toEqual({ count: accepted.length })
+  expect((await organization.call('GET', '/v5/notes/count')).body).toEqual({ count: accepted.length })
+}, 240_000)
+
+test('a batch that met another change is repeated by the one who has its rows', async () => {
+  await begin({ IMPORT_WORKERS: '4', IMPORT_LEASE_SECONDS: '3600' })
+  // Two of three writes of contacts are told that they met in a circle.
+  await gates.query(`
+    create sequence meetings;
+    create function meet() returns trigger language plpgsql as $$ begin
+      if nextval('meetings') % 3 > 0 then raise exception 'met' using errcode = 'deadlock_detected'; end if;
+      return null;
+    end $$;
+    create trigger meet before insert on contacts for each statement execute function meet()`)
+  const accepted: string[] = []
+  for (let round = 0; round < 6; round++) accepted.push(...(await pushMany(manyEffects(30))))
+  await untilEnded(service, organization, accepted.length)
+  expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: accepted.length })
+  expect(await troublesOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
+}, 180_000)

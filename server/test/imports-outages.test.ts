@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { findBinaries } from '../src/platform/database/binaries.ts'
+import { clusterConnection, initializeCluster, startPostgres } from '../src/platform/database/cluster.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
+import { migrationsFolder } from '../src/release.ts'
+import { cuttable } from './cuttable.ts'
+import { audit, newEffects, troublesOf, untilEnded } from './import-audit.ts'
+import { makeGates, steps } from './import-gates.ts'
+import { createDatabase } from './postgres.ts'
+import { until } from './processes.ts'
+import { pusher } from './pushes.ts'
+import { startTestService } from './service.ts'
+
+/** A lease that no test would see the end of: what comes to an end here did not wait for it. */
+const environment = { IMPORT_WORKERS: '2', IMPORT_LEASE_SECONDS: '3600' }
+
+test('whatever step the connection is lost at, on either side, a process that lives on finishes its rows without waiting for a lease', async () => {
+  const made = await createDatabase()
+  const way = await cuttable(made)
+  const gates = await makeGates(made.connection)
+  const service = await startTestService(environment, { connection: way.connection, drop: async () => undefined })
+  try {
+    const organization = await service.newOrganization()
+    const push = pusher(service, new URL(organization.triggerUrl).pathname)
+    const accepted: string[] = []
+    const harms = [async () => way.cut(), (pid: number) => gates.query('select pg_terminate_backend($1)', [pid])]
+    for (const step of steps) {
+      for (const harm of harms) {
+        await gates.close(step)
+        const answers = Array.from({ length: 15 }, () => push(newEffects()))
+        const { pid } = await gates.stoppedAt(step)
+        await harm(pid)
+        await gates.open(step)
+        for (const { status, body } of await Promise.all(answers)) {
+          expect(status).toBe(200)
+          accepted.push(body.id)
+        }
+        await untilEnded(service, organization, accepted.length)
+        expect(await troublesOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
+      }
+    }
+    expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: accepted.length })
+  } finally {
+    await service.close()
+    await way.close()
+    await gates.end()
+    await made.drop()
+  }
+}, 180_000)
+
+/** A PostgreSQL of one's own, because it is killed. */
+async function ownServer() {
+  const folder = await mkdtemp(join(tmpdir(), 'rapport-import-outage-'))
+  // The server of root is another account's, which has to reach its folder in here.
+  await chmod(folder, 0o711)
+  const binaries = await findBinaries()
+  const [data, socketFolder, logFile] = [join(folder, 'data'), join(folder, 'socket'), join(folder, 'log')]
+  await initializeCluster({ binaries, folder: data, sync: false })
+  const settings = { fsync: 'off', max_connections: 40 }
+  const start = () => startPostgres({ binaries, folder: data, socketFolder, logFile, settings })
+  let server = await start()
+  const connection = clusterConnection(socketFolder)
+  await migrate(connection, { folder: migrationsFolder, log: () => undefined })
+  const administer = async <Row extends object>(text: string): Promise<Row[]> => {
+    const client = new pg.Client(connection)
+    await client.connect()
+    return (await client.query<Row & pg.QueryResultRow>(text).finally(() => client.end())).rows
+  }
+  return {
+    connection,
+    restart: async () => {
+      await server.stop('fast')
+      server = await start()
+    },
+    /** Every process of the server at once, without a word to anyone. */
+    killAndStart: async () => {
+      const rows = await administer<{ pid: number }>('select pid from pg_stat_activity where pid <> pg_backend_pid()')
+      process.kill(server.pid, 'SIGKILL')
+      for (const { pid } of rows) {
+        try {
+          process.kill(pid, 'SIGKILL')
+        } catch {
+          // It has ended since.
+        }
+      }
+      await server.exited
+      server = await start()
+    },
+    cutAll: () =>
+      administer(`select pg_terminate_backend(pid) from pg_stat_activity
+        where backend_type = 'client backend' and pid <> pg_backend_pid()`),
+    close: async () => {
+      await server.stop('immediate')
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+test('kill -9 of PostgreSQL, a restart and cut connections in mid-load: every 200 is one row, every row its effect once, and the work goes on by itself', async () => {
+  const server = await ownServer()
+  const service = await startTestService(environment, { connection: server.connection, drop: async () => undefined })
+  try {
+    const organization = await service.newOrganization()
+    const push = pusher(service, new URL(organization.triggerUrl).pathname)
+    const leads = Array.from({ length: 2000 }, () => newEffects())
+    const accepted = new Set<string>()
+    const refused = new Set<number>()
+    let next = 0
+    /** Sends a lead until it is accepted: with its key it is one row, whatever the answers before were. */
+    const send = async () => {
+      for (let lead = leads[next++]; lead; lead = leads[next++]) {
+        const headers = { 'idempotency-key': randomUUID() }
+        for (;;) {
+          const { status, body } = await push(lead, { headers })
+          if (status === 200) {
+            accepted.add(body.id)
+            break
+          }
+          refused.add(status)
+          await new Promise((resolve) => setTimeout(resolve, 50))
+        }
+      }
+    }
+    const senders = Promise.all(Array.from({ length: 16 }, send))
+    const blows = [server.cutAll, server.killAndStart, server.cutAll, server.restart, server.cutAll]
+    for (const [index, blow] of blows.entries()) {
+      await until('some more are accepted', () => accepted.size >= (index + 1) * 250, 60_000)
+      await blow()
+    }
+    await senders
+    expect([...refused].filter((status) => status !== 503)).toEqual([])
+    await untilEnded(service, organization, leads.length)
+    expect(await audit(service, organization, { accepted: [...accepted] })).toEqual({ PROCESSED: leads.length })
+    expect(await troublesOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
+  } finally {
+    await service.close()
+    await server.close()
+  }
+}, 240_000)
