@@ -95,19 +95,46 @@ const sameFact: Record<string, readonly string[]> = { name: ['name', 'firstName'
 
 /**
  * Which of the incoming values a record takes: what is empty is filled, and with `overwrite` what holds something is
- * replaced; never what a person has changed, not even to nothing. Tags and external ids are added to those there are.
+ * replaced; never what a person has changed, not even to nothing. Tags and external ids are added to those there are;
+ * `leftOut` is told the field that would then hold more than it may.
  */
-export function mergeable({ state, edits }: Draft, incoming: AnyRow, policy: MergePolicy): AnyRow {
+export function mergeable(
+  { resource, state, edits }: Draft,
+  incoming: AnyRow,
+  policy: MergePolicy,
+  leftOut: (name: string) => void,
+): AnyRow {
   const isEdited = (name: string) => (sameFact[name] ?? [name]).some((other) => edits.has(other))
   const taken: AnyRow = {}
   for (const [name, value] of Object.entries(incoming)) {
     const present = state[name]
     const replaces = policy === 'overwrite' && !isEdited(name)
-    if (name === 'tags') taken[name] = union(present, value)
-    else if (name === 'externalIds') taken[name] = replaces ? both(present, value) : both(value, present)
+    const merged = mergedOf(name, { present, value, replaces })
+    if (merged !== undefined && !fits(resource, name, merged)) leftOut(name)
+    else if (merged !== undefined) taken[name] = merged
     else if (replaces || (isEmpty(present) && !isEdited(name))) taken[name] = value
   }
   return taken
+}
+
+interface Meeting {
+  present: JsonValue | undefined
+  value: JsonValue
+  replaces: boolean
+}
+
+/** What is added to, rather than replaced. */
+function mergedOf(name: string, { present, value, replaces }: Meeting): JsonValue | undefined {
+  if (name === 'tags') return union(present, value)
+  if (name === 'externalIds') return replaces ? both(present, value) : both(value, present)
+  return undefined
+}
+
+/** May the field hold as many? */
+function fits({ fields }: Resource, name: string, value: JsonValue): boolean {
+  const { maxItems, maxProperties } = fields[name]?.schema ?? {}
+  const most = Number((Array.isArray(value) ? maxItems : maxProperties) ?? Infinity)
+  return Object.keys(value ?? {}).length <= most
 }
 
 const union = (present: JsonValue | undefined, value: JsonValue): JsonValue => [

@@ -2,8 +2,7 @@ import type { AnyRow } from '../../platform/resource/define.ts'
 import { newId } from '../../platform/resource/ids.ts'
 import { employments } from '../employments/resource.ts'
 import { Draft, type RowChange } from './draft.ts'
-import { type Finding, finding } from './resource.ts'
-import type { MergePolicy } from './resource.ts'
+import { type Finding, finding, type MergePolicy } from './resource.ts'
 
 /** By contact (uuid) and by what makes two jobs one: the job, or `deleted` when someone took it away. */
 export type Jobs = Map<string, Map<string, Draft | 'deleted'>>

@@ -288,6 +288,22 @@ test('a contact without an address or a name is called by what it has, and told 
   for (const outcome of [byHandle, byId]) expect(outcome?.warnings).toMatchObject([{ code: 'made_up_name' }])
 })
 
+test('tags and external ids that a record has no room for are left out and told', () => {
+  const world = newWorld()
+  const tags = (from: number) => Array.from({ length: 60 }, (_, index) => `tag ${from + index}`)
+  run(world, rowOf(ada, { tags: tags(0) }))
+  const [outcome] = run(world, rowOf({ ...ada, contact: { ...ada.contact, bio: 'Wrote notes' } }, { tags: tags(60) }))
+  expect(outcome).toMatchObject({ status: 'PROCESSED', warnings: [{ code: 'unusable_value', path: 'contact.tags' }] })
+  expect([...world.contacts.values()]).toMatchObject([{ tags: tags(0), bio: 'Wrote notes' }])
+})
+
+test('a name that was made up is one line', () => {
+  const world = newWorld()
+  run(world, rowOf({ contact: { externalIdCrm: 'first\nsecond' }, company: { domain: `${'a.'.repeat(110)}example` } }))
+  expect([...world.contacts.values()]).toMatchObject([{ name: 'first second' }])
+  expect([...world.companies.values()].map(({ name }) => String(name).length)).toEqual([200])
+})
+
 test('a company that nothing names is left out, and the lead is kept', () => {
   const world = newWorld()
   const [outcome] = run(world, rowOf({ ...ada, company: { employeesCount: 3 } }))

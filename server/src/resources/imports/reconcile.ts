@@ -1,11 +1,11 @@
 import type { AnyRow } from '../../platform/resource/define.ts'
+import type { JsonValue } from '../../platform/resource/fields.ts'
 import { newId, showId } from '../../platform/resource/ids.ts'
 import type { Change } from '../../platform/resource/write.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { notes } from '../notes/resource.ts'
 import { Draft, mergeable, objectOf, type RowChange } from './draft.ts'
-import { type Finding, finding } from './resource.ts'
 import { type Jobs, keepJobs } from './jobs.ts'
 import {
   companyKeys,
@@ -18,7 +18,7 @@ import {
   lookedForBy,
 } from './match.ts'
 import type { Lead } from './payload.ts'
-import type { MergePolicy, RowStatus } from './resource.ts'
+import { type Finding, finding, type MergePolicy, type RowStatus } from './resource.ts'
 
 /** A row with its payload read, and what its import says about it. */
 export interface LeadRow {
@@ -122,14 +122,15 @@ class Batch {
 
   #takeCompany({ lead, mergePolicy }: LeadRow, found: Draft | undefined, outcome: Outcome): Draft | undefined {
     if (!lead.company) return undefined
-    const name = lead.company.name ?? lead.company.nickname ?? lead.company.domain
+    const name = lead.company.name ?? lead.company.nickname ?? asName(lead.company.domain)
     if (!found && name === undefined) {
       outcome.errors.push(finding('company_without_name', 'company', 'has neither a name nor a domain'))
       return undefined
     }
     const draft = found ?? new Draft(companies, newId(), { columns: {} })
     const incoming = found || name === undefined ? lead.company : { ...lead.company, name }
-    this.#change(draft, mergeable(draft, incoming, mergePolicy), outcome)
+    const values = mergeable(draft, incoming, mergePolicy, leftOutOf('company', outcome))
+    this.#change(draft, values, outcome)
     this.#companies.put(draft, companyKeysOf(draft))
     return draft
   }
@@ -143,7 +144,7 @@ class Batch {
       ...(employer && { companyId: showId('com', employer.id) }),
     }
     if (!found) Object.assign(incoming, { teamId }, madeUpName(lead.contact, outcome))
-    const values = mergeable(draft, incoming, mergePolicy)
+    const values = mergeable(draft, incoming, mergePolicy, leftOutOf('contact', outcome))
     // Its team decides whom a contact is matched with, so it is no value to merge.
     this.#change(draft, found ? values : { ...values, teamId }, outcome)
     this.#contacts.put(draft, contactKeysOf(draft))
@@ -208,11 +209,22 @@ function companyKeysOf({ state }: Draft): string[] {
 /** A new contact needs an address or a name: without either, what it has stands for the name. */
 function madeUpName(contact: AnyRow, outcome: Outcome): AnyRow {
   if (contact.email !== undefined || contact.phone !== undefined || contact.name !== undefined) return {}
-  const [externalId] = Object.values(objectOf(contact.externalIds))
-  const name =
-    ['nickname', ...handleFields].map((field) => contact[field]).find((value) => value !== undefined) ??
-    externalId ??
-    null
+  const known = ['nickname', ...handleFields].map((field) => contact[field])
+  const name = asName([...known, ...Object.values(objectOf(contact.externalIds))].find((value) => value !== undefined))
   outcome.warnings.push(finding('made_up_name', 'contact.name', `there is none; "${String(name)}" stands for it`))
-  return { name }
+  return { name: name ?? null }
 }
+
+/** A value that was none as a name may have: one line of at most 200 characters. */
+function asName(value: JsonValue | undefined): string | undefined {
+  if (typeof value !== 'string') return undefined
+  // eslint-disable-next-line no-control-regex -- control characters are what it takes out
+  return [...value.replace(/[\u0000-\u001f\u007f]+/g, ' ')].slice(0, 200).join('')
+}
+
+const leftOutOf =
+  (object: string, { warnings }: Outcome) =>
+  (name: string) =>
+    void warnings.push(
+      finding('unusable_value', `${object}.${name}`, 'would be more than the record may hold; none was added'),
+    )

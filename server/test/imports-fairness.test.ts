@@ -1,0 +1,64 @@
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { readId } from '../src/platform/resource/ids.ts'
+import { audit, newEffects, untilEnded } from './import-audit.ts'
+import { createDatabase } from './postgres.ts'
+import { until } from './processes.ts'
+import { pusher } from './pushes.ts'
+import { startTestService } from './service.ts'
+
+/** Rows of one organization that wait: `IMPORT_BACKLOG=1000000` for the full size. */
+const backlog = Number(process.env.IMPORT_BACKLOG ?? 100_000)
+const batch = 100
+
+test(`${backlog} rows of one organization that wait delay another’s by a few batches, and are not looked through for each`, async () => {
+  const made = await createDatabase()
+  const client = new pg.Client(made.connection)
+  await client.connect()
+  const idle = await startTestService({}, { ...made, drop: async () => undefined })
+  const large = await idle.newOrganization()
+  const small = await idle.newOrganization()
+  await idle.close()
+  const largeId = readId('org', large.organizationId)
+  await client.query(
+    `insert into import_rows (organization_id, import_id, id, payload)
+      select $1, $2, md5('row ' || number)::uuid,
+        jsonb_build_object('contact', jsonb_build_object('email', number || '@backlog.example'))
+      from generate_series(1, $3::int) number`,
+    [largeId, readId('imp', large.importId), backlog],
+  )
+  await client.query('vacuum analyze import_rows')
+
+  const service = await startTestService({ IMPORT_WORKERS: '2' }, { ...made, drop: async () => undefined })
+  const push = pusher(service, new URL(small.triggerUrl).pathname)
+  const isDone = async (id: string) => {
+    const { rows } = await client.query<{ finished: boolean }>(
+      'select finished_at is not null as finished from import_rows where organization_id = $1 and id = $2',
+      [readId('org', small.organizationId), readId('row', id)],
+    )
+    return rows[0]?.finished === true
+  }
+  const accepted: string[] = []
+  for (let count = 0; count < 10; count++) {
+    const { status, body } = await push(newEffects())
+    expect(status).toBe(200)
+    accepted.push(body.id)
+    await until('its row came to an end', () => isDone(body.id), 60_000)
+  }
+  await service.close()
+
+  const { rows: waits } = await client.query<{ before: number; overtaken: number }>(
+    `select
+        (select count(*)::int from import_rows big where organization_id = $1 and finished_at < row.created_at) as before,
+        (select count(*)::int from import_rows big
+          where organization_id = $1 and finished_at between row.created_at and row.finished_at) as overtaken
+      from import_rows row where row.organization_id = $2 order by row.id`,
+    [largeId, readId('org', small.organizationId)],
+  )
+  // Both were worked for at the same time, or nothing was proved.
+  expect(waits.at(-1)?.before).toBeGreaterThan(0)
+  expect(waits.at(-1)?.before).toBeLessThan(backlog)
+  for (const { overtaken } of waits) expect(overtaken).toBeLessThanOrEqual(5 * batch)
+  await client.end()
+  await made.drop()
+}, 600_000)

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readId } from '../src/platform/resource/ids.ts'
+import { audit, newEffects, troublesOf, untilEnded } from './import-audit.ts'
+import { type Gates, makeGates } from './import-gates.ts'
+import { createDatabase, type TestDatabase } from './postgres.ts'
+import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from './service-process.ts'
+import { startTestService, type TestOrganization, type TestService } from './service.ts'
+
+let made: TestDatabase
+/** Takes no pushes and works on nothing: makes organizations and tells what the processes did. */
+let auditor: TestService
+let gates: Gates
+let processes: ServiceProcesses
+let left: ServiceProcess
+let right: ServiceProcess
+
+/** Which connection ended which row: each end is one line. */
+const journal = `
+  create table ends (row_id uuid, organization_id uuid, service text);
+  create function note_end() returns trigger language plpgsql as $$ begin
+    insert into ends values (new.id, new.organization_id, current_setting('application_name'));
+    return null;
+  end $$;
+  create trigger note_end after update on import_rows
+    for each row when (old.finished_at is null and new.finished_at is not null) execute function note_end()`
+
+beforeAll(async () => {
+  made = await createDatabase()
+  auditor = await startTestService({}, { ...made, drop: async () => undefined })
+  gates = await makeGates(made.connection)
+  await gates.query(journal)
+  processes = await serviceProcesses(made)
+  ;[left, right] = await Promise.all([processes.start('left'), processes.start('right')])
+})
+afterAll(async () => {
+  await processes.close()
+  await auditor.close()
+  await gates.end()
+  await made.drop()
+})
+
+const pathOf = ({ triggerUrl }: TestOrganization): string => new URL(triggerUrl).pathname
+
+const other = (index: number): ServiceProcess => (index % 2 === 0 ? left : right)
+
+test('fifty identical pushes at once, at two processes, make one contact', async () => {
+  const organization = await auditor.newOrganization()
+  const lead = { contact: { email: 'gus@g.example', note: 'Hi' }, company: { name: 'G' } }
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => other(index).push(pathOf(organization), lead)),
+  )
+  expect(answers.map((answer) => answer?.status)).toEqual(answers.map(() => 200))
+  await untilEnded(auditor, organization, 50)
+  const accepted = answers.map((answer) => answer?.body.id as string)
+  expect(await audit(auditor, organization, { accepted })).toEqual({ DUPLICATE: 49, PROCESSED: 1 })
+  for (const noun of ['contacts', 'companies', 'notes']) {
+    expect([noun, (await organization.call('GET', `/v5/${noun}/count`)).body]).toEqual([noun, { count: 1 }])
+  }
+})
+
+test('two processes share the work of several organizations, and each row is one’s alone', async () => {
+  const organizations = await Promise.all(Array.from({ length: 4 }, () => auditor.newOrganization()))
+  const accepted = await Promise.all(
+    organizations.map((organization) =>
+      Promise.all(
+        Array.from({ length: 120 }, async (_, index) => {
+          // Each pushed at one of them alone, whoever works on it.
+          const answer = await left.push(pathOf(organization), newEffects())
+          expect([index, answer?.status]).toEqual([index, 200])
+          return answer?.body.id as string
+        }),
+      ),
+    ),
+  )
+  for (const [index, organization] of organizations.entries()) {
+    await untilEnded(auditor, organization, 120)
+    expect(await audit(auditor, organization, { accepted: accepted[index] ?? [] })).toEqual({ PROCESSED: 120 })
+    expect(await troublesOf(auditor, organization)).toEqual({ losses: 0, attempts: 0 })
+  }
+  const ids = organizations.map(({ organizationId }) => readId('org', organizationId))
+  const shares = await gates.query<{ service: string; rows: number; different: number }>(
+    `select service, count(*)::int as rows, count(distinct row_id)::int as different from ends
+      where organization_id = any($1::uuid[]) group by 1 order by 1`,
+    [ids],
+  )
+  expect(shares.map(({ service }) => service)).toEqual(['left', 'right'])
+  expect(shares.map(({ different }) => different)).toEqual(shares.map(({ rows }) => rows))
+  expect(shares.reduce((sum, { rows }) => sum + rows, 0)).toBe(480)
+})
+
+test('an import that is disabled or gets a new URL in one process is closed in the other from that moment on', async () => {
+  const { call, importId, ...organization } = await auditor.newOrganization()
+  const path = new URL(organization.triggerUrl).pathname
+  const both = async (at: string) => [
+    (await left.push(at, newEffects()))?.status,
+    (await right.push(at, newEffects()))?.status,
+  ]
+  expect(await both(path)).toEqual([200, 200])
+  for (let round = 0; round < 3; round++) {
+    expect((await call('POST', `/v5/imports/${importId}/disable`)).status).toBe(200)
+    expect(await both(path)).toEqual([404, 404])
+    expect((await call('POST', `/v5/imports/${importId}/enable`)).status).toBe(200)
+    expect(await both(path)).toEqual([200, 200])
+  }
+  const { body } = await call('POST', `/v5/imports/${importId}/rotate`, { body: { overlapSeconds: 0 } })
+  expect(await both(path)).toEqual([404, 404])
+  expect(await both(new URL(body.triggerUrl).pathname)).toEqual([200, 200])
+})
