@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
 import { routes } from '../src/app.ts'
-import { importActor } from '../src/platform/access/import-actor.ts'
 import { sql } from '../src/platform/database/sql.ts'
 import { errorSchema, recordSchema } from '../src/platform/http/openapi-schemas.ts'
 import type { AnswerBody, ReadRoute, Route, WriteRoute } from '../src/platform/http/route.ts'
@@ -10,10 +9,10 @@ import { type AnyRow, columnOf, type Resource } from '../src/platform/resource/d
 import type { Schema } from '../src/platform/resource/fields.ts'
 import { newId, readId, showId } from '../src/platform/resource/ids.ts'
 import { notes } from '../src/resources/notes/resource.ts'
-import { importedNoteStore } from '../src/resources/notes/store.ts'
-import { addRows, endedRow } from './import-rows.ts'
+import { rowDetails } from '../src/resources/rows/resource.ts'
 import { idsOf, minimalBody, type References } from './samples.ts'
 import type { Call, CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
+import { type Pushes, pushesOf } from './worked-rows.ts'
 
 /** The standard routes of one resource at one place, found in the registry. */
 export interface Collection {
@@ -66,6 +65,8 @@ export interface World {
   organization: TestOrganization
   /** Ids of records that exist, by prefix; at least two of those that a record can refer to. */
   references: References
+  /** The URLs of its imports, and rows that were pushed at them. */
+  pushes: Pushes
   /** Calls a route with the key of all scopes; every answer is held against what the route declares. */
   ask(route: Route, options?: RouteOptions): Promise<TestAnswer<Json>>
   /** The ids of the path: of the collection's parent and, when given, of the record. */
@@ -74,7 +75,7 @@ export interface World {
   make(collection: Collection, body: AnyRow): Promise<AnyRow>
 }
 
-/** A new organization with two companies, teams, members, contacts, employments, notes, campaigns and imports. */
+/** A new organization with two companies, teams, members, contacts, employments, notes, campaigns and imports, and a row. */
 export async function newWorld(service: TestService): Promise<World> {
   const organization = await service.newOrganization()
   const references: Record<string, string[]> = {
@@ -83,11 +84,15 @@ export async function newWorld(service: TestService): Promise<World> {
     tea: [organization.teamId],
     imp: [organization.importId],
   }
+  const ask: World['ask'] = (route, options) => callRoute(organization.call, route, options)
+  const pushes = pushesOf({ service, organization, ask })
+  pushes.learn(organization.importId, organization.triggerUrl)
   const world: World = {
     service,
     organization,
     references,
-    ask: (route, options) => callRoute(organization.call, route, options),
+    pushes,
+    ask,
     params: (collection, id) => paramsOf(references, collection, id),
     make: (collection, body) => make(world, collection, body),
   }
@@ -100,7 +105,7 @@ export async function newWorld(service: TestService): Promise<World> {
       note(references, collection.resource, await make(world, collection, body))
     }
   }
-  note(references, notes, await importNote(world))
+  await pushNote(world, references)
   return world
 }
 
@@ -113,16 +118,16 @@ function note(references: Record<string, string[]>, { fields }: Resource, row: A
   }
 }
 
-/** A note that was pushed, as only an import makes one. */
-async function importNote({ service, organization, references }: World): Promise<AnyRow> {
-  const actor = importActor(readId('org', organization.organizationId) ?? '')
-  const [, contactId = ''] = idsOf(references, 'con')
-  const columns = { contact_id: readId('con', contactId) ?? '', source: 'import', import_row_id: newId() }
-  const [written] = await service.database.transaction(actor, (transaction) =>
-    importedNoteStore.write(transaction, [{ kind: 'create', values: { body: 'Pushed' }, columns }]),
-  )
-  if (!written) throw new Error('a set of one change gives one record')
-  return written.after
+/** A row that left a note of the second contact, as only an import makes one. */
+async function pushNote({ organization, pushes }: World, references: Record<string, string[]>): Promise<void> {
+  const { call, importId } = organization
+  const contact = `/v5/contacts/${idsOf(references, 'con')[1]}`
+  const { email } = (await call('GET', contact)).body
+  const id = await pushes.push(importId, { contact: { email, note: 'Pushed' } })
+  note(references, rowDetails, (await call('GET', `/v5/imports/${importId}/rows/${id}`)).body)
+  const [pushed] = (await call('GET', `${contact}/notes?filter.source.equals=import`)).body
+  if (pushed?.importRowId !== id) throw new Error('A push left no note of the contact')
+  note(references, notes, pushed)
 }
 
 async function addMember(service: TestService, organizationId: string): Promise<string> {
@@ -137,6 +142,9 @@ async function addMember(service: TestService, organizationId: string): Promise<
   )
   return showId('usr', id)
 }
+
+/** Tables whose records no caller creates: they are what becomes of a push. */
+export const madeByPushes: readonly string[] = [rowDetails.table]
 
 function creatorOf(table: string): Collection {
   const found = collections.find(({ resource, create }) => resource.table === table && create)
@@ -165,12 +173,11 @@ async function make(world: World, collection: Collection, body: AnyRow): Promise
   if (create) {
     const made = await world.ask(create, { params: world.params(collection), body })
     if (made.status !== 201) throw new Error(`${resource.name} were not made: ${made.text}`)
+    if (typeof made.body.triggerUrl === 'string') world.pushes.learn(made.body.id, made.body.triggerUrl)
     return without(made.body, shownOnce(collection))
   }
-  // Made by pushes, and here at once: one that came to its end, so that no worker changes it while a test looks at it.
-  if (resource.table === 'import_rows' && get) {
-    const row = endedRow(++viewed, idsOf(world.references, 'con'))
-    const [id = ''] = await addRows(world.service, parentOf(world.references, collection) ?? '', [row])
+  if (madeByPushes.includes(resource.table) && get) {
+    const id = await world.pushes.row(parentOf(world.references, collection) ?? '')
     return (await world.ask(get, { params: world.params(collection, id) })).body
   }
   // Made where it is at home: a parent through which it is seen is named in a field.

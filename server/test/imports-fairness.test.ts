@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { readId } from '../src/platform/resource/ids.ts'
-import { audit, newEffects, untilEnded } from './import-audit.ts'
+import { newEffects } from './import-audit.ts'
 import { createDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { pusher } from './pushes.ts'
@@ -10,6 +10,15 @@ import { startTestService } from './service.ts'
 /** Rows of one organization that wait: `IMPORT_BACKLOG=1000000` for the full size. */
 const backlog = Number(process.env.IMPORT_BACKLOG ?? 100_000)
 const batch = 100
+
+/** How often the table of rows was read from its first page to its last. */
+async function scansOf(client: pg.Client): Promise<{ whole: number }> {
+  await client.query('select pg_stat_clear_snapshot()')
+  const { rows } = await client.query<{ whole: number }>(
+    `select seq_scan::int as whole from pg_stat_user_tables where relname = 'import_rows'`,
+  )
+  return { whole: rows[0]?.whole ?? Number.NaN }
+}
 
 test(`${backlog} rows of one organization that wait delay another’s by a few batches, and are not looked through for each`, async () => {
   const made = await createDatabase()
@@ -29,6 +38,7 @@ test(`${backlog} rows of one organization that wait delay another’s by a few b
   )
   await client.query('vacuum analyze import_rows')
 
+  const before = await scansOf(client)
   const service = await startTestService({ IMPORT_WORKERS: '2' }, { ...made, drop: async () => undefined })
   const push = pusher(service, new URL(small.triggerUrl).pathname)
   const isDone = async (id: string) => {
@@ -46,6 +56,9 @@ test(`${backlog} rows of one organization that wait delay another’s by a few b
     await until('its row came to an end', () => isDone(body.id), 60_000)
   }
   await service.close()
+  // Connections that have ended have told all that they did.
+  const after = await scansOf(client)
+  expect(after.whole).toBe(before.whole)
 
   const { rows: waits } = await client.query<{ before: number; overtaken: number }>(
     `select

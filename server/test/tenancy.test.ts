@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
+import type { AnyRow } from '../src/platform/resource/define.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { collections, collectionsWith } from './collections.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -94,13 +95,16 @@ test('a value that is taken names the own record that holds it, whoever else hol
   expect(second.body.details).toEqual([{ field: 'externalIds', message: expect.stringContaining(first.body.id) }])
 })
 
-test('what one organization makes, changes and deletes leaves every row of the other as it was', async () => {
+/** Every row of every table that is of the other organization. */
+async function theirRows(): Promise<string[]> {
   const uuid = readId('org', theirs.organization.organizationId) ?? ''
-  const rowsOf = async () =>
-    Object.values(await dump(service.database))
-      .flat()
-      .filter((row) => row.includes(uuid))
-  const before = await rowsOf()
+  return Object.values(await dump(service.database))
+    .flat()
+    .filter((row) => row.includes(uuid))
+}
+
+test('what one organization makes, changes and deletes leaves every row of the other as it was', async () => {
+  const before = await theirRows()
   const { call } = ours.organization
   const body = { email: 'life@example.com', customProperties: { plan: 'pro' }, externalIds: { billing: 'life' } }
   const { body: made } = await call('POST', '/v5/contacts', { body })
@@ -110,5 +114,43 @@ test('what one organization makes, changes and deletes leaves every row of the o
   })
   expect((await call('DELETE', `/v5/contacts/${made.id}`)).status).toBe(204)
   expect((await call('POST', `/v5/contacts/${made.id}/restore`)).status).toBe(200)
-  expect(await rowsOf()).toEqual(before)
+  expect(await theirRows()).toEqual(before)
+})
+
+test('a lead meets no person, company, job or note of the other organization, whatever both are called', async () => {
+  const lead = {
+    contact: {
+      email: 'lead@example.com',
+      name: 'Ada Lovelace',
+      externalIdCrm: 'lead',
+      githubHandle: 'ada',
+      note: 'Hi',
+    },
+    employment: { history: [{ organization: 'Engines', title: 'Analyst', start: '2020-01', current: true }] },
+    company: { name: 'Engines', domain: 'lead.com', externalIdCrm: 'lead' },
+  }
+  const push = async ({ pushes, organization }: Tenant) => {
+    const { importId, call } = organization
+    return (await call('GET', `/v5/imports/${importId}/rows/${await pushes.push(importId, lead)}`)).body
+  }
+  expect((await push(theirs)).status).toBe('PROCESSED')
+  const before = await theirRows()
+  const row = await push(ours)
+  expect(row.changes.map(({ object, action }: AnyRow) => `${String(object)} ${String(action)}`)).toEqual(
+    ['company', 'contact', 'employment', 'note'].map((object) => `${object} created`),
+  )
+  expect((await push(ours)).status).toBe('DUPLICATE')
+  expect(await theirRows()).toEqual(before)
+})
+
+test('a push goes where its URL says, whoever’s key is sent beside it', async () => {
+  const { importId, triggerUrl } = theirs.organization
+  const rows = async ({ organization }: Tenant, of: string) =>
+    (await organization.call('GET', `/v5/imports/${of}/rows/count`)).body.count
+  const [own, foreign] = [await rows(ours, ours.organization.importId), await rows(theirs, importId)]
+  const lead = { contact: { email: 'elsewhere@example.com' } }
+  const pushed = await ours.organization.call('POST', new URL(triggerUrl).pathname, { body: lead })
+  expect(pushed.status).toBe(200)
+  expect(await rows(ours, ours.organization.importId)).toBe(own)
+  expect(await rows(theirs, importId)).toBe(foreign + 1)
 })

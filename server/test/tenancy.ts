@@ -4,6 +4,7 @@ import { isScoped, type Route } from '../src/platform/http/route.ts'
 import { operatorsOf } from '../src/platform/query/operators.ts'
 import type { AnyRow, Fields, Resource } from '../src/platform/resource/define.ts'
 import { newId, showId } from '../src/platform/resource/ids.ts'
+import { makeTriggerHash } from '../src/resources/imports/trigger.ts'
 import { type Collection, collections, newWorld, type RouteOptions, urlOf, type World } from './collections.ts'
 import { pathsOf } from './field-model.ts'
 import { idsOf, minimalBody, sampleValue } from './samples.ts'
@@ -57,8 +58,10 @@ export async function newTenant(service: TestService): Promise<Tenant> {
  * the route's declaration, so that a new route has its cases by itself; one whose ids the tests cannot make is an error.
  */
 export function casesOf(route: Route, ours: Tenant, theirs: Tenant): Case[] {
-  if (!isScoped(route)) return []
   const base = requestOf(route, ours)
+  // The path is the credential, whole: there is nothing else to it that could name someone.
+  if (route.kind === 'push') return pathCases(route, base, ours, theirs).filter(({ told }) => told !== wholePath)
+  if (!isScoped(route)) return []
   return [
     ...headerCases(route, base, ours, theirs),
     ...pathCases(route, base, ours, theirs),
@@ -80,14 +83,16 @@ function paramsOf(route: Route, tenant: Tenant): Record<string, string> {
     if (Object.keys(route.params).length === 0) return {}
     throw new Error(`${route.path} belongs to no collection: say here which records its path can name`)
   }
-  const { records, deleted } = tenant
-  const all = tenant.params(collection, (route === collection.restore ? deleted : records).get(collection.at))
+  const { records, deleted, pushes } = tenant
+  const own = tenant.params(collection, (route === collection.restore ? deleted : records).get(collection.at))
+  const all: Record<string, string> = route.kind === 'push' ? { ...own, hash: pushes.hashOf(own.importId ?? '') } : own
   return Object.fromEntries(Object.keys(route.params).map((name) => [name, all[name] ?? '']))
 }
 
 /** A request that the route would answer with success. */
 export function requestOf(route: Route, tenant: Tenant): RouteOptions {
   const params = paramsOf(route, tenant)
+  if (route.kind === 'push') return { params, body: route.payload.example }
   if (!('body' in route) || !route.body) return { params }
   const { fields, mode } = route.body.shape
   return { params, body: mode === 'create' ? createBody(route, fields, tenant) : updateBody(fields, tenant) }
@@ -108,6 +113,12 @@ function updateBody(fields: Fields, { references }: Tenant): AnyRow {
 }
 
 const unknownId = (prefix: string): string => showId(prefix, newId())
+
+/** What the parameter of a path could hold, and names nothing: an id, or a secret. */
+const unknownFor = ({ prefix }: Route['params'][string]): string =>
+  prefix === '' ? makeTriggerHash() : unknownId(prefix)
+
+const wholePath = 'the whole path'
 
 function headerCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Tenant): Case[] {
   const { apiKey, accessToken } = ours.organization
@@ -133,27 +144,25 @@ function pathCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Tenan
     id: params[name] ?? '',
     options: { ...base, params: { ...own, ...params } },
   })
-  const cases = Object.entries(route.params).map(([name, { prefix }]) => ({
+  const cases = Object.entries(route.params).map(([name, parameter]) => ({
     told: `${name} in the path`,
     route,
     foreign: one({ [name]: foreign[name] ?? '' }, name),
-    unknown: one({ [name]: unknownId(prefix) }, name),
+    unknown: one({ [name]: unknownFor(parameter) }, name),
     status: 404,
   }))
-  const names = Object.keys(route.params)
-  const [first = ''] = names
-  if (names.length < 2) return cases
-  const last = names.at(-1) ?? ''
-  const parent = route.params[first]?.prefix ?? ''
-  const elsewhere = { [first]: idsOf(ours.references, parent)[0] ?? '' }
-  const nothing = unknownId(route.params[last]?.prefix ?? '')
+  const [[first, parent] = [], ...others] = Object.entries(route.params)
+  const [last, child] = others.at(-1) ?? []
+  if (!first || !parent || !last || !child) return cases
+  const elsewhere = { [first]: idsOf(ours.references, parent.prefix)[0] ?? '' }
+  const nothing = unknownFor(child)
   return [
     ...cases,
     {
-      told: 'the whole path',
+      told: wholePath,
       route,
       foreign: one(foreign, last),
-      unknown: one({ ...foreign, [first]: unknownId(parent), [last]: nothing }, last),
+      unknown: one({ ...foreign, [first]: unknownFor(parent), [last]: nothing }, last),
       status: 404,
     },
     {

@@ -160,9 +160,12 @@ export class Database {
     )
   }
 
-  /** One statement that may span organizations. */
-  async spanning<Row extends object>(_purpose: SpanningPurpose, statement: Sql): Promise<Row[]> {
-    return this.#once<Row>(statement)
+  /**
+   * One statement that may span organizations. One with a name has the same text each time, and a plan that no value
+   * decides: it is prepared once for each connection.
+   */
+  async spanning<Row extends object>(_purpose: SpanningPurpose, statement: Sql, name?: string): Promise<Row[]> {
+    return this.#send({ ...render(statement), name })
   }
 
   /** A transaction that may span organizations. */
@@ -180,7 +183,7 @@ export class Database {
 
   /** Does the database answer? Throws as any statement does. */
   async ping(): Promise<void> {
-    await this.#once(sql`select 1`)
+    await this.#send(render(sql`select 1`))
   }
 
   /** Waits for running statements, then closes every connection. */
@@ -189,10 +192,6 @@ export class Database {
   }
 
   /** A single statement is its own transaction; one that met a dead connection is repeated on a new one. */
-  async #once<Row extends object>(statement: Sql): Promise<Row[]> {
-    return this.#send(render(statement))
-  }
-
   #send<Row extends object>(query: pg.QueryConfig): Promise<Row[]> {
     return this.#repeat(async (deadline) => {
       const attempt = new Attempt(this.#pool)

@@ -58,7 +58,9 @@ export function readBytes(stream: IncomingMessage): Promise<Uint8Array> {
       stream.off('data', take).resume()
       reject(tooLarge())
     }
-    const cutOff = () => reject(new ApiError('malformed_request', 'The connection ended before the body did.'))
+    const cutOff = () => {
+      if (!stream.readableEnded) reject(new ApiError('malformed_request', 'The connection ended before the body did.'))
+    }
     if (stream.destroyed) cutOff()
     stream
       .on('data', take)

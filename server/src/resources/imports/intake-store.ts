@@ -41,6 +41,7 @@ export async function findOpenImports(
     sql`select trigger.import_id, trigger.organization_id, array_agg(trigger.hash) as hashes
       from import_triggers trigger ${importOfTrigger}
       where trigger.import_id = any(${importIds}::uuid[]) and ${inForce} group by 1, 2`,
+    'find the imports of pushes',
   )
   return new Map(rows.map((row) => [row.import_id, { organizationId: row.organization_id, hashes: row.hashes }]))
 }
@@ -51,7 +52,12 @@ export async function findOpenImports(
  * outcome of a first try is unknown: what that made is not made again, and not told of either.
  */
 export async function insertRows(database: Sender, rows: readonly NewRow[]): Promise<Map<string, Date>> {
-  const made = await database.spanning<{ id: string; created_at: Date }>('keep pushes', insertion(rows))
+  const isKeyed = rows.some(({ key }) => key !== undefined)
+  const made = await database.spanning<{ id: string; created_at: Date }>(
+    'keep pushes',
+    insertion(rows, isKeyed),
+    isKeyed ? 'keep pushes with keys' : 'keep pushes',
+  )
   return new Map(made.map(({ id, created_at }) => [id, created_at]))
 }
 
@@ -94,7 +100,7 @@ const importOfTrigger = sql`join imports
 const inForce = sql`(trigger.expires_at is null or trigger.expires_at > now())
   and imports.disabled_at is null and imports.deleted_at is null`
 
-function insertion(rows: readonly NewRow[]): Sql {
+function insertion(rows: readonly NewRow[], isKeyed: boolean): Sql {
   const open = sql`${pushes(rows)} join import_triggers trigger
     on trigger.import_id = push.import_id and trigger.hash = push.trigger_hash
     and trigger.organization_id = push.organization_id ${importOfTrigger}`
@@ -102,7 +108,7 @@ function insertion(rows: readonly NewRow[]): Sql {
     select push.organization_id, push.id, push.import_id, ${payloadOf(rows)}, push.parameters
     from ${open} where ${inForce}`
   const end = sql`on conflict (organization_id, id) do nothing returning id, created_at`
-  if (rows.every(({ key }) => key === undefined)) return sql`${insert} ${end}`
+  if (!isKeyed) return sql`${insert} ${end}`
   // In the order of the keys: two statements that met at two of them in opposite directions would deadlock.
   return sql`with kept as (
       insert into import_push_keys (organization_id, import_id, key_hash, request_hash, row_id)

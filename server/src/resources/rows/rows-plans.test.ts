@@ -31,7 +31,7 @@ beforeAll(async () => {
     [organizationId],
   )
   await fill('done', size)
-  await fill('waiting', size / 10)
+  await fill('waiting', size / 30)
   await client.query('vacuum analyze')
 }, 120_000)
 afterAll(async () => {
