@@ -19,6 +19,8 @@ create table imports (
 );
 create index imports_created on imports (organization_id, created_at, id) where deleted_at is null;
 create index imports_name on imports (organization_id, (sort_key(name) collate "C"), id) where deleted_at is null;
+-- Without the organization on purpose (docs/decisions/0005-gin-without-organization.md).
+create index imports_search on imports using gin (search gin_trgm_ops) where deleted_at is null;
 
 -- Looked up before the organization is known, so the import's id leads. One that expires is the URL before a rotation.
 create table import_triggers (
@@ -38,13 +40,14 @@ create table import_rows (
   id uuid not null,
   import_id uuid not null,
   status text not null default 'PENDING',
-  -- What was pushed, unknown members included, and the query parameters beside it.
-  payload jsonb not null,
+  -- What was pushed, unknown members included, and the query parameters beside it. json and not jsonb, here and below:
+  -- it is shown as it was written.
+  payload json not null,
   parameters jsonb not null default '{}',
-  warnings jsonb not null default '[]',
-  errors jsonb not null default '[]',
+  warnings json not null default '[]',
+  errors json not null default '[]',
   -- What the row made or changed, with the values before and after.
-  changes jsonb not null default '[]',
+  changes json not null default '[]',
   warning_codes text[] not null default '{}',
   error_codes text[] not null default '{}',
   contact_id uuid,
@@ -133,16 +136,16 @@ create trigger import_rows_deleted after delete on import_rows
   referencing old table as before_rows for each statement execute function count_import_rows();
 
 -- How an import is doing: `{"counts": {"PENDING": 3, …}, "rowsPerSecond": 12.5, "oldestPendingAt": "…"}`.
-create function import_stats(of_organization uuid, of_import uuid) returns jsonb language sql stable as $$
+create function import_stats(of_organization uuid, of_import uuid) returns json language sql stable as $$
   with changes as (
     select status, sum(change) as total,
       coalesce(sum(change) filter (where change > 0 and counted_at > now() - interval '1 minute'), 0) as recent
     from import_row_counts where organization_id = of_organization and import_id = of_import group by status)
-  select jsonb_build_object(
+  select json_build_object(
     'counts', (
-      select jsonb_object_agg(known.status, coalesce(changes.total, 0))
+      select json_object_agg(known.status, coalesce(changes.total, 0) order by known.place)
       from unnest(array['PENDING', 'PROCESSING', 'RETRYING', 'PROCESSED', 'PARTIAL', 'DUPLICATE', 'INVALID', 'CONFLICT',
-        'DEAD', 'CANCELLED', 'REVERTED']) known (status) left join changes using (status)),
+        'DEAD', 'CANCELLED', 'REVERTED']) with ordinality known (status, place) left join changes using (status)),
     -- Rows that came to an end within the last minute.
     'rowsPerSecond', (
       select round(coalesce(sum(recent), 0) / 60.0, 2) from changes

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operatorsOf } from '../src/platform/query/operators.ts'
-import type { AnyRow } from '../src/platform/resource/define.ts'
+import { type AnyRow, columnOf } from '../src/platform/resource/define.ts'
 import { type Collection, collections, collectionsWith, newWorld, type World } from './collections.ts'
-import { filtersFor, holds, inOrder, type Path, pathsOf, valueAt } from './field-model.ts'
+import { filtersFor, fold, holds, inOrder, type Path, pathsOf, valueAt } from './field-model.ts'
 import { fieldOf, fullBody, minimalBody, variedBody } from './samples.ts'
 import { startTestService, type TestService } from './service.ts'
 
@@ -146,6 +146,40 @@ async function inPages(collection: Collection, order: readonly (readonly [string
   }
 }
 
+test.each(collectionsWith('list'))(
+  '%s: a search finds a word in every field that is searched, whatever its case, and in no other; or is refused',
+  async (_, collection) => {
+    const { resource, list } = collection
+    const { world, rows } = filledOf(collection)
+    const searched = [...resource.search, ...resource.searchThrough]
+    if (searched.length === 0) {
+      const refused = await world.ask(list, { params: world.params(collection), query: [['query', 'ada']] })
+      expect(refused).toMatchObject({ status: 400, body: { details: [{ field: 'query' }] } })
+      return
+    }
+    const textOf = (row: AnyRow, path: string) => fold([valueAt(resource, row, path)].flat().join('\n'))
+    // A view may search what it does not show.
+    const shown = searched.filter((path) => resource.members.includes(path.split('.')[0] ?? ''))
+    const words = shown.flatMap((path) => {
+      const [longest] = rows
+        .flatMap((row) => textOf(row, path).split(/\s+/))
+        .sort((left, right) => right.length - left.length)
+      return longest ? [longest] : []
+    })
+    expect(words).toHaveLength(shown.length)
+    for (const word of [...words, 'zzzz']) {
+      const found = await idsOfList(collection, [
+        ['query', word.toUpperCase()],
+        ['limit', '100'],
+      ])
+      const isFound = (row: AnyRow) => shown.some((path) => textOf(row, path).includes(word))
+      const expected = rows.filter(isFound).map(({ id }) => id)
+      const told = shown.length === searched.length ? found : found.filter((id) => expected.includes(id))
+      expect([word, told]).toEqual([word, expected])
+    }
+  },
+)
+
 test.each(collectionsWith('list'))('%s: an object cannot be ordered or filtered by', async (_, collection) => {
   const { resource } = collection
   const { world } = filledOf(collection)
@@ -204,7 +238,11 @@ test.each(collectionsWith('list'))('%s: the samples differ enough to tell a wron
   const { resource } = collection
   const { rows } = filledOf(collection)
   const writable = resource.members.filter((name) => resource.fields[name]?.writable && name !== 'status')
-  for (const name of writable) {
+  // Of what nobody writes all differs, but for what cannot.
+  const made = resource.members.filter(
+    (name) => !resource.fields[name]?.computed && columnOf(name) !== resource.parent?.column,
+  )
+  for (const name of writable.length > 0 ? writable : made) {
     const values = new Set(rows.map((row) => JSON.stringify(row[name])))
     expect([name, values.size > 1]).toEqual([name, true])
     const isRequired = name in minimalBody(resource, 1, filledOf(collection).world.references)

@@ -50,7 +50,7 @@ export function valueAt(resource: Resource, row: AnyRow, name: string): JsonValu
 }
 
 /** Case and accents away: for the Latin letters that the samples use. */
-const fold = (text: string): string =>
+export const fold = (text: string): string =>
   text
     .normalize('NFKD')
     .replace(/[\u0300-\u036f]/g, '')

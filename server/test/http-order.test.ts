@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApiKey } from '../src/commands/create-api-key.ts'
 import { sql } from '../src/platform/database/sql.ts'
+import { newImport, newLead, pusher, type TestImport } from './pushes.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 
@@ -9,6 +10,8 @@ let organization: TestOrganization
 let foreign: TestOrganization
 let contact: Json
 let readOnlyKey: string
+let target: TestImport
+let disabled: TestImport
 
 /** A change of a contact that would succeed, until faults are put into it. */
 interface Draft {
@@ -96,6 +99,10 @@ beforeAll(async () => {
   contact = (await organization.call('POST', '/v5/contacts', { body: { email: 'ada@example.com' } })).body
   await organization.call('POST', '/v5/contacts', { body: { email: 'taken@example.com' } })
   readOnlyKey = await newKey(['urn:service:*:*:read'])
+  target = await newImport(service, organization)
+  disabled = await newImport(service, organization)
+  await organization.call('POST', `/v5/imports/${disabled.importId}/disable`)
+  await target.push(newLead(), { headers: { 'idempotency-key': 'used' } })
 })
 afterAll(async () => {
   await service.close()
@@ -119,7 +126,9 @@ async function everything(): Promise<Json> {
     sql`select (select json_agg(contacts order by id) from contacts) as contacts,
       (select json_agg(teams order by id) from teams) as teams,
       (select count(*) from companies) + (select count(*) from campaigns) + (select count(*) from employments)
-        + (select count(*) from idempotency_answers) as others`,
+        + (select count(*) from idempotency_answers) as others,
+        (select json_agg(import_rows order by id) from import_rows) as rows,
+        (select count(*) from import_push_keys) as keys`,
   )
   return row
 }
@@ -129,10 +138,13 @@ async function newKey(scopes: readonly string[], database = service.database, na
   return made.apiKey
 }
 
-const faults = Object.entries(stages).flatMap(([stage, all], rank) => all.map((fault) => ({ ...fault, stage, rank })))
-const pairs = faults.flatMap((earlier) =>
-  faults.filter((later) => later.rank > earlier.rank).map((later) => ({ earlier, later })),
-)
+const ranked = (of: typeof stages) =>
+  Object.entries(of).flatMap(([stage, all], rank) => all.map((fault) => ({ ...fault, stage, rank })))
+const pairsOf = (all: ReturnType<typeof ranked>) =>
+  all.flatMap((earlier) => all.filter((later) => later.rank > earlier.rank).map((later) => ({ earlier, later })))
+
+const faults = ranked(stages)
+const pairs = pairsOf(faults)
 
 test('without a fault the request succeeds, so that each refusal below is about its faults', async () => {
   expect((await send(draft())).status).toBe(200)
@@ -177,4 +189,90 @@ test.each([
 ])('of a read, %s is told before the unknown record', async (_fault, path, headers) => {
   expectRefusal(await organization.call('GET', path, { headers }), 400, 'invalid_parameters')
   expectRefusal(await organization.call('GET', path.split('?')[0] ?? ''), 404, 'not_found')
+})
+
+/** A push that would be kept, until faults are put into it. */
+const pushDraft = (): Draft => ({
+  method: 'POST',
+  path: target.path,
+  query: '',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(newLead()),
+})
+
+/** The stages of a push. Its limit is told of below: whoever has used it up meets it at every push. */
+const pushStages: Record<string, Fault[]> = {
+  framing: [
+    { name: 'headers of 20 KiB', status: 431, put: header('x-long', () => 'x'.repeat(20_000)) },
+    { name: 'a URL of 9 KiB', status: 414, put: put('query', () => `?a=${'x'.repeat(9000)}`) },
+    { name: 'a broken escape in the path', status: 400, put: put('path', () => `${target.path}%zz`) },
+    { name: 'a body of more than 1 MiB', status: 413, put: put('body', () => 'x'.repeat(1024 * 1024 + 1)) },
+  ],
+  route: [
+    { name: 'an unknown path', status: 404, put: put('path', () => `${target.path}/more`) },
+    { name: 'a method that is not taken', status: 405, put: put('method', () => 'PUT') },
+  ],
+  media: [
+    { name: 'a body of another media type', status: 400, put: header('content-type', () => 'text/plain') },
+    { name: 'a compressed body', status: 400, put: header('content-encoding', () => 'gzip') },
+  ],
+  trigger: [
+    { name: 'another secret', status: 404, put: put('path', () => target.path.replace(target.hash, disabled.hash)) },
+    { name: 'another import', status: 404, put: put('path', () => target.path.replace(target.importId, 'imp_1')) },
+    { name: 'an import that is disabled', status: 404, put: put('path', () => disabled.path) },
+  ],
+  query: [{ name: 'a broken escape in the query', status: 400, put: put('query', () => '?a=%zz') }],
+  key: [{ name: 'a malformed key', status: 400, put: header('idempotency-key', () => 'two words') }],
+  body: [
+    { name: 'a body that is no JSON', status: 400, put: put('body', () => '{"contact":') },
+    { name: 'a lead without an address', status: 400, put: put('body', () => '{"contact":{}}') },
+  ],
+  used: [{ name: 'a key of another push', status: 400, put: header('idempotency-key', () => 'used') }],
+}
+
+test('of two faults of a push the one of the earlier stage is told, for every pair, and nothing is kept', async () => {
+  expect((await send(pushDraft())).status).toBe(200)
+  const before = await everything()
+  const pushFaults = ranked(pushStages)
+  const answerTo = async (...all: Fault[]) => {
+    const request = pushDraft()
+    for (const fault of all) fault.put(request)
+    const answer = await send(request)
+    return { answer, told: `${answer.status} ${answer.text}` }
+  }
+  const alone = new Map<string, string>()
+  for (const fault of pushFaults) {
+    const { answer, told } = await answerTo(fault)
+    expectRefusal(answer, fault.status)
+    alone.set(fault.name, told)
+  }
+  // What is no push is not asked for the media of one.
+  const met = pairsOf(pushFaults).filter(({ earlier, later }) => earlier.stage !== 'route' || later.stage !== 'media')
+  for (const { earlier, later } of met) {
+    const { told } = await answerTo(later, earlier)
+    expect(`${earlier.name} + ${later.name}: ${told}`).toBe(
+      `${earlier.name} + ${later.name}: ${alone.get(earlier.name)}`,
+    )
+  }
+  expect(met.length).toBeGreaterThan(90)
+  expect(await everything()).toEqual(before)
+})
+
+test('of a push whose import has used its limit up, that is told before all that is wrong with it but its frame and its URL', async () => {
+  const quota = 40
+  const limited = await startTestService({ RATE_LIMIT_PER_MINUTE: String(quota) })
+  const one = await newImport(limited, await limited.newOrganization())
+  await Promise.all(Array.from({ length: quota }, () => one.push()))
+  const strange = pusher(limited, one.path.replace(one.hash, target.hash))
+  const answers = [
+    await one.push('x'.repeat(1024 * 1024 + 1)),
+    await one.push(newLead(), { headers: { 'content-type': 'text/plain' } }),
+    await strange(),
+    await one.push(),
+    await one.push(newLead(), { query: '?a=%zz' }),
+    await one.push(newLead(), { headers: { 'idempotency-key': 'two words' } }),
+    await one.push('{'),
+  ]
+  await limited.close()
+  expect(answers.map(({ status }) => status)).toEqual([413, 400, 404, 429, 429, 429, 429])
 })

@@ -86,7 +86,7 @@ async function toldBy(service: TestService, of: Audited): Promise<string[]> {
     service,
     sql`select (change ->> 'object') || ' ' || (change ->> 'id')
         || case when change ->> 'object' = 'note' then ' ' || row.id else '' end as told
-      from import_rows row, jsonb_array_elements(row.changes) change
+      from import_rows row, jsonb_array_elements(row.changes::jsonb) change
       where row.organization_id = ${organizationOf(of)}::uuid and change ->> 'action' = 'created'`,
   )
   return rows.map(({ told }) => told).sort()
@@ -123,7 +123,7 @@ export async function expectFilledOnce(service: TestService, of: Audited): Promi
   const rows = await read<Json>(
     service,
     sql`select change ->> 'id' as id, field.key as field, array_agg(field.value order by row.id) as values
-      from import_rows row, jsonb_array_elements(row.changes) change, jsonb_each(change -> 'after') field
+      from import_rows row, jsonb_array_elements(row.changes::jsonb) change, jsonb_each(change -> 'after') field
       where row.organization_id = ${organizationOf(of)}::uuid and field.value <> 'null' and field.value <> '[]'
         and field.key not in ('tags', 'externalIds', 'current', 'end')
       group by 1, 2 having count(*) > 1`,

@@ -12,10 +12,12 @@ import { seed } from './seed.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 
 /** Different leads: `IMPORT_LEADS=10000` for the full size. Each is pushed three times. */
-const leadCount = Number(process.env.IMPORT_LEADS ?? 1000)
+const leadCount = Number(process.env.IMPORT_LEADS ?? 700)
 /** How many of them are worked on one by one too. */
-const oneByOne = process.env.IMPORT_LEADS ? leadCount : 250
+const oneByOne = process.env.IMPORT_LEADS ? leadCount : 150
 const senders = 16
+/** Milliseconds that the whole may take on a machine that is busy with other things. */
+const patience = 120_000 + leadCount * 300
 const tags = ['fair']
 
 /** A service on a database of its own, of which the test looks at what PostgreSQL counted. */
@@ -70,37 +72,45 @@ async function deadlocksOf({ connection }: TestDatabase): Promise<number> {
   return rows[0]?.deadlocks ?? Number.NaN
 }
 
-test('leads pushed three times each, in any order, by sixteen senders at once, come to what they say: nothing lost, nothing doubled', async () => {
-  const random = randomOf(seed)
-  const leads = sampleLeads(leadCount, random)
-  const thrice = shuffled([...leads, ...leads, ...leads], random)
-  const made = await withService({ IMPORT_WORKERS: '2' }, async (service, organization) => {
-    const accepted = await pushAll(service, organization, thrice, senders)
-    await untilEnded(service, organization, thrice.length, 600_000)
-    const counts = await audit(service, organization, { accepted })
-    expect(Object.keys(counts)).toEqual(['DUPLICATE', 'PROCESSED'])
-    // Of the three that say the same, only the first can have said something new.
-    expect(counts.DUPLICATE).toBeGreaterThanOrEqual(2 * leadCount)
-    expect(await gistOfDatabase(service.database, organizationOf(organization))).toEqual(gistOfLeads(leads, tags))
-    await expectFilledOnce(service, organization)
-    expect(errorsOf(service)).toEqual([])
-  })
-  expect(await deadlocksOf(made)).toBe(0)
-  await made.drop()
-}, 900_000)
+test(
+  'leads pushed three times each, in any order, by sixteen senders at once, come to what they say: nothing lost, nothing doubled',
+  async () => {
+    const random = randomOf(seed)
+    const leads = sampleLeads(leadCount, random)
+    const thrice = shuffled([...leads, ...leads, ...leads], random)
+    const made = await withService({ IMPORT_WORKERS: '2' }, async (service, organization) => {
+      const accepted = await pushAll(service, organization, thrice, senders)
+      await untilEnded(service, organization, thrice.length, patience)
+      const counts = await audit(service, organization, { accepted })
+      expect(Object.keys(counts)).toEqual(['DUPLICATE', 'PROCESSED'])
+      // Of the three that say the same, only the first can have said something new.
+      expect(counts.DUPLICATE).toBeGreaterThanOrEqual(2 * leadCount)
+      expect(await gistOfDatabase(service.database, organizationOf(organization))).toEqual(gistOfLeads(leads, tags))
+      await expectFilledOnce(service, organization)
+      expect(errorsOf(service)).toEqual([])
+    })
+    expect(await deadlocksOf(made)).toBe(0)
+    await made.drop()
+  },
+  patience,
+)
 
-test('leads worked on one by one, in their order, come to what they say: what the test above compares with is true', async () => {
-  const leads = sampleLeads(oneByOne, randomOf(seed))
-  const made = await withService({}, async (service, organization) => {
-    const accepted = await pushAll(service, organization, leads, 1)
-    for (const _ of leads) {
-      const claim = await claimRows(service.database, organizationOf(organization), { most: 1, leaseSeconds: 60 })
-      expect(claim.rowIds).toHaveLength(1)
-      await workOn(service.database, claim)
-    }
-    await untilEnded(service, organization, leads.length)
-    await audit(service, organization, { accepted })
-    expect(await gistOfDatabase(service.database, organizationOf(organization))).toEqual(gistOfLeads(leads, tags))
-  })
-  await made.drop()
-}, 900_000)
+test(
+  'leads worked on one by one, in their order, come to what they say: what the test above compares with is true',
+  async () => {
+    const leads = sampleLeads(oneByOne, randomOf(seed))
+    const made = await withService({}, async (service, organization) => {
+      const accepted = await pushAll(service, organization, leads, 1)
+      for (const _ of leads) {
+        const claim = await claimRows(service.database, organizationOf(organization), { most: 1, leaseSeconds: 60 })
+        expect(claim.rowIds).toHaveLength(1)
+        await workOn(service.database, claim)
+      }
+      await untilEnded(service, organization, leads.length)
+      await audit(service, organization, { accepted })
+      expect(await gistOfDatabase(service.database, organizationOf(organization))).toEqual(gistOfLeads(leads, tags))
+    })
+    await made.drop()
+  },
+  patience,
+)

@@ -30,7 +30,8 @@ beforeAll(async () => {
   gates = await makeGates(made.connection)
   await gates.query(journal)
   processes = await serviceProcesses(made)
-  ;[left, right] = await Promise.all([processes.start('left'), processes.start('right')])
+  const lease = { IMPORT_LEASE_SECONDS: '3600' }
+  ;[left, right] = await Promise.all([processes.start('left', lease), processes.start('right', lease)])
 })
 afterAll(async () => {
   await processes.close()
@@ -105,4 +106,16 @@ test('an import that is disabled or gets a new URL in one process is closed in t
   const { body } = await call('POST', `/v5/imports/${importId}/rotate`, { body: { overlapSeconds: 0 } })
   expect(await both(path)).toEqual([404, 404])
   expect(await both(new URL(body.triggerUrl).pathname)).toEqual([200, 200])
+})
+
+test('a process that is told to stop in mid-work leaves nothing behind that others would have to wait for', async () => {
+  const organization = await auditor.newOrganization()
+  const path = pathOf(organization)
+  const answers = await Promise.all(Array.from({ length: 300 }, () => left.push(path, newEffects())))
+  left.signal('SIGTERM')
+  expect((await left.ended).code).toBe(0)
+  const accepted = answers.map((answer) => answer?.body.id as string)
+  await untilEnded(auditor, organization, 300)
+  expect(await audit(auditor, organization, { accepted })).toEqual({ PROCESSED: 300 })
+  expect(await troublesOf(auditor, organization)).toEqual({ losses: 0, attempts: 0 })
 })

@@ -7,7 +7,7 @@ import type { AnyRow } from '../src/platform/resource/define.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { startTestService, type TestService } from './service.ts'
 import { collections, type RouteOptions, urlOf } from './collections.ts'
-import { casesOf, deviationOf, dump, idsIn, newTenant, type Tenant } from './tenancy.ts'
+import { casesOf, deviationOf, dump, idsIn, newTenant, requestOf, type Tenant } from './tenancy.ts'
 
 /** An organization predicate of a statement; those that look up the credential itself are found by a secret instead. */
 const predicate = /(?<!credential_\w+\.)\borganization_id = (\$\d+::uuid)/g
@@ -63,7 +63,10 @@ afterAll(async () => {
   await service.close()
 })
 
-/** Predicates that can go without anyone seeing more, because another rule holds the same line; each with that rule. */
+/**
+ * Predicates that can go without anyone seeing more, because another rule holds the same line; each with that rule. They
+ * are found by the route and the text before them.
+ */
 const heldTwice: readonly { why: string; place: RegExp }[] = [
   {
     why: 'the foreign key is the pair: a record can never point at another organization’s company',
@@ -71,11 +74,16 @@ const heldTwice: readonly { why: string; place: RegExp }[] = [
   },
   {
     why: 'a record and its parent are both asked for, and the foreign key between them is the pair',
-    place: /from "\w+" record( left join .*)? where record\.$|from "\w+" parent where parent\.$/,
+    place: /from "?\w+"? record( left join .*)? where record\.$|from "\w+" parent where parent\.$/,
   },
   {
     why: 'the rows of the set were read and locked within the organization before they are written',
-    place: /from input where record\.$/,
+    place:
+      /from input where record\.$|rows\/(retry|cancel) .*( select id from import_rows|updated_at = now\(\)) where $/,
+  },
+  {
+    why: 'the foreign key is the pair: a team is of the organization of those who are in it',
+    place: /deleted from teams where $|teams\/\{teamId\} +select id from (contacts|imports) where $/,
   },
   {
     why: 'an address or external id is looked for within a team, which is of one organization',
@@ -96,6 +104,10 @@ const heldTwice: readonly { why: string; place: RegExp }[] = [
   {
     why: 'the import was read and locked within the organization before its URLs are changed',
     place: /(update import_triggers set expires_at = .*|delete from import_triggers )where $/,
+  },
+  {
+    why: 'a change by filter asks for the import twice: to hold it, and with the count of what is left',
+    place: /rows\/(retry|cancel) ( select id from "imports" where |all of select count\(\*\).*)$/,
   },
 ]
 
@@ -130,6 +142,12 @@ function ownProbes(): Probe[] {
       ...(collection.count ? [probeOf(collection.count, urlOf(collection.count, { params }))] : []),
     ]
   })
+  const writes = routes
+    .filter((route) => route.kind === 'write')
+    .map((route) => {
+      const request = requestOf(route, ours)
+      return probeOf(route, urlOf(route, request), request.body)
+    })
   const taken = { email: 'taken@example.com', domain: 'taken.com', name: 'Taken' }
   const creates = (path: string, body: AnyRow) => probeOf({ method: 'POST', path }, path, body)
   return [
@@ -141,29 +159,19 @@ function ownProbes(): Probe[] {
     creates('/v5/contacts', { email: 'theirs@example.com' }),
     creates('/v5/contacts', { email: 'theirs@example.com', externalIds: { billing: 'taken' } }),
     probeOf({ method: 'PATCH', path: '/v5/contacts/{contactId}' }, `/v5/contacts/${ours.records.get('/v5/contacts')}`, {
-      nickname: 'Countess',
+      email: 'theirs@example.com',
       externalIds: { billing: 'ours' },
     }),
-    probeOf(
-      { method: 'POST', path: '/v5/contacts/{contactId}/notes' },
-      `/v5/contacts/${ours.records.get('/v5/contacts')}/notes`,
-      { body: 'Called' },
-    ),
-    creates('/v5/imports', { name: 'Landing page' }),
-    probeOf(
-      { method: 'POST', path: '/v5/imports/{importId}/rotate' },
-      `/v5/imports/${ours.records.get('/v5/imports')}/rotate`,
-      {},
-    ),
+    ...writes,
   ]
 }
 
 /** Status and body; of a record that was written, what is the same each time. */
-const probeOf = ({ method, path }: Pick<Route, 'method' | 'path'>, url: string, body?: AnyRow): Probe => ({
+const probeOf = ({ method, path }: Pick<Route, 'method' | 'path'>, url: string, body?: unknown): Probe => ({
   told: `${method} ${path}`,
   look: async () => {
     const answer = await ours.organization.call(method, url, body === undefined ? {} : { body })
-    const isWritten = method !== 'GET' && answer.status < 300
+    const isWritten = method !== 'GET' && answer.status < 300 && answer.body?.id !== undefined
     return isWritten ? `${answer.status} ${answer.body.teamId}` : `${answer.status} ${answer.text}`
   },
 })
@@ -186,27 +194,25 @@ async function takeValues(): Promise<void> {
 test('a statement that drops its organization shows: every predicate, route by route', async () => {
   await takeValues()
   isLooking = true
-  const places = new Map<string, { told: string; fault: Fault; isNoticed: boolean }>()
+  /** Whether it was noticed, by the place of each fault. */
+  const places = new Map<string, boolean>()
   for (const { told, look } of [...foreignProbes(), ...ownProbes()]) {
     sent = []
     const usual = await look()
     for (const fault of faultsIn(sent)) {
       const key = `${told} ${placeOf(fault)}`
-      const known = places.get(key)
-      if (known?.isNoticed) continue
+      if (places.get(key)) continue
       planted = fault
       sent = []
-      const isNoticed = (await look()) !== usual
+      places.set(key, (await look()) !== usual)
       expect(sent, told).toContain(fault.text)
       planted = undefined
-      places.set(key, { told, fault, isNoticed })
     }
   }
-  const all = [...places.values()].map(({ told, fault, isNoticed }) => ({ told, isNoticed, place: placeOf(fault) }))
-  expect(all.filter(({ isNoticed }) => isNoticed).length).toBeGreaterThan(60)
-  const missed = all.filter(({ isNoticed }) => !isNoticed)
-  expect(missed.filter(({ place }) => !heldTwice.some((held) => held.place.test(place)))).toEqual([])
-  expect(heldTwice.filter((held) => !missed.some(({ place }) => held.place.test(place)))).toEqual([])
+  const missed = [...places].flatMap(([place, isNoticed]) => (isNoticed ? [] : [place]))
+  expect(places.size - missed.length).toBeGreaterThan(60)
+  expect(missed.filter((place) => !heldTwice.some((held) => held.place.test(place)))).toEqual([])
+  expect(heldTwice.filter((held) => !missed.some((place) => held.place.test(place)))).toEqual([])
 }, 180_000)
 
 const faultsIn = (texts: readonly string[]): Fault[] =>

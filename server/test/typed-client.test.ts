@@ -76,6 +76,32 @@ const twice = await api.POST('/v5/contacts', { body: { email: 'ADA@example.com' 
 if (twice.error?.code === 'already_exists') console.log(twice.response.status, twice.error.details?.[0]?.field)
 const gone = await api.DELETE('/v5/contacts/{contactId}', { params })
 console.log(gone.response.status, (await api.GET('/v5/contacts/{contactId}', { params })).error?.code)
+
+const made = await api.POST('/v5/imports', { body: { name: 'Landing page', tags: ['lead'] } })
+const importId = made.data?.id ?? ''
+const hash = made.data?.triggerUrl.split('/').at(-1) ?? ''
+const push = (email: string) =>
+  createClient<paths>({ baseUrl: BASE_URL }).POST('/v5/imports/{importId}/trigger/{hash}', {
+    params: { path: { importId, hash } },
+    body: { contact: { email, favourite: 'blue' }, employment: { seniority: 'SENIOR' }, company: { name: 'MIT' } },
+  })
+const pushed = await push('barbara@example.com')
+console.log(pushed.response.status, pushed.data?.object, pushed.data?.status)
+let row: components['schemas']['ImportRowDetails'] | undefined
+do {
+  row = (await api.GET('/v5/imports/{importId}/rows/{rowId}', { params: { path: { importId, rowId: pushed.data?.id ?? '' } } })).data
+} while (row?.finishedAt === null)
+console.log(row?.status, row?.warnings.map(({ code, path }) => code + ' ' + path).join(), row?.changes.length)
+const rows = await api.GET('/v5/imports/{importId}/rows', {
+  params: { path: { importId }, query: { 'filter.warningCodes.has': 'unknown_member', 'filter.status.equals': 'PROCESSED' } },
+})
+console.log(rows.data?.map(({ id }) => id).join() === row?.id, rows.data?.[0]?.contactId === row?.contactId)
+const retried = await api.POST('/v5/imports/{importId}/rows/{rowId}/retry', { params: { path: { importId, rowId: row?.id ?? '' } } })
+const dry = await api.POST('/v5/imports/{importId}/rows/retry', { params: { path: { importId }, query: { dryRun: true } } })
+console.log(retried.error?.code, dry.data?.count, dry.data?.remaining)
+const rotated = await api.POST('/v5/imports/{importId}/rotate', { params: { path: { importId } }, body: { overlapSeconds: 0 } })
+console.log(rotated.data?.triggerUrl === made.data?.triggerUrl, rotated.data?.previousUrlExpiresAt, (await push('b@example.com')).error?.code)
+console.log((await api.GET('/v5/imports/{importId}', { params: { path: { importId } } })).data?.stats.counts.PROCESSED)
 `
 
 const head = `
@@ -131,6 +157,18 @@ const mistakes: Record<string, { line: string; says: string }> = {
     line: `(await api.GET('/v5/me')).data?.organisations`,
     says: `'organisations' does not exist`,
   },
+  'secret-that-is-not-shown-again': {
+    line: `(await api.GET('/v5/imports/{importId}', { params: { path: { importId: '' } } })).data?.triggerUrl`,
+    says: `'triggerUrl' does not exist`,
+  },
+  'unknown-state': {
+    line: `if ((await api.GET('/v5/imports/{importId}/rows', { params: { path: { importId: '' } } })).data?.[0]?.status === 'DONE') {}`,
+    says: 'appears to be unintentional',
+  },
+  'wrong-type-in-a-push': {
+    line: `const lead: components['schemas']['Push'] = { contact: { email: 1 } }`,
+    says: `'number' is not assignable to type 'string'`,
+  },
   'null-is-possible': {
     line: `const name: string = (await api.GET('/v5/contacts')).data![0]!.firstName`,
     says: `'null' is not assignable to type 'string'`,
@@ -141,7 +179,7 @@ let service: TestService
 let folder: string
 
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({ IMPORT_WORKERS: '1' })
   folder = await mkdtemp(join(tmpdir(), 'rapport-client-'))
   await symlink(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(folder, 'node_modules'))
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
@@ -157,7 +195,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('a typed client generated from /v5/docs compiles, finds mistakes, and works', { timeout: 60_000 }, async () => {
+test('a typed client generated from /v5/docs compiles, finds mistakes, and works', { timeout: 180_000 }, async () => {
   expect(compile(['client', ...Object.keys(mistakes)])).toEqual({
     client: [],
     ...Object.fromEntries(Object.entries(mistakes).map(([name, { says }]) => [name, [expect.stringContaining(says)]])),
@@ -165,6 +203,7 @@ test('a typed client generated from /v5/docs compiles, finds mistakes, and works
   const { organizationId, apiKey } = await service.newOrganization()
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(folder, 'out/client.js')], {
     env: { ...process.env, BASE_URL: service.url, API_KEY: apiKey, ORGANIZATION: organizationId },
+    timeout: 60_000,
   })
   expect(stderr).toBe('')
   expect(stdout.trim().split('\n')).toEqual([
@@ -178,6 +217,12 @@ test('a typed client generated from /v5/docs compiles, finds mistakes, and works
     'London c_suite {}',
     '409 email',
     '204 not_found',
+    '200 row PENDING',
+    'PROCESSED unknown_member contact.favourite 2',
+    'true true',
+    'resource_locked 0 0',
+    'false null not_found',
+    '1',
   ])
 })
 

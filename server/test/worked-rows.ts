@@ -33,6 +33,7 @@ export function pushesOf(maker: Maker): Pushes {
     async push(importId, lead) {
       const id = await accepted(maker, { importId, hash: pushes.hashOf(importId) }, lead)
       await workOff(maker)
+      await age(maker)
       return id
     },
     async row(importId) {
@@ -41,6 +42,7 @@ export function pushesOf(maker: Maker): Pushes {
       const id = await make({ maker, pushes, importId, round })
       const found = await statusOf(maker, id)
       if (found !== status) throw new Error(`A row that should be ${status} is ${found}`)
+      await age(maker)
       return id
     },
   }
@@ -58,6 +60,16 @@ async function workOff({ service, organization }: Maker): Promise<void> {
   const organizationId = readId('org', organization.organizationId) ?? ''
   const batch = { most: 100, leaseSeconds: 60, claimed: () => undefined }
   for (let isMore = true; isMore;) isMore = await workOnNext(service.database, organizationId, batch)
+}
+
+/** As if all of it was long ago: the rate of the last minute would change by itself while a test looks at an import. */
+async function age({ service, organization }: Maker): Promise<void> {
+  await service.database.spanning(
+    'check the database',
+    sql`update import_row_counts set counted_at = counted_at - interval '1 day'
+      where organization_id = ${readId('org', organization.organizationId)}::uuid
+        and counted_at > now() - interval '1 hour'`,
+  )
 }
 
 interface Turn {
@@ -109,7 +121,7 @@ const struck =
     const errors = code === undefined ? [] : [finding(code, '', 'as a test says')]
     await maker.service.database.spanning(
       'check the database',
-      sql`update import_rows set status = ${status}, attempts = ${attempts}, errors = ${JSON.stringify(errors)}::jsonb,
+      sql`update import_rows set status = ${status}, attempts = ${attempts}, errors = ${JSON.stringify(errors)}::json,
           error_codes = ${errors.map((error) => error.code)}::text[],
           lease = ${status === 'PROCESSING' ? newId() : null}::uuid,
           run_at = case when ${waits} then now() + interval '1 day' end,

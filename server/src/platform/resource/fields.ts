@@ -306,6 +306,6 @@ export const computed = <const O extends Omit<FieldOptions, 'readOnly' | 'nullab
 /** A list of objects that the server makes and that can be read, not compared. */
 export const documents = <const O extends FieldOptions>(options: O & { items: Schema }) =>
   field<JsonObject[], O & { readOnly: true; nullable: false }>(
-    { filter: 'none', schema: { type: 'array', items: options.items }, databaseType: 'jsonb', sortable: false },
+    { filter: 'none', schema: { type: 'array', items: options.items }, databaseType: 'json', sortable: false },
     { ...options, readOnly: true, nullable: false, initial: [] },
   )

@@ -12,6 +12,7 @@ import { sql } from '../../platform/database/sql.ts'
 import type { Push } from '../../platform/http/push.ts'
 import { newId } from '../../platform/resource/ids.ts'
 import { createIntake } from './intake.ts'
+import { makeTriggerHash } from './trigger.ts'
 
 let made: TestDatabase
 let service: TestService
@@ -166,7 +167,7 @@ async function ownIntake(around: (send: () => Promise<Json[]>, count: number) =>
   if (!trigger) throw new Error('the import is open')
   const push = (key?: Push['key']) =>
     intake.keep(trigger, { payload: Buffer.from(JSON.stringify(newLead())), parameters: {}, key })
-  return { target, trigger, push, accepted }
+  return { target, trigger, intake, push, accepted, sent: () => count }
 }
 
 const newKey = () => ({ keyHash: Buffer.from(newId()), requestHash: Buffer.alloc(32) })
@@ -203,4 +204,28 @@ test('who waits for rows is told of an organization once a batch is kept, and no
   expect(accepted).toEqual([trigger.organizationId])
   expect((await push(key)).isReplay).toBe(true)
   expect(accepted).toEqual([trigger.organizationId])
+})
+
+test('a push whose import opened again before its fate was told is a 503, to be repeated', async () => {
+  const { target, push } = await ownIntake(async (send, count) => {
+    const set = (disabledAt: string | null) =>
+      check(sql`update imports set disabled_at = ${disabledAt} where id = ${target.uuid}::uuid`)
+    if (count === 2) await set('now')
+    if (count === 3) await set(null)
+    return send()
+  })
+  await expect(push()).rejects.toMatchObject({ code: 'overloaded', headers: { 'retry-after': '1' } })
+  expect((await push()).isReplay).toBe(false)
+  expect(await rowsOf(service.database, target)).toHaveLength(1)
+})
+
+test('however many wrong secrets come at once, two statements tell that they are', async () => {
+  const { target, intake, sent } = await ownIntake((send) => send())
+  const before = sent()
+  const guesses = Array.from({ length: 200 }, (_, index) =>
+    intake.find(index % 2 ? target.uuid : newId(), makeTriggerHash()),
+  )
+  expect((await Promise.all(guesses)).filter((found) => found !== undefined)).toEqual([])
+  expect(sent() - before).toBeLessThanOrEqual(2)
+  expect(await intake.find(target.uuid, target.hash)).toMatchObject({ importId: target.uuid })
 })

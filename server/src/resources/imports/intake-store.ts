@@ -136,4 +136,4 @@ function pushes(rows: readonly NewRow[]): Sql {
 
 /** All payloads travel as one run of bytes: nothing of them is decoded, escaped or written out again on the way. */
 const payloadOf = (rows: readonly NewRow[]): Sql =>
-  sql`convert_from(substr(${Buffer.concat(rows.map(({ payload }) => payload))}::bytea, push.payload_start, push.payload_length), 'UTF8')::jsonb`
+  sql`convert_from(substr(${Buffer.concat(rows.map(({ payload }) => payload))}::bytea, push.payload_start, push.payload_length), 'UTF8')::json`

@@ -118,7 +118,7 @@ export async function claimRows(
           lease = case when taken.losses > ${lossesBeforeAlone} then null else ${lease}::uuid end,
           run_at = case when taken.losses <= ${lossesBeforeAlone} then now() + make_interval(secs => ${leaseSeconds}) end,
           finished_at = case when taken.losses > ${lossesBeforeAlone} then now() end,
-          errors = case when taken.losses > ${lossesBeforeAlone} then ${JSON.stringify(lost)}::jsonb else errors end,
+          errors = case when taken.losses > ${lossesBeforeAlone} then ${JSON.stringify(lost)}::json else errors end,
           error_codes = case when taken.losses > ${lossesBeforeAlone} then array['worker_lost'] else error_codes end
         from taken where row.organization_id = ${transaction.organization} and row.id = taken.id
         returning row.id, row.status`),
@@ -161,10 +161,11 @@ export async function endRows(transaction: Transaction, outcomes: readonly Outco
     update import_rows row set
       status = ended.status, contact_id = coalesce(ended.contact_id, row.contact_id),
       company_id = coalesce(ended.company_id, row.company_id), warnings = ended.warnings, errors = ended.errors,
-      changes = row.changes || ended.changes, warning_codes = ended.warning_codes, error_codes = ended.error_codes,
+      changes = case when row.changes::text = '[]' then ended.changes
+        else (row.changes::jsonb || ended.changes::jsonb)::json end, warning_codes = ended.warning_codes, error_codes = ended.error_codes,
       run_at = null, lease = null, finished_at = now(), updated_at = now(), revision = row.revision + 1
-    from jsonb_to_recordset(${JSON.stringify(ends)}::jsonb) as ended (id uuid, status text, contact_id uuid,
-      company_id uuid, warnings jsonb, errors jsonb, changes jsonb, warning_codes text[], error_codes text[])
+    from json_to_recordset(${JSON.stringify(ends)}::json) as ended (id uuid, status text, contact_id uuid,
+      company_id uuid, warnings json, errors json, changes json, warning_codes text[], error_codes text[])
     where row.organization_id = ${transaction.organization} and row.id = ended.id`)
 }
 
@@ -190,7 +191,7 @@ export async function failRow(
         finished_at = case when attempts + 1 >= ${attempts} then now() end,
         run_at = case when attempts + 1 < ${attempts} then now() + make_interval(secs =>
           least(${longestDelaySeconds}, ${firstDelaySeconds} * power(2, attempts)) * (0.75 + random() / 2)) end,
-        errors = ${JSON.stringify(failed)}::jsonb, error_codes = array['processing_failed'],
+        errors = ${JSON.stringify(failed)}::json, error_codes = array['processing_failed'],
         updated_at = now(), revision = revision + 1
       where organization_id = ${transaction.organization} and id = ${rowId}::uuid and status = 'PROCESSING'
         and lease = ${lease}::uuid`),

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Database } from '../../platform/database/database.ts'
-import { isConnectionLoss } from '../../platform/database/failures.ts'
+import { isConnectionLoss, sqlState } from '../../platform/database/failures.ts'
 import { ApiError } from '../../platform/http/errors.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import { UniqueConflict } from '../../platform/resource/write.ts'
@@ -149,7 +149,7 @@ async function recover(context: Context, claim: Claim, error: unknown, meetings 
   if (isAway(error)) return release(context, claim)
   // A unique value was taken since it was looked for: who looks again finds its holder.
   if (error instanceof UniqueConflict && meetings < mostMeetings) return again(claim, meetings + 1)
-  if (claim.rowIds.length <= 1) return fail(context, claim, error)
+  if (claim.rowIds.length <= 1) return isHeld(error) ? release(context, claim) : fail(context, claim, error)
   // One of them spoils the batch: each by itself, and it spoils only its own.
   for (const rowId of claim.rowIds) await again({ ...claim, rowIds: [rowId] }, 1)
 }
@@ -191,6 +191,9 @@ async function keepUp({ database, log, bell }: Context): Promise<void> {
 const isAway = (error: unknown): boolean =>
   isConnectionLoss(error) ||
   (error instanceof ApiError && (error.code === 'overloaded' || isConnectionLoss(error.cause)))
+
+/** Somebody else had the turn, or a record, for too long. */
+const isHeld = (error: unknown): boolean => error instanceof ApiError && sqlState(error.cause) === '55P03'
 
 /** What passes by itself. */
 const isPassing = (error: unknown): boolean =>

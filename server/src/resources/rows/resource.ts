@@ -80,13 +80,17 @@ export const rowDetails = defineResource({
       readOnly: true,
     }),
     finishedAt: timestamp({ label: 'Finished at', readOnly: true }),
-    payload: document({
-      label: 'Payload',
-      description: 'What was pushed',
-      readOnly: true,
-      nullable: false,
-      schema: anything,
-    }),
+    payload: {
+      ...document({
+        label: 'Payload',
+        description: 'What was pushed',
+        readOnly: true,
+        nullable: false,
+        schema: anything,
+      }),
+      // As it was written, the order of its members included.
+      databaseType: 'json',
+    },
     parameters: document({
       label: 'Query parameters',
       description: 'What was pushed beside the payload',

@@ -29,7 +29,7 @@ const journal = [
     number bigint generated always as identity, row_id uuid, was text, is_now text, lease uuid, changes int)`,
   sql`create function note_change() returns trigger language plpgsql as $$ begin
     insert into journal (row_id, was, is_now, lease, changes)
-    values (new.id, old.status, new.status, old.lease, jsonb_array_length(new.changes));
+    values (new.id, old.status, new.status, old.lease, json_array_length(new.changes));
     return null; end $$`,
   sql`create trigger journal after update on import_rows for each row execute function note_change()`,
 ]

@@ -140,7 +140,7 @@ function assignments(columns: Transition['columns']): Sql {
   const types = columnTypes(rowDetails)
   const set = Object.entries(columns).map(([name, value]) => {
     const type = types[name] ?? 'text'
-    return sql`${identifier(name)} = ${type === 'jsonb' ? JSON.stringify(value) : value}::${raw(type)}`
+    return sql`${identifier(name)} = ${type.startsWith('json') ? JSON.stringify(value) : value}::${raw(type)}`
   })
   return join(set, ', ')
 }
