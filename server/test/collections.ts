@@ -219,7 +219,7 @@ export async function callRoute(call: Call, route: Route, options: RouteOptions 
 }
 
 /** The members that a query selects: none when it selects nothing. */
-const selectedIn = (query: NonNullable<RouteOptions['query']>): readonly string[] =>
+export const selectedIn = (query: NonNullable<RouteOptions['query']>): readonly string[] =>
   query.flatMap(([name, value]) => (name === 'select[]' ? [value] : []))
 
 /** Throws when an answer is not what the route declares. */

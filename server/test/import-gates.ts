@@ -2,7 +2,7 @@ import pg from 'pg'
 import { until } from './processes.ts'
 
 /** Steps of a push and of the work on it at which the database can be made to wait, in their order. */
-export const steps = [
+const steps = [
   /** Rows are inserted, their transaction commits. */
   'accepting',
   /** A worker has taken rows, the transaction of that commits. */
@@ -61,6 +61,8 @@ export interface Gates {
   open(step: Step): Promise<void>
   /** Waits until someone waits there. */
   stoppedAt(step: Step): Promise<Stopped>
+  /** Waits until these services wait there at once. */
+  allStoppedAt(step: Step, services: readonly string[]): Promise<void>
   /** Ends the connections of a service, as PostgreSQL does itself once it sees that the client is gone. */
   cut(service: string): Promise<void>
   query<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>
@@ -74,6 +76,13 @@ export async function makeGates(connection: pg.ClientConfig): Promise<Gates> {
   await client.query(setup)
   const query = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
     (await client.query<Row & pg.QueryResultRow>(text, values)).rows
+  const waitingAt = (step: Step): Promise<Stopped[]> =>
+    query<Stopped>(
+      `select pid, application_name as service from pg_locks join pg_stat_activity using (pid)
+        where locktype = 'advisory' and classid = ${lockClass} and objid = $1 and objsubid = 2 and granted
+          and database = (select oid from pg_database where datname = current_database())`,
+      [steps.indexOf(step)],
+    )
   return {
     query,
     close: async (step) => void (await query('insert into gates values ($1)', [steps.indexOf(step)])),
@@ -81,16 +90,17 @@ export async function makeGates(connection: pg.ClientConfig): Promise<Gates> {
     stoppedAt: async (step) => {
       let found: Stopped | undefined
       await until(`someone waits at ${step}`, async () => {
-        ;[found] = await query<Stopped>(
-          `select pid, application_name as service from pg_locks join pg_stat_activity using (pid)
-            where locktype = 'advisory' and classid = ${lockClass} and objid = $1 and objsubid = 2 and granted`,
-          [steps.indexOf(step)],
-        )
+        ;[found] = await waitingAt(step)
         return found !== undefined
       })
       if (!found) throw new Error('nobody waits')
       return found
     },
+    allStoppedAt: (step, services) =>
+      until(`${services.join(' and ')} wait at ${step}`, async () => {
+        const found = new Set((await waitingAt(step)).map(({ service }) => service))
+        return services.every((service) => found.has(service))
+      }),
     cut: async (service) => {
       const gone = `application_name = $1 and datname = current_database()`
       await query(`select pg_terminate_backend(pid) from pg_stat_activity where ${gone}`, [service])
