@@ -220,7 +220,7 @@ export async function callRoute(call: Call, route: Route, options: RouteOptions 
 
 /** The members that a query selects: none when it selects nothing. */
 export const selectedIn = (query: NonNullable<RouteOptions['query']>): readonly string[] =>
-  query.flatMap(([name, value]) => (name === 'select[]' ? [value] : []))
+  query.flatMap(([name, value]) => (name === 'select[]' || name === 'select' ? [value] : []))
 
 /** Throws when an answer is not what the route declares. */
 export function checkAnswer(route: Route, answer: TestAnswer<Json>, selected: readonly string[] = []): void {

@@ -7,7 +7,7 @@ import type { TestDatabase } from './postgres.ts'
 /** A way to a test's database through which answers can be lost. */
 export interface Cuttable {
   connection: TestDatabase['connection']
-  /** Ends every connection for the client; PostgreSQL notices when it answers, as over a network that is gone. */
+  /** Ends every connection. PostgreSQL does what it was told already before it notices; no answer comes back. */
   cut(): void
   close(): Promise<void>
 }
@@ -23,7 +23,6 @@ export async function cuttable({ connection }: Pick<TestDatabase, 'connection'>)
     client.on('end', () => upstream.end())
     upstream.on('data', (data) => {
       if (ways.has(client)) client.write(data)
-      else upstream.destroy()
     })
     upstream.on('close', () => {
       ways.delete(client)
@@ -36,9 +35,12 @@ export async function cuttable({ connection }: Pick<TestDatabase, 'connection'>)
   return {
     connection: { ...connection, host: folder },
     cut: () => {
-      const clients = [...ways.keys()]
+      const cut = [...ways]
       ways.clear()
-      for (const client of clients) client.destroy()
+      for (const [client, upstream] of cut) {
+        client.destroy()
+        upstream.end()
+      }
     },
     close: async () => {
       for (const upstream of ways.values()) upstream.destroy()

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { routes } from '../src/app.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Call, type Json, startTestService, type TestService } from './service.ts'
+import { dump, newTenant, requestOf, type Tenant } from './tenancy.ts'
 
 let service: TestService
 let call: Call
+let tenant: Tenant
 
 beforeAll(async () => {
   service = await startTestService()
+  tenant = await newTenant(service)
   call = (await service.newOrganization()).call
 })
 afterAll(() => service.close())
@@ -131,6 +135,20 @@ test.each(changes)('%s heeds If-Match', async (_name, change) => {
     expectRefusal(await tried(malformed), 400, 'invalid_parameters')
   }
 })
+
+const writes = routes.filter((route) => route.kind === 'write')
+
+test.each(writes.map((route) => [`${route.method} ${route.path}`, route] as const))(
+  '%s refuses an If-Match of another revision, or any when it heeds none, and changes nothing',
+  async (_, route) => {
+    const before = await dump(service.database)
+    const request = { ...requestOf(route, tenant), headers: { 'if-match': '"99-AAAAAAAAAAAAAAAA"' } }
+    const refused = await tenant.ask(route, request)
+    if (route.conditional) expectRefusal(refused, 412, 'precondition_failed')
+    else expect(expectRefusal(refused, 400, 'invalid_parameters').details[0]?.field).toBe('If-Match')
+    expect(await dump(service.database)).toEqual(before)
+  },
+)
 
 test('restore heeds If-Match, which for a deleted record is the tag after the one that was read', async () => {
   const { path, etag } = await newContact()

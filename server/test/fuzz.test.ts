@@ -214,7 +214,7 @@ test('whatever is sent to any route, the answer is a documented one, below 500 a
     fc.asyncProperty(fc.array(request, { minLength: 25, maxLength: 25 }), async (requests) => {
       await Promise.all(requests.map(send))
     }),
-    { numRuns: 300, endOnFailure: true, seed },
+    { numRuns: 60, endOnFailure: true, seed },
   )
   for (const status of ['200', '400', '404', '422', 'push 200', 'push 400', 'push 404']) expect(seen).toContain(status)
   expect(service.logged.filter((line) => /"level":[56]0/.test(line))).toEqual([])
@@ -227,21 +227,20 @@ test('whatever is pushed, what is kept comes to an end that is no fault of ours'
   const working = await startTestService({ IMPORT_WORKERS: '1' })
   const organization = await working.newOrganization()
   const push = (made: Json) => working.anonymous('POST', new URL(organization.triggerUrl).pathname, { body: made })
-  const kept: string[] = []
+  let kept = 0
   await fc.assert(
     fc.asyncProperty(fc.array(lead, { minLength: 25, maxLength: 25 }), async (leads) => {
-      for (const { status, body: row } of await Promise.all(leads.map(push))) {
-        expect([200, 400]).toContain(status)
-        if (status === 200) kept.push(row.id)
-      }
+      const statuses = (await Promise.all(leads.map(push))).map(({ status }) => status)
+      expect(statuses.filter((status) => status !== 200 && status !== 400)).toEqual([])
+      kept += statuses.filter((status) => status === 200).length
     }),
-    { numRuns: 400, endOnFailure: true, seed },
+    { numRuns: 40, endOnFailure: true, seed },
   )
-  await untilEnded(working, organization, kept.length)
+  await untilEnded(working, organization, kept)
   const counts = await countsOf(working, organization)
   await working.close()
-  expect(kept.length).toBeGreaterThan(300)
+  expect(kept).toBeGreaterThan(300)
   expect(Object.keys(counts)).toEqual(expect.arrayContaining(['DUPLICATE', 'PARTIAL', 'PROCESSED']))
   expect(Object.keys(counts)).not.toContain('DEAD')
   expect(working.logged.filter((line) => /"level":[56]0/.test(line))).toEqual([])
-}, 580_000)
+}, 120_000)

@@ -1,17 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { routes } from '../src/app.ts'
 import { type Sql, sql } from '../src/platform/database/sql.ts'
+import { takesKey } from '../src/platform/http/route.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
+import { dump, newTenant, requestOf, type Tenant } from './tenancy.ts'
 
 let service: TestService
 let organization: TestOrganization
 let call: Call
+let tenant: Tenant
 
 beforeAll(async () => {
   service = await startTestService()
   organization = await service.newOrganization()
   call = organization.call
+  tenant = await newTenant(service)
 })
 afterAll(() => service.close())
 
@@ -54,6 +59,23 @@ test('a repeated change, block and restore give their first answer again and cha
   expect((await call('DELETE', path)).status).toBe(204)
   await twice('POST', `${path}/restore`)
 })
+
+test.each(routes.filter(takesKey).map((route) => [`${route.method} ${route.path}`, route] as const))(
+  '%s: the same request under the same key gets the first answer again, what is shown once too, and changes nothing',
+  async (_, route) => {
+    const request = requestOf(route, tenant)
+    const ask = (key: string) => tenant.ask(route, { ...request, headers: using(key) })
+    const key = randomUUID()
+    const first = await ask(key)
+    expect([first.status < 300, first.headers.get('idempotent-replayed')], first.text).toEqual([true, null])
+    const before = await dump(service.database)
+    const again = await ask(key)
+    expect(again.text).toBe(first.text)
+    for (const header of ['etag', 'location']) expect(again.headers.get(header)).toBe(first.headers.get(header))
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([first.status, 'true'])
+    expect(await dump(service.database)).toEqual(before)
+  },
+)
 
 test('a replay is the first answer even when the record has changed since', async () => {
   const { id } = (await create(randomUUID(), { email: address() })).body

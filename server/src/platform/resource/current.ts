@@ -18,6 +18,8 @@ export interface StoredRow {
 
 /** A record before the change. */
 export interface CurrentRow extends StoredRow {
+  /** All of its members. */
+  record: AnyRow
   /** References that read as null because what they point to is deleted. */
   dangling: readonly string[]
 }
@@ -41,12 +43,12 @@ export async function lockCurrent(
   const restoring = changes.some((change) => change.kind === 'update' && change.deleted)
   const bounds = withinScope(restoring ? { ...resource, softDelete: false } : resource, scopeOf(transaction, parentId))
   const deleted = restoring ? raw(` and ${root}.deleted_at > now() - interval '30 days'`) : raw('')
-  const rows = await transaction.query<CurrentRow>(sql`
+  const rows = await transaction.query<Omit<CurrentRow, 'record'>>(sql`
     select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
     from ${identifier(resource.table)} ${raw(root)}${joins(resource, transaction.organization)}
     where ${bounds}${deleted} and ${raw(root)}.id = any(${ids}::uuid[])
     order by ${raw(root)}.id for update of ${raw(root)}`)
-  return new Map(rows.map((row) => [row.id, row]))
+  return new Map(rows.map((row) => [row.id, { ...row, record: wholeOf(row) }]))
 }
 
 function danglingSql({ embedded }: Resource): Sql {
@@ -57,20 +59,13 @@ function danglingSql({ embedded }: Resource): Sql {
   return sql`array_remove(array[${join(names, ', ')}]::text[], null)`
 }
 
-/** A record that was found by something else than its id. */
-export interface FoundRecord {
-  id: string
-  /** All of its members. */
-  record: AnyRow
-}
-
 /** The records whose ids `ids` selects, locked in id order until the transaction ends. */
-export async function lockFound(transaction: Transaction, resource: Resource, ids: Sql): Promise<FoundRecord[]> {
-  const rows = await transaction.query<StoredRow>(sql`
+export async function lockFound(transaction: Transaction, resource: Resource, ids: Sql): Promise<CurrentRow[]> {
+  const rows = await transaction.query<Omit<CurrentRow, 'record'>>(sql`
     with found as materialized (${ids})
-    select ${storedSql(resource)}
+    select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
     from ${identifier(resource.table)} ${raw(root)}${joins(resource, transaction.organization)}
     where ${withinScope(resource, scopeOf(transaction, undefined))} and ${raw(root)}.id = any(array(select id from found))
     order by ${raw(root)}.id for no key update of ${raw(root)}`)
-  return rows.map((row) => ({ id: row.id, record: wholeOf(row) }))
+  return rows.map((row) => ({ ...row, record: wholeOf(row) }))
 }

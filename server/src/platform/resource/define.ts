@@ -119,8 +119,30 @@ export type Create<R extends Resource> = { [Name in RequiredKeys<R['fields']>]: 
 export type Update<R extends Resource> = { [Name in WritableKeys<R['fields']>]?: ValueOf<R['fields'][Name]> }
 
 /** The column of a field: its name in snake case. */
-export const columnOf = (fieldName: string): string =>
-  fieldName.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+export function columnOf(fieldName: string): string {
+  const known = columns.get(fieldName)
+  if (known !== undefined) return known
+  const column = fieldName.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  columns.set(fieldName, column)
+  return column
+}
+
+/** Asked for with each field of each record that is written; the fields are those of the declarations. */
+const columns = new Map<string, string>()
+
+/** What a new record holds where nobody says anything: the fields that can be written, and those that begin with a value. */
+export function initialOf(resource: Resource): Readonly<AnyRow> {
+  const known = initials.get(resource)
+  if (known) return known
+  const entries = Object.entries(resource.fields).flatMap(([name, field]) =>
+    field.writable || field.initial !== undefined ? [[name, field.initial ?? null] as const] : [],
+  )
+  const initial = Object.freeze(Object.fromEntries(entries))
+  initials.set(resource, initial)
+  return initial
+}
+
+const initials = new WeakMap<Resource, Readonly<AnyRow>>()
 
 /** The same records with fewer fields and under another parent: the team-scoped family (interface 4.9). */
 export function narrow<F extends Fields>(

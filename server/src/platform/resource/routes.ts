@@ -8,19 +8,19 @@ import { bodyShape } from './body.ts'
 import type { Resource } from './define.ts'
 import { showId } from './ids.ts'
 import { readCount, readPage, readRecord, scopeOf } from './read.ts'
-import { type Change, writeSet, type WriteSteps, type Written } from './write.ts'
+import { type Change, type WriteOptions, writeSet, type WriteSteps, type Written } from './write.ts'
 
 /** What the standard routes need of a resource's store: its one write, with the rules that it adds. */
 export interface StandardStore {
   resource: Resource
-  write(transaction: Transaction, changes: readonly Change[], parentId?: string): Promise<Written[]>
+  write(transaction: Transaction, changes: readonly Change[], options?: Omit<WriteOptions, 'steps'>): Promise<Written[]>
 }
 
 /** The store of a resource whose declaration says everything, or nearly: `steps` is what it adds. */
 export const standardStore = (resource: Resource, steps?: WriteSteps): StandardStore => ({
   resource,
-  write: (transaction, changes, parentId) =>
-    writeSet(transaction, resource, changes, { parentId, ...(steps && { steps }) }),
+  write: (transaction, changes, options) =>
+    writeSet(transaction, resource, changes, { ...options, ...(steps && { steps }) }),
 })
 
 export type StandardOperation = 'list' | 'count' | 'get' | 'create' | 'update' | 'delete' | 'restore'
@@ -222,7 +222,7 @@ function createRoute(place: Place): WriteRoute {
     conditional: false,
     answers: { 201: place.record },
     async handle({ db, body, params, url }) {
-      const [written] = await store.write(db, [{ kind: 'create', values: body }], place.parentId(params))
+      const [written] = await store.write(db, [{ kind: 'create', values: body }], { parentId: place.parentId(params) })
       if (!written) throw new Error('a set of one change gives one record')
       const location = `${url.split('?')[0]}/${showId(resource.idPrefix, written.id)}`
       return { status: 201, text: written.text, revision: written.revision, headers: { location } }
@@ -237,7 +237,7 @@ export async function changeOne(
   change: Pick<Change & { kind: 'update' }, 'values' | 'columns' | 'deleted'>,
 ): Promise<Answer> {
   const whole: Change = { kind: 'update', id: place.id(params), revisions, ...change }
-  const [written] = await place.store.write(db, [whole], place.parentId(params))
+  const [written] = await place.store.write(db, [whole], { parentId: place.parentId(params) })
   if (!written) throw new Error('a set of one change gives one record')
   return { status: 200, text: written.text, revision: written.revision }
 }

@@ -82,6 +82,8 @@ export const texts = {
 
 /** What makes two addresses one: case and the spelling of an international domain do not count. */
 export function emailKey(address: string): string {
+  // Most addresses: nothing but case can differ.
+  if (/^[\w.+-]+@[\w.-]+$/.test(address)) return address.toLowerCase()
   const at = address.lastIndexOf('@')
   const local = address.slice(0, at).normalize('NFC').toLowerCase()
   const host = address.slice(at + 1)

@@ -5,7 +5,7 @@ import { identifier, join, Parameter, raw, type Sql, sql } from '../database/sql
 import { ApiError, type BodyFault, invalidBody } from '../http/errors.ts'
 import { joins, root } from '../query/target.ts'
 import { type CurrentRow, lockCurrent, storedSql, type StoredRow, wholeOf } from './current.ts'
-import { type AnyRow, columnOf, columnTypes, type Resource } from './define.ts'
+import { type AnyRow, columnOf, columnTypes, initialOf, type Resource } from './define.ts'
 import type { JsonValue } from './fields.ts'
 import { newId, readId } from './ids.ts'
 import { mergePatch } from './properties.ts'
@@ -79,6 +79,17 @@ export class UniqueConflict extends Error {
   }
 }
 
+/** How a set is written. */
+export interface WriteOptions {
+  parentId?: string | undefined
+  steps?: WriteSteps
+  /**
+   * Records that the caller has locked and read in this transaction: each one that the set changes. Such a caller knows
+   * what comes of its changes, so nothing is rendered: `text` is empty, and `after` is what was asked for.
+   */
+  known?: ReadonlyMap<string, CurrentRow> | undefined
+}
+
 /**
  * The one write of a resource: many records at once, in the order given; a single record is a set of one. Every rule of
  * the declaration stands here once, for HTTP, imports and bulk changes alike.
@@ -88,22 +99,24 @@ export async function writeSet(
   transaction: Transaction,
   resource: Resource,
   changes: readonly Change[],
-  { parentId, steps = {} }: { parentId?: string | undefined; steps?: WriteSteps } = {},
+  { parentId, steps = {}, known }: WriteOptions = {},
 ): Promise<Written[]> {
   await assertParent(transaction, resource, parentId)
-  const current = await lockCurrent(transaction, resource, changes, parentId)
+  const current = known ?? (await lockCurrent(transaction, resource, changes, parentId))
   const pending = changes.map((change) => prepareChange(resource, change, current))
   await checkReferences(transaction, resource, pending)
   await steps.resolve?.(transaction, pending)
   const created = pending.filter(({ before }) => before === undefined)
   const updated = pending.filter((one) => one.before !== undefined && hasChange(one))
+  const shown = known ? briefSql : storedSql(resource)
   const rows = [
-    ...(await insert(transaction, resource, created, parentId)),
-    ...(await update(transaction, resource, updated)),
+    ...(await insert(transaction, resource, { pending: created, parentId, shown })),
+    ...(await update(transaction, resource, { pending: updated, shown })),
   ]
   const byId = new Map(rows.map((row) => [row.id, row]))
-  const written = pending.map(({ id, before, revision }) => {
+  const written = pending.map(({ id, before, revision, values }) => {
     const row = byId.get(id)
+    if (row && known) return { id, before, after: { ...before, ...values }, text: '', revision: row.revision }
     // Nothing changed: the record is what it was, its revision too.
     if (!row) return { id, before, after: before ?? {}, text: current.get(id)?.text ?? '', revision }
     return { id, before, after: wholeOf(row), text: row.text, revision: row.revision }
@@ -127,12 +140,9 @@ export async function assertParent(
   if (rows.length === 0) throw parentNotFound(resource)
 }
 
-function prepareChange(resource: Resource, change: Change, current: Map<string, CurrentRow>): Pending {
+function prepareChange(resource: Resource, change: Change, current: ReadonlyMap<string, CurrentRow>): Pending {
   if (change.kind === 'create') {
-    const initial = Object.entries(resource.fields).flatMap(([name, field]) =>
-      field.writable || field.initial !== undefined ? [[name, field.initial ?? null] as const] : [],
-    )
-    const values = { ...Object.fromEntries(initial), ...change.values }
+    const values = { ...initialOf(resource), ...change.values }
     return prepared(resource, {
       id: change.id ?? newId(),
       before: undefined,
@@ -146,7 +156,7 @@ function prepareChange(resource: Resource, change: Change, current: Map<string, 
   if (change.revisions && !change.revisions.includes(row.revision)) {
     throw new ApiError('precondition_failed', `The ${resource.singular} was changed since; read it again.`)
   }
-  const before = wholeOf(row)
+  const before = row.record
   const values = Object.fromEntries(
     Object.entries(change.values).map(([name, value]) => [name, merged(resource, name, before[name], value)]),
   )
@@ -214,14 +224,22 @@ function recordOf(resource: Resource, { id, values, columns }: Pending): Record<
   return { id, ...Object.fromEntries(own), ...columns }
 }
 
+/** What of a record nobody is shown. */
+const briefSql = sql`${raw(root)}.id, '' as text, null as whole, ${raw(root)}.revision`
+
+interface Insertion {
+  pending: readonly Pending[]
+  parentId: string | undefined
+  shown: Sql
+}
+
 async function insert(
   transaction: Transaction,
   resource: Resource,
-  pending: readonly Pending[],
-  parentId: string | undefined,
+  { pending, parentId, shown }: Insertion,
 ): Promise<StoredRow[]> {
   if (pending.length === 0) return []
-  const records = pending.map((one) => recordOf(resource, one))
+  const records = pending.map((one) => withoutNulls(recordOf(resource, one)))
   const names = columnsOf(resource, records)
   const parent = resource.parent && parentId !== undefined ? resource.parent : undefined
   const targets = ['organization_id', ...(parent ? [parent.column] : []), ...names].map(identifier)
@@ -235,12 +253,20 @@ async function insert(
       insert into ${identifier(resource.table)} (${join(targets, ', ')})
       select ${transaction.organization}, ${parent ? sql`${parentId}::uuid, ` : raw('')}${join(values, ', ')} from input
       returning *)
-    ${writtenSql(resource, transaction)}`,
+    select ${shown} from written ${raw(root)}${joins(resource, transaction.organization)}`,
   )
 }
 
+/** A new record holds null where nothing is said; most fields say nothing. */
+const withoutNulls = (record: Record<string, JsonValue>): Record<string, JsonValue> =>
+  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null))
+
 /** Changes of the same columns are one statement. */
-async function update(transaction: Transaction, resource: Resource, pending: readonly Pending[]): Promise<StoredRow[]> {
+async function update(
+  transaction: Transaction,
+  resource: Resource,
+  { pending, shown }: Omit<Insertion, 'parentId'>,
+): Promise<StoredRow[]> {
   const groups = new Map<string, Record<string, JsonValue>[]>()
   for (const one of pending) {
     const record = recordOf(resource, one)
@@ -264,7 +290,7 @@ async function update(transaction: Transaction, resource: Resource, pending: rea
         set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = now()`], ', ')}
         from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id
         returning ${raw(root)}.*)
-      ${writtenSql(resource, transaction)}`,
+      select ${shown} from written ${raw(root)}${joins(resource, transaction.organization)}`,
       )),
     )
   }
@@ -285,10 +311,6 @@ function inputSql(resource: Resource, records: readonly Record<string, JsonValue
   return sql`input as (
     select * from jsonb_to_recordset(${new Parameter(JSON.stringify(records))}::jsonb) as input(${join(columns, ', ')}))`
 }
-
-const writtenSql = (resource: Resource, transaction: Transaction): Sql =>
-  sql`select ${storedSql(resource)}
-    from written ${raw(root)}${joins(resource, transaction.organization)}`
 
 /** Runs the write; a unique index that refuses it becomes a conflict that knows how to find the holder. */
 async function guarded(

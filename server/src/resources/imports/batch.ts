@@ -9,7 +9,7 @@ import { contactStore } from '../contacts/store.ts'
 import { employments } from '../employments/resource.ts'
 import { allNoteStore } from '../notes/store.ts'
 import { finding } from './resource.ts'
-import { readKnown } from './match-store.ts'
+import { type Locked, readKnown } from './match-store.ts'
 import { readPush } from './payload.ts'
 import { type LeadRow, type Outcome, type Plan, reconcile } from './reconcile.ts'
 import {
@@ -68,20 +68,26 @@ async function workThrough(transaction: Transaction, claim: Claim): Promise<void
   const read = (await holdRows(transaction, claim)).map(leadOf)
   const rows = read.flatMap((one) => ('lead' in one ? [one] : []))
   const invalid = read.flatMap((one) => ('status' in one ? [one] : []))
-  const plan = reconcile(rows, await readKnown(transaction, rows))
-  await write(transaction, plan)
+  const known = await readKnown(transaction, rows)
+  const plan = reconcile(rows, known)
+  await write(transaction, plan, known)
   await endRows(transaction, [...plan.outcomes, ...invalid])
 }
 
-async function write(transaction: Transaction, plan: Plan): Promise<void> {
-  // Companies first, contacts before what belongs to them: each refers to what is there already.
-  const sets: [{ write(db: Transaction, changes: readonly Change[]): Promise<unknown> }, readonly Change[]][] = [
-    [companyStore, plan.companies],
-    [contactStore, plan.contacts],
-    [employmentStore, plan.employments],
-    [allNoteStore, plan.notes],
+/** Companies first, contacts before what belongs to them: each refers to what is there already. */
+async function write(transaction: Transaction, plan: Plan, { people, employers }: Locked): Promise<void> {
+  // Jobs were read without being locked; those that change are, as they are written.
+  const isNew = ({ kind }: Change) => kind === 'create'
+  const [newJobs, changedJobs] = [plan.employments.filter(isNew), plan.employments.filter((change) => !isNew(change))]
+  const sets = [
+    { store: companyStore, changes: plan.companies, known: employers },
+    { store: contactStore, changes: plan.contacts, known: people },
+    { store: employmentStore, changes: newJobs, known: new Map() },
+    { store: employmentStore, changes: changedJobs, known: undefined },
+    { store: allNoteStore, changes: plan.notes, known: new Map() },
   ]
-  for (const [store, changes] of sets) if (changes.length > 0) await store.write(transaction, changes)
+  for (const { store, changes, known } of sets)
+    if (changes.length > 0) await store.write(transaction, changes, { known })
 }
 
 /** Payloads were checked when they were pushed; one that fails now was taken by an older version. */

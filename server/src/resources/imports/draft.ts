@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isEmpty } from '../../platform/resource/edits.ts'
-import type { AnyRow, Resource } from '../../platform/resource/define.ts'
+import { type AnyRow, initialOf, type Resource } from '../../platform/resource/define.ts'
 import type { JsonObject, JsonValue } from '../../platform/resource/fields.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import type { Change } from '../../platform/resource/write.ts'
@@ -23,8 +23,8 @@ export class Draft {
   /** Fields that no import overwrites, nor fills again once they were cleared. */
   readonly edits: ReadonlySet<string>
   readonly #isNew: boolean
-  /** For a new record, columns that no field sets. */
-  readonly #columns: Record<string, JsonValue>
+  /** Columns that no field sets. */
+  #columns: Record<string, JsonValue>
   #state: AnyRow
   #values: AnyRow = {}
 
@@ -74,21 +74,20 @@ export class Draft {
     }
   }
 
+  /** Something happened with the record beside its fields: where it is written anyway, these columns are too. */
+  along(columns: Record<string, JsonValue>): void {
+    this.#columns = { ...this.#columns, ...columns }
+  }
+
   /** What is to be written in the end, if anything. */
   get change(): Change | undefined {
-    if (Object.keys(this.#values).length === 0) return undefined
+    const [values, columns] = [this.#values, this.#columns]
+    if (Object.keys(values).length === 0) return undefined
     return this.#isNew
-      ? { kind: 'create', id: this.id, values: this.#values, columns: this.#columns }
-      : { kind: 'update', id: this.id, values: this.#values }
+      ? { kind: 'create', id: this.id, values, columns }
+      : { kind: 'update', id: this.id, values, columns: () => columns }
   }
 }
-
-const initialOf = ({ fields }: Resource): AnyRow =>
-  Object.fromEntries(
-    Object.entries(fields).flatMap(([name, field]) =>
-      field.writable || field.initial !== undefined ? [[name, field.initial ?? null] as const] : [],
-    ),
-  )
 
 /** Both parts of a name are protected by an edit of either. */
 const sameFact: Record<string, readonly string[]> = { name: ['name', 'firstName', 'lastName'] }

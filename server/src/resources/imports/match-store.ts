@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { identifier, join, raw, type Sql, sql } from '../../platform/database/sql.ts'
-import { type FoundRecord, lockFound } from '../../platform/resource/current.ts'
+import { type CurrentRow, lockFound } from '../../platform/resource/current.ts'
 import { type AnyRow, columnOf, type Resource } from '../../platform/resource/define.ts'
 import { readEdits } from '../../platform/resource/edits.ts'
 import type { JsonValue } from '../../platform/resource/fields.ts'
@@ -14,8 +14,14 @@ import { jobKey, type Jobs } from './jobs.ts'
 import { contactKeys, handleFields } from './match.ts'
 import type { Known, LeadRow } from './reconcile.ts'
 
+/** The records as they were read and locked, by uuid. */
+export interface Locked {
+  people: ReadonlyMap<string, CurrentRow>
+  employers: ReadonlyMap<string, CurrentRow>
+}
+
 /** The people and companies that these rows may be about, as they are, locked until the transaction ends. */
-export async function readKnown(transaction: Transaction, rows: readonly LeadRow[]): Promise<Known> {
+export async function readKnown(transaction: Transaction, rows: readonly LeadRow[]): Promise<Known & Locked> {
   const [people, employers] = await Promise.all([findContacts(transaction, rows), findCompanies(transaction, rows)])
   const ids = people.map(({ id }) => id)
   const [contactEdits, companyEdits, jobs, notes] = await Promise.all([
@@ -32,21 +38,25 @@ export async function readKnown(transaction: Transaction, rows: readonly LeadRow
       rows.flatMap(({ lead }) => lead.note ?? []),
     ),
   ])
-  const drafts = (resource: Resource, found: readonly FoundRecord[], edits: Map<string, ReadonlySet<string>>) =>
+  const drafts = (resource: Resource, found: readonly CurrentRow[], edits: Map<string, ReadonlySet<string>>) =>
     found.map(({ id, record }) => new Draft(resource, id, { state: record, edits: edits.get(id) ?? new Set() }))
   return {
     contacts: drafts(contacts, people, contactEdits),
     companies: drafts(companies, employers, companyEdits),
     jobs,
     notes,
+    people: byId(people),
+    employers: byId(employers),
   }
 }
+
+const byId = (rows: readonly CurrentRow[]) => new Map(rows.map((row) => [row.id, row]))
 
 /** Ids of one provider each, as a recordset takes them. */
 const externalIdsOf = (record: AnyRow | undefined) =>
   Object.entries(objectOf(record?.externalIds)).map(([provider, value]) => ({ provider, value }))
 
-async function findContacts(transaction: Transaction, rows: readonly LeadRow[]): Promise<FoundRecord[]> {
+async function findContacts(transaction: Transaction, rows: readonly LeadRow[]): Promise<CurrentRow[]> {
   const addresses = rows.flatMap(({ lead: { contact }, teamId }) =>
     typeof contact.email === 'string' ? [{ team_id: uuid('tea', teamId), email_key: emailKey(contact.email) }] : [],
   )
@@ -79,7 +89,7 @@ async function findContacts(transaction: Transaction, rows: readonly LeadRow[]):
   )
 }
 
-async function findCompanies(transaction: Transaction, rows: readonly LeadRow[]): Promise<FoundRecord[]> {
+async function findCompanies(transaction: Transaction, rows: readonly LeadRow[]): Promise<CurrentRow[]> {
   const wanted = rows.flatMap(({ lead: { company } }) => (company ? [company] : []))
   if (wanted.length === 0) return []
   const domains = wanted.flatMap(({ domain }) => (typeof domain === 'string' ? [domainKey(domain)] : []))

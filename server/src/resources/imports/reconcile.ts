@@ -161,6 +161,8 @@ class Batch {
   #takeNote({ id, lead: { note } }: LeadRow, person: Draft, outcome: Outcome): void {
     if (note === undefined || this.#known.notes.has(`${person.id} ${note}`)) return
     this.#known.notes.add(`${person.id} ${note}`)
+    // As the note's store would do, but in the contact's own write.
+    person.along({ last_activity_at: 'now' })
     const noteId = newId()
     const columns = { contact_id: person.id, source: 'import', import_row_id: id }
     this.#notes.push({ kind: 'create', id: noteId, values: { body: note }, columns })

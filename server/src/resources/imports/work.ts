@@ -33,7 +33,7 @@ export const workPool = ({ importWorkers }: { importWorkers: number }): { size: 
 })
 
 /** Rows of a batch: more would hold their locks longer, fewer would cost more each. */
-const mostRows = 100
+const mostRows = 200
 /** Milliseconds between two looks at an empty queue: the shortest after work, the longest after a while without. */
 const pauses = { shortest: 20, longest: 1000 }
 const upkeepMilliseconds = 60_000

@@ -21,10 +21,10 @@ export const importedNoteStore = storeOf(acrossParents(notes))
 function storeOf(resource: Resource): StandardStore {
   return {
     resource,
-    write: (transaction, changes, parentId) =>
+    write: (transaction, changes, options) =>
       writeSet(transaction, resource, changes, {
-        parentId,
-        steps: { resolve: (_, pending) => resolve(transaction, pending, parentId) },
+        ...options,
+        steps: { resolve: (_, pending) => resolve(transaction, pending, options?.parentId) },
       }),
   }
 }
