@@ -80,6 +80,8 @@ test('a mistake on the command line starts nothing and shows the help', async ()
   await expect(refused).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('--contacts takes a number') })
   const { stdout } = await promisify(execFile)(process.execPath, [script, '--help'])
   expect(stdout).toContain('--quick')
+  const noRow = promisify(execFile)(process.execPath, [script, '--row', 'get nothing'])
+  await expect(noRow).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('No row has "get nothing"') })
 })
 
 test('of the rounds the middle one counts; processor time is shared by all answers', () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/sql.ts'
+import { until } from './processes.ts'
 import { openRaw, requestText } from './raw.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
@@ -13,7 +14,7 @@ const note = (error: unknown) => void unhandled.push(error)
 
 beforeAll(async () => {
   process.on('unhandledRejection', note)
-  service = await startTestService()
+  service = await startTestService({ IMPORT_WORKERS: '1' })
   organization = await service.newOrganization()
   call = organization.call
   contactId = (await call('POST', '/v5/contacts', { body: { email: 'ada@example.com' } })).body.id
@@ -108,10 +109,28 @@ test.each<[string, string | Uint8Array, number]>([
     expect(answer.text.length).toBeLessThan(50_000)
     expectRefusal(await call('PATCH', `/v5/contacts/${contactId}`, { body }), status)
   }
+  await pushBeside(body)
   expect(Object.keys(Object.prototype)).toEqual([])
   expect(({} as Json).isAdmin).toBeUndefined()
   await expectAlive()
 })
+
+/** Pushes a good lead with this beside it: it is refused whole, or kept as it was sent and worked on. */
+async function pushBeside(body: string | Uint8Array): Promise<void> {
+  const { triggerUrl, importId } = organization
+  const whole = Buffer.concat([
+    Buffer.from('{"contact":{"name":"Eve","xHandle":"eve"},"beside":'),
+    Buffer.from(body),
+    Buffer.from('}'),
+  ])
+  const answer = await service.anonymous('POST', new URL(triggerUrl).pathname, { body: whole })
+  console.log(whole.toString().slice(0, 120), answer.status, answer.text.slice(0, 300))
+  if (answer.status !== 200) return void expectRefusal(answer, answer.status === 413 ? 413 : 400)
+  const row = async () => (await call('GET', `/v5/imports/${importId}/rows/${answer.body.id}`)).body
+  await until('the row came to an end', async () => (await row()).finishedAt !== null)
+  const { status, payload, text } = { ...(await row()), text: whole.toString() }
+  expect([status, payload]).toEqual([expect.stringMatching(/^(?:PROCESSED|DUPLICATE)$/), JSON.parse(text)])
+}
 
 function object(count: number, member: (index: number) => string): string {
   return `{${Array.from({ length: count }, (_, index) => member(index)).join()}}`

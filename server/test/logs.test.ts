@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/sql.ts'
+import { until } from './processes.ts'
 import { openRaw, requestText, sendRaw } from './raw.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
@@ -9,7 +10,7 @@ let service: TestService
 let organization: TestOrganization
 
 beforeAll(async () => {
-  service = await startTestService({ LOG_LEVEL: 'trace' })
+  service = await startTestService({ LOG_LEVEL: 'trace', IMPORT_WORKERS: '1' })
   organization = await service.newOrganization()
 })
 afterAll(() => service.close())
@@ -38,6 +39,15 @@ test('each request is one line that says who asked for which route, and how it w
   })
   const anonymous = await service.anonymous('GET', '/v5/me')
   expect(await lineOf(anonymous.headers.get('x-request-id'))).toMatchObject({ status: 401, route: '/v5/me' })
+  const { triggerUrl, importId, organizationId } = organization
+  const lead = { contact: { email: 'ada@example.com' } }
+  const pushed = await service.anonymous('POST', new URL(triggerUrl).pathname, { body: lead })
+  expect(await lineOf(pushed.headers.get('x-request-id'))).toMatchObject({
+    status: 200,
+    route: '/v5/imports/{importId}/trigger/{hash}',
+    organization: organizationId,
+    credential: importId,
+  })
 })
 
 test('there is exactly one line for every kind of answer', async () => {
@@ -88,8 +98,15 @@ test('no secret and nothing of the people in the records is in any line, whateve
     cookie: secret('cookie'),
     name: secret('name'),
     field: secret('field'),
+    lead: `${secret('lead')}@example.com`,
+    note: secret('note'),
+    parameter: secret('parameter'),
+    member: secret('member'),
   }
-  const { apiKey, accessToken, refreshToken, call } = organization
+  const { apiKey, accessToken, refreshToken, call, importId, triggerUrl } = organization
+  const trigger = new URL(triggerUrl).pathname
+  const lead = { contact: { email: secrets.lead, note: secrets.note, [secrets.member]: 1 } }
+  const push = (path: string, body: Json) => service.anonymous('POST', path, { body, headers })
   const headers = { 'idempotency-key': secrets.idempotencyKey, cookie: secrets.cookie, 'user-agent': secrets.agent }
   const asker = { authorization: `Bearer ${secrets.wrongKey}`, ...headers }
   const person = { email: secrets.email, name: secrets.name }
@@ -108,7 +125,16 @@ test('no secret and nothing of the people in the records is in any line, whateve
   const refreshed = (await service.anonymous('POST', '/auth', { body: { token: refreshToken } })).body
   await service.anonymous('GET', `/v5/me?access_token=${accessToken}`, { headers: { authorization: accessToken } })
   await sendRaw(service.url, `GET /${secrets.path} HTTP/1.1\r\nauthorization ${apiKey}\r\n\r\n`)
-  await failing(() => call('POST', '/v5/contacts', { body: { ...person, email: `x${secrets.email}` } }))
+  expectRefusal(await push(trigger, { contact: { email: secrets.note, name: [secrets.lead] } }), 400)
+  expectRefusal(await push(trigger, `{"contact":"${secrets.lead}`), 400)
+  expectRefusal(await push(`${trigger}x`, lead), 404)
+  expectRefusal(await push(`${trigger}/${secrets.path}`, lead), 404)
+  await failing(async () => {
+    const { id } = (await push(`${trigger}?${secrets.parameter}=${secrets.query}`, lead)).body
+    const row = async () => (await call('GET', `/v5/imports/${importId}/rows/${id}`)).body
+    await until('the row has failed', async () => (await row()).status === 'RETRYING')
+    return call('POST', '/v5/contacts', { body: { ...person, email: `x${secrets.email}` } })
+  })
   const hidden = {
     ...secrets,
     apiKey,
@@ -119,9 +145,11 @@ test('no secret and nothing of the people in the records is in any line, whateve
     signature: accessToken.split('.')[2] ?? '',
     keyBody: apiKey.slice(4, 30),
     signIn: 'a password that is long enough',
+    hash: trigger.split('/').at(-1) ?? '',
   }
   await lineOf((await call('GET', '/v5/me')).headers.get('x-request-id'))
-  expect(lines().filter(({ level }) => level >= 50)).toHaveLength(1)
+  const failures = lines().filter(({ level }) => level >= 50)
+  expect(failures.map(({ msg }) => msg).sort()).toEqual(['imports: a row failed', 'internal_error'])
   for (const [kind, value] of Object.entries(hidden)) {
     expect([kind, service.logged.filter((line) => line.includes(value))]).toEqual([kind, []])
   }
