@@ -19,6 +19,7 @@ afterAll(() => service.close())
 const parsed = (answer: RawAnswer): Json => JSON.parse(answer.body)
 
 test('every answer has Version and an X-Request-Id of its own', async () => {
+  const push = (body: Json) => service.anonymous('POST', new URL(organization.triggerUrl).pathname, { body })
   const ids = new Set<string | null>()
   const answers = [
     await organization.call('GET', '/v5/contacts'),
@@ -32,6 +33,8 @@ test('every answer has Version and an X-Request-Id of its own', async () => {
     await service.anonymous('GET', '/readyz'),
     await service.anonymous('GET', '/.well-known/jwks.json'),
     await service.anonymous('POST', '/auth', { body: { token: 'x' } }),
+    await push({ contact: { email: 'ada@example.com' } }),
+    await push({}),
   ]
   for (const { headers } of answers) {
     expect(headers.get('version')).toBe('2026-11-21')

@@ -1,5 +1,4 @@
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
 import { raw, sql } from '../src/platform/database/sql.ts'
 import type { Route } from '../src/platform/http/route.ts'
@@ -7,41 +6,10 @@ import type { AnyRow } from '../src/platform/resource/define.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { startTestService, type TestService } from './service.ts'
 import { collections, type RouteOptions, urlOf } from './collections.ts'
+import { type Probe, type Statements, watchStatements } from './faults.ts'
 import { casesOf, deviationOf, dump, idsIn, newTenant, requestOf, type Tenant } from './tenancy.ts'
 
-/** An organization predicate of a statement; those that look up the credential itself are found by a secret instead. */
-const predicate = /(?<!credential_\w+\.)\borganization_id = (\$\d+::uuid)/g
-
-/** A statement without one of its organization predicates, or without any. */
-interface Fault {
-  text: string
-  occurrence: number | 'all'
-}
-
-let sent: string[] = []
-let planted: Fault | undefined
-/** While requests only look, no transaction is kept: each is answered the same however often it is sent. */
-let isLooking = false
-const original = pg.Client.prototype.query
-
-/** Every statement on its way to the database: noted, and changed when a fault is planted in it. */
-function query(this: pg.Client, given: string | pg.QueryConfig, ...rest: unknown[]): unknown {
-  const pass = (statement: unknown) => Reflect.apply(original, this, [statement, ...rest])
-  const text = typeof given === 'string' ? given : given.text
-  sent.push(text)
-  if (isLooking && text === 'commit') return pass('rollback')
-  if (typeof given === 'string' || planted?.text !== text) return pass(given)
-  // A prepared statement's name stands for the whole text.
-  return pass({ text: withFault(planted), values: given.values })
-}
-
-function withFault({ text, occurrence }: Fault): string {
-  let seen = 0
-  return text.replace(predicate, (whole, parameter: string) =>
-    occurrence === 'all' || seen++ === occurrence ? `organization_id is not null and ${parameter} is not null` : whole,
-  )
-}
-
+let statements: Statements
 let service: TestService
 let ours: Tenant
 let theirs: Tenant
@@ -52,14 +20,10 @@ beforeAll(async () => {
   theirs = await newTenant(service)
   ours = await newTenant(service)
   secrets = idsIn(await dump(service.database), readId('org', theirs.organization.organizationId) ?? '')
-  pg.Client.prototype.query = query as typeof original
-})
-afterEach(() => {
-  planted = undefined
-  isLooking = false
+  statements = watchStatements()
 })
 afterAll(async () => {
-  pg.Client.prototype.query = original
+  statements.restore()
   await service.close()
 })
 
@@ -110,12 +74,6 @@ const heldTwice: readonly { why: string; place: RegExp }[] = [
     place: /rows\/(retry|cancel) ( select id from "imports" where |all of select count\(\*\).*)$/,
   },
 ]
-
-/** A request, and what is to be seen of it: the same each time, unless a predicate is missing. */
-interface Probe {
-  told: string
-  look: () => Promise<string>
-}
 
 /** What names another organization's record, as the matrix of tenancy.test.ts asks for it. */
 const foreignProbes = (): Probe[] =>
@@ -193,45 +151,11 @@ async function takeValues(): Promise<void> {
 
 test('a statement that drops its organization shows: every predicate, route by route', async () => {
   await takeValues()
-  isLooking = true
-  /** Whether it was noticed, by the place of each fault. */
-  const places = new Map<string, boolean>()
-  for (const { told, look } of [...foreignProbes(), ...ownProbes()]) {
-    sent = []
-    const usual = await look()
-    for (const fault of faultsIn(sent)) {
-      const key = `${told} ${placeOf(fault)}`
-      if (places.get(key)) continue
-      planted = fault
-      sent = []
-      places.set(key, (await look()) !== usual)
-      expect(sent, told).toContain(fault.text)
-      planted = undefined
-    }
-  }
-  const missed = [...places].flatMap(([place, isNoticed]) => (isNoticed ? [] : [place]))
-  expect(places.size - missed.length).toBeGreaterThan(60)
+  const { missed, seen } = await statements.survivors([...foreignProbes(), ...ownProbes()])
+  expect(seen).toBeGreaterThan(60)
   expect(missed.filter((place) => !heldTwice.some((held) => held.place.test(place)))).toEqual([])
   expect(heldTwice.filter((held) => !missed.some((place) => held.place.test(place)))).toEqual([])
 }, 180_000)
-
-const faultsIn = (texts: readonly string[]): Fault[] =>
-  [...new Set(texts)].flatMap((text) => {
-    const single = [...text.matchAll(predicate)].map((_, occurrence) => ({ text, occurrence }))
-    return single.length > 1 && !/returning|for update/.test(text)
-      ? [...single, { text, occurrence: 'all' as const }]
-      : single
-  })
-
-/** Where the predicate stands: the text before it. Parameters are numbered anew in each shape of a statement. */
-function placeOf({ text, occurrence }: Fault): string {
-  if (occurrence === 'all') return `all of ${text.slice(0, 60)}`
-  const at = [...text.matchAll(predicate)][occurrence]?.index ?? 0
-  return text
-    .slice(Math.max(0, at - 220), at)
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(/\$\d+/g, '$')
-}
 
 test('a statement that does not name the organization is never sent', async () => {
   const caller = {
@@ -242,19 +166,19 @@ test('a statement that does not name the organization is never sent', async () =
     scopes: [],
     live: raw('true'),
   } as const
-  sent = []
+  statements.sent()
   const reader = service.database.reader(caller)
   await expect(reader.query(sql`select id from contacts`)).rejects.toThrow('has to name it')
   // The id as a plain value is not the connection's own: it could be anyone's.
   await expect(
     reader.query(sql`select id from contacts where organization_id = ${reader.organizationId}::uuid`),
   ).rejects.toThrow('has to name it')
-  expect(sent).toEqual([])
+  expect(statements.sent()).toEqual([])
   expect(await reader.query(sql`select id from contacts where organization_id = ${reader.organization}`)).not.toEqual(
     [],
   )
   await expect(
     service.database.transaction(caller, (transaction) => transaction.query(sql`delete from contacts`)),
   ).rejects.toThrow('has to name it')
-  expect(sent.filter((text) => text.includes('delete'))).toEqual([])
+  expect(statements.sent().filter((text) => text.includes('delete'))).toEqual([])
 })
