@@ -22,9 +22,9 @@ export interface Statements {
   sent(): string[]
   /**
    * Plants each fault in turn in what the probes send. No transaction is kept meanwhile, so that each probe meets the same
-   * however often it looks; before one is undone, it answers `inside`. Gives the places of the faults that no probe saw.
+   * however often it looks; before one is undone, it answers `inside`. Gives the places of the faults that no probe saw, and of the others.
    */
-  survivors(probes: readonly Probe[], inside?: string): Promise<{ missed: string[]; seen: number }>
+  plant(probes: readonly Probe[], inside?: string): Promise<{ missed: string[]; seen: string[] }>
   /** What transactions answered before they were undone, since the last time that this was asked. */
   insights(): string
   restore(): void
@@ -56,7 +56,7 @@ export function watchStatements(): Statements {
   return {
     sent: take,
     insights: () => insights.splice(0).join(' '),
-    async survivors(probes, inside) {
+    async plant(probes, inside) {
       looking = { inside }
       /** Whether it was noticed, by the place of each fault. */
       const places = new Map<string, boolean>()
@@ -64,10 +64,13 @@ export function watchStatements(): Statements {
         for (const { told, look } of probes) {
           take()
           const usual = await look()
-          for (const fault of faultsIn(take())) {
+          const texts = take()
+          expect(await look(), `${told} is not the same each time`).toBe(usual)
+          for (const fault of faultsIn(texts)) {
             const key = `${told} ${placeOf(fault)}`
             if (places.get(key)) continue
             planted = fault
+            take()
             places.set(key, (await look()) !== usual)
             expect(take(), told).toContain(fault.text)
             planted = undefined
@@ -76,8 +79,8 @@ export function watchStatements(): Statements {
       } finally {
         planted = looking = undefined
       }
-      const missed = [...places].flatMap(([place, isNoticed]) => (isNoticed ? [] : [place]))
-      return { missed, seen: places.size - missed.length }
+      const those = (noticed: boolean) => [...places.keys()].filter((place) => places.get(place) === noticed)
+      return { missed: those(false), seen: those(true) }
     },
     restore: () => void (pg.Client.prototype.query = original),
   }

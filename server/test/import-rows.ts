@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from '../src/platform/database/sql.ts'
 import { newId, readId, showId } from '../src/platform/resource/ids.ts'
-import { type RowStatus, rowStatuses } from '../src/resources/imports/resource.ts'
+import type { RowStatus } from '../src/resources/imports/resource.ts'
 import type { TestOrganization, TestService } from './service.ts'
 
 /** A row as it lies in the database, where it is not as it was pushed. */
@@ -22,19 +22,6 @@ const waiting: readonly RowStatus[] = ['PENDING', 'RETRYING', 'PROCESSING']
 
 /** Has the row come to an end, and so left the queue? */
 export const hasEnded = (status: RowStatus): boolean => !waiting.includes(status)
-
-/** A row that came to some end: another one for each index, about one of these contacts or none. */
-export function endedRow(index: number, contactIds: readonly string[]): SampleRow {
-  const status = rowStatuses.filter(hasEnded)[index % rowStatuses.filter(hasEnded).length]
-  const contactId = contactIds[index % (contactIds.length + 1)]
-  return {
-    ...(status && { status }),
-    ...(contactId !== undefined && { contactId }),
-    errorCodes: [[], ['worker_lost'], ['invalid_payload', 'company_without_name']][index % 3] ?? [],
-    warningCodes: index % 2 === 0 ? ['unknown_member'] : [],
-    createdAt: new Date(Date.now() - (index % 5) * 86_400_000).toISOString(),
-  }
-}
 
 /** A new import of the organization, by its id in the form of the answers. */
 export async function addImport(service: TestService, organization: TestOrganization): Promise<string> {

@@ -6,7 +6,7 @@ import { rowStatuses } from './resource.ts'
 const guide = await readFile(new URL('../../../../docs/guides/imports.md', import.meta.url), 'utf8')
 
 test('the guide explains every code and every state of a row, and no other', () => {
-  const explained = [...guide.matchAll(/^\| `(\w+)` \| (.+) \|$/gm)].map(([, name, text]) => [name, text] as const)
+  const explained = [...guide.matchAll(/^\| `(\w+)` +\| (.+?) +\|$/gm)].map(([, name, text]) => [name, text] as const)
   const codes = explained.filter(([name = '']) => name in findingCodes)
   expect(Object.fromEntries(codes)).toEqual(findingCodes)
   const states = explained.flatMap(([name = '']) => (/^[A-Z]+$/.test(name) ? [name] : []))

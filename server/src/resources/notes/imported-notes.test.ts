@@ -6,7 +6,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { newId, readId, showId } from '../../platform/resource/ids.ts'
 import type { Change } from '../../platform/resource/write.ts'
-import { importedNoteStore } from './store.ts'
+import { allNoteStore } from './store.ts'
 
 let service: TestService
 let organization: TestOrganization
@@ -44,7 +44,7 @@ test('a set of notes from an import are notes like others, without an author, qu
   const contactIds = await newContacts(3)
   const rowIds = contactIds.map(() => newId())
   const changes = contactIds.map((id, index) => imported(id, `pushed ${index}`, rowIds[index]))
-  const written = await asImport((transaction) => importedNoteStore.write(transaction, changes))
+  const written = await asImport((transaction) => allNoteStore.write(transaction, changes))
   expect(written.map(({ after }) => after.body)).toEqual(['pushed 0', 'pushed 1', 'pushed 2'])
   for (const [index, { id }] of written.entries()) {
     const contactId = contactIds[index] ?? ''
@@ -68,7 +68,7 @@ test('a set of notes from an import are notes like others, without an author, qu
 test('a pushed note that is corrected by hand stays a pushed one, and is changed, deleted and restored like any other', async () => {
   const { call } = organization
   const [contactId = ''] = await newContacts(1)
-  await asImport((transaction) => importedNoteStore.write(transaction, [imported(contactId, 'pushed')]))
+  await asImport((transaction) => allNoteStore.write(transaction, [imported(contactId, 'pushed')]))
   const {
     body: [note],
   } = await call('GET', '/v5/notes')
@@ -86,7 +86,7 @@ test('several notes for one contact in one set are all kept, in their order', as
   const { call } = organization
   const [contactId = ''] = await newContacts(1)
   const changes = ['one', 'two', 'three'].map((body) => imported(contactId, body))
-  await asImport((transaction) => importedNoteStore.write(transaction, changes))
+  await asImport((transaction) => allNoteStore.write(transaction, changes))
   const { body } = await call('GET', '/v5/notes?orderBy=id&sort=asc')
   expect(body.map((note: Json) => note.body)).toEqual(['one', 'two', 'three'])
 })
@@ -95,7 +95,7 @@ test('an import that fails after its notes leaves neither a note nor activity', 
   const { call } = organization
   const [contactId = ''] = await newContacts(1)
   const failing = asImport(async (transaction) => {
-    await importedNoteStore.write(transaction, [imported(contactId, 'pushed')])
+    await allNoteStore.write(transaction, [imported(contactId, 'pushed')])
     throw new Error('the row cannot be ended')
   })
   await expect(failing).rejects.toThrow('the row cannot be ended')
@@ -107,7 +107,7 @@ test('a note cannot be given to a contact of another organization', async () => 
   const [contactId = ''] = await newContacts(1)
   const theirs = organization
   organization = await service.newOrganization()
-  const refused = asImport((transaction) => importedNoteStore.write(transaction, [imported(contactId, 'pushed')]))
+  const refused = asImport((transaction) => allNoteStore.write(transaction, [imported(contactId, 'pushed')]))
   await expect(refused).rejects.toMatchObject({ code: '23503' })
   expect((await theirs.call('GET', '/v5/notes')).body).toEqual([])
   expect((await theirs.call('GET', `/v5/contacts/${contactId}`)).body.lastActivityAt).toBeNull()
@@ -130,7 +130,7 @@ test('a set locks its contacts in the order of their ids, so that none waits for
       // Without an index records come in the order in which they lie.
       await another.query(sql`select set_config(name, 'off', true), ${another.organization}
         from unnest(array['enable_indexscan', 'enable_bitmapscan', 'enable_indexonlyscan']) name`)
-      return importedNoteStore.write(another, [imported(second, 'to the second'), imported(first, 'to the first')])
+      return allNoteStore.write(another, [imported(second, 'to the second'), imported(first, 'to the first')])
     })
     await until('the set waits', isWaiting)
     // The set waits for the first one, and so must not hold this one.

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { acrossParents, type Resource } from '../../platform/resource/define.ts'
+import type { Resource } from '../../platform/resource/define.ts'
 import type { StandardStore } from '../../platform/resource/routes.ts'
 import { type Pending, writeSet } from '../../platform/resource/write.ts'
 import { keepActivity } from '../contacts/store.ts'
@@ -9,14 +9,11 @@ import { allNotes, notes } from './resource.ts'
 /** The notes of one contact. */
 export const noteStore = storeOf(notes)
 
-/** The notes of all contacts that are there. */
-export const allNoteStore = storeOf(allNotes)
-
 /**
- * What imports write, for many contacts at once: each change names its contact in the column `contact_id`, and where it
- * comes from in `source` and `import_row_id`.
+ * The notes of all contacts that are there. A new one names its contact in the column `contact_id`; what an import brings
+ * says where it comes from in `source` and `import_row_id`.
  */
-export const importedNoteStore = storeOf(acrossParents(notes))
+export const allNoteStore = storeOf(allNotes)
 
 function storeOf(resource: Resource): StandardStore {
   return {
