@@ -47,9 +47,9 @@ export async function endedRows({ client, measured }: Stage): Promise<number> {
 
 /** Resolves when a row is taken to be worked on. */
 export async function firstClaimed({ client, measured }: Stage): Promise<void> {
-  const statement = `select exists (select from import_rows where organization_id = $1 and import_id = $2
-    and status = 'PROCESSING') as claimed`
-  const values = [measured.organizationId, measured.importId]
+  const statement = `select exists (select from import_rows where organization_id = $1 and status = 'PROCESSING'
+    and run_at > now()) as claimed`
+  const values = [measured.organizationId]
   for (const deadline = performance.now() + patience; performance.now() < deadline; await delay(pauses.begin)) {
     const { rows } = await client.query<{ claimed: boolean }>(statement, values)
     if (rows[0]?.claimed) return
@@ -57,15 +57,16 @@ export async function firstClaimed({ client, measured }: Stage): Promise<void> {
   throw new Error('No row is worked on.')
 }
 
-/** Resolves when no row waits. Errors: nothing moves. */
+/** Resolves when no row of the measured organization waits. Errors: nothing moves. */
 export async function allEnded(stage: Stage): Promise<void> {
   const { client, measured } = stage
-  const statement = `select exists (select from import_rows where organization_id = $1 and import_id = $2
-    and status in ('PENDING', 'RETRYING', 'PROCESSING')) as waiting`
+  // Through the queue's own index: a look must not cost what the rows that have ended cost.
+  const statement = `select from import_rows where organization_id = $1
+    and status in ('PENDING', 'RETRYING', 'PROCESSING') order by run_at, id limit 1`
   let [ended, deadline] = [-1, 0]
   for (; ; await delay(pauses.end)) {
-    const { rows } = await client.query<{ waiting: boolean }>(statement, [measured.organizationId, measured.importId])
-    if (!rows[0]?.waiting) return
+    const { rows } = await client.query(statement, [measured.organizationId])
+    if (rows.length === 0) return
     if (performance.now() < deadline) continue
     const now = await endedRows(stage)
     if (now === ended) throw new Error(`Rows wait, and none came to an end in ${patience / 1000} s.`)

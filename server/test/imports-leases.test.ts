@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { importActor } from '../src/platform/access/import-actor.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { workOn } from '../src/resources/imports/batch.ts'
 import { type Claim, claimRows, failRow, releaseRows } from '../src/resources/imports/work-store.ts'
@@ -39,7 +40,9 @@ async function pushMany(leads: readonly unknown[]): Promise<string[]> {
 const manyEffects = (count: number): unknown[] => Array.from({ length: count }, () => newEffects())
 
 const claim = (leaseSeconds: number): Promise<Claim> =>
-  claimRows(service.database, readId('org', organization.organizationId) ?? '', { most: 100, leaseSeconds })
+  service.database.transaction(importActor(readId('org', organization.organizationId) ?? ''), (transaction) =>
+    claimRows(transaction, { most: 100, leaseSeconds }),
+  )
 
 const patience = { attempts: 8, firstDelaySeconds: 1, longestDelaySeconds: 1 }
 

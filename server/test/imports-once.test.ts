@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { importActor } from '../src/platform/access/import-actor.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { workOn } from '../src/resources/imports/batch.ts'
 import { claimRows } from '../src/resources/imports/work-store.ts'
@@ -102,7 +103,9 @@ test(
     const made = await withService({}, async (service, organization) => {
       const accepted = await pushAll(service, organization, leads, 1)
       for (const _ of leads) {
-        const claim = await claimRows(service.database, organizationOf(organization), { most: 1, leaseSeconds: 60 })
+        const claim = await service.database.transaction(importActor(organizationOf(organization)), (transaction) =>
+          claimRows(transaction, { most: 1, leaseSeconds: 60 }),
+        )
         expect(claim.rowIds).toHaveLength(1)
         await workOn(service.database, claim)
       }

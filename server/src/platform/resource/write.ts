@@ -88,6 +88,8 @@ export interface WriteOptions {
    * what comes of its changes, so nothing is rendered: `text` is empty, and `after` is what was asked for.
    */
   known?: ReadonlyMap<string, CurrentRow> | undefined
+  /** Records (uuids) that the caller has made or locked in this transaction: who refers to one need not look for it. */
+  held?: ReadonlySet<string>
 }
 
 /**
@@ -99,21 +101,22 @@ export async function writeSet(
   transaction: Transaction,
   resource: Resource,
   changes: readonly Change[],
-  { parentId, steps = {}, known }: WriteOptions = {},
+  { parentId, steps = {}, known, held }: WriteOptions = {},
 ): Promise<Written[]> {
   await assertParent(transaction, resource, parentId)
   const current = known ?? (await lockCurrent(transaction, resource, changes, parentId))
   const pending = changes.map((change) => prepareChange(resource, change, current))
-  await checkReferences(transaction, resource, pending)
+  await checkReferences(transaction, resource, pending, held)
   await steps.resolve?.(transaction, pending)
   const created = pending.filter(({ before }) => before === undefined)
   const updated = pending.filter((one) => one.before !== undefined && hasChange(one))
   const shown = known ? briefSql : storedSql(resource)
-  const rows = [
-    ...(await insert(transaction, resource, { pending: created, parentId, shown })),
-    ...(await update(transaction, resource, { pending: updated, shown })),
-  ]
-  const byId = new Map(rows.map((row) => [row.id, row]))
+  // In this order, but without waiting for one to send the next.
+  const rows = await Promise.all([
+    insert(transaction, resource, { pending: created, parentId, shown }),
+    ...update(transaction, resource, { pending: updated, shown }),
+  ])
+  const byId = new Map(rows.flat().map((row) => [row.id, row]))
   const written = pending.map(({ id, before, revision, values }) => {
     const row = byId.get(id)
     if (row && known) return { id, before, after: { ...before, ...values }, text: '', revision: row.revision }
@@ -194,18 +197,21 @@ async function checkReferences(
   transaction: Transaction,
   resource: Resource,
   pending: readonly Pending[],
+  held: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   const faults: BodyFault[] = []
   for (const [name, { references, idPrefix = '' }] of Object.entries(resource.fields)) {
+    if (!references) continue
     const named = pending.flatMap(({ values }) => (typeof values[name] === 'string' ? [values[name]] : []))
-    if (!references || named.length === 0) continue
-    const ids = named.flatMap((shown) => readId(idPrefix, shown) ?? [])
+    const wanted = [...new Set(named.map((shown) => readId(idPrefix, shown)))].filter((id) => !id || !held.has(id))
+    if (wanted.length === 0) continue
+    const ids = wanted.filter((id) => id !== undefined)
     const rows = await transaction.query<{ id: string }>(sql`
       select ${identifier(references.key)} as id from ${identifier(references.table)}
       where organization_id = ${transaction.organization} and ${identifier(references.key)} = any(${ids}::uuid[])
       ${raw(references.softDeleted ? 'and deleted_at is null' : '')} order by 1 for key share`)
     const found = new Set(rows.map(({ id }) => id))
-    if (named.some((shown) => !found.has(readId(idPrefix, shown) ?? ''))) {
+    if (wanted.some((id) => !id || !found.has(id))) {
       faults.push({
         field: name,
         message: `names no ${resource.fields[name]?.label.toLowerCase() ?? 'record'} of this organization`,
@@ -262,39 +268,37 @@ const withoutNulls = (record: Record<string, JsonValue>): Record<string, JsonVal
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null))
 
 /** Changes of the same columns are one statement. */
-async function update(
+function update(
   transaction: Transaction,
   resource: Resource,
   { pending, shown }: Omit<Insertion, 'parentId'>,
-): Promise<StoredRow[]> {
+): Promise<StoredRow[]>[] {
   const groups = new Map<string, Record<string, JsonValue>[]>()
   for (const one of pending) {
     const record = recordOf(resource, one)
     const shape = Object.keys(record).sort().join()
-    groups.set(shape, [...(groups.get(shape) ?? []), record])
+    const group = groups.get(shape)
+    if (group) group.push(record)
+    else groups.set(shape, [record])
   }
-  const rows: StoredRow[] = []
-  for (const records of groups.values()) {
+  return [...groups.values()].map((records) => {
     const names = columnsOf(resource, records)
     const sets = names
       .filter((name) => name !== 'id')
       .map((name) => sql`${identifier(name)} = input.${identifier(name)}`)
-    rows.push(
-      ...(await guarded(
-        resource,
-        transaction,
-        records,
-        sql`
+    return guarded(
+      resource,
+      transaction,
+      records,
+      sql`
       with ${inputSql(resource, records, names)}, written as (
         update ${identifier(resource.table)} ${raw(root)}
         set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = now()`], ', ')}
         from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id
         returning ${raw(root)}.*)
       select ${shown} from written ${raw(root)}${joins(resource, transaction.organization)}`,
-      )),
     )
-  }
-  return rows
+  })
 }
 
 function columnsOf(resource: Resource, records: readonly Record<string, JsonValue>[]): string[] {

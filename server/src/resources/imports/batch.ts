@@ -13,14 +13,15 @@ import { type Locked, readKnown } from './match-store.ts'
 import { readPush } from './payload.ts'
 import { type LeadRow, type Outcome, type Plan, reconcile } from './reconcile.ts'
 import {
-  awaitTurn,
+  awaitTurnToWork,
   type Claim,
   type ClaimedRow,
   claimRows,
   endRows,
   holdRows,
   type LeasedRows,
-  tryTurn,
+  readRows,
+  tryTurnToClaim,
 } from './work-store.ts'
 
 const employmentStore = standardStore(acrossParents(employments))
@@ -31,47 +32,81 @@ const employmentStore = standardStore(acrossParents(employments))
  */
 export async function workOn(database: Database, claim: Claim): Promise<void> {
   await database.transaction(importActor(claim.organizationId), async (transaction) => {
-    await awaitTurn(transaction)
-    await workThrough(transaction, claim)
+    await awaitTurnToWork(transaction)
+    await workThrough(transaction, claim, await readLeads(transaction, claim))
   })
 }
 
 /**
  * Claims the organization's next rows and works on them. `claimed` is told the lease before the claim and its rows before
- * anything is done, for whoever has to clean up after a failure. False when there was nothing to do: the organization is
- * another worker's just now, or its rows are.
+ * anything is done, for whoever has to clean up after a failure. False when there was nothing to do: another worker is
+ * next, or has the rows.
  */
 export async function workOnNext(
   database: Database,
   organizationId: string,
   { claimed, ...limits }: { most: number; leaseSeconds: number; claimed: (claim: LeasedRows) => void },
 ): Promise<boolean> {
-  let claim: Claim | undefined
-  return database.transaction(importActor(organizationId), async (transaction) => {
+  const actor = importActor(organizationId)
+  let taken: Taken | undefined
+  return database.transaction(actor, async (transaction) => {
     // Repeated after it met another change, it has its rows already: nobody else can take them.
-    if (claim) await awaitTurn(transaction)
+    if (taken) await awaitTurnToWork(transaction)
     else {
-      if (!(await tryTurn(transaction))) return false
       const lease = newId()
       claimed({ organizationId, lease, rowIds: 'all' })
       // In a transaction of its own: a crash must not forget who had the rows.
-      claim = await claimRows(database, organizationId, { ...limits, lease })
-      claimed(claim)
+      taken = await database.transaction(actor, (claiming) => take(claiming, { ...limits, lease, turn }))
+      if (!taken) return false
+      claimed(taken.claim)
     }
-    await workThrough(transaction, claim)
-    return claim.rowIds.length > 0
+    await workThrough(transaction, taken.claim, taken.leads)
+    return true
+
+    function turn(): Promise<void> {
+      return awaitTurnToWork(transaction)
+    }
   })
 }
 
-async function workThrough(transaction: Transaction, claim: Claim): Promise<void> {
-  if (claim.rowIds.length === 0) return
-  const read = (await holdRows(transaction, claim)).map(leadOf)
-  const rows = read.flatMap((one) => ('lead' in one ? [one] : []))
-  const invalid = read.flatMap((one) => ('status' in one ? [one] : []))
-  const known = await readKnown(transaction, rows)
+interface Taken {
+  claim: Claim
+  leads: readonly (LeadRow | Outcome)[]
+}
+
+interface TakeOptions {
+  most: number
+  leaseSeconds: number
+  lease: string
+  /** Waits until the work may begin. */
+  turn: () => Promise<void>
+}
+
+/** Claims rows and reads them; undefined when there are none for this worker. */
+async function take(transaction: Transaction, { turn, ...limits }: TakeOptions): Promise<Taken | undefined> {
+  if (!(await tryTurnToClaim(transaction))) return undefined
+  const claim = await claimRows(transaction, limits)
+  if (claim.rowIds.length === 0) return undefined
+  const leads = await readLeads(transaction, claim)
+  await turn()
+  return { claim, leads }
+}
+
+const readLeads = async (transaction: Transaction, { rowIds }: Claim): Promise<(LeadRow | Outcome)[]> =>
+  (await readRows(transaction, rowIds)).map(leadOf)
+
+async function workThrough(
+  transaction: Transaction,
+  claim: Claim,
+  leads: readonly (LeadRow | Outcome)[],
+): Promise<void> {
+  const all = leads.flatMap((one) => ('lead' in one ? [one] : []))
+  const [held, known] = await Promise.all([holdRows(transaction, claim), readKnown(transaction, all)])
+  const rows = all.filter(({ id }) => held.has(id))
+  const invalid = leads.flatMap((one) => ('status' in one && held.has(one.rowId) ? [one] : []))
   const plan = reconcile(rows, known)
-  await write(transaction, plan, known)
-  await endRows(transaction, [...plan.outcomes, ...invalid])
+  // The database ends the rows while the next set is being put together.
+  await Promise.all([write(transaction, plan, known), endRows(transaction, [...plan.outcomes, ...invalid])])
 }
 
 /** Companies first, contacts before what belongs to them: each refers to what is there already. */
@@ -79,6 +114,7 @@ async function write(transaction: Transaction, plan: Plan, { people, employers }
   // Jobs were read without being locked; those that change are, as they are written.
   const isNew = ({ kind }: Change) => kind === 'create'
   const [newJobs, changedJobs] = [plan.employments.filter(isNew), plan.employments.filter((change) => !isNew(change))]
+  const held = new Set([...employers.keys(), ...plan.companies.flatMap(({ id }) => id ?? [])])
   const sets = [
     { store: companyStore, changes: plan.companies, known: employers },
     { store: contactStore, changes: plan.contacts, known: people },
@@ -87,7 +123,7 @@ async function write(transaction: Transaction, plan: Plan, { people, employers }
     { store: allNoteStore, changes: plan.notes, known: new Map() },
   ]
   for (const { store, changes, known } of sets)
-    if (changes.length > 0) await store.write(transaction, changes, { known })
+    if (changes.length > 0) await store.write(transaction, changes, { known, held })
 }
 
 /** Payloads were checked when they were pushed; one that fails now was taken by an older version. */

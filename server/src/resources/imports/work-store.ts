@@ -26,7 +26,6 @@ export interface ClaimedRow {
   id: string
   payload: JsonValue
   parameters: AnyRow
-  attempts: number
   teamId: string
   tags: string[]
   mergePolicy: MergePolicy
@@ -67,72 +66,72 @@ async function organizationAfter(database: Database, last: string): Promise<stri
 }
 
 /**
- * One worker at a time works for an organization, so that what was pushed later is worked on later, and two batches never
- * make the same person. The turn ends with the transaction. False when another worker has it.
+ * Two turns of an organization, each had by one transaction at a time, until it ends. Who has the turn to claim keeps it
+ * until it has the turn to work too: so rows are worked on in the order they were claimed, two batches never make the same
+ * person, and the next batch is read while the last one is being written.
  */
-export async function tryTurn(transaction: Transaction): Promise<boolean> {
+const turns = { claim: 'claims of ', work: 'imports of ' }
+
+/** False when another worker has it. */
+export async function tryTurnToClaim(transaction: Transaction): Promise<boolean> {
   const [row] = await transaction.query<{ taken: boolean }>(
-    sql`select pg_try_advisory_xact_lock(${turnOf(transaction)}) as taken`,
+    sql`select pg_try_advisory_xact_lock(${turnOf(transaction, turns.claim)}) as taken`,
   )
   return row?.taken ?? false
 }
 
-/** Waits for the turn. */
-export async function awaitTurn(transaction: Transaction): Promise<void> {
-  await transaction.query(sql`select pg_advisory_xact_lock(${turnOf(transaction)})`)
+/** Waits for it. */
+export async function awaitTurnToWork(transaction: Transaction): Promise<void> {
+  await transaction.query(sql`select pg_advisory_xact_lock(${turnOf(transaction, turns.work)})`)
 }
 
-const turnOf = ({ organization }: Transaction) => sql`hashtextextended('imports of ' || ${organization}, 0)`
+const turnOf = ({ organization }: Transaction, turn: string) => sql`hashtextextended(${turn} || ${organization}, 0)`
 
 /**
  * Takes up to `most` rows of the organization for `leaseSeconds`, the longest waiting first. A row whose worker was lost
  * twice is taken alone, so that it takes no others with it; lost once more, it is dead.
  */
 export async function claimRows(
-  database: Database,
-  organizationId: string,
+  transaction: Transaction,
   { most, leaseSeconds, lease = newId() }: { most: number; leaseSeconds: number; lease?: string },
 ): Promise<Claim> {
   const lost = [finding('worker_lost', '', `the process that worked on it ended ${lossesBeforeAlone + 1} times`)]
-  const rows = await database.transaction(importActor(organizationId), async (transaction) => {
-    // A claim that a crash forgets is no loss: its rows wait as before.
-    const [, claimed] = await Promise.all([
-      transaction.query(
-        sql`select set_config('synchronous_commit', 'off', true), ${transaction.organization} as organization`,
-      ),
-      transaction.query<{ id: string; status: string }>(sql`
-        with candidates as (
-          select id, run_at, losses + (status = 'PROCESSING')::integer as losses, pg_column_size(payload) as size
-          from import_rows
-          where organization_id = ${transaction.organization} and ${waiting} and run_at <= now()
-          order by run_at, id limit ${most} for update skip locked),
-        first as (select id, losses from candidates order by run_at, id limit 1),
-        sized as (select *, sum(size) over (order by run_at, id) as total from candidates),
-        taken as (
-          select sized.id, sized.losses from sized, first
-          where sized.id = first.id
-            or (first.losses < ${lossesBeforeAlone} and sized.losses < ${lossesBeforeAlone} and total <= ${mostBytes}))
-        update import_rows row set
-          losses = taken.losses, updated_at = now(), revision = revision + 1,
-          status = case when taken.losses > ${lossesBeforeAlone} then 'DEAD' else 'PROCESSING' end,
-          lease = case when taken.losses > ${lossesBeforeAlone} then null else ${lease}::uuid end,
-          run_at = case when taken.losses <= ${lossesBeforeAlone} then now() + make_interval(secs => ${leaseSeconds}) end,
-          finished_at = case when taken.losses > ${lossesBeforeAlone} then now() end,
-          errors = case when taken.losses > ${lossesBeforeAlone} then ${JSON.stringify(lost)}::json else errors end,
-          error_codes = case when taken.losses > ${lossesBeforeAlone} then array['worker_lost'] else error_codes end
-        from taken where row.organization_id = ${transaction.organization} and row.id = taken.id
-        returning row.id, row.status`),
-    ])
-    return claimed
-  })
+  // A claim that a crash forgets is no loss: its rows wait as before.
+  const [, rows] = await Promise.all([
+    transaction.query(
+      sql`select set_config('synchronous_commit', 'off', true), ${transaction.organization} as organization`,
+    ),
+    transaction.query<{ id: string; status: string }>(sql`
+      with candidates as (
+        select id, run_at, losses + (status = 'PROCESSING')::integer as losses, pg_column_size(payload) as size
+        from import_rows
+        where organization_id = ${transaction.organization} and ${waiting} and run_at <= now()
+        order by run_at, id limit ${most} for update skip locked),
+      first as (select id, losses from candidates order by run_at, id limit 1),
+      sized as (select *, sum(size) over (order by run_at, id) as total from candidates),
+      taken as (
+        select sized.id, sized.losses from sized, first
+        where sized.id = first.id
+          or (first.losses < ${lossesBeforeAlone} and sized.losses < ${lossesBeforeAlone} and total <= ${mostBytes}))
+      update import_rows row set
+        losses = taken.losses, updated_at = now(), revision = revision + 1,
+        status = case when taken.losses > ${lossesBeforeAlone} then 'DEAD' else 'PROCESSING' end,
+        lease = case when taken.losses > ${lossesBeforeAlone} then null else ${lease}::uuid end,
+        run_at = case when taken.losses <= ${lossesBeforeAlone} then now() + make_interval(secs => ${leaseSeconds}) end,
+        finished_at = case when taken.losses > ${lossesBeforeAlone} then now() end,
+        errors = case when taken.losses > ${lossesBeforeAlone} then ${JSON.stringify(lost)}::json else errors end,
+        error_codes = case when taken.losses > ${lossesBeforeAlone} then array['worker_lost'] else error_codes end
+      from taken where row.organization_id = ${transaction.organization} and row.id = taken.id
+      returning row.id, row.status`),
+  ])
   const rowIds = rows.filter(({ status }) => status === 'PROCESSING').map(({ id }) => id)
-  return { organizationId, lease, rowIds: rowIds.sort() }
+  return { organizationId: transaction.organizationId, lease, rowIds: rowIds.sort() }
 }
 
-/** The rows of the claim that are still its own, locked until the transaction ends, in the order they were pushed. */
-export async function holdRows(transaction: Transaction, { lease, rowIds }: Claim): Promise<ClaimedRow[]> {
+/** What was pushed as these rows, in the order of the pushes. */
+export async function readRows(transaction: Transaction, rowIds: readonly string[]): Promise<ClaimedRow[]> {
   return transaction.query<ClaimedRow>(sql`
-    select row.id, row.payload, row.parameters, row.attempts, import.tags, import.merge_policy as "mergePolicy",
+    select row.id, row.payload, row.parameters, import.tags, import.merge_policy as "mergePolicy",
       'tea_' || replace(coalesce(team.id, home.id)::text, '-', '') as "teamId"
     from import_rows row
     join imports import on import.organization_id = ${transaction.organization} and import.id = row.import_id
@@ -140,8 +139,17 @@ export async function holdRows(transaction: Transaction, { lease, rowIds }: Clai
     left join teams team on team.organization_id = ${transaction.organization} and team.id = import.team_id
       and team.deleted_at is null
     where row.organization_id = ${transaction.organization} and row.id = any(${rowIds}::uuid[])
-      and row.status = 'PROCESSING' and row.lease = ${lease}::uuid
-    order by row.id for update of row`)
+    order by row.id`)
+}
+
+/** The rows of the claim (uuids) that are still its own, locked until the transaction ends. */
+export async function holdRows(transaction: Transaction, { lease, rowIds }: Claim): Promise<Set<string>> {
+  const rows = await transaction.query<{ id: string }>(sql`
+    select id from import_rows
+    where organization_id = ${transaction.organization} and id = any(${rowIds}::uuid[])
+      and status = 'PROCESSING' and lease = ${lease}::uuid
+    order by id for update`)
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Brings rows to their end, in the transaction of what they did. The caller holds them (`holdRows`). */
@@ -166,7 +174,9 @@ export async function endRows(transaction: Transaction, outcomes: readonly Outco
       run_at = null, lease = null, finished_at = now(), updated_at = now(), revision = row.revision + 1
     from json_to_recordset(${JSON.stringify(ends)}::json) as ended (id uuid, status text, contact_id uuid,
       company_id uuid, warnings json, errors json, changes json, warning_codes text[], error_codes text[])
-    where row.organization_id = ${transaction.organization} and row.id = ended.id`)
+    where row.organization_id = ${transaction.organization} and row.id = ended.id
+      -- Said for the planner, who else may look at all rows of the organization.
+      and row.id = any(${ends.map(({ id }) => id)}::uuid[])`)
 }
 
 /** How often a row that fails here is tried, each time after about twice as long. */

@@ -136,6 +136,7 @@ async function workFor(context: Context, organizationId: string): Promise<boolea
     else {
       // Without an answer the claim may have been made all the same.
       await release(context, leased)
+      if (isHeld(error)) return false
       throw error
     }
     return true

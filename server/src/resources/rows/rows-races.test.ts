@@ -62,14 +62,16 @@ async function end(claim: Claim, status: RowStatus): Promise<string[]> {
     const held = await holdRows(transaction, claim)
     await endRows(
       transaction,
-      held.map(({ id }) => outcome(id, status)),
+      [...held].map((id) => outcome(id, status)),
     )
-    return held.map(({ id }) => id)
+    return [...held]
   })
 }
 
 const claim = (most: number, leaseSeconds: number): Promise<Claim> =>
-  claimRows(service.database, readId('org', organization.organizationId) ?? '', { most, leaseSeconds })
+  service.database.transaction(importActor(readId('org', organization.organizationId) ?? ''), (transaction) =>
+    claimRows(transaction, { most, leaseSeconds }),
+  )
 
 test('rows that are retried and cancelled while they are worked on are each one’s alone', async () => {
   const importId = await addImport(service, organization)
