@@ -1,0 +1,58 @@
+import { tell } from './command.ts'
+
+/** Where a long piece of work stands, told on standard error. */
+export interface Progress {
+  /** So many of the whole are done. */
+  at(done: number): void
+  /** The last word, in place of the bar. */
+  end(words: string): void
+}
+
+const width = 24
+/** Milliseconds between two looks of somebody at a terminal, and between two lines of a log. */
+const pauses = { terminal: 100, log: 10_000 }
+
+/**
+ * Tells how `total` things are getting on: a bar that is redrawn on a terminal, a line every ten seconds elsewhere. A
+ * total that is not known is 0: then only what is done is told.
+ */
+export function tellProgress(label: string, total: number, unit: string): Progress {
+  const isTerminal = process.stderr.isTTY
+  const pause = isTerminal ? pauses.terminal : pauses.log
+  const began = performance.now()
+  let next = began + (isTerminal ? 0 : pause)
+  return {
+    at: (done) => {
+      const now = performance.now()
+      if (now < next) return
+      next = now + pause
+      const line = describe({ label, done, total, unit, seconds: (now - began) / 1000 })
+      if (isTerminal) process.stderr.write(`\r\u001b[2K${line}`)
+      else tell(line)
+    },
+    end: (words) => {
+      if (isTerminal) process.stderr.write('\r\u001b[2K')
+      tell(words)
+    },
+  }
+}
+
+interface Standing {
+  label: string
+  done: number
+  total: number
+  unit: string
+  seconds: number
+}
+
+function describe({ label, done, total, unit, seconds }: Standing): string {
+  const rate = seconds > 0 ? `, ${count(Math.round(done / seconds))}/s` : ''
+  if (total <= 0) return `${label} ${count(done)} ${unit}${rate}`
+  const share = Math.min(1, done / total)
+  const bar = '█'.repeat(Math.round(share * width)).padEnd(width, '░')
+  const left = share > 0 && share < 1 ? `, ${Math.ceil((seconds / share) * (1 - share))} s left` : ''
+  return `${label} ${bar} ${Math.floor(share * 100)} % (${count(done)} of ${count(total)} ${unit}${rate}${left})`
+}
+
+/** 1234567 as 1,234,567. */
+export const count = (value: number): string => value.toLocaleString('en-US')
