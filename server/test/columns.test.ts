@@ -72,7 +72,7 @@ const typeNames: Readonly<Record<string, string>> = { timestamptz: 'timestamp(3)
 
 /** The columns that a table has because of its declaration, with their types. */
 function declaredColumns(resource: Resource): Record<string, string> {
-  const { parent, softDelete, search } = resource
+  const { parent, softDelete, search, rendered } = resource
   return {
     ...columnTypes(resource),
     organization_id: 'uuid',
@@ -80,6 +80,7 @@ function declaredColumns(resource: Resource): Record<string, string> {
     ...(parent && { [parent.column]: 'uuid' }),
     ...(softDelete && { deleted_at: 'timestamptz' }),
     ...(search.length > 0 && { search: 'text' }),
+    ...(rendered !== undefined && { [rendered]: 'text' }),
   }
 }
 

@@ -155,7 +155,8 @@ test.each([
   ['a rare fragment', 'filter.email.contains=person4242', walk + 200],
   ['a fragment of all', 'filter.email.contains=EXAMPLE', page],
   ['a fragment of none', 'filter.email.contains=qqqq', walk],
-  ['a fragment of three, by name', 'filter.lastName.contains=quixotic&orderBy=lastName', walk + page],
+  // Looking twice whether there are more than are walked passes over the fifth that has no last name.
+  ['a fragment of three, by name', 'filter.lastName.contains=quixotic&orderBy=lastName', walk + 2 * 600 + page],
   ['a fragment of none, by name', 'filter.name.startsWith=qqqq&orderBy=name&sort=asc', walk],
   ['a word of three', 'query=quixotic', walk + page],
   ['a word of none', 'query=qqqq', walk],

@@ -1,7 +1,7 @@
 import { join, raw, type Sql, sql } from '../database/sql.ts'
-import { columnOf, type Resource } from '../resource/define.ts'
+import { columnOf, type Embedded, type Resource } from '../resource/define.ts'
 import type { Field } from '../resource/fields.ts'
-import { findTarget, unknownField, valueOf } from './target.ts'
+import { embeddedThrough, findTarget, root, unknownField, valueOf } from './target.ts'
 
 /** The members to show; true is the whole member, a tree some of its fields. */
 export interface Selection {
@@ -41,17 +41,46 @@ function add(selection: Selection, [head = '', ...rest]: string[]): void {
 }
 
 /**
- * The record as JSON text, built by PostgreSQL: `row_to_json` over a row of the members (json_build_object takes 100
- * arguments at most). Needs the joins of `joins(resource)`.
+ * The record as JSON text, built by PostgreSQL: what is stored rendered and the members behind it, else `row_to_json` over
+ * a row of the members (json_build_object takes 100 arguments at most). Needs the joins of `joins(resource)`.
  */
 export function documentSql(resource: Resource, selection?: Selection): Sql {
   const known = selection ? undefined : wholeDocuments.get(resource)
   if (known) return known
-  const names = resource.members.filter((name) => selection === undefined || name in selection)
-  const columns = names.map((name) => sql`${memberSql(resource, name, selection?.[name] ?? true)} as ${quoted(name)}`)
-  const made = sql`(select row_to_json(document)::text from (select ${join(columns, ', ')}) document)`
+  const made = !selection && resource.rendered !== undefined ? completed(resource) : composed(resource, selection)
   if (!selection) wholeDocuments.set(resource, made)
   return made
+}
+
+/** The stored text ends before what other records decide: references that read as null while those are deleted. */
+function completed(resource: Resource): Sql {
+  const stored = sql`${raw(root)}.${quoted(resource.rendered ?? '')}`
+  const others = resource.members.filter((name) => !isRendered(resource, name))
+  return sql`(${stored} || ${join(
+    others.map((name) => sql`${raw(`',"${name}":'`)} || ${textOf(resource, name)}`),
+    ' || ',
+  )} || '}')`
+}
+
+/** Does the stored text hold the member? */
+export const isRendered = (resource: Resource, name: string): boolean =>
+  !(name in resource.embedded) && embeddedThrough(resource, name) === undefined
+
+/** A member as JSON text; concatenated, because composing a row costs more than a few members do. */
+function textOf(resource: Resource, name: string): Sql {
+  const embedded = resource.embedded[name]
+  if (!embedded) return sql`coalesce(to_json(${memberSql(resource, name, true)})::text, 'null')`
+  const parts = shownOf(name, embedded, true).map(
+    ([inner, value]) => sql`${raw(`'"${inner}":'`)} || coalesce(to_json(${value})::text, 'null')`,
+  )
+  return sql`case when ${raw(name)}.id is null then 'null' else '{' || ${join(parts, ` || ',' || `)} || '}' end`
+}
+
+/** The record composed member by member. */
+export function composed(resource: Resource, selection?: Selection): Sql {
+  const names = resource.members.filter((name) => selection === undefined || name in selection)
+  const columns = names.map((name) => sql`${memberSql(resource, name, selection?.[name] ?? true)} as ${quoted(name)}`)
+  return sql`(select row_to_json(members)::text from (select ${join(columns, ', ')}) members)`
 }
 
 /** The whole record's text never changes, and is asked for by nearly every request. */
@@ -62,18 +91,24 @@ const quoted = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
 function memberSql(resource: Resource, name: string, part: true | Selection): Sql {
   const embedded = resource.embedded[name]
   if (embedded) {
-    const shown = embedded.show.filter((inner) => part === true || inner in part)
-    const columns = shown.map((inner) => {
-      const field = embedded.resource.fields[inner]
-      if (!field) throw new Error(`${embedded.resource.name} has no field ${inner}`)
-      return sql`${shownValue(field, sql`${raw(name)}.${quoted(columnOf(inner))}`)} as ${quoted(inner)}`
-    })
+    const columns = shownOf(name, embedded, part).map(([inner, value]) => sql`${value} as ${quoted(inner)}`)
     return sql`(case when ${raw(name)}.id is not null then (select row_to_json(inside) from (select ${join(columns, ', ')}) inside) end)`
   }
   const field = resource.fields[name]
   if (!field) throw new Error(`${resource.name} has no field ${name}`)
   const value = valueOf(resource, name)
   return part === true ? shownValue(field, value) : pick(value, part)
+}
+
+/** What is shown of an embedded record, by name. */
+function shownOf(name: string, { show, resource }: Embedded, part: true | Selection): [string, Sql][] {
+  return show
+    .filter((inner) => part === true || inner in part)
+    .map((inner) => {
+      const field = resource.fields[inner]
+      if (!field) throw new Error(`${resource.name} has no field ${inner}`)
+      return [inner, shownValue(field, sql`${raw(name)}.${quoted(columnOf(inner))}`)]
+    })
 }
 
 /** The part of a jsonb value that a selection names; a named key that is missing is null. */

@@ -60,6 +60,11 @@ export interface Resource<F extends Fields = Fields> {
   hidden: Record<string, string>
   /** Unique index → the field that callers know it by, the columns that hold the value, and whether case and accents count. */
   uniques: Record<string, { field: string; columns: readonly string[]; folded?: boolean }>
+  /**
+   * The column that holds the record's text as it is sent, up to the members that other records decide: a generated one,
+   * so that no writer has to keep it true. Worth its room where pages are read often.
+   */
+  rendered?: string
   parent?: Parent
   /** What it lives in where no path names it: there is no record whose own one of these is deleted. */
   livesIn?: Pick<Parent, 'resource' | 'column'>
@@ -156,7 +161,8 @@ export function narrow<F extends Fields>(
     ]),
   )
   const { component, members, parent } = view
-  return { ...resource, fields, component, members, parent, whole: resource }
+  const { rendered: _, ...rest } = resource
+  return { ...rest, fields, component, members, parent, whole: resource }
 }
 
 /** A collection across all parents: the same records, as long as their parents are there. */

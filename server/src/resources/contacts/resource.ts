@@ -48,6 +48,7 @@ export const contacts = defineResource({
   search: ['name', 'firstName', 'lastName', 'nickname', 'email', 'phone', 'employmentTitle', 'tags'],
   searchThrough: ['company.name'],
   hidden: { email_key: 'text' },
+  rendered: 'document',
   uniques: { contacts_email_unique: { field: 'email', columns: ['email_key', 'team_id'] } },
   prepare: prepareContact,
   embedded: {
@@ -83,7 +84,6 @@ export const contacts = defineResource({
       max: 50,
     }),
     emailOptOut: flag({ label: 'Opted out of email', nullable: false, initial: false }),
-    companyId: reference('com', { label: 'Company', table: 'companies', equality: 'indexed' }),
     customProperties: properties({ label: 'Custom properties', ...customProperties }),
     name: text({
       label: 'Name',
@@ -115,6 +115,8 @@ export const contacts = defineResource({
     teamId: reference('tea', { label: 'Team', table: 'teams', nullable: false }),
     ownerId: reference('usr', { label: 'Owner', table: 'members', key: 'user_id', softDeleted: false }),
     blockedAt: timestamp({ label: 'Blocked at', readOnly: true }),
+    // The last one: what the company decides stands behind what is stored rendered.
+    companyId: reference('com', { label: 'Company', table: 'companies', equality: 'indexed' }),
   },
 })
 
