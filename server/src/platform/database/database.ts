@@ -27,14 +27,14 @@ export interface Transaction extends Connection {
  */
 export interface FixedStatement {
   name: string
-  /** The one value that changes from request to request. */
-  value: string
-  build: (value: Parameter) => Sql
+  /** What changes from request to request. */
+  values: readonly string[]
+  build: (values: readonly Parameter[]) => Sql
 }
 
 /** The statement with its value, for one use. */
 export const asSql = (statement: Sql | FixedStatement): Sql =>
-  statement instanceof Sql ? statement : statement.build(new Parameter(statement.value))
+  statement instanceof Sql ? statement : statement.build(statement.values.map((value) => new Parameter(value)))
 
 /** A connection that may span organizations; every use is one of this closed list, which a test knows. */
 export const spanningPurposes = [
@@ -52,6 +52,7 @@ export const spanningPurposes = [
   'keep pushes',
   'choose whose rows to work on',
   'sum up the counts of imports',
+  'purge what is no longer kept',
 ] as const
 export type SpanningPurpose = (typeof spanningPurposes)[number]
 
@@ -124,18 +125,19 @@ export class Database {
     }
   }
 
-  #fixedQuery(actor: Actor, { name, value, build }: FixedStatement): pg.QueryConfig {
+  #fixedQuery(actor: Actor, { name, values: given, build }: FixedStatement): pg.QueryConfig {
     const known = this.#fixed.get(actor) ?? new Map<string, FixedText>()
     this.#fixed.set(actor, known)
     let fixed = known.get(name)
     if (!fixed) {
-      // A value that no other can equal marks the place: an id of the request might be the organization's own.
-      const mark = randomUUID()
-      const { text, values } = render(guarded(actor, build(new Parameter(mark))))
-      fixed = { text, values, position: values.indexOf(mark) }
+      // Values that no other can equal mark the places: an id of the request might be the organization's own.
+      const marks = given.map(() => randomUUID())
+      const { text, values } = render(guarded(actor, build(marks.map((mark) => new Parameter(mark)))))
+      fixed = { text, values, positions: marks.map((mark) => values.indexOf(mark)) }
       known.set(name, fixed)
     }
-    const values = fixed.position < 0 ? fixed.values : fixed.values.with(fixed.position, value)
+    const values = [...fixed.values]
+    fixed.positions.forEach((position, index) => (values[position] = given[index]))
     return { name: `${actor.kind} ${name}`, text: fixed.text, values }
   }
 
@@ -271,7 +273,7 @@ export class Database {
 interface FixedText {
   text: string
   values: unknown[]
-  position: number
+  positions: number[]
 }
 
 type Guarded<Row> = Row & { credential_live: boolean; answer_present: boolean | null }

@@ -136,11 +136,11 @@ function contentOf(answer: Exclude<AnswerBody, { kind: 'none' }>, components: Co
 function errorStatuses(route: Route): number[] {
   if (route.kind === 'push') return [400, 404, 413, 414, 429, 431, 500, 503]
   const isJson = Object.values(route.answers).every(({ kind }) => kind !== 'text')
-  const statuses = [400, 414, 429, 431, 500, 503, ...(route.errors ?? [])]
+  const statuses = [400, 413, 414, 429, 431, 500, 503, ...(route.errors ?? [])]
   if (isJson) statuses.push(406)
   if (isScoped(route)) statuses.push(401, 403)
   if (Object.keys(route.params).length > 0 || route.query.kind === 'list') statuses.push(404)
-  if (route.method !== 'GET') statuses.push(413, 422)
+  if (route.method !== 'GET') statuses.push(422)
   if (route.method === 'POST' || route.method === 'PATCH') statuses.push(415)
   if (takesKey(route)) statuses.push(409)
   if (route.kind === 'write' && route.conditional) statuses.push(412, 423)

@@ -61,7 +61,8 @@ async function servePublic(
   const query = readQuery(url)
   if (route.query.kind === 'none') readNone(query)
   if (route.method === 'GET') checkReadConditions(request)
-  const { body } = await bodyOf(route, request, progress)
+  // What a GET sends along has no meaning (RFC 9110 section 9.3.1).
+  const { body } = route.method === 'GET' ? { body: {} } : await bodyOf(route, request, progress)
   return route.handle({ services, params: {}, query, body, url })
 }
 

@@ -62,6 +62,18 @@ function textCondition(target: Target, operator: Operator, operand: Operand, ord
   return patternCondition(target, value, operator, operand.value)
 }
 
+/** What `equals` compares where the field has a shorter index: the text and its key; undefined for any other filter. */
+export function lookupValues({ target, operator, operand }: Condition): [text: string, key: string] | undefined {
+  const through = target.own ? target.field.lookup : undefined
+  return through && operator === 'equals' && operand.kind === 'text'
+    ? [operand.value, through.key(operand.value)]
+    : undefined
+}
+
+/** The same filter for values that are told later. */
+export const lookupSql = ({ value, field }: Target, [text, key]: readonly Parameter[]): Sql =>
+  sql`(${value} = ${text}::text and ${raw(root)}.${raw(field.lookup?.column ?? '')} = ${key}::text)`
+
 /**
  * A value that is kept from the planner: where it is a frequent one, the whole order would be walked until some that
  * have it are met, however many others come first in this list.

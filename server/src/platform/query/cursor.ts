@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /** A place in a list that survives the deletion of its record: the sort keys as text (null: none) and the id. */
-export interface Position {
-  keys: readonly string[] | null
-  id: string
+export interface Position<Value = string> {
+  keys: readonly Value[] | null
+  id: Value
 }
 
 /** What a cursor belongs to; one of another list, order or organization is refused. */

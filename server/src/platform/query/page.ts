@@ -1,12 +1,12 @@
 import type { FixedStatement } from '../database/database.ts'
 import { identifier, join, Parameter, raw, type Sql, sql } from '../database/sql.ts'
 import { columnOf, type Resource } from '../resource/define.ts'
-import { conditionSql, hasTrigram, type Narrowing, narrowingOf } from './condition.ts'
+import { conditionSql, hasTrigram, lookupSql, lookupValues, type Narrowing, narrowingOf } from './condition.ts'
 import type { Position } from './cursor.ts'
 import type { Order } from './order.ts'
-import { type Filters, type ListRequest, usualLimit } from './parse.ts'
+import { type Cursor, type Filters, type ListRequest, usualLimit } from './parse.ts'
 import { boundarySql, keyNamesOf, pageSql } from './scans.ts'
-import { documentSql } from './select.ts'
+import { carriedSql, documentSql } from './select.ts'
 import { isJoined, joins, lookups, root, type Target } from './target.ts'
 
 /** Whose records: the organization as a parameter and, where the route has one, the parent. */
@@ -37,27 +37,59 @@ export interface PagePlan {
 }
 
 /** Plans a page: keyset only, so that a page deep in a million records costs what the first one does. */
-export function planPage(resource: Resource, request: ListRequest, scope: Scope): PagePlan {
-  const costly = isCostly(resource, request)
-  const { order, cursor, limit } = request
-  const plain = request.conditions.length === 0 && request.words.length === 0 && !request.selection
-  const usual = plain && limit === usualLimit && order.target.name === 'createdAt' && scope.parentId === undefined
-  if (!usual || (cursor && !('id' in cursor.at))) return { statement: pageStatement(resource, request, scope), costly }
-  const build = (id: Parameter) =>
-    pageStatement(resource, cursor ? { ...request, cursor: { ...cursor, at: { id } } } : request, scope)
-  const name = `${resource.component} page ${order.descending} ${cursor?.direction ?? 'first'}`
-  const value = cursor && 'id' in cursor.at ? String(cursor.at.id) : ''
-  return { statement: { name, value, build }, costly }
+export const planPage = (resource: Resource, request: ListRequest, scope: Scope): PagePlan => ({
+  statement: fixedPage(resource, request, scope) ?? pageStatement(resource, request, scope),
+  costly: isCostly(resource, request),
+})
+
+/** The pages that are asked for most, and whose plan no value decides: prepared once, planned once. */
+function fixedPage(resource: Resource, request: ListRequest, scope: Scope): FixedStatement | undefined {
+  const { order, cursor, limit, conditions, words, selection } = request
+  const isUsual = limit === usualLimit && order.target.name === 'createdAt' && words.length === 0
+  if (!isUsual || selection || scope.parentId !== undefined) return undefined
+  const name = `${resource.component} page ${order.descending}`
+  const [condition, ...others] = conditions
+  if (condition) {
+    const values = lookupValues(condition)
+    if (!values || others.length > 0 || cursor) return undefined
+    const build = (given: readonly Parameter[]) =>
+      pageStatement(resource, request, scope, lookupSql(condition.target, given))
+    return { name: `${name} by ${condition.target.name}`, values, build }
+  }
+  if (!cursor) return { name: `${name} first`, values: [], build: () => pageStatement(resource, request, scope) }
+  const at = (place: Cursor['at']) => pageStatement(resource, { ...request, cursor: { ...cursor, at: place } }, scope)
+  const from = `${name} ${cursor.direction}`
+  if ('id' in cursor.at) {
+    return { name: `${from} record`, values: [String(cursor.at.id)], build: ([id]) => at({ id: mustBe(id) }) }
+  }
+  const { keys, id: last } = cursor.at.position
+  if (!keys) return undefined
+  return {
+    name: `${from} place`,
+    values: [...keys, last].map(String),
+    build: (given) => at({ position: { keys: given.slice(0, -1), id: mustBe(given.at(-1)) } }),
+  }
 }
 
-function pageStatement(resource: Resource, request: ListRequest, scope: Scope): Sql {
+function mustBe(parameter: Parameter | undefined): Parameter {
+  if (!parameter) throw new Error('a fixed statement is built with as many values as it names')
+  return parameter
+}
+
+function pageStatement(
+  resource: Resource,
+  request: ListRequest,
+  scope: Scope,
+  filters = filtersSql(resource, request, scope, request.order.target.name),
+): Sql {
   const { order, cursor, limit } = request
   const backwards = cursor?.direction === 'before'
   const source = {
     table: sql`${identifier(resource.table)} ${raw(root)}`,
     joins: joinsFor(resource, request, scope, order.target),
+    carried: request.selection ? undefined : carriedSql(resource),
     within: withinScope(resource, scope),
-    filters: filtersSql(resource, request, scope, order.target.name),
+    filters,
     walkFirst: order.indexed && narrowedBy(resource, request) === 'inverted',
   }
   const inOrder = raw(backwards ? 'position desc' : 'position')
@@ -69,13 +101,13 @@ function pageStatement(resource: Resource, request: ListRequest, scope: Scope): 
   const most = raw(String(limit))
   return sql`with ${boundarySql(source, request)}${pageSql(source, request)},
     shown as (
-      select position, ${documentSql(resource, request.selection)} as document,
-        case when position = 1 or position = (select least(count(*), ${most}) from page) then ${placeSql(order)} end as place
+      select position, total, ${documentSql(resource, request.selection)} as document,
+        case when position in (1, least(total, ${most})) then ${placeSql(order)} end as place
       from page ${raw(root)}${lookups(resource, scope.organization)}
       where position <= ${most}
     )
     select '[' || coalesce(string_agg(document, ',' order by ${inOrder}), '') || ']' as text,
-      (select count(*) from page) > ${most} as more,
+      coalesce(max(total), 0) > ${most} as more,
       ${cursor && 'id' in cursor.at ? raw('exists (select from boundary)') : raw('true')} as cursor_found,
       ${parentFound(resource, scope)} as parent_found,
       ${backwards ? farthest : nearest} as first,

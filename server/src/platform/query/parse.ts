@@ -15,7 +15,7 @@ import { findTarget, suggest, type Target } from './target.ts'
 export interface Cursor {
   direction: 'after' | 'before'
   parameter: 'startingAfter' | 'endingBefore'
-  at: { id: string | Parameter } | { position: Position }
+  at: { id: string | Parameter } | { position: Position | Position<Parameter> }
 }
 
 /** What narrows a list; `count` takes the same. */

@@ -9,6 +9,8 @@ export interface PageSource {
   table: Sql
   /** The joins that filters and order may need. */
   joins: Sql
+  /** The columns of a record that the page needs once it is found, the others cost nothing on the way; undefined: all. */
+  carried: Sql | undefined
   /** The organization and what else bounds the list whoever asks. */
   within: Sql
   /** Filters and words; undefined when the request has none. */
@@ -45,30 +47,36 @@ export function boundarySql({ table, joins, within }: PageSource, { order, curso
     from ${table}${joins} where ${within} and ${rootId} = ${cursor.at.id}::uuid), `
 }
 
-/** `page`: one record more than asked for, numbered in the direction of reading. */
+/** `page`: one record more than asked for, numbered in the direction of reading, each with how many they are. */
 export function pageSql(source: PageSource, frame: PageFrame): Sql {
   const { order, cursor } = frame
   const backwards = cursor?.direction === 'before'
   const clause = orderClause(keyNamesOf(order), raw('id'), isDescending(frame))
-  const place = sql`order by absent ${raw(backwards ? 'desc' : 'asc')}, ${clause}`
+  // Where none is absent the scan's own order is that of the page, and is not sorted again.
+  const absence = order.absent ? raw(backwards ? 'absent desc, ' : 'absent, ') : raw('')
+  const place = sql`order by ${absence}${clause}`
   const { tables, found } =
     source.walkFirst && source.filters ? walkThenFetch(source, source.filters, frame) : scan(source, frame)
-  return sql`${tables}, page as materialized (select *, row_number() over (${place}) as position from (${found}) found)`
+  return sql`${tables ? sql`${tables}, ` : raw('')}page as (
+    select *, row_number() over (${place}) as position, count(*) over () as total from (${found}) found)`
 }
 
 interface Found {
-  tables: Sql
+  tables: Sql | undefined
   /** The records that were found, at most one too many of each scan. */
   found: Sql
 }
 
 /** The planner chooses the indexes. */
-function scan({ table, joins, within, filters }: PageSource, frame: PageFrame): Found {
+function scan({ table, joins, within, filters, carried }: PageSource, frame: PageFrame): Found {
   const where = join(filters ? [within, filters] : [within], ' and ')
-  return inTurn('scan', frame, [], ({ condition, clause, take }) => {
-    return sql`select ${raw(root)}.*, ${keyColumns(frame.order)} from ${table}${joins}
+  const select = ({ condition, clause, take }: Scan) =>
+    sql`select ${carried ?? sql`${raw(root)}.*`}, ${keyColumns(frame.order)} from ${table}${joins}
       where ${where} and ${condition} order by ${clause} limit ${take}`
-  })
+  const [only, ...others] = scansOf(frame)
+  // Read where it is needed: no table is filled on the way, and the order is known to be there already.
+  if (only && others.length === 0) return { tables: undefined, found: select(only) }
+  return inTurn('scan', frame, [], select)
 }
 
 /**
@@ -76,7 +84,7 @@ function scan({ table, joins, within, filters }: PageSource, frame: PageFrame): 
  * Only otherwise are all matches fetched through their index and sorted; that part is not started unless it is needed,
  * nor are parallel workers, which is why it depends on the verdict row by row.
  */
-function walkThenFetch({ table, joins, within }: PageSource, filters: Sql, frame: PageFrame): Found {
+function walkThenFetch({ table, joins, within, carried }: PageSource, filters: Sql, frame: PageFrame): Found {
   const record = raw(root)
   const keys = keyColumns(frame.order)
   const walked = orderClause(keyNamesOf(frame.order), rootId, isDescending(frame))
@@ -87,11 +95,12 @@ function walkThenFetch({ table, joins, within }: PageSource, filters: Sql, frame
   const walk = inTurn('walk', frame, isCut, ({ condition, clause, take }) => {
     const start = sql`select ${record}.*, ${keys} from ${table}
       where ${within} and ${condition} order by ${clause} limit ${walkLength}`
-    return sql`select ${record}.* from (${start}) ${record}${joins} where ${filters} order by ${walked} limit ${take}`
+    return sql`select ${carried ? join([carried, ...keyNamesOf(frame.order), raw('absent')], ', ') : sql`${record}.*`}
+      from (${start}) ${record}${joins} where ${filters} order by ${walked} limit ${take}`
   })
   const fetched = scansOf(frame).map(
     ({ condition, clause, take }) => sql`(
-      select ${record}.*, ${keys} from hits ${record} where ${condition} order by ${clause} limit ${take})`,
+      select ${carried ?? sql`${record}.*`}, ${keys} from hits ${record} where ${condition} order by ${clause} limit ${take})`,
   )
   return {
     tables: sql`${walk.tables}, verdict as materialized (
@@ -108,7 +117,12 @@ function walkThenFetch({ table, joins, within }: PageSource, filters: Sql, frame
  * One common table a scan. A scan that is not needed any more is not run, nor one behind a scan for which `isCut` holds:
  * both are known before it starts.
  */
-function inTurn(name: string, frame: PageFrame, isCut: readonly Sql[], select: (scan: Scan) => Sql): Found {
+function inTurn(
+  name: string,
+  frame: PageFrame,
+  isCut: readonly Sql[],
+  select: (scan: Scan) => Sql,
+): Found & { tables: Sql } {
   const names: Sql[] = []
   const tables = scansOf(frame).map((scan, index) => {
     const found = join([raw('0'), ...names.map((earlier) => sql`(select count(*) from ${earlier})`)], ' + ')
@@ -170,15 +184,13 @@ function scanConditions(frame: PageFrame): Sql[] {
   ]
 }
 
+const asParameter = (value: string | Parameter) => (value instanceof Parameter ? value : new Parameter(value))
+
 function boundaryOf({ order, cursor }: PageFrame): Boundary | undefined {
   if (!cursor) return undefined
   if ('position' in cursor.at) {
     const { keys, id } = cursor.at.position
-    return boundaryFromText(
-      order,
-      keys?.map((key) => new Parameter(key)),
-      new Parameter(id),
-    )
+    return boundaryFromText(order, keys?.map(asParameter), asParameter(id))
   }
   return {
     keys: keyNamesOf(order).map((name) => sql`(select ${name} from boundary)`),

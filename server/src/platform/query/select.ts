@@ -66,6 +66,17 @@ function completed(resource: Resource): Sql {
 export const isRendered = (resource: Resource, name: string): boolean =>
   !(name in resource.embedded) && embeddedThrough(resource, name) === undefined
 
+/** The columns that `documentSql` of the whole record and the joins of `lookups(resource)` need; undefined: any. */
+export function carriedSql(resource: Resource): Sql | undefined {
+  if (resource.rendered === undefined) return undefined
+  const others = Object.values(resource.embedded).map(({ through }) => columnOf(through))
+  const names = ['id', resource.rendered, ...others]
+  return join(
+    names.map((name) => sql`${raw(root)}.${quoted(name)}`),
+    ', ',
+  )
+}
+
 /** A member as JSON text; concatenated, because composing a row costs more than a few members do. */
 function textOf(resource: Resource, name: string): Sql {
   const embedded = resource.embedded[name]

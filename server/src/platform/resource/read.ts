@@ -34,13 +34,13 @@ export async function readRecord(
   { parentId, selection }: { parentId?: string | undefined; selection?: Selection | undefined } = {},
 ): Promise<ShownRecord> {
   const scope = scopeOf(db, parentId)
-  const build = (value: Parameter) => sql`select ${documentSql(resource, selection)} as text, ${raw(root)}.revision
+  const build = ([value]: readonly Parameter[]) => sql`select ${documentSql(resource, selection)} as text, ${raw(root)}.revision
     from ${identifier(resource.table)} ${raw(root)}${joins(resource, db.organization)}
     where ${withinScope(resource, scope)} and ${raw(root)}.id = ${value}::uuid and ${parentFound(resource, scope)}`
   // A parent would be a second value, and a selection another text.
   const isFixed = selection === undefined && parentId === undefined
-  const fixed = { name: `${resource.component} one`, value: id, build }
-  const [row] = await db.query<ShownRecord>(isFixed ? fixed : build(new Parameter(id)))
+  const fixed = { name: `${resource.component} one`, values: [id], build }
+  const [row] = await db.query<ShownRecord>(isFixed ? fixed : build([new Parameter(id)]))
   if (!row) throw notFound(resource)
   return row
 }
