@@ -81,6 +81,8 @@ export class Database {
   readonly #pool: pg.Pool
   readonly #deadline: number
   readonly #fixed = new WeakMap<Actor, Map<string, FixedText>>()
+  /** Who waits for a connection, in the order they came. */
+  readonly #waiting = new Set<{ since: number; deadline: number }>()
 
   constructor({ connection, size, deadline = 4500, onIdleError }: DatabaseOptions) {
     this.#deadline = deadline
@@ -105,6 +107,14 @@ export class Database {
     this.#pool.on('error', (error) => onIdleError?.(error))
     // A client in use tells the one who waits for its answer.
     this.#pool.on('connect', (client) => client.on('error', () => undefined))
+  }
+
+  /** Milliseconds that whoever has waited longest for a connection has waited by now. */
+  get longestWait(): number {
+    const now = performance.now()
+    // Whoever's time is over has been answered, and only waits to be let go.
+    for (const { since, deadline } of this.#waiting) if (deadline > now) return now - since
+    return 0
   }
 
   /** What the pool holds now, for metrics and the doctor. */
@@ -196,7 +206,7 @@ export class Database {
   /** A single statement is its own transaction; one that met a dead connection is repeated on a new one. */
   #send<Row extends object>(query: pg.QueryConfig): Promise<Row[]> {
     return this.#repeat(async (deadline) => {
-      const attempt = new Attempt(this.#pool)
+      const attempt = new Attempt(() => this.#acquire(deadline))
       return (await raceDeadline(attempt.query<Row & pg.QueryResultRow>(query), deadline, () => attempt.abandon())).rows
     }, isConnectionLoss)
   }
@@ -233,8 +243,18 @@ export class Database {
     }, isRepeatable)
   }
 
+  async #acquire(deadline: number): Promise<pg.PoolClient> {
+    const waiter = { since: performance.now(), deadline }
+    this.#waiting.add(waiter)
+    try {
+      return await this.#pool.connect()
+    } finally {
+      this.#waiting.delete(waiter)
+    }
+  }
+
   async #connect(deadline: number): Promise<pg.PoolClient> {
-    const connecting = this.#pool.connect()
+    const connecting = this.#acquire(deadline)
     return raceDeadline(connecting, deadline, () => {
       connecting.then((client) => client.release()).catch(() => undefined)
     })
@@ -292,16 +312,16 @@ function answered<Row extends object>(rows: Guarded<Row>[]): Row[] {
 
 /** One statement on one client of the pool, which may be given up at any moment. */
 class Attempt {
-  readonly #pool: pg.Pool
+  readonly #acquire: () => Promise<pg.PoolClient>
   #client: pg.PoolClient | undefined
   #isAbandoned = false
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool
+  constructor(acquire: () => Promise<pg.PoolClient>) {
+    this.#acquire = acquire
   }
 
   async query<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
-    const client = await this.#pool.connect()
+    const client = await this.#acquire()
     let broken: Error | undefined
     try {
       if (this.#isAbandoned) throw new DeadlineExceeded()

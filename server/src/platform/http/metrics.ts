@@ -1,9 +1,13 @@
 import { createServer, type Server } from 'node:http'
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /** What is measured of the service, for Prometheus. */
 export interface Metrics {
   observe(method: string, route: string, status: number, seconds: number): void
+  /** A request was refused at the door: too many wait. */
+  refused(): void
+  /** So many of these were purged. */
+  purged(name: string, count: number): void
   /** Serves `/metrics` on a port of its own, so that it is never open to those who reach the API. */
   listen(port: number, host: string): Promise<{ url: string; close(): Promise<void> }>
 }
@@ -27,6 +31,17 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
       for (const [state, count] of Object.entries(pool())) this.set({ state }, count)
     },
   })
+  const refused = new Counter({
+    name: 'rapport_http_refused_total',
+    help: 'Requests that were refused unread because those before them waited too long',
+    registers: [registry],
+  })
+  const purged = new Counter({
+    name: 'rapport_purged_total',
+    help: 'Rows that were purged because their time was over, by kind',
+    labelNames: ['kind'],
+    registers: [registry],
+  })
   const children = new Map<string, ReturnType<typeof seconds.labels>>()
   return {
     observe(method, route, status, took) {
@@ -35,6 +50,8 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
       children.set(name, child)
       child.observe(took)
     },
+    refused: () => refused.inc(),
+    purged: (kind, count) => purged.inc({ kind }, count),
     async listen(port, host) {
       const server = createServer((request, response) => {
         if (request.url !== '/metrics') {

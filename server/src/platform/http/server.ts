@@ -4,6 +4,7 @@ import compress from '@fastify/compress'
 import fastify, { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { constants } from 'node:zlib'
 import { showId } from '../resource/ids.ts'
+import { addAdmission, Refusals } from './admission.ts'
 import { addCors } from './cors.ts'
 import { ApiError } from './errors.ts'
 import { type Progress, targetOf } from './exchange.ts'
@@ -81,6 +82,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   // Node drops the headers beyond 2000 without a word; how many bytes they may have is limited.
   app.server.maxHeadersCount = 0
   unparsed.watch(app.server)
+  const refusals = new Refusals(services.log)
+  addAdmission(app.server, {
+    version,
+    longestWait: () => services.database.longestWait,
+    refused: () => {
+      metrics.refused()
+      refusals.count()
+    },
+  })
   // The body is read by `serve`, after the credential: a stranger's megabyte is not parsed. To the framework no method
   // has one, and it routes all that the parser knows, so that a known path can say 405.
   for (const method of METHODS.filter((name) => name !== 'CONNECT')) {

@@ -1,0 +1,65 @@
+import pg from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from './postgres.ts'
+import { until } from './processes.ts'
+import { pusher } from './pushes.ts'
+import { startTestService, type TestOrganization, type TestService } from './service.ts'
+
+let made: TestDatabase
+let service: TestService
+let organization: TestOrganization
+let holder: pg.Client
+beforeEach(async () => {
+  made = await createDatabase()
+  service = await startTestService({}, made)
+  organization = await service.newOrganization()
+  holder = new pg.Client(made.connection)
+  await holder.connect()
+})
+afterEach(async () => {
+  await holder.end()
+  await service.close()
+})
+
+/** Makes so many requests wait for the contacts that the next ones have no connection, and lets that last a while. */
+async function fill(): Promise<Promise<{ status: number }>[]> {
+  await holder.query('begin')
+  await holder.query('lock table contacts in access exclusive mode')
+  const inside = Array.from({ length: 14 }, () => organization.call('GET', '/v5/contacts'))
+  await until('they wait long', async () => service.database.longestWait > 600)
+  return inside
+}
+
+test('while those inside wait too long others are refused at once, and those inside are answered', async () => {
+  const inside = await fill()
+  const refused = await organization.call('GET', '/v5/contacts')
+  expect(refused.status).toBe(503)
+  expect(refused.body).toMatchObject({ code: 'overloaded', status: 503, message: expect.any(String) })
+  expect(refused.headers.get('retry-after')).toBe('1')
+  expect(refused.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/)
+  expect(refused.headers.get('version')).toMatch(/^\d{4}-\d{2}-\d{2}$/)
+  const post = await organization.call('POST', '/v5/companies', { body: { name: 'never made' } })
+  expect(post.status).toBe(503)
+  await holder.query('rollback')
+  expect((await Promise.all(inside)).map(({ status }) => status)).toEqual(inside.map(() => 200))
+  const after = await organization.call('GET', '/v5/companies')
+  expect([after.status, after.body]).toEqual([200, []])
+})
+
+test('a push and the health of the process are not refused with the others', async () => {
+  const inside = await fill()
+  expect((await service.anonymous('GET', '/healthz')).status).toBe(200)
+  expect((await pusher(service, new URL(organization.triggerUrl).pathname)()).status).toBe(200)
+  await holder.query('rollback')
+  await Promise.all(inside)
+})
+
+test('refusals are counted in the log once a second, not one by one', async () => {
+  const inside = await fill()
+  await Promise.all(Array.from({ length: 5 }, () => organization.call('GET', '/v5/contacts')))
+  const told = () => service.logged.filter((line) => line.includes('requests were refused'))
+  await until('the log tells them', async () => told().length > 0)
+  expect(told().map((line) => JSON.parse(line).requests)).toEqual([5])
+  await holder.query('rollback')
+  await Promise.all(inside)
+})
