@@ -42,8 +42,10 @@ test('while those inside wait too long others are refused at once, and those ins
   expect(post.status).toBe(503)
   await holder.query('rollback')
   expect((await Promise.all(inside)).map(({ status }) => status)).toEqual(inside.map(() => 200))
+  await until('nobody is inside', () => service.database.counts.idle === service.database.counts.total)
   const after = await organization.call('GET', '/v5/companies')
   expect([after.status, after.body]).toEqual([200, []])
+  expect(service.logged.filter((line) => line.includes('"route":"/v5/companies"'))).toHaveLength(1)
 })
 
 test('a push and the health of the process are not refused with the others', async () => {

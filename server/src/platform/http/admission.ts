@@ -42,7 +42,8 @@ const alwaysAdmitted = /^\/(?:healthz|readyz|v5\/imports\/[^/]+\/trigger\/)/
  * until nobody's answer came in time. Wraps the listener that the framework has put on the server.
  */
 export function addAdmission(server: Server, { version, longestWait, refused }: AdmissionOptions): void {
-  const [handle] = server.listeners('request') as RequestListener[]
+  // The framework's own is the last one; who watches beside it stands in front of it.
+  const handle = (server.listeners('request') as RequestListener[]).at(-1)
   if (!handle) throw new Error('the framework listens to requests')
   const refusal = new ApiError('overloaded', 'More requests wait than can be answered soon. Try again.')
   const text = JSON.stringify(refusal.body())
