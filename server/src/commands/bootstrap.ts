@@ -5,7 +5,7 @@ import { allScopes } from '../platform/access/scopes.ts'
 import type { Secret } from '../platform/access/secret.ts'
 import { startSession } from '../platform/access/sessions.ts'
 import type { Tokens } from '../platform/access/tokens.ts'
-import type { Database } from '../platform/database/database.ts'
+import type { Database, Spanning } from '../platform/database/database.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { newId, showId } from '../platform/resource/ids.ts'
 import { insertApiKey } from '../resources/api-keys/store.ts'
@@ -46,6 +46,22 @@ export interface BootstrapAnswer {
  * it or nothing. An address that has a user already needs that user's password. Errors: `StartError`.
  */
 export async function bootstrap(options: BootstrapOptions): Promise<BootstrapAnswer> {
+  const { insert } = await planBootstrap(options)
+  return options.database.spanningTransaction('create an organization', insert)
+}
+
+/** An organization that is ready to be made. */
+export interface PlannedBootstrap {
+  /** Uuids. */
+  organizationId: string
+  teamId: string
+  ownerId: string
+  /** Makes all of it; may be called again in another transaction when the first one came to nothing. Errors: `StartError`. */
+  insert: (spanning: Spanning) => Promise<BootstrapAnswer>
+}
+
+/** Prepares what `bootstrap` makes, for whoever has more to do in the same transaction. Errors: `StartError`. */
+export async function planBootstrap(options: BootstrapOptions): Promise<PlannedBootstrap> {
   const { database, secret, tokens, addresses } = options
   const name = readName(options.organization)
   const email = readEmail(options.email)
@@ -61,46 +77,46 @@ export async function bootstrap(options: BootstrapOptions): Promise<BootstrapAns
   // Signed before the transaction: nothing can fail after it, so no organization stays behind without its credentials.
   const accessToken = await tokens.issue({ userId: owner.id, sessionId, organizationId })
   const key = makeApiKey()
-  const { refreshToken } = await database
-    .spanningTransaction('create an organization', async (spanning) => {
-      if (owner.isNew) await insertUser(spanning, { ...owner, email })
-      await insertOrganization(spanning, { id: organizationId, name, slug, teamId, ownerId: owner.id })
-      await insertApiKey(spanning, {
-        id: newId(),
-        organizationId,
-        hash: hashApiKey(key),
-        name: 'Bootstrap',
-        scopes: allScopes,
-        createdBy: owner.id,
-        expiresAt: null,
-      })
-      await insertFirstImport(spanning, {
-        organizationId,
-        id: importId,
-        teamId,
-        name: 'Bootstrap',
-        secret: secretPart,
-      })
-      return startSession(spanning, { secret, userId: owner.id, organizationId, sessionId })
+  const insert = async (spanning: Spanning): Promise<string> => {
+    if (owner.isNew) await insertUser(spanning, { ...owner, email })
+    await insertOrganization(spanning, { id: organizationId, name, slug, teamId, ownerId: owner.id })
+    await insertApiKey(spanning, {
+      id: newId(),
+      organizationId,
+      hash: hashApiKey(key),
+      name: 'Bootstrap',
+      scopes: allScopes,
+      createdBy: owner.id,
+      expiresAt: null,
     })
-    .catch((error: unknown) => {
-      if (violates(error, 'users_email_unique')) {
-        throw new StartError(`Someone else has just made the user ${email}. Run this again with their password.`)
-      }
-      throw violates(error, 'organizations_slug_unique') ? nameTaken(name, slug) : error
-    })
-
-  return {
+    await insertFirstImport(spanning, { organizationId, id: importId, teamId, name: 'Bootstrap', secret: secretPart })
+    return (await startSession(spanning, { secret, userId: owner.id, organizationId, sessionId })).refreshToken
+  }
+  const answer = {
     ...addresses,
     userId: showId('usr', owner.id),
     organizationId: showId('org', organizationId),
     teamId: showId('tea', teamId),
     sessionId: showId('session', sessionId),
     accessToken,
-    refreshToken,
+    refreshToken: '',
     apiKey: key,
     importId: showId('imp', importId),
     triggerUrl: triggerUrl(addresses.baseUrl, showId('imp', importId), secretPart),
+  }
+  return {
+    organizationId,
+    teamId,
+    ownerId: owner.id,
+    insert: async (spanning) => {
+      const refreshToken = await insert(spanning).catch((error: unknown) => {
+        if (violates(error, 'users_email_unique')) {
+          throw new StartError(`Someone else has just made the user ${email}. Run this again with their password.`)
+        }
+        throw violates(error, 'organizations_slug_unique') ? nameTaken(name, slug) : error
+      })
+      return { ...answer, refreshToken }
+    },
   }
 }
 
@@ -139,7 +155,7 @@ function readEmail(text: string): string {
 }
 
 /** `Müller & Söhne` is `muller-sohne`: letters and digits of any script, without accents. */
-function makeSlug(name: string): string {
+export function makeSlug(name: string): string {
   const letters = name.normalize('NFKD').replace(/\p{M}/gu, '').normalize('NFC').toLowerCase()
   const slug = letters.replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '')
   if (slug) return slug

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto'
+import { Command } from 'commander'
+import { makeSlug } from './bootstrap.ts'
+import { howToPush } from './cli-import.ts'
+import { answer, configuration, tell, UsageError, withExample } from './command.ts'
+import { type MadeDemo, makeDemo } from './demo/demo.ts'
+import { addressesOf, withRapport } from './open.ts'
+import { readPassword } from './password.ts'
+import { count, tellProgress } from './progress.ts'
+
+interface Options {
+  contacts: string
+  organization: string
+  seed: string
+  day?: string
+  email?: string
+  password?: string
+  passwordStdin?: boolean
+  json?: boolean
+}
+
+const mostContacts = 1_000_000
+
+/** `rapport demo`: an organization full of made-up people, to look at and to measure with. */
+export const demoCommand = () =>
+  withExample(
+    new Command('demo')
+      .description(
+        'Make an organization full of made-up people, companies, jobs and notes in many languages: the same ones for the same seed. See docs/guides/demo.md.',
+      )
+      .option('--contacts <number>', `how many contacts, 1 to ${count(mostContacts)}`, '10000')
+      .option('--organization <name>', 'name of the new organization', 'Demo')
+      .option('--seed <number>', 'other people for another number, 0 to 4294967295', '1')
+      .option('--day <date>', 'the day that the last two years are counted from, such as 2026-11-21; without it today')
+      .option('--email <address>', "e-mail address of the owner; without it the organization's name at example.com")
+      .option('--password <password>', 'password of the owner; others on this machine may see it while this runs')
+      .option('--password-stdin', 'read the password from standard input')
+      .option('--json', 'answer with one JSON object')
+      .addHelpText('after', '\nWithout either, the password is RAPPORT_PASSWORD, or is made up and shown.')
+      .action(run),
+    '$ rapport demo --contacts 10000 --json',
+  )
+
+async function run(options: Options): Promise<void> {
+  const { organization, email = addressOf(organization), json } = options
+  const contacts = wholeNumber('--contacts', options.contacts, { least: 1, most: mostContacts })
+  const seed = wholeNumber('--seed', options.seed, { least: 0, most: 2 ** 32 - 1 })
+  const day = readDay(options.day)
+  const config = configuration()
+  const isGiven = options.password !== undefined || options.passwordStdin || process.env['RAPPORT_PASSWORD']
+  const password = isGiven ? await readPassword(options) : randomBytes(15).toString('base64url')
+  const interrupted = new AbortController()
+  const interrupt = () => interrupted.abort()
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
+  const made = await withRapport({ config, purpose: 'rapport demo', log: tell }, async (rapport) => {
+    const { connection, database, secret, tokens } = rapport
+    const addresses = await addressesOf(config)
+    return makeDemo({
+      ...{ connection, database, secret, tokens, addresses, organization, email, password, contacts, seed, day },
+      signal: interrupted.signal,
+      log: tell,
+      progress: tellOf(contacts),
+    })
+  })
+  const told = { ...made, email, password: isGiven ? undefined : password, seed, day: dayOf(day) }
+  answer(json ? JSON.stringify(jsonOf(told)) : describe(told, organization))
+}
+
+const tellOf = (contacts: number) => {
+  const loading = tellProgress('Loading', contacts, 'contacts')
+  let indexing: ReturnType<typeof tellProgress> | undefined
+  return {
+    loaded: (done: number) => loading.at(done),
+    indexed: (done: number, all: number) => {
+      indexing ??= tellProgress('Indexing', all, 'indexes')
+      indexing.at(done)
+    },
+  }
+}
+
+function wholeNumber(option: string, text: string, { least, most }: { least: number; most: number }): number {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= least && value <= most) return value
+  throw new UsageError(`${option}: "${text}" is not a whole number from ${count(least)} to ${count(most)}.`)
+}
+
+/** Midnight of the day, in milliseconds. */
+function readDay(text = dayOf(Date.now())): number {
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
+  if (dayOf(time) === text && time >= Date.UTC(2000)) return time
+  throw new UsageError(`--day: "${text}" is not a day of 2000 or later, such as 2026-11-21.`)
+}
+
+const dayOf = (time: number): string => (Number.isNaN(time) ? '' : new Date(time).toISOString().slice(0, 10))
+
+/** An address that nobody has: `Demo` is `demo@example.com`. */
+const addressOf = (organization: string): string => `${makeSlug(organization).slice(0, 40)}@example.com`
+
+interface Told extends MadeDemo {
+  email: string
+  /** Undefined when it was given. */
+  password: string | undefined
+  seed: number
+  day: string
+}
+
+const jsonOf = ({ bootstrap, partnerTeamId, filled, seconds, ...others }: Told) => ({
+  ...bootstrap,
+  partnerTeamId,
+  ...others,
+  contacts: filled.contacts,
+  companies: filled.companies,
+  people: filled.root_contacts,
+  employments: filled.employments,
+  notes: filled.notes,
+  seconds: Math.round(seconds * 1000) / 1000,
+})
+
+function describe({ bootstrap, filled, seconds, email, password, seed, day }: Told, organization: string): string {
+  const { baseUrl, organizationId, teamId, apiKey, triggerUrl } = bootstrap
+  const rate = count(Math.round(filled.contacts / seconds))
+  const rest = `${count(filled.companies)} companies, ${count(filled.employments)} jobs, ${count(filled.notes)} notes`
+  return [
+    `${organization} is ready: ${count(filled.contacts)} contacts, ${rest} in ${seconds.toFixed(1)} s (${rate} contacts/s).`,
+    `Seed ${seed}, the two years before ${day}.`,
+    '',
+    `  API            ${baseUrl}`,
+    `  organization   ${organizationId}`,
+    `  team           ${teamId}`,
+    `  user           ${email}`,
+    ...(password === undefined ? [] : [`  password       ${password}`]),
+    `  API key        ${apiKey}`,
+    `  trigger URL    ${triggerUrl}`,
+    '',
+    `The key${password === undefined ? ' is' : ' and the password are'} shown this once. Try it:`,
+    `  curl '${baseUrl}/contacts?limit=3' -H 'Authorization: Bearer ${apiKey}' -H 'Service-Organization-ID: ${organizationId}'`,
+    '',
+    ...howToPush(triggerUrl),
+  ].join('\n')
+}

@@ -1,0 +1,157 @@
+import pg from 'pg'
+import { connect } from '../../platform/database/cluster.ts'
+import { isConnectionLoss, sqlState } from '../../platform/database/failures.ts'
+import type { Spanning } from '../../platform/database/database.ts'
+import type { Sql } from '../../platform/database/sql.ts'
+import { newId, showId } from '../../platform/resource/ids.ts'
+import { type BootstrapAnswer, type BootstrapOptions, planBootstrap, type PlannedBootstrap } from '../bootstrap.ts'
+import { Failure } from '../command.ts'
+import { restore, type SetAside, setAside } from './indexes.ts'
+import { fill, type Filled, filledTables } from './load.ts'
+
+export interface MakeDemoOptions extends BootstrapOptions {
+  connection: pg.ClientConfig
+  contacts: number
+  seed: number
+  /** Midnight of the reference day, in milliseconds: what the demo tells of happened in the two years before it. */
+  day: number
+  /** Interrupts it; nothing of it is kept then. */
+  signal: AbortSignal
+  log: (message: string) => void
+  progress: {
+    loaded: (contacts: number) => void
+    indexed: (made: number, all: number) => void
+  }
+}
+
+export interface MadeDemo {
+  bootstrap: BootstrapAnswer
+  partnerTeamId: string
+  filled: Filled
+  seconds: number
+}
+
+/** Tables whose indexes wait until a database that was empty is filled. */
+const indexedTables = [...filledTables, 'company_external_ids']
+
+/**
+ * Makes an organization full of made-up people: in one transaction, so that it is there with everything or not at all,
+ * however this ends. Errors: `StartError`, `Failure`.
+ */
+export async function makeDemo(options: MakeDemoOptions): Promise<MadeDemo> {
+  const { connection, signal, log } = options
+  const plan = await planBootstrap(options)
+  const client = await connect({ ...connection, keepAlive: true, application_name: 'rapport demo' })
+  const interrupt = () => client.connection.stream.destroy()
+  signal.addEventListener('abort', interrupt)
+  let isCommitting = false
+  try {
+    if (signal.aborted) interrupt()
+    const began = performance.now()
+    await prepareSession(client)
+    await client.query('begin')
+    const aside = await setAsideWhenEmpty(client)
+    const made = await fillOrganization(client, plan, options)
+    const all = aside.indexes.length + aside.references.length
+    await restore(client, aside, (done) => options.progress.indexed(done, all))
+    // From here on it cannot be taken back.
+    signal.removeEventListener('abort', interrupt)
+    isCommitting = true
+    await client.query('commit')
+    // It is made: whatever happens now, its credentials have to be told.
+    await learn(client, aside).catch((error: unknown) => log(`The statistics are not up to date: ${String(error)}.`))
+    return { ...made, seconds: (performance.now() - began) / 1000 }
+  } catch (error) {
+    throw explained(error, { isCommitting, isInterrupted: signal.aborted })
+  } finally {
+    signal.removeEventListener('abort', interrupt)
+    client.end().catch(() => undefined)
+  }
+}
+
+async function fillOrganization(
+  client: pg.Client,
+  { insert, organizationId, teamId, ownerId }: PlannedBootstrap,
+  { seed, contacts, day, progress }: MakeDemoOptions,
+): Promise<Omit<MadeDemo, 'seconds'>> {
+  const bootstrap = await insert(spanningOf(client))
+  const partnerTeamId = newId()
+  const team = [organizationId, partnerTeamId, 'Partners']
+  await client.query('insert into teams (organization_id, id, name) values ($1, $2, $3)', team)
+  const demo = { seed, contacts, end: day, organizationId, teamId, partnerTeamId, ownerId }
+  const filled = await fill(client, demo, progress.loaded)
+  return { bootstrap, partnerTeamId: showId('tea', partnerTeamId), filled }
+}
+
+/** Why it came to nothing, in words. */
+function explained(error: unknown, { isCommitting, isInterrupted }: { isCommitting: boolean; isInterrupted: boolean }) {
+  if (isCommitting) {
+    const words =
+      'The database did not confirm, so the organization may or may not be there. Look before you try again.'
+    return new Failure(words, { cause: error })
+  }
+  if (isInterrupted) return new Failure('Interrupted: nothing of it was kept.', { cause: error })
+  if (!(error instanceof pg.DatabaseError) && !isConnectionLoss(error)) return error
+  return new Failure(`The database gave up: ${(error as Error).message}. Nothing of it was kept.`, { cause: error })
+}
+
+/** Limits of requests do not hold here, and the memory is for building indexes. */
+async function prepareSession(client: pg.Client): Promise<void> {
+  await client.query(`
+    set statement_timeout = 0;
+    set idle_in_transaction_session_timeout = 0;
+    set lock_timeout = '10s';
+    set timezone = 'UTC';
+    set maintenance_work_mem = '128MB';
+    set work_mem = '32MB';
+    set gin_pending_list_limit = '16MB'`)
+  // Else a server that builds an index does not see that this process is gone; not every system can tell.
+  await client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined)
+}
+
+const nothing: SetAside = { indexes: [], references: [] }
+/** A lock that others do not give, or that would have been a deadlock. */
+const inTheWay = ['55P03', '40P01']
+
+/**
+ * Indexes are built faster when the tables are full. Only where there is no organization yet: nobody can be reading the
+ * tables then, which stay locked until the end. Where they cannot be locked, it goes the slower way.
+ */
+async function setAsideWhenEmpty(client: pg.Client): Promise<SetAside> {
+  if (!(await isEmpty(client))) return nothing
+  try {
+    await client.query(`lock table organizations, ${indexedTables.join(', ')} in access exclusive mode`)
+    // Someone may have been faster.
+    return (await isEmpty(client)) ? await setAside(client, indexedTables) : nothing
+  } catch (error) {
+    if (!inTheWay.includes(sqlState(error) ?? '')) throw error
+    await client.query('rollback')
+    await client.query('begin')
+    return nothing
+  }
+}
+
+async function isEmpty(client: pg.Client): Promise<boolean> {
+  const tables = ['organizations', ...indexedTables]
+  const { rows } = await client.query<{ empty: boolean }>(
+    `select ${tables.map((table) => `not exists (select from ${table})`).join(' and ')} as empty`,
+  )
+  return rows[0]?.empty ?? false
+}
+
+/** Statistics of what is there now; and no search shall have to read what waits to be put into an index. */
+async function learn(client: pg.Client, { indexes }: SetAside): Promise<void> {
+  await client.query(`analyze ${filledTables.join(', ')}`)
+  if (indexes.length > 0) return
+  await client.query(
+    `select gin_clean_pending_list(index.indexrelid) from pg_index index
+      join pg_class class on class.oid = index.indexrelid join pg_am access on access.oid = class.relam
+      where access.amname = 'gin' and index.indrelid = any($1::text[]::regclass[])`,
+    [indexedTables],
+  )
+}
+
+const spanningOf = (client: pg.Client): Spanning => ({
+  query: async <Row extends object>(statement: Sql) =>
+    (await client.query<Row & pg.QueryResultRow>(statement.render())).rows,
+})

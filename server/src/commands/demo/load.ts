@@ -1,0 +1,132 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setImmediate as turn } from 'node:timers/promises'
+import type pg from 'pg'
+import { from as copyFrom } from 'pg-copy-streams'
+import { companies } from '../../resources/companies/resource.ts'
+import { contacts } from '../../resources/contacts/resource.ts'
+import { employments } from '../../resources/employments/resource.ts'
+import { notes } from '../../resources/notes/resource.ts'
+import { type CopiedTable, copiedTable, plainLine } from './copy-text.ts'
+import type { MadePerson } from './made.ts'
+import { type DemoOptions, People } from './people.ts'
+
+/** The tables that are filled, each one after those that it refers to. */
+export const filledTables = [
+  'companies',
+  'root_contacts',
+  'contacts',
+  'contact_external_ids',
+  'employments',
+  'notes',
+] as const
+type FilledTable = (typeof filledTables)[number]
+export type Filled = Record<FilledTable, number>
+
+/** Lines of COPY for each table. */
+type Lines = Record<FilledTable, string[]>
+
+/** Companies or people that are made up while those before them are written. */
+const batch = 4000
+/** How many are made up before the connection has its turn, and how many lines it is given at once. */
+const slice = 50
+
+/** Fills the tables over a connection that is in a transaction; `told` hears how many contacts there are by now. */
+export async function fill(client: pg.Client, options: DemoOptions, told: (contacts: number) => void): Promise<Filled> {
+  const tables = tablesOf(options.organizationId)
+  const filled = emptyOf(() => 0)
+  const write = async (lines: Lines): Promise<void> => {
+    for (const name of filledTables) {
+      if (lines[name].length > 0) await copy(client, { name, columns: tables[name].columns }, lines[name])
+      filled[name] += lines[name].length
+    }
+    told(filled.contacts)
+  }
+  let writing = Promise.resolve()
+  for await (const lines of batchesOf(new People(options), options.contacts, tables)) {
+    await writing
+    writing = write(lines)
+    // Heard with the next batch, or at the end.
+    writing.catch(() => undefined)
+  }
+  await writing
+  return filled
+}
+
+async function* batchesOf(people: People, count: number, tables: Tables): AsyncGenerator<Lines> {
+  const { companies: employers } = people
+  for (let first = 0; first < employers.count; first += batch) {
+    const lines = emptyOf<string[]>(() => [])
+    await eachOf(first, employers.count, (index) => {
+      lines.companies.push(tables.companies.lineOf(employers.make(index)))
+    })
+    yield lines
+  }
+  for (let first = 0; first < count; first += batch) {
+    const lines = emptyOf<string[]>(() => [])
+    await eachOf(first, count, (index) => addPerson(lines, people.make(index), tables))
+    yield lines
+  }
+}
+
+async function eachOf(first: number, end: number, make: (index: number) => void): Promise<void> {
+  const last = Math.min(first + batch, end)
+  for (let index = first; index < last; index++) {
+    make(index)
+    if (index % slice === 0) await turn()
+  }
+}
+
+function addPerson(lines: Lines, { contact, root, jobs, notes: texts }: MadePerson, tables: Tables): void {
+  if (root) lines.root_contacts.push(tables.root_contacts.lineOf([root.id, root.emailKey, root.createdAt]))
+  lines.contacts.push(tables.contacts.lineOf(contact))
+  const { id, teamId, externalIds } = contact.values
+  for (const [provider, value] of Object.entries(externalIds ?? {})) {
+    const parts = [uuidOf(teamId), provider, String(value), uuidOf(id)]
+    lines.contact_external_ids.push(tables.contact_external_ids.lineOf(parts))
+  }
+  for (const job of jobs) lines.employments.push(tables.employments.lineOf(job))
+  for (const text of texts) lines.notes.push(tables.notes.lineOf(text))
+}
+
+/** The 32 hex digits behind `con_` and its kin. */
+const uuidOf = (id: unknown): string => String(id).slice(4)
+
+type Tables = ReturnType<typeof tablesOf>
+
+const tablesOf = (organizationId: string) => ({
+  companies: copiedTable(companies, organizationId),
+  root_contacts: plainTable(['id', 'email_key', 'created_at'], organizationId),
+  contacts: copiedTable(contacts, organizationId),
+  contact_external_ids: plainTable(['team_id', 'provider', 'value', 'contact_id'], organizationId),
+  employments: copiedTable(employments, organizationId),
+  notes: copiedTable(notes, organizationId),
+})
+
+const plainTable = (columns: readonly string[], organizationId: string) => ({
+  columns: ['organization_id', ...columns],
+  lineOf: (values: readonly (string | null)[]) => plainLine([organizationId, ...values]),
+})
+
+const emptyOf = <Value>(value: () => Value): Record<FilledTable, Value> => ({
+  companies: value(),
+  root_contacts: value(),
+  contacts: value(),
+  contact_external_ids: value(),
+  employments: value(),
+  notes: value(),
+})
+
+async function copy(
+  client: pg.Client,
+  { name, columns }: Pick<CopiedTable, 'columns'> & { name: string },
+  lines: readonly string[],
+): Promise<void> {
+  const named = columns.map((column) => `"${column}"`).join(', ')
+  await pipeline(Readable.from(chunksOf(lines)), client.query(copyFrom(`copy ${name} (${named}) from stdin`)))
+}
+
+function* chunksOf(lines: readonly string[]): Generator<Buffer> {
+  for (let first = 0; first < lines.length; first += slice)
+    yield Buffer.from(lines.slice(first, first + slice).join(''))
+}

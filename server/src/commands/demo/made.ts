@@ -1,0 +1,19 @@
+import type { AnyRow } from '../../platform/resource/define.ts'
+
+/** A record that was made up: as the API shows it, with what callers never see. */
+export interface Made {
+  /** By field; ids with their prefix. */
+  values: AnyRow
+  /** The hidden columns. */
+  hidden: Record<string, string | null>
+  revision: number
+}
+
+/** A contact with what belongs to it. */
+export interface MadePerson {
+  contact: Made
+  /** The person behind it, where no contact before it was of the same one. */
+  root: { id: string; emailKey: string | null; createdAt: string } | undefined
+  jobs: readonly Made[]
+  notes: readonly Made[]
+}

@@ -1,0 +1,193 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { seed } from '../../../test/seed.ts'
+import { bodyShape, readBody } from '../../platform/resource/body.ts'
+import type { AnyRow, Resource } from '../../platform/resource/define.ts'
+import { companies } from '../../resources/companies/resource.ts'
+import { contacts, seniorities } from '../../resources/contacts/resource.ts'
+import { employments } from '../../resources/employments/resource.ts'
+import { notes } from '../../resources/notes/resource.ts'
+import { pairsOf, scripts } from './locale.ts'
+import type { Made, MadePerson } from './made.ts'
+import { type DemoOptions, People } from './people.ts'
+import { stride, World } from './world.ts'
+
+const day = Date.UTC(2026, 10, 21)
+const ids = {
+  organizationId: '01a20074-400d-72ad-a53f-04d2c4c46121',
+  teamId: '01a20074-400d-72ad-a53f-0fb68acc882d',
+  partnerTeamId: '01a20074-400d-72ad-a53f-0fb68acc882e',
+  ownerId: '01a20074-400d-72ad-a53f-11f0604adaba',
+}
+
+function make(options: Partial<DemoOptions>): { people: MadePerson[]; employers: Made[] } {
+  const whole = { seed: 1, contacts: 4000, end: day, ...ids, ...options }
+  const all = new People(whole)
+  return {
+    people: Array.from({ length: whole.contacts }, (_, index) => all.make(index)),
+    employers: Array.from({ length: all.companies.count }, (_, index) => all.companies.make(index)),
+  }
+}
+
+const usual = make({})
+const contactsOf = ({ people }: ReturnType<typeof make>): Made[] => people.map(({ contact }) => contact)
+
+/** What a caller may send to make the record: a name that follows from its parts is not said. */
+function sendable(resource: Resource, { values }: Made): AnyRow {
+  const follows = values.name === [values.firstName, values.lastName].filter(Boolean).join(' ')
+  const names = Object.keys(values).filter((name) => resource.fields[name]?.writable && !(name === 'name' && follows))
+  return Object.fromEntries(names.flatMap((name) => (values[name] === null ? [] : [[name, values[name] ?? null]])))
+}
+
+/** What the API would do with it: the record it would make, and its hidden columns. */
+function assertMadeByTheRules(resource: Resource, made: Made): void {
+  const body = sendable(resource, made)
+  const read = readBody(bodyShape(resource, 'create'), body)
+  expect(read).toEqual(body)
+  const whole = Object.fromEntries(
+    Object.entries(resource.fields)
+      .filter(([, field]) => field.writable)
+      .map(([name, field]) => [name, read[name] ?? field.initial ?? null]),
+  )
+  const prepared = resource.prepare?.(whole, undefined) ?? { values: whole }
+  expect(prepared.faults ?? []).toEqual([])
+  const stored = Object.keys(whole).map((name) => [name, made.values[name] ?? whole[name] ?? null])
+  expect(prepared.values).toEqual(Object.fromEntries(stored))
+  if (Object.keys(resource.hidden).length > 0) expect(prepared.hidden).toEqual(made.hidden)
+}
+
+test('each record is one that the API would have made of the same values', () => {
+  for (const { contact, jobs, notes: texts } of usual.people) {
+    assertMadeByTheRules(contacts, contact)
+    for (const job of jobs) assertMadeByTheRules(employments, job)
+    for (const text of texts) expect(readBody(bodyShape(notes, 'create'), { body: text.values.body })).toBeTruthy()
+  }
+  for (const employer of usual.employers) assertMadeByTheRules(companies, employer)
+  expect(usual.people.flatMap(({ jobs }) => jobs).length).toBeGreaterThan(1000)
+  expect(usual.people.flatMap(({ notes: texts }) => texts).length).toBeGreaterThan(200)
+})
+
+test('the same seed makes the same people, whatever the organization; another one makes others', () => {
+  const told = (made: ReturnType<typeof make>) =>
+    contactsOf(made).map(({ values: { name, email, phone, tags, createdAt, customProperties } }) =>
+      JSON.stringify([name, email, phone, tags, createdAt, customProperties]),
+    )
+  const elsewhere = make({ organizationId: 'f'.repeat(32) })
+  expect(told(elsewhere)).toEqual(told(usual))
+  expect(elsewhere.people[0]?.contact.values.id).not.toBe(usual.people[0]?.contact.values.id)
+  const other = new Set(told(make({ seed: 2 })))
+  expect(told(usual).filter((one) => other.has(one))).toEqual([])
+})
+
+test('an address is one contact’s in its team, and a person is behind each address', () => {
+  fc.assert(
+    fc.property(fc.nat(), fc.integer({ min: 1, max: 1500 }), (number, count) => {
+      const { people, employers } = make({ seed: number, contacts: count })
+      const keys = people.flatMap(({ contact: { hidden, values } }) =>
+        hidden.email_key ? [`${hidden.email_key} ${String(values.teamId)}`] : [],
+      )
+      expect(new Set(keys).size).toBe(keys.length)
+      const roots = people.flatMap(({ root }) => root ?? [])
+      const rootOf = new Map(roots.map(({ id, emailKey }) => [`rcn_${id}`, emailKey]))
+      expect(rootOf.size).toBe(roots.length)
+      for (const { contact } of people) {
+        expect(rootOf.get(String(contact.values.rootContactId))).toBe(contact.hidden.email_key)
+      }
+      const addresses = roots.flatMap(({ emailKey }) => emailKey ?? [])
+      expect(new Set(addresses).size).toBe(addresses.length)
+      const domains = employers.flatMap(({ hidden }) => hidden.domain_key ?? [])
+      expect(new Set(domains).size).toBe(domains.length)
+      const known = new Set(employers.map(({ values }) => values.id))
+      for (const { contact } of people) {
+        const { companyId } = contact.values
+        if (companyId !== null) expect(known.has(companyId ?? '')).toBe(true)
+      }
+    }),
+    { seed, numRuns: 15 },
+  )
+})
+
+test('nobody can be written to: every address, domain and link is a reserved one', () => {
+  const values = [...contactsOf(usual), ...usual.employers].flatMap((made) =>
+    ['email', 'domain', 'website', 'avatar'].flatMap((name) => made.values[name] ?? []),
+  )
+  expect(values.length).toBeGreaterThan(4000)
+  const reserved = /^(?:https:\/\/|[^@]+@)?(?:[^@/]+\.)?[^@/.]+\.example(?:\/.*)?$/
+  expect(values.filter((value) => !reserved.test(String(value)))).toEqual([])
+})
+
+test('all of it happened within the two years before the day, in the order of the ids', () => {
+  const begin = day - 730 * 24 * 3_600_000
+  const records = [...contactsOf(usual), ...usual.people.flatMap(({ notes: texts }) => texts), ...usual.employers]
+  for (const { values, revision } of records) {
+    const { createdAt, updatedAt, lastActivityAt } = values
+    const [made, changed] = [createdAt, updatedAt].map((text) => Date.parse(String(text)))
+    expect(made).toBeGreaterThanOrEqual(begin)
+    expect(changed).toBeGreaterThanOrEqual(made ?? Infinity)
+    expect(changed).toBeLessThan(day)
+    if (revision === 1) expect(changed).toBe(made)
+    if (typeof lastActivityAt === 'string') {
+      expect(Date.parse(lastActivityAt)).toBeLessThan(day)
+      expect(Date.parse(lastActivityAt)).toBeGreaterThanOrEqual(made ?? Infinity)
+    }
+    const uuid = String(values.id).slice(4)
+    expect(uuid).toMatch(/^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/)
+    expect(Number.parseInt(uuid.slice(0, 12), 16)).toBe(made)
+  }
+  for (const { contact, notes: texts } of usual.people) {
+    const [last] = texts.map(({ values }) => values.createdAt)
+    if (last !== undefined) expect(last).toBe(contact.values.lastActivityAt)
+  }
+})
+
+test('there is something of everything, and of nothing all', () => {
+  const all = contactsOf(usual).map(({ values }) => values)
+  const share = (has: (values: AnyRow) => boolean) => all.filter(has).length / all.length
+  const always = new Set(['id', 'createdAt', 'updatedAt', 'teamId', 'rootContactId', 'status', 'tags', 'emailOptOut'])
+  for (const name of Object.keys(all[0] ?? {})) {
+    if (always.has(name)) continue
+    const filled = share((values) => !['null', '[]', '{}', 'false'].includes(JSON.stringify(values[name] ?? null)))
+    expect(filled, name).toBeGreaterThan(0)
+    expect(filled, name).toBeLessThan(1)
+  }
+  expect(share(({ lastName, firstName }) => lastName === null && firstName !== null)).toBeGreaterThan(0.01)
+  expect(share(({ name }) => /['’]/.test(String(name)))).toBeGreaterThan(0.01)
+  expect(share(({ lastName }) => /\S[ -]\S/.test(String(lastName)))).toBeGreaterThan(0.05)
+  expect(share(({ email }) => /[^ -~]/.test(String(email ?? '')))).toBeGreaterThan(0)
+  const sizes = new Map<unknown, number>()
+  for (const { companyId } of all) sizes.set(companyId, (sizes.get(companyId) ?? 0) + 1)
+  sizes.delete(null)
+  const sorted = [...sizes.values()].sort((left, right) => right - left)
+  expect(sorted[0]).toBeGreaterThan(30)
+  expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(20)
+})
+
+test('each language has names that its addresses tell apart, and places that are where they say', () => {
+  const { locales } = new World()
+  expect(new Set(locales.map(({ script }) => script))).toEqual(new Set(scripts))
+  const trades = locales.flatMap((locale) => locale.trades.map(({ roman }) => roman))
+  expect(new Set(trades).size).toBe(trades.length)
+  expect(new Set(locales.map(({ mail }) => mail)).size).toBe(locales.length)
+  for (const { firsts, lasts, trades: kinds, cities, titles, language, ...others } of locales) {
+    for (const names of [firsts, lasts, kinds]) {
+      expect(new Set(names.map(({ roman }) => roman)).size, language).toBe(names.length)
+      for (const { roman, text } of names) expect(roman, text).toMatch(/^[a-z]+$/)
+    }
+    expect(pairsOf({ firsts, lasts, trades: kinds, cities, titles, language, ...others })).toBeLessThan(stride)
+    expect(lasts.length ** 2 * kinds.length).toBeLessThan(stride)
+    for (const { seniority } of titles) expect(seniorities).toContain(seniority)
+    for (const { zone, country, latitude, longitude, phone, digits, location } of cities) {
+      expect(Math.abs(hoursOf(zone) - longitude / 15), zone).toBeLessThan(2.5)
+      expect(country).toMatch(/^[A-Z]{2}$/)
+      expect(Math.abs(latitude)).toBeLessThan(90)
+      expect(`${phone}${'0'.repeat(digits)}`).toMatch(/^\+[1-9]\d{7,14}$/)
+      expect(location).toMatch(/, /)
+    }
+  }
+})
+
+/** How far the clocks of a zone are before those of UTC, in January. */
+function hoursOf(zone: string): number {
+  const there = new Date(day + 60 * 24 * 3_600_000).toLocaleString('sv', { timeZone: zone })
+  return (Date.parse(`${there.replace(' ', 'T')}Z`) - day) / 3_600_000 - 60 * 24
+}
