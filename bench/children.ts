@@ -3,12 +3,14 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** What the benchmark's own program is started as: bench/main.ts runs it. */
-export type Role = 'load' | 'floor'
+/** The programs of bench/roles, which scripts/bench.mjs puts beside this one. */
+export type Role = 'load' | 'floor' | 'driver'
 
-/** Starts this same program in another role, and hands it its task. */
+/** Starts one of them, and hands it its task. */
 export function startRole(role: Role, task: object): ChildProcess {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), role], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [fileURLToPath(new URL(`bench-${role}.js`, import.meta.url))], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   child.stdin?.end(JSON.stringify(task))
   return child
 }

@@ -2,16 +2,24 @@ import { text } from 'node:stream/consumers'
 import fastify, { type FastifyInstance } from 'fastify'
 import pg from 'pg'
 import { newId } from '../server/src/platform/resource/ids.ts'
-import type { Statement } from './statements.ts'
+import { copyOf, type Fresh, type Packed, perform, repeatable, textOf, unpack } from './exchange.ts'
+import type { Statement } from './recording.ts'
 
 /** The floor's process: what it needs to know. */
 export interface FloorTask {
   connection: pg.ClientConfig
   connections: number
-  /** The service's own statements; the one of a record takes its id at `idPosition` of the values. */
-  reads?: { one: Statement & { idPosition: number }; page: Statement }
+  /** The service's own statements, for each path with its query. */
+  reads?: { targets: readonly string[]; packed: Packed }
+  /** The service's own transactions of creates, and what is new in each. */
+  creates?: { packed: Packed; fresh: readonly Fresh[] }
   /** Where pushes are put, as uuids. */
-  pushes?: { organizationId: string; importId: string }
+  pushes?: PushPlace
+}
+
+export interface PushPlace {
+  organizationId: string
+  importId: string
 }
 
 /**
@@ -19,10 +27,11 @@ export interface FloorTask {
  * no limit, no log, no header of ours. It tells its port and lives until it is ended.
  */
 export async function runFloor(): Promise<void> {
-  const { connection, connections, reads, pushes } = JSON.parse(await text(process.stdin)) as FloorTask
-  const pool = new pg.Pool({ ...connection, max: connections })
+  const { connection, connections, reads, creates, pushes } = JSON.parse(await text(process.stdin)) as FloorTask
+  const pool = new pg.Pool({ ...connection, max: connections, pipeline: true } as pg.PoolConfig)
   const app = fastify()
   if (reads) serveReads(app, pool, reads)
+  if (creates) serveCreates(app, pool, creates)
   if (pushes) takePushes(app, pool, pushes)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   process.stdout.write(`${JSON.stringify({ port: Number(new URL(url).port) })}\n`)
@@ -31,32 +40,64 @@ export async function runFloor(): Promise<void> {
   await pool.end()
 }
 
-function serveReads(app: FastifyInstance, pool: pg.Pool, { one, page }: NonNullable<FloorTask['reads']>): void {
-  app.get<{ Params: { id: string } }>('/v5/contacts/:id', async (request, reply) => {
-    const values = [...one.values]
-    values[one.idPosition] = request.params.id.slice('con_'.length)
-    const { rows } = await pool.query<{ text: string }>({ ...one, values })
-    return reply.type('application/json; charset=utf-8').send(rows[0]?.text)
+const json = 'application/json; charset=utf-8'
+
+function serveReads(app: FastifyInstance, pool: pg.Pool, { targets, packed }: NonNullable<FloorTask['reads']>): void {
+  const statements = unpack(packed).map(([trip = [], ...moreTrips]) => {
+    const [statement, ...others] = trip
+    if (!statement || others.length + moreTrips.length > 0) throw new Error('a read is one statement')
+    return statement
   })
-  app.get('/v5/contacts', async (_request, reply) => {
-    const { rows } = await pool.query<{ text: string }>({ ...page, values: [...page.values] })
-    return reply.type('application/json; charset=utf-8').send(rows[0]?.text)
+  const known = new Map<string, Statement>()
+  targets.forEach((target, index) => {
+    const statement = statements[index]
+    if (statement) known.set(target, statement)
+  })
+  for (const path of ['/v5/contacts/:id', '/v5/contacts/count', '/v5/contacts']) {
+    app.get(path, async (request, reply) => {
+      const statement = known.get(request.url)
+      if (!statement) return reply.code(404).send()
+      return reply.type(json).send(textOf(await pool.query(copyOf(statement))))
+    })
+  }
+}
+
+/** What tells the create of a template and of a number. */
+const numbered = /^bench-(\d+)-(\d+)@/
+
+function serveCreates(app: FastifyInstance, pool: pg.Pool, { packed, fresh }: NonNullable<FloorTask['creates']>): void {
+  const makers = unpack(packed).map((exchange, index) => repeatable(exchange, fresh[index] ?? { ids: [], number: '' }))
+  app.post<{ Body: { email: string } }>('/v5/contacts', async (request, reply) => {
+    const [, template, number = ''] = numbered.exec(request.body.email) ?? []
+    const make = makers[Number(template)]
+    if (!make) return reply.code(404).send()
+    const client = await pool.connect()
+    try {
+      return await reply
+        .code(201)
+        .type(json)
+        .send(await perform(client, make(number)))
+    } finally {
+      client.release()
+    }
   })
 }
 
 /** One row and one commit for each push, the body not even looked at. */
-function takePushes(app: FastifyInstance, pool: pg.Pool, to: NonNullable<FloorTask['pushes']>): void {
-  const insert = {
-    name: 'push',
-    text: `insert into import_rows (organization_id, id, import_id, payload, parameters)
-      values ($1, $2, $3, $4, '{}') returning created_at`,
-  }
+function takePushes(app: FastifyInstance, pool: pg.Pool, place: PushPlace): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body))
   app.post('/v5/imports/:importId/trigger/:hash', async (request, reply) => {
     const id = newId()
-    const values = [to.organizationId, id, to.importId, request.body]
-    const { rows } = await pool.query<{ created_at: Date }>({ ...insert, values })
+    const { rows } = await pool.query<{ created_at: Date }>(pushStatement(place, id, String(request.body)))
     return reply.send({ id, status: 'PENDING', createdAt: rows[0]?.created_at })
   })
 }
+
+/** A push as one row. */
+export const pushStatement = ({ organizationId, importId }: PushPlace, id: string, payload: string): Statement => ({
+  name: 'push',
+  text: `insert into import_rows (organization_id, id, import_id, payload, parameters)
+    values ($1, $2, $3, $4, '{}') returning created_at, status as text`,
+  values: [organizationId, id, importId, payload],
+})

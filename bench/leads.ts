@@ -1,5 +1,5 @@
 import type { JsonObject } from '../server/src/platform/resource/fields.ts'
-import { firstNames, lastNames, places, Random, ranks, trades } from './people.ts'
+import { ascii, firstNames, lastNames, places, Random, ranks, trades } from './people.ts'
 
 /** People and companies that there are, as a lead may name them. */
 export interface Known {
@@ -72,9 +72,3 @@ function makeLead(random: Random, { key, email, company }: { key: string; email?
     },
   }
 }
-
-const ascii = (name: string): string =>
-  name
-    .normalize('NFD')
-    .replace(/[^A-Za-z]/g, '')
-    .toLowerCase()

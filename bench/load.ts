@@ -1,128 +1,93 @@
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { Counter, takeTurn, type Turn, type TurnClient } from './counter.ts'
 
-/** One measurement: these requests, in turn, over so many connections at a time. */
-export interface LoadTask {
+/** A whole request, as it goes over the wire. */
+export interface Request {
+  /** A `numberMark` in it becomes another number each time. */
+  bytes: string
+  /** Bytes of the answer's body; undefined where they are not known before. */
+  length: number | undefined
+}
+
+/** One turn: these requests, one after the other, over so many connections at a time. */
+export interface LoadTask extends Turn {
   port: number
-  /** Whole requests, as they go over the wire. A `numberMark` in them becomes another number each time. */
-  requests: readonly string[]
-  /** The first of these numbers. */
+  requests: readonly Request[]
+  /** What every answer's status must be. */
+  status: number
+  /** The first of the numbers. */
   firstNumber: number
-  connections: number
-  /** Seconds before counting begins, so that code and connections are warm. */
-  warmUp: number
-  seconds: number
 }
 
 /** Stands for a number in a request, and takes as many bytes. */
 export const numberMark = '########'
 
-export interface LoadResult {
-  /** Answers counted. */
-  answers: number
-  /** Answers with another status than 200. */
-  failures: number
-  /** Seconds of counting, as they were. */
-  seconds: number
-  /** Milliseconds. */
-  p50: number
-  p99: number
-}
-
-/** What the load generator says: when counting begins and ends; then, when the last answer is there, how many were 200. */
-export type LoadMessage = { event: 'begin' } | ({ event: 'end' } & LoadResult) | { event: 'done'; good: number }
+/** A number as it stands in place of the mark. */
+export const showNumber = (number: number): string => String(number).padStart(numberMark.length, '0')
 
 /**
- * The load generator's process: reads a task, tells when counting begins and ends, and the result. Sockets and prepared
- * bytes, and of an answer only status and length are read: it shares the machine with what it measures.
+ * The load generator's process. Sockets and prepared bytes, and of an answer only status and length are read: it shares
+ * the machine with what it measures.
  */
 export async function runLoad(): Promise<void> {
   const task = JSON.parse(await text(process.stdin)) as LoadTask
   const requests = prepare(task)
   const counter = new Counter()
   const clients = Array.from({ length: task.connections }, (_, index) => {
-    return new Client({ port: task.port, requests, first: index * 7919, counter })
+    return new Client({ port: task.port, status: task.status, requests, first: index * 7919, counter })
   })
   await Promise.all(clients.map((client) => client.connected))
-  for (const client of clients) client.send()
-  await pause(task.warmUp)
-  tell({ event: 'begin' })
-  const began = counter.begin()
-  await pause(task.seconds)
-  const result = counter.end(began)
-  tell({ event: 'end', ...result })
-  await Promise.all(clients.map((client) => client.close()))
-  tell({ event: 'done', good: counter.good })
+  await takeTurn(task, counter, clients)
 }
 
-/** Bytes to send again and again, or new ones each time. */
-function prepare({ requests, firstNumber }: LoadTask): (() => Buffer)[] {
+interface Prepared {
+  /** Bytes to send again and again, or new ones each time. */
+  make: () => Buffer
+  length: number | undefined
+}
+
+function prepare({ requests, firstNumber }: LoadTask): Prepared[] {
   let number = firstNumber
-  return requests.map((request) => {
-    const bytes = Buffer.from(request)
-    const parts = request.split(numberMark)
-    if (parts.length === 1) return () => bytes
-    return () => Buffer.from(parts.join(String(number++).padStart(numberMark.length, '0')))
+  return requests.map(({ bytes, length }) => {
+    const parts = bytes.split(numberMark)
+    const same = Buffer.from(bytes)
+    const make = parts.length === 1 ? () => same : () => Buffer.from(parts.join(showNumber(number++)))
+    return { make, length }
   })
-}
-
-const tell = (message: LoadMessage) => process.stdout.write(`${JSON.stringify(message)}\n`)
-const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000))
-
-class Counter {
-  failures = 0
-  /** Answers that were 200 since the first request, counted or not. */
-  good = 0
-  #latencies: number[] = []
-
-  begin(): number {
-    this.failures = 0
-    this.#latencies = []
-    return performance.now()
-  }
-
-  note(milliseconds: number, isGood: boolean): void {
-    this.#latencies.push(milliseconds)
-    if (isGood) this.good++
-    else this.failures++
-  }
-
-  end(began: number): LoadResult {
-    const seconds = (performance.now() - began) / 1000
-    const sorted = Float64Array.from(this.#latencies).sort()
-    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-    return { answers: sorted.length, failures: this.failures, seconds, p50: at(0.5), p99: at(0.99) }
-  }
 }
 
 interface ClientOptions {
   port: number
-  requests: readonly (() => Buffer)[]
+  status: number
+  requests: readonly Prepared[]
   first: number
   counter: Counter
 }
 
 const headEnd = Buffer.from('\r\n\r\n')
-const good = Buffer.from('HTTP/1.1 200')
 
-/** One connection: the next request goes out when the answer is whole. */
-class Client {
+class Client implements TurnClient {
   readonly connected: Promise<void>
   readonly #socket: Socket
-  readonly #requests: readonly (() => Buffer)[]
+  readonly #requests: readonly Prepared[]
   readonly #counter: Counter
+  readonly #good: Buffer
   #next: number
   #sentAt = 0
   #isGood = false
+  /** Bytes of the body as they have to be. */
+  #expected: number | undefined
   /** Bytes of the body that are to come; undefined while the head is incomplete. */
   #missing: number | undefined
   #head: Buffer | undefined
   /** Told when the answer that is under way is whole; from then on nothing is sent. */
   #closed: (() => void) | undefined
 
-  constructor({ port, requests, first, counter }: ClientOptions) {
+  constructor({ port, status, requests, first, counter }: ClientOptions) {
     this.#requests = requests
     this.#counter = counter
+    this.#good = Buffer.from(`HTTP/1.1 ${status}`)
     this.#next = first
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true })
     this.connected = new Promise((resolve, reject) => {
@@ -132,18 +97,22 @@ class Client {
     this.#socket.on('close', () => process.exitCode ?? fail('the connection was closed'))
   }
 
-  send(): void {
-    const request = this.#requests[this.#next++ % this.#requests.length]
-    if (!request) throw new Error('there is a request at least')
-    this.#sentAt = performance.now()
-    this.#socket.write(request())
+  begin(): void {
+    this.#send()
   }
 
-  /** Resolves when the last answer is there. */
   async close(): Promise<void> {
     await new Promise<void>((resolve) => (this.#closed = resolve))
     process.exitCode = 0
     this.#socket.destroy()
+  }
+
+  #send(): void {
+    const request = this.#requests[this.#next++ % this.#requests.length]
+    if (!request) throw new Error('there is a request at least')
+    this.#expected = request.length
+    this.#sentAt = performance.now()
+    this.#socket.write(request.make())
   }
 
   #read(given: Buffer): void {
@@ -156,10 +125,7 @@ class Client {
         return
       }
       this.#head = undefined
-      this.#isGood = chunk.subarray(0, good.length).equals(good)
-      const length = /\r\ncontent-length: (\d+)/i.exec(chunk.toString('latin1', 0, end + 2))?.[1]
-      if (length === undefined) fail('an answer has no Content-Length')
-      this.#missing = Number(length)
+      this.#missing = this.#readHead(chunk, end)
       body = chunk.length - end - headEnd.length
     }
     this.#missing -= body
@@ -167,7 +133,17 @@ class Client {
     this.#missing = undefined
     this.#counter.note(performance.now() - this.#sentAt, this.#isGood)
     if (this.#closed) this.#closed()
-    else this.send()
+    else this.#send()
+  }
+
+  /** The length of the body. */
+  #readHead(chunk: Buffer, end: number): number {
+    const text = /\r\ncontent-length: (\d+)/i.exec(chunk.toString('latin1', 0, end + 2))?.[1]
+    if (text === undefined) fail('an answer has no Content-Length')
+    const length = Number(text)
+    const isExpected = this.#expected === undefined || this.#expected === length
+    this.#isGood = isExpected && chunk.subarray(0, this.#good.length).equals(this.#good)
+    return length
   }
 }
 

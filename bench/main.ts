@@ -1,18 +1,21 @@
 import { resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { cleanUp } from './cleanup.ts'
-import { fill, type Sample, sample } from './data.ts'
-import { runFloor } from './floor.ts'
-import { runLoad } from './load.ts'
+import { measureCreates } from './creates.ts'
+import { fill } from './data.ts'
 import { type BenchOptions, BenchUsageError, help, readOptions } from './options.ts'
-import { busyPushRow, measureBusyPushes, measurePushes, pushRow } from './pushes.ts'
-import { measureReads, readRows } from './reads.ts'
-import { describe, machine, megabytes, type Report, type Row, writeReport } from './report.ts'
-import { makePlace } from './service.ts'
+import type { Plan } from './plans.ts'
+import { measureBusyPushes, measurePushes } from './pushes.ts'
+import { measureReads } from './reads.ts'
+import { machine, megabytes, type Report, type Row, writeReport } from './report.ts'
+import { readNames, rowNames } from './row-names.ts'
+import { type Sample, takeSample } from './sample.ts'
+import { makePlace, type Place } from './service.ts'
 import { openStage, type Stage } from './stage.ts'
-import { measureWork, workRow } from './work.ts'
+import { describe } from './table.ts'
+import { targetsOf } from './targets.ts'
+import { measureWork } from './work.ts'
 
-/** The benchmark; this same file is the program of its load generator and its floor. Resolves to the exit code. */
+/** The benchmark. Resolves to the exit code. */
 export async function main(words: readonly string[], root: string): Promise<number> {
   try {
     const options = readOptions(words)
@@ -37,71 +40,71 @@ function interrupted(): Promise<never> {
 interface Part {
   settings: Record<string, string>
   rows: readonly string[]
-  measure(stage: Stage, names: readonly string[], known: Sample): Promise<Row[]>
+  measure(stage: Stage, names: readonly string[], sample: Sample): Promise<{ rows: Row[]; plans?: Plan[] }>
 }
 
 const parts: readonly Part[] = [
-  { settings: {}, rows: readRows.names, measure: (stage, names, { ids }) => measureReads(stage, names, ids) },
-  // Else the work on what is pushed would be measured too.
-  { settings: { IMPORT_WORKERS: '0' }, rows: [pushRow], measure: (stage, _, known) => measurePushes(stage, known) },
+  { settings: {}, rows: readNames, measure: measureReads },
+  { settings: {}, rows: [rowNames.created], measure: async (stage) => ({ rows: await measureCreates(stage) }) },
+  {
+    // Else the work on what is pushed would be measured too.
+    settings: { IMPORT_WORKERS: '0' },
+    rows: [rowNames.pushed],
+    measure: async (stage, _, sample) => ({ rows: await measurePushes(stage, sample) }),
+  },
   {
     settings: {},
-    rows: [workRow, busyPushRow],
-    measure: async (stage, names, known) => [
-      ...(names.includes(workRow) ? await measureWork(stage, known) : []),
-      ...(names.includes(busyPushRow) ? await measureBusyPushes(stage, known) : []),
-    ],
+    rows: [rowNames.worked, rowNames.busy],
+    measure: async (stage, names, sample) => ({
+      rows: [
+        ...(names.includes(rowNames.worked) ? await measureWork(stage, sample) : []),
+        ...(names.includes(rowNames.busy) ? await measureBusyPushes(stage, sample) : []),
+      ],
+    }),
   },
 ]
 
 async function measure(options: BenchOptions, root: string): Promise<void> {
   const say = (line: string) => console.error(line)
+  const isAsked = (name: string) => options.rows.length === 0 || options.rows.some((text) => name.includes(text))
+  const asked = parts.filter(({ rows }) => rows.some(isAsked))
+  if (asked.length === 0) throw new BenchUsageError(`No row has "${options.rows.join('", "')}" in its name.`)
   const place = await makePlace(root, options.profile && resolve(options.profile))
-  const rows: Row[] = []
-  let report: Report | undefined
-  let known: Sample | undefined
-  let account: Stage['account'] | undefined
-  for (const part of parts) {
-    const names = part.rows.filter((name) => name.includes(options.row))
-    if (names.length === 0) continue
+  const { account, sample, report } = await prepare(place, options, say)
+  for (const part of asked) {
     const stage = await openStage({ place, account, settings: part.settings, options, say })
-    account = stage.account
-    report ??= begin(stage)
-    known ??= await fillAndSample(stage)
-    rows.push(...(await part.measure(stage, names, known)))
-    report = { ...report, rows, memory: { ...report.memory, ...end(stage) } }
+    report.warmStarts.push(stage.startSeconds)
+    report.memory.serviceAtStart ??= megabytes(stage.service.program.memory())
+    report.memory.databaseAtStart ??= megabytes(stage.database.memory())
+    const { rows, plans = [] } = await part.measure(stage, part.rows.filter(isAsked), sample)
+    report.rows.push(...rows)
+    report.plans.push(...plans)
+    report.memory.serviceAtEnd = megabytes(stage.service.program.memory())
+    report.memory.databaseAtEnd = megabytes(stage.database.memory())
     await stage.close()
   }
-  if (!report) throw new BenchUsageError(`No row has "${options.row}" in its name.`)
+  report.targets = targetsOf(report)
   console.log(`\n${describe(report)}`)
   if (options.json !== undefined) await writeReport(options.json, report)
 }
 
-async function fillAndSample({ client, measured, options, say }: Stage): Promise<Sample> {
+/** Makes the database and fills it; every start after that is a warm one. */
+async function prepare(place: Place, options: BenchOptions, say: (line: string) => void) {
+  const stage = await openStage({ place, account: undefined, settings: {}, options, say })
+  const { account, client, connection, measured, version } = stage
   const { contacts, organizations } = options
-  await fill({ client, contacts, organizations, measured, say })
-  return sample(client, measured.organizationId, Math.ceil(options.queue / 2) * options.rounds)
+  await fill({ client, connection, contacts, organizations, measured, say })
+  const sample = await takeSample(client, measured.organizationId, Math.ceil(options.queue / 2) * options.rounds)
+  await stage.close()
+  const report: Report = {
+    takenAt: new Date().toISOString(),
+    machine: machine(version),
+    options,
+    rows: [],
+    plans: [],
+    targets: [],
+    warmStarts: [],
+    memory: { serviceAtStart: null, databaseAtStart: null, serviceAtEnd: null, databaseAtEnd: null },
+  }
+  return { account, sample, report }
 }
-
-const begin = ({ service, database, options, version }: Stage): Report => ({
-  takenAt: new Date().toISOString(),
-  machine: machine(version),
-  options,
-  rows: [],
-  memory: {
-    serviceAtStart: megabytes(service.program.memory()),
-    databaseAtStart: megabytes(database.memory()),
-    serviceAtEnd: null,
-    databaseAtEnd: null,
-  },
-})
-
-const end = ({ service, database }: Stage): Pick<Report['memory'], 'serviceAtEnd' | 'databaseAtEnd'> => ({
-  serviceAtEnd: megabytes(service.program.memory()),
-  databaseAtEnd: megabytes(database.memory()),
-})
-
-const roles = { load: runLoad, floor: runFloor }
-
-const role = process.argv[2]
-if (process.argv[1] === fileURLToPath(import.meta.url) && (role === 'load' || role === 'floor')) await roles[role]()

@@ -1,21 +1,38 @@
+import type pg from 'pg'
 import { linesOf, startRole } from './children.ts'
 import { atEnd } from './cleanup.ts'
-import type { LoadMessage, LoadResult, LoadTask } from './load.ts'
-import type { Measurement } from './report.ts'
-import type { Program } from './usage.ts'
+import type { TurnMessage, TurnResult } from './counter.ts'
+import type { DriverTask } from './driver.ts'
+import type { Fresh, Packed } from './exchange.ts'
+import { type LoadTask, numberMark, type Request } from './load.ts'
+import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
+import { processOf, type Program } from './usage.ts'
 
-/** A program that is measured beside the database. */
-export interface Target {
+/** A program that answers HTTP. */
+export interface HttpTarget {
   name: 'service' | 'floor'
   port: number
   program: Program
 }
 
+/** The driver alone, in the process that measures. */
+export interface DriverTarget {
+  name: 'driver'
+  connection: pg.ClientConfig
+  packed: Packed
+  fresh?: readonly Fresh[]
+  lengths: readonly (number | null)[]
+}
+
+export type Target = HttpTarget | DriverTarget
+
 /** What is asked of a target. */
 export interface Load {
   /** The row's name. */
   name: string
-  requests: readonly string[]
+  requests: readonly Request[]
+  /** What every answer's status must be (200). */
+  status?: number
   connections: number
   seconds: number
 }
@@ -32,53 +49,114 @@ export function stopwatch(program: Program, database: Program): () => Times {
 }
 
 /**
- * One turn of one target. `good` are all answers of 200, those before and after the counting too; `atBorders` is called
- * when counting begins and ends. Errors: an answer that is not 200.
+ * One turn of one target. `good` are all answers that were right, those before and after the counting too; `atBorders` is
+ * called when counting begins and ends. Errors: an answer that is not right.
  */
 export async function measureOnce(
-  { port, program, name: target }: Target,
+  target: Target,
   database: Program,
-  { name, requests, connections, seconds }: Load,
+  load: Load,
   atBorders?: () => Promise<void>,
 ): Promise<Measurement & { good: number }> {
-  const task: LoadTask = {
-    port,
-    requests,
-    firstNumber: numbers(),
-    connections,
-    warmUp: Math.min(1, seconds / 3),
-    seconds,
-  }
-  const child = startRole('load', task)
+  const child = target.name === 'driver' ? startRole('driver', driverTask(target, load)) : startLoad(target, load)
   const kill = atEnd(async () => void child.kill('SIGKILL'))
+  const program = target.name === 'driver' ? processOf(child.pid ?? 0) : target.program
   let spent = stopwatch(program, database)
   let times: Times | undefined
-  let result: LoadResult | undefined
+  let result: TurnResult | undefined
   let good = 0
   for await (const line of linesOf(child)) {
-    const message = JSON.parse(line) as LoadMessage
+    const message = JSON.parse(line) as TurnMessage
     if (message.event === 'begin') spent = stopwatch(program, database)
     else if (message.event === 'end') [times, result] = [spent(), message]
     else good = message.good
     if (message.event !== 'done') await atBorders?.()
   }
   await kill()
-  if (!times || !result) throw new Error('The load generator ended without a result.')
-  if (result.failures > 0) throw new Error(`${result.failures} answers of the ${target} were not 200 (${name}).`)
+  if (!times || !result) throw new Error(`The turn of the ${target.name} ended without a result (${load.name}).`)
+  if (result.failures > 0)
+    throw new Error(`${result.failures} answers of the ${target.name} were wrong (${load.name}).`)
   return { ...result, ...times, good }
+}
+
+/** A third of a second is what a just-in-time compiler needs at these rates. */
+const warmUp = (seconds: number): number => Math.min(1, seconds / 3)
+
+function startLoad({ port }: HttpTarget, { requests, status = 200, connections, seconds }: Load) {
+  const counts = requests.some(({ bytes }) => bytes.includes(numberMark))
+  const task: LoadTask = {
+    port,
+    requests,
+    status,
+    firstNumber: counts ? numbers() : 0,
+    connections,
+    warmUp: warmUp(seconds),
+    seconds,
+  }
+  return startRole('load', task)
+}
+
+const driverTask = (target: DriverTarget, { connections, seconds }: Load): DriverTask => ({
+  connection: target.connection,
+  packed: target.packed,
+  ...(target.fresh && { fresh: target.fresh }),
+  lengths: target.lengths,
+  firstNumber: target.fresh ? numbers() : 0,
+  connections,
+  warmUp: warmUp(seconds),
+  seconds,
+})
+
+/** Where a row is measured, and how long. */
+export interface Rounds {
+  service: HttpTarget
+  database: Program
+  rounds: number
+}
+
+/** A row: the targets take turns. The answer also tells how many answers of each were right in all. */
+export async function measureRow(
+  { service, database, rounds }: Rounds,
+  others: readonly Target[],
+  load: Load,
+): Promise<{ row: Row; good: Record<Target['name'], number> }> {
+  const measured: Record<Target['name'], Measurement[]> = { service: [], floor: [], driver: [] }
+  const good = { service: 0, floor: 0, driver: 0 }
+  const memory = watchMemory(service.program)
+  for (let round = 0; round < rounds; round++) {
+    for (const target of [service, ...others]) {
+      const measurement = await measureOnce(target, database, load)
+      measured[target.name].push(measurement)
+      good[target.name] += measurement.good
+    }
+  }
+  const figures = (name: Target['name']) => (measured[name].length > 0 ? figuresOf(measured[name]) : null)
+  const row = rowOf({
+    name: load.name,
+    connections: load.connections,
+    service: figuresOf(measured.service),
+    floor: figures('floor'),
+    driver: figures('driver'),
+    memory: memory(),
+    databaseMemory: database.memory(),
+  })
+  return { row, good }
 }
 
 let blocks = 0
 /** Above those of the contacts that the tables are filled with. */
 const firstBlock = 20_000_000
+const blockSize = 200_000
 
-/** The first of a million numbers that nothing else of this run uses. */
-export const numbers = (): number => firstBlock + ++blocks * 1_000_000
+/** The first of 200,000 numbers of eight digits that nothing else of this run uses. */
+export const numbers = (): number => firstBlock + ++blocks * blockSize
 
 const pause = 100
 
 /** Watches the memory of a program; the answer ends that, with the most in each half of the time, in bytes. */
-export function watchMemory(program: Program): () => [first: number | undefined, second: number | undefined] {
+export function watchMemory(
+  program: Pick<Program, 'memory'>,
+): () => [first: number | undefined, second: number | undefined] {
   const seen: number[] = []
   const look = () => {
     const memory = program.memory()

@@ -6,14 +6,14 @@ export interface BenchOptions {
   organizations: number
   /** Seconds of one measurement. */
   seconds: number
-  /** How often service and floor take turns on each row. */
+  /** How often service, floor and driver take turns on each row. */
   rounds: number
   /** Connections at a time; undefined leaves them to each row. */
   connections: readonly number[] | undefined
   /** Pushed rows that wait for the work, at each round. */
   queue: number
-  /** Part of the names of the rows to measure; the empty text is part of every one. */
-  row: string
+  /** Parts of the names of the rows to measure; none of them means every row. */
+  rows: readonly string[]
   /** A file for the figures, as JSON. */
   json: string | undefined
   /** A folder for a CPU profile of the service, made by Node itself. */
@@ -24,17 +24,18 @@ export class BenchUsageError extends Error {}
 
 export const help = `npm run bench -- [options]
 
-Starts the service on a database of its own in a temporary folder, fills it, and measures it beside its floor: a bare
-route of the same framework that runs the same statements. docs/benchmarks.md explains the columns.
+Starts the service on a database of its own in a temporary folder, fills it, and measures it beside its floor, a bare
+route of the same framework that runs the same statements, and beside the driver alone. docs/benchmarks.md explains the
+columns.
 
-  --quick                100,000 contacts and short rounds, about four minutes
+  --quick                100,000 contacts and short rounds, about eight minutes
   --contacts <number>    contacts in all (1,000,000), half of them in the organization that is measured
   --organizations <n>    organizations in all (20)
-  --connections <list>   connections at a time (1,16; for pushes 64)
-  --queue <number>       pushed rows that are worked on in one round (20,000)
-  --row <text>           only the rows with this in their name ("get one", "page", "push", "rows processed")
-  --seconds <number>     seconds of one measurement (5)
-  --rounds <number>      turns that service and floor take on each row (5)
+  --connections <list>   connections at a time (1,16; for pushes 64 too)
+  --queue <number>       pushed rows that are worked on in one round (10,000)
+  --row <text>           only the rows with this in their name ("page", "contains", "create"); may be given repeatedly
+  --seconds <number>     seconds of one measurement (3)
+  --rounds <number>      turns that service, floor and driver take on each row (3)
   --json <file>          write the figures as JSON
   --profile <folder>     keep a CPU profile of the service there (it costs some speed)
   --help                 show this`
@@ -47,11 +48,11 @@ export function readOptions(words: readonly string[]): BenchOptions | undefined 
   return {
     contacts: whole('contacts', values.contacts, quick ? 100_000 : 1_000_000),
     organizations: whole('organizations', values.organizations, 20),
-    seconds: positive('seconds', values.seconds, quick ? 3 : 5),
-    rounds: whole('rounds', values.rounds, quick ? 3 : 5),
+    seconds: positive('seconds', values.seconds, quick ? 1 : 3),
+    rounds: whole('rounds', values.rounds, 3),
     connections: values.connections?.split(',').map((text) => whole('connections', text, 1)),
-    queue: whole('queue', values.queue, quick ? 10_000 : 20_000),
-    row: values.row ?? '',
+    queue: whole('queue', values.queue, quick ? 4000 : 10_000),
+    rows: values.row ?? [],
     json: values.json,
     profile: values.profile,
   }
@@ -66,7 +67,7 @@ function parsed(words: readonly string[]) {
     organizations: text,
     connections: text,
     queue: text,
-    row: text,
+    row: { ...text, multiple: true },
     seconds: text,
     rounds: text,
     json: text,

@@ -35,3 +35,26 @@ export const trades =
   'Bikes Books Coffee Energy Films Games Glass Maps Music Paper Robots Shoes Solar Steel Tea Tools'.split(' ')
 export const ranks = ['Head', 'Director', 'Manager', 'VP', 'Owner']
 export const words = 'customer lead newsletter partner press speaker supplier trial vip webinar'.split(' ')
+
+const syllables =
+  'bal bor cal dan del dor fal fen gar gol hal jor kar kel lam lor mal mor nal nor pal por ral rin sal sor tal tor val vor'.split(
+    ' ',
+  )
+const endings = 'berg dale ford gate holm land mann quist son stad ton wick'.split(' ')
+
+/** A name that few people share; there are 10,800 of them. */
+export const rareName = (random: Random): string => capital(`${pair(random)}${random.one(endings)}`)
+
+/** A part of no name, although every three letters of it are in some name: it has a syllable too many. */
+export const absentFragment = (random: Random): string =>
+  `${pair(random)}${random.one(syllables)}${random.one(endings)}`
+
+const pair = (random: Random): string => `${random.one(syllables)}${random.one(syllables)}`
+const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
+/** A name as it stands in addresses and handles. */
+export const ascii = (name: string): string =>
+  name
+    .normalize('NFD')
+    .replace(/[^A-Za-z]/g, '')
+    .toLowerCase()

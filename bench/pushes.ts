@@ -1,50 +1,63 @@
 import { newId } from '../server/src/platform/resource/ids.ts'
-import type { Known } from './leads.ts'
-import { makeTemplates } from './leads.ts'
-import { numberMark } from './load.ts'
-import { measureOnce, watchMemory } from './measure.ts'
+import { pack } from './exchange.ts'
+import { pushStatement } from './floor.ts'
+import { requestBytes } from './http.ts'
+import { type Known, makeTemplates } from './leads.ts'
+import { numberMark, type Request } from './load.ts'
+import { type DriverTarget, measureOnce, measureRow, watchMemory } from './measure.ts'
 import { allEnded, assertOutcomes, endedRows } from './queue.ts'
-import { poolSize } from './reads.ts'
+import { poolSize, usualConnections } from './reads.ts'
 import { figuresOf, type Measurement, middle, type Row, rowOf } from './report.ts'
+import { rowNames } from './row-names.ts'
 import { type Stage, startFloor } from './stage.ts'
 
-export const pushRow = 'push'
-export const busyPushRow = 'push, while rows are processed'
-
-const usualConnections = [64]
+/** The intake takes many pushes with one insert: how many, more connections show. */
+const pushConnections = [...usualConnections, 64]
+const busyConnections = [64]
 /** Different leads; the number in each makes every push another one. */
 const templates = 256
 
 /** How many pushes are accepted while nobody works on them: the stage's service has no workers. */
 export async function measurePushes(stage: Stage, known: Known): Promise<Row[]> {
   const { client, measured, connection, options, say } = stage
-  const floorImport = await makeImport(stage)
   const { organizationId } = measured
+  const [floorImport, driverImport] = [await makeImport(stage), await makeImport(stage)]
   const pushes = { organizationId, importId: floorImport }
   const floor = await startFloor({ connection, connections: poolSize, pushes })
+  const driver = driverOf(stage, driverImport, known)
   const requests = requestsOf(stage, known)
-  const accepted = { service: 0, floor: 0 }
+  const accepted = { service: 0, floor: 0, driver: 0 }
   const rows: Row[] = []
-  for (const connections of options.connections ?? usualConnections) {
-    say(`${pushRow}, ${connections} at a time…`)
-    const rounds = { service: [] as Measurement[], floor: [] as Measurement[] }
-    const memory = watchMemory(stage.service.program)
-    for (let round = 0; round < options.rounds; round++) {
-      for (const target of [stage.service, floor]) {
-        const load = { name: pushRow, requests, connections, seconds: options.seconds }
-        const measurement = await measureOnce(target, stage.database, load)
-        accepted[target.name] += measurement.good
-        rounds[target.name].push(measurement)
-      }
-    }
-    rows.push(rowOf(pushRow, connections, figuresOf(rounds.service), figuresOf(rounds.floor), memory()))
+  for (const connections of options.connections ?? pushConnections) {
+    say(`${rowNames.pushed}, ${connections} at a time…`)
+    const load = { name: rowNames.pushed, requests, connections, seconds: options.seconds }
+    // More than that the database does not take beside the service's own.
+    const others = connections <= poolSize ? [floor, driver] : [floor]
+    const { row, good } = await measureRow({ ...stage, rounds: options.rounds }, others, load)
+    for (const name of ['service', 'floor', 'driver'] as const) accepted[name] += good[name]
+    rows.push(row)
   }
   await floor.stop()
   await assertKept(stage, measured.importId, accepted.service)
   await assertKept(stage, floorImport, accepted.floor)
+  await assertKept(stage, driverImport, accepted.driver)
   // What was pushed here is no work of the rows that follow.
   await client.query('truncate import_rows, import_row_counts')
   return rows
+}
+
+/** Templates of one insert, whose id and number are new each time. */
+function driverOf({ connection, measured }: Stage, importId: string, known: Known): DriverTarget {
+  const id = newId()
+  const place = { organizationId: measured.organizationId, importId }
+  const leads = makeTemplates(known, templates, numberMark).map((lead) => JSON.stringify(lead))
+  return {
+    name: 'driver',
+    connection,
+    packed: pack(leads.map((lead) => [[pushStatement(place, id, lead)]])),
+    fresh: leads.map(() => ({ ids: [id], number: numberMark })),
+    lengths: leads.map(() => null),
+  }
 }
 
 /** The same while the service works on what it accepts; then it is left to work through the rest. */
@@ -54,15 +67,15 @@ export async function measureBusyPushes(stage: Stage, known: Known): Promise<Row
   const since = new Date()
   let accepted = 0
   const rows: Row[] = []
-  for (const connections of options.connections ?? usualConnections) {
-    say(`${busyPushRow}, ${connections} at a time…`)
+  for (const connections of options.connections ?? busyConnections) {
+    say(`${rowNames.busy}, ${connections} at a time…`)
     const rounds: Measurement[] = []
     const ended: number[] = []
     const memory = watchMemory(stage.service.program)
     for (let round = 0; round < options.rounds; round++) {
       const borders: { at: number; rows: number }[] = []
       const atBorders = async () => void borders.push({ at: performance.now(), rows: await endedRows(stage) })
-      const load = { name: busyPushRow, requests, connections, seconds: options.seconds }
+      const load = { name: rowNames.busy, requests, connections, seconds: options.seconds }
       const measurement = await measureOnce(stage.service, stage.database, load, atBorders)
       accepted += measurement.good
       rounds.push(measurement)
@@ -70,7 +83,15 @@ export async function measureBusyPushes(stage: Stage, known: Known): Promise<Row
       if (begin && end) ended.push(((end.rows - begin.rows) / (end.at - begin.at)) * 1000)
     }
     await allEnded(stage)
-    const row = rowOf(busyPushRow, connections, figuresOf(rounds), null, memory())
+    const row = rowOf({
+      name: rowNames.busy,
+      connections,
+      service: figuresOf(rounds),
+      floor: null,
+      driver: null,
+      memory: memory(),
+      databaseMemory: stage.database.memory(),
+    })
     rows.push({ ...row, meanwhile: middle(ended) ?? 0 })
   }
   await assertOutcomes(stage, since, accepted)
@@ -88,17 +109,12 @@ async function makeImport({ client, measured }: Stage): Promise<string> {
   return id
 }
 
-function requestsOf({ account }: Stage, known: Known): string[] {
-  return makeTemplates(known, templates, numberMark).map((lead) => {
-    const body = JSON.stringify(lead)
-    const head = [
-      `POST ${new URL(account.triggerUrl).pathname} HTTP/1.1`,
-      'Host: 127.0.0.1',
-      'Content-Type: application/json',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-    ]
-    return `${head.join('\r\n')}\r\n\r\n${body}`
-  })
+function requestsOf({ account }: Stage, known: Known): Request[] {
+  const target = new URL(account.triggerUrl).pathname
+  return makeTemplates(known, templates, numberMark).map((lead) => ({
+    bytes: requestBytes('POST', target, {}, JSON.stringify(lead)),
+    length: undefined,
+  }))
 }
 
 /** Every 200 is a row. */

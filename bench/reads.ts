@@ -1,68 +1,91 @@
-import { measureOnce, type Target, watchMemory } from './measure.ts'
-import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
-import type { Account } from './service.ts'
+import { depthOf, goDeep } from './depth.ts'
+import { pack } from './exchange.ts'
+import { headersOf, requestBytes, textAt } from './http.ts'
+import { type HttpTarget, measureRow } from './measure.ts'
+import { type Plan, planOf } from './plans.ts'
+import { type Question, questionsOf } from './questions.ts'
+import { type Exchange, type Recorder, startRecorder } from './recording.ts'
+import type { Row } from './report.ts'
+import { rowNames } from './row-names.ts'
+import type { Sample } from './sample.ts'
 import { type Stage, startFloor } from './stage.ts'
-import { recordStatements } from './statements.ts'
 
 /** As many connections to the database for service and floor: the service's default. */
 export const poolSize = 16
 
-/** The rows of reads, and at how many connections they are measured unless others are asked for. */
-export const readRows = { names: ['get one', 'first page of 25'], connections: [1, 16] } as const
+/** At how many connections rows are measured unless others are asked for. */
+export const usualConnections: readonly number[] = [1, 16]
 
-/** Asks for contacts of `ids` (uuids), by turns of the service and of the floor. */
-export async function measureReads(stage: Stage, names: readonly string[], ids: readonly string[]): Promise<Row[]> {
-  const { connection, account, options, say } = stage
-  const { apiKey, organizationId: organization } = account
-  const reads = await recordStatements({ connection, apiKey, organization, contact: ids[0] ?? '' })
-  const floor = await startFloor({ connection, connections: poolSize, reads })
-  const requests = requestsOf(account, ids)
-  await assertSame([stage.service, floor], requests)
-  const rows: Row[] = []
-  for (const name of names) {
-    for (const connections of options.connections ?? readRows.connections) {
-      say(`${name}, ${connections} at a time…`)
-      const rounds = { service: [] as Measurement[], floor: [] as Measurement[] }
-      const memory = watchMemory(stage.service.program)
-      const load = { name, requests: requests[name] ?? [], connections, seconds: options.seconds }
-      for (let round = 0; round < options.rounds; round++) {
-        for (const target of [stage.service, floor])
-          rounds[target.name].push(await measureOnce(target, stage.database, load))
-      }
-      rows.push(rowOf(name, connections, figuresOf(rounds.service), figuresOf(rounds.floor), memory()))
+/** Asks for contacts, by turns of the service, of the floor and of the driver alone. */
+export async function measureReads(
+  stage: Stage,
+  names: readonly string[],
+  sample: Sample,
+): Promise<{ rows: Row[]; plans: Plan[] }> {
+  const { account, connection, place, service } = stage
+  const isDeep = names.includes(rowNames.deep) || names.includes(rowNames.deepByLink)
+  const depth = isDeep
+    ? await goDeep(service.port, account, depthOf(sample.contacts))
+    : { records: 0, ids: [], cursors: [] }
+  const recorder = await startRecorder({ connection, dataFolder: place.dataFolder, headers: headersOf(account) })
+  const measured: { rows: Row[]; plans: Plan[] } = { rows: [], plans: [] }
+  try {
+    for (const question of questionsOf(sample, depth).filter(({ name }) => names.includes(name))) {
+      const { rows, plan } = await measureQuestion(stage, recorder, question)
+      measured.rows.push(...rows)
+      if (plan) measured.plans.push(plan)
     }
+  } finally {
+    await recorder.close()
+  }
+  return measured
+}
+
+async function measureQuestion(stage: Stage, recorder: Recorder, question: Question) {
+  const { account, options, say } = stage
+  const { name, targets } = question
+  say(`${name}…`)
+  const exchanges: Exchange[] = []
+  for (const target of targets) exchanges.push((await recorder.record(target)).exchange)
+  // The planner decides by the settings of the connection too.
+  const connection = { ...stage.connection, options: recorder.settings }
+  const plan = await planOf(connection, question, exchanges)
+  const packed = pack(exchanges)
+  const floor = await startFloor({ connection, connections: poolSize, reads: { targets, packed } })
+  const texts = await sameTexts([stage.service, floor], question, headersOf(account))
+  const requests = targets.map((target, index) => ({
+    bytes: requestBytes('GET', target, headersOf(account)),
+    length: Buffer.byteLength(texts[index] ?? ''),
+  }))
+  const driver = { name: 'driver', connection, packed, lengths: texts.map(({ length }) => length) } as const
+  const rows: Row[] = []
+  for (const connections of options.connections ?? usualConnections) {
+    const load = { name, requests, connections, seconds: options.seconds }
+    const { row } = await measureRow({ ...stage, rounds: options.rounds }, [floor, driver], load)
+    rows.push(row)
   }
   await floor.stop()
-  return rows
+  return { rows, plan }
 }
 
-function requestsOf(account: Account, ids: readonly string[]): Record<string, readonly string[]> {
-  const request = (path: string) =>
-    [
-      `GET ${path} HTTP/1.1`,
-      'Host: 127.0.0.1',
-      `Authorization: Bearer ${account.apiKey}`,
-      `Service-Organization-ID: ${account.organizationId}`,
-      'Accept: application/json',
-    ].join('\r\n') + '\r\n\r\n'
-  const [one, page] = readRows.names
-  return {
-    [one]: ids.map((id) => request(`/v5/contacts/con_${id.replaceAll('-', '')}`)),
-    [page]: [request('/v5/contacts')],
+/**
+ * What both answer to each request of the row: a floor that answers something else would measure something else. The
+ * answers that are measured are held against these by their length. Errors: they differ, or hold too few or too many.
+ */
+async function sameTexts(
+  targets: readonly HttpTarget[],
+  { name, targets: asked, records }: Question,
+  headers: Record<string, string>,
+): Promise<string[]> {
+  const texts: string[] = []
+  for (const target of asked) {
+    const [text = '', other] = await Promise.all(targets.map(({ port }) => textAt(port, target, headers)))
+    if (text !== other) throw new Error(`Service and floor answer differently (${name}, ${target}):\n${text}\n${other}`)
+    const count = (JSON.parse(text) as unknown[]).length
+    if (records && !(count >= records[0] && count <= records[1])) {
+      throw new Error(`${name}: ${target} gave ${count} records, not ${records.join(' to ')}.`)
+    }
+    texts.push(text)
   }
-}
-
-/** A floor that answers something else would measure something else. */
-async function assertSame(targets: readonly Target[], requests: Record<string, readonly string[]>): Promise<void> {
-  for (const [name, [request = '']] of Object.entries(requests)) {
-    const [path = '', ...headers] = request
-      .replace(/^GET (\S+) HTTP\/1.1\r\n/, '$1\r\n')
-      .trim()
-      .split('\r\n')
-    const sent = Object.fromEntries(headers.map((line) => line.split(': ')))
-    const texts = await Promise.all(
-      targets.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}${path}`, { headers: sent })).text()),
-    )
-    if (texts[0] !== texts[1]) throw new Error(`Service and floor answer differently (${name}):\n${texts.join('\n')}`)
-  }
+  return texts
 }

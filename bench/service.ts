@@ -22,6 +22,8 @@ export interface Place {
 export interface BenchService {
   pid: number
   port: number
+  /** Seconds from the start of its process until it was ready. */
+  startSeconds: number
   stop(): Promise<void>
 }
 
@@ -49,13 +51,15 @@ export async function startBenchService(place: Place, more: Record<string, strin
   const log = join(folder, 'log')
   const output = openSync(log, 'a')
   const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
+  const began = performance.now()
   const child = spawn(process.execPath, [...profiling, commandOf(place), 'start'], {
     env: { ...environment(place), ...more },
     stdio: ['ignore', output, output],
   })
   closeSync(output)
   const stop = atEnd(() => end(child))
-  return { pid: child.pid ?? 0, port: await portOf(child, place.dataFolder, log), stop }
+  const port = await portOf(child, place.dataFolder, log)
+  return { pid: child.pid ?? 0, port, startSeconds: (performance.now() - began) / 1000, stop }
 }
 
 /** Makes the organization that is measured; the service runs. */
@@ -78,22 +82,36 @@ const environment = ({ dataFolder }: Place): NodeJS.ProcessEnv => ({
   PUBLIC_URL: '',
   AUTH_ORIGIN: '',
   METRICS_PORT: '',
+  SECRET: '',
   IMPORT_WORKERS: '',
+  DRAIN_MILLISECONDS: '0',
   IMPORT_LEASE_SECONDS: '',
   RATE_LIMIT_PER_MINUTE: '100000000',
   RAPPORT_PASSWORD: 'only for the benchmark',
   DATA_DIR: dataFolder,
 })
 
+/** Milliseconds that a start may take on a busy machine, whose database may still be writing what it was filled with. */
+const patience = 180_000
+/** Characters of the service's log that are shown when it does not start. */
+const shownLog = 3000
+
 /** The service notes its address for the commands of its data folder. */
 async function portOf(child: ChildProcess, dataFolder: string, log: string): Promise<number> {
-  for (const deadline = performance.now() + 60_000; performance.now() < deadline; await delay(50)) {
+  for (const deadline = performance.now() + patience; performance.now() < deadline; await delay(10)) {
     if (child.exitCode !== null) break
     const note = await readFile(join(dataFolder, 'service.json'), 'utf8').catch(() => undefined)
-    const port = note === undefined ? 0 : Number(new URL((JSON.parse(note) as { url: string }).url).port)
+    const port = note === undefined ? 0 : portIn(note, child.pid)
     if (port > 0 && (await isReady(port))) return port
   }
-  throw new Error(`The service did not start:\n${await readFile(log, 'utf8')}`)
+  const why = child.exitCode === null ? `within ${patience / 1000} s` : `(exit code ${child.exitCode})`
+  throw new Error(`The service did not start ${why}:\n${(await readFile(log, 'utf8')).slice(-shownLog)}`)
+}
+
+/** A note of an earlier service is none. */
+function portIn(note: string, pid: number | undefined): number {
+  const service = JSON.parse(note) as { url: string; pid: number }
+  return service.pid === pid ? Number(new URL(service.url).port) : 0
 }
 
 const isReady = (port: number): Promise<boolean> =>

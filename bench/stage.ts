@@ -4,14 +4,17 @@ import { readId } from '../server/src/platform/resource/ids.ts'
 import { end, firstOf, startRole } from './children.ts'
 import { atEnd } from './cleanup.ts'
 import type { FloorTask } from './floor.ts'
-import type { Target } from './measure.ts'
+import type { HttpTarget } from './measure.ts'
 import type { BenchOptions } from './options.ts'
 import { type Account, type BenchService, bootstrap, type Place, startBenchService } from './service.ts'
 import { databaseOf, parentOf, processOf, type Program } from './usage.ts'
 
 /** The service and its database, from a start to a stop. */
 export interface Stage {
-  service: Target
+  place: Place
+  service: HttpTarget
+  /** Seconds from the start of its process until it was ready. */
+  startSeconds: number
   account: Account
   /** The ids of the account as uuids. */
   measured: Measured
@@ -53,7 +56,9 @@ export async function openStage({ place, account: known, settings, options, say 
   const [version, postmaster] = await examine(client)
   const account = known ?? (await bootstrap(place))
   return {
+    place,
     service: targetOf(service),
+    startSeconds: service.startSeconds,
     account,
     measured: measuredOf(account),
     database: databaseOf(postmaster),
@@ -70,7 +75,7 @@ export async function openStage({ place, account: known, settings, options, say 
   }
 }
 
-const targetOf = ({ port, pid }: BenchService): Target => ({ name: 'service', port, program: processOf(pid) })
+const targetOf = ({ port, pid }: BenchService): HttpTarget => ({ name: 'service', port, program: processOf(pid) })
 
 const measuredOf = ({ organizationId, teamId, userId, importId }: Account): Measured => ({
   organizationId: uuidOf('org', organizationId),
@@ -96,7 +101,7 @@ async function examine(client: pg.Client): Promise<[version: string, postmaster:
 }
 
 /** Starts the process that the service is compared with. */
-export async function startFloor(task: FloorTask): Promise<Target & { stop(): Promise<void> }> {
+export async function startFloor(task: FloorTask): Promise<HttpTarget & { stop(): Promise<void> }> {
   const child = startRole('floor', task)
   const stop = atEnd(() => end(child))
   const { port } = JSON.parse(await firstOf(child)) as { port: number }

@@ -23,10 +23,13 @@ export const processOf = (pid: number): Program => ({
 /** PostgreSQL: its first process and those that it started, one for each connection. */
 export const databaseOf = (postmaster: number): Program => ({
   cpu: () => {
-    const first = timesOf(postmaster)
-    if (!first) return undefined
-    const children = childrenOf(postmaster).map((child) => timesOf(child)?.own ?? 0)
-    return first.own + first.children + sum(children)
+    for (;;) {
+      const first = timesOf(postmaster)
+      if (!first) return undefined
+      const children = childrenOf(postmaster).map((child) => timesOf(child)?.own ?? 0)
+      // What an ended child has spent becomes its parent's: if that happened meanwhile, it was seen on neither side.
+      if (timesOf(postmaster)?.children === first.children) return first.own + first.children + sum(children)
+    }
   },
   // The share of each process: what they have in common counts once.
   memory: () => {

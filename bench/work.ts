@@ -5,10 +5,9 @@ import { numbers, stopwatch, watchMemory } from './measure.ts'
 import { Random } from './people.ts'
 import { allEnded, assertOutcomes, endedRows, enqueue, firstClaimed } from './queue.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
+import { rowNames } from './row-names.ts'
 import type { Stage } from './stage.ts'
 import { processOf } from './usage.ts'
-
-export const workRow = 'rows processed'
 
 /** As many at a time as the service has workers. */
 const floorConnections = 2
@@ -17,7 +16,7 @@ const floorBatch = 100
 /** How fast rows that wait are worked on, beside the insertion of contacts alone. */
 export async function measureWork(stage: Stage, known: Known): Promise<Row[]> {
   const { options, say } = stage
-  say(`${workRow}, ${options.queue} in each round…`)
+  say(`${rowNames.worked}, ${options.queue} in each round…`)
   const service: Measurement[] = []
   const floor: Measurement[] = []
   const share = Math.min(options.queue >> 1, Math.floor(known.emails.length / options.rounds))
@@ -27,7 +26,17 @@ export async function measureWork(stage: Stage, known: Known): Promise<Row[]> {
     service.push(await workOnce(stage, { emails, companies: known.companies }))
     floor.push(await insertOnce(stage))
   }
-  return [rowOf(workRow, null, figuresOf(service), figuresOf(floor), memory())]
+  return [
+    rowOf({
+      name: rowNames.worked,
+      connections: null,
+      service: figuresOf(service),
+      floor: figuresOf(floor),
+      driver: null,
+      memory: memory(),
+      databaseMemory: stage.database.memory(),
+    }),
+  ]
 }
 
 /** From the first claim to the last end. Errors: a row or a contact that is not what it should be. */
@@ -73,7 +82,7 @@ async function insertOnce({ options, connection, measured, database }: Stage): P
       const begin = next
       const end = (next = Math.min(begin + floorBatch, first + count))
       await client.query('begin')
-      await insertContacts(client, measured, random, { first: begin, end, companies: 1 })
+      await insertContacts(client, { ...measured, number: 0 }, random, { first: begin, end })
       await client.query('commit')
     }
   }

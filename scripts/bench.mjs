@@ -12,6 +12,9 @@ await refusing(async () => {
   await ensureInstalled(root, { development: false, say: console.error })
   await build({ say: console.error })
   await bundleTo(join(root, 'bench/main.ts'), bundle)
+  for (const role of ['load', 'floor', 'driver']) {
+    await bundleTo(join(root, `bench/roles/${role}.ts`), join(root, `server/dist/bench-${role}.js`))
+  }
 })
 const { main } = await import(pathToFileURL(bundle).href)
 process.exit(await main(process.argv.slice(2), root))

@@ -67,6 +67,13 @@ export const settings = {
     example: '30',
     parse: whole(1, 3600),
   }),
+  importRowsDays: setting({
+    name: 'IMPORT_ROWS_DAYS',
+    does: 'How many days rows of imports are kept, with what was pushed, once they have come to their end. `0` keeps them for ever. The same for every service on one database.',
+    default: '90',
+    example: '30',
+    parse: whole(0, 36_500),
+  }),
   costlyQueries: setting({
     name: 'COSTLY_QUERIES',
     does: 'How many queries that no index serves may run at a time; further ones queue briefly, then get a 503. Has to be below DATABASE_CONNECTIONS.',

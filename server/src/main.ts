@@ -1,7 +1,11 @@
 import { Command, CommanderError } from 'commander'
 import { apiKeyCommand } from './commands/cli-api-key.ts'
+import { backupCommand } from './commands/cli-backup.ts'
 import { bootstrapCommand } from './commands/cli-bootstrap.ts'
+import { demoCommand } from './commands/cli-demo.ts'
 import { importCommand } from './commands/cli-import.ts'
+import { restoreCommand } from './commands/cli-restore.ts'
+import { upgradeDatabaseCommand } from './commands/cli-upgrade-database.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { Ended, type ExitCode, Failure, tell, UsageError, withExample } from './commands/command.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -26,8 +30,12 @@ function program(): Command {
     bootstrapCommand(),
     apiKeyCommand(),
     importCommand(),
+    demoCommand(),
     migrateCommand(),
     doctorCommand(),
+    backupCommand(),
+    restoreCommand(),
+    upgradeDatabaseCommand(),
   ]
   const rapport = new Command('rapport').description('A contact, campaign and import service.').version(version())
   for (const command of commands) rapport.addCommand(command)

@@ -11,6 +11,8 @@ import { createRateLimiter } from './platform/http/rate-limit.ts'
 import type { Services } from './platform/http/route.ts'
 import { createServer } from './platform/http/server.ts'
 import { createGate } from './platform/query/gate.ts'
+import { createUpkeep } from './platform/upkeep/upkeep.ts'
+import { perishables } from './perishables.ts'
 import { explorerFiles } from './resources/docs/explorer.ts'
 import { createIntake } from './resources/imports/intake.ts'
 import { createImportWork } from './resources/imports/work.ts'
@@ -84,6 +86,13 @@ export async function startService({
   services.origin = config.publicUrl ?? url
   const exporter =
     config.metricsPort === undefined ? undefined : await metrics.listen(config.metricsPort, config.metricsHost)
+  const upkeep = createUpkeep({
+    database: workDatabase,
+    log,
+    perishables: perishables(config),
+    ready: prepared,
+    purged: (name, count) => metrics.purged(name, count),
+  })
   if (exporter) log.info({ url: exporter.url }, 'metrics')
   return {
     url,
@@ -91,7 +100,7 @@ export async function startService({
       await app.close()
       // Pushes whose senders did not wait for the answer.
       await intake.idle()
-      await work.close()
+      await Promise.all([work.close(), upkeep.close()])
       await exporter?.close()
     },
   }

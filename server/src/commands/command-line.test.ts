@@ -23,7 +23,8 @@ afterAll(async () => {
 const owner = ['bootstrap', '--email', 'owner@example.com', '--password-stdin']
 const password = 'a password that is long enough'
 
-const commands = 'start,bootstrap,api-key,api-key create,import,import create,import rotate,import list,migrate,doctor'
+const commands =
+  'start,bootstrap,api-key,api-key create,import,import create,import rotate,import list,demo,migrate,doctor'
 
 test.each(commands.split(','))('`rapport %s` explains itself with an example and its exit codes', async (words) => {
   const { code, output, errors } = await run([...words.split(' '), '--help'])

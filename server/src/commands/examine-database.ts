@@ -3,12 +3,13 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
 import { assertSecretFits, loadSecret } from '../platform/access/secret.ts'
-import { checkDatabase } from '../platform/database/check.ts'
+import { checkDatabase, readLetters } from '../platform/database/check.ts'
 import { Database } from '../platform/database/database.ts'
 import { openEmbedded } from '../platform/database/embedded.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import type { Finding } from './doctor.ts'
 import { connectionsOf } from './open.ts'
+import { examineUpkeep, lookAtTransactions } from './examine-upkeep.ts'
 import { compareSchema } from './schema.ts'
 
 /** Is the database there, fit for use, up to date, and in good health? */
@@ -47,9 +48,10 @@ async function examine(connection: pg.ClientConfig, config: Config): Promise<Fin
     const schema = await examineSchema(connection)
     found.push(schema)
     if (schema.state === 'ok') found.push(await examineSecret(connection, config))
-    for (const look of [lookAtConnections, lookAtClock, lookAtTransactions, lookAtIndexes]) {
+    for (const look of [lookAtConnections, lookAtClock, lookAtTransactions, lookAtIndexes, lookAtLetters]) {
       found.push(await look(client, config))
     }
+    if (schema.state === 'ok') found.push(...(await examineUpkeep(client, config)))
     return found
   } finally {
     await client.end()
@@ -105,19 +107,6 @@ async function lookAtClock(client: pg.Client): Promise<Finding> {
   return { name: 'clocks', state: 'wrong', message, advice: 'Let both machines set their clocks by NTP.' }
 }
 
-async function lookAtTransactions(client: pg.Client): Promise<Finding> {
-  const { rows } = await client.query<{ pid: number; name: string; minutes: number }>(
-    `select pid, application_name as name, (extract(epoch from now() - xact_start) / 60)::int as minutes
-     from pg_stat_activity
-     where datname = current_database() and backend_type = 'client backend' and now() - xact_start > interval '5 minutes'
-     order by xact_start`,
-  )
-  if (rows.length === 0) return { name: 'transactions', state: 'ok', message: 'none is older than 5 minutes' }
-  const listed = rows.map(({ pid, name, minutes }) => `${pid} (${name || 'unnamed'}, ${minutes} minutes)`).join(', ')
-  const advice = 'They hold up the clean-up of the tables. End those that are forgotten: select pg_terminate_backend(…)'
-  return { name: 'transactions', state: 'wrong', message: `open for long: ${listed}`, advice }
-}
-
 async function lookAtIndexes(client: pg.Client): Promise<Finding> {
   const { rows } = await client.query<{ name: string }>(
     `select indexrelid::regclass::text as name from pg_index
@@ -129,6 +118,22 @@ async function lookAtIndexes(client: pg.Client): Promise<Finding> {
   const advice = rows.map(({ name }) => `reindex index concurrently ${name};`).join(' ')
   return { name: 'indexes', state: 'wrong', message: `not valid, so not used: ${names}`, advice }
 }
+
+/** A certificate for searches: what the database's ctype makes of letters beyond ASCII, and our own folding of them. */
+async function lookAtLetters(client: pg.Client): Promise<Finding> {
+  const name = 'letters'
+  try {
+    const letters = await readLetters(client)
+    const { rows } = await client.query<{ folded: string }>(`select fold('ÉŁΩЖ') as folded`)
+    const message = `ctype ${letters?.ctype}: ${letters?.trigrams} trigrams of two Cyrillic letters, ÉŁΩЖ folds to ${rows[0]?.folded}`
+    if (letters?.trigrams && rows[0]?.folded === 'elωж') return { name, state: 'ok', message }
+    return { name, state: 'wrong', message, advice: `Searches beyond ASCII are slow or miss records. ${howToMove}` }
+  } catch {
+    return { name, state: 'note', message: 'not to be told before the schema is there' }
+  }
+}
+
+const howToMove = `Make a new database (create database … template template0 encoding 'UTF8' locale 'C.UTF-8') and restore a backup into it.`
 
 async function attempt(name: string, check: () => Promise<unknown>, message: string): Promise<Finding> {
   try {

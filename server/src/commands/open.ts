@@ -12,7 +12,7 @@ import { migrate } from '../platform/database/migrate.ts'
 import { findService } from '../platform/database/service-file.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { ApiError } from '../platform/http/errors.ts'
-import { migrationsFolder } from '../release.ts'
+import { migrationsFolder, version } from '../release.ts'
 import { intakeConnections } from '../resources/imports/intake.ts'
 import { workPool } from '../resources/imports/work.ts'
 import { Failure } from './command.ts'
@@ -128,7 +128,12 @@ export function localUrl(host: string, port: number): string {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-const embeddedOptions = ({ config, purpose, log }: OpenOptions) => ({ dataFolder: config.dataFolder, purpose, log })
+const embeddedOptions = ({ config, purpose, log }: OpenOptions) => ({
+  dataFolder: config.dataFolder,
+  purpose,
+  log,
+  upgrade: { migrationsFolder, version: version() },
+})
 
 interface Preparation extends OpenOptions {
   connection: pg.ClientConfig

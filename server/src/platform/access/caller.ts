@@ -5,8 +5,11 @@ import type { Sql } from '../database/sql.ts'
  * organization from here.
  */
 export interface Actor {
-  /** `command`: the command line; `import`: the service itself, working on rows that it accepted. */
-  kind: 'key' | 'session' | 'command' | 'import'
+  /**
+   * `command`: the command line; `import`: the service itself, working on rows that it accepted; `upkeep`: taking away
+   * what is no longer kept.
+   */
+  kind: 'key' | 'session' | 'command' | 'import' | 'upkeep'
   /** The uuid of the organization that it is about. */
   organizationId: string
   /** The uuid of the user: the session's, or the key's maker. Null for the service itself. */

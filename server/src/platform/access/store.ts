@@ -1,6 +1,7 @@
 import type { JWK } from 'jose'
 import type { Database, Spanning } from '../database/database.ts'
 import { type Sql, sql } from '../database/sql.ts'
+import type { Perishable } from '../upkeep/store.ts'
 import type { Role } from './scopes.ts'
 
 /** The fingerprint of the secret that this database was set up with: `own` when it is the first. */
@@ -179,4 +180,13 @@ export async function rotateSession(spanning: Spanning, id: string, at: Date): P
 
 export async function endSession(spanning: Spanning, id: string, at: Date): Promise<void> {
   await spanning.query(sql`update sessions set ended_at = ${at} where id = ${id}::uuid and ended_at is null`)
+}
+
+/** Sessions that ended a while ago. Those that nobody has ended live on. */
+export const endedSessions: Perishable = {
+  name: 'sessions',
+  table: 'sessions',
+  key: { id: 'uuid' },
+  since: 'ended_at',
+  keptSeconds: 30 * 24 * 60 * 60,
 }

@@ -127,22 +127,33 @@ async function makeExtension(client: pg.Client, extension: string): Promise<void
   }
 }
 
+/** What the database makes of letters beyond ASCII. */
+export interface Letters {
+  ctype: string
+  /** Trigrams of a word of Cyrillic letters: 0 where they are no letters. */
+  trigrams: number
+}
+
+/** Asks a database that has the extension. */
+export async function readLetters(client: pg.Client): Promise<Letters | undefined> {
+  const { rows } = await client.query<Letters>(
+    `select cardinality(show_trgm('Жы')) as trigrams,
+       (select datctype from pg_database where datname = current_database()) as ctype`,
+  )
+  return rows[0]
+}
+
 /** With the ctype C, trigrams of letters beyond ASCII are empty: searches would be slow, without any other sign. */
 async function checkLetters(client: pg.Client): Promise<void> {
-  const { rows } = await client
-    .query<{ trigrams: number; ctype: string }>(
-      `select cardinality(show_trgm('Жы')) as trigrams,
-         (select datctype from pg_database where datname = current_database()) as ctype`,
+  const found = await readLetters(client).catch((error: unknown) => {
+    if (sqlState(error) !== '42883') throw error
+    throw new StartError(
+      'The extension pg_trgm is in a schema that is not searched. Add that schema to the search_path of the user: alter role <user> set search_path = public, <schema>',
     )
-    .catch((error: unknown) => {
-      if (sqlState(error) !== '42883') throw error
-      throw new StartError(
-        'The extension pg_trgm is in a schema that is not searched. Add that schema to the search_path of the user: alter role <user> set search_path = public, <schema>',
-      )
-    })
-  if (rows[0]?.trigrams) return
+  })
+  if (found?.trigrams) return
   throw new StartError(
-    `The database knows no letters beyond ASCII (its ctype is ${rows[0]?.ctype}), so that searches could not use an index. ${howToMake}`,
+    `The database knows no letters beyond ASCII (its ctype is ${found?.ctype}), so that searches could not use an index. ${howToMake}`,
   )
 }
 

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { access, chmod, chown, constants, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { canEnter, makeEnterable } from './binaries.ts'
 import { isCluster, isSocketFolderShort, serverAccount, syncFolder } from './cluster.ts'
 import { StartError } from './start-error.ts'
@@ -21,6 +22,39 @@ interface Pointer {
   cluster: string
   /** From then on an absent cluster is a loss to report, not a first start. */
   made: boolean
+}
+
+/** Where a move to a newer PostgreSQL puts the new cluster once it is complete: from then on that one counts. */
+export const movedCluster = (cluster: string): string => `${cluster}.moved`
+
+/** Where it keeps the old one. */
+export const keptCluster = (cluster: string, major: number): string => `${cluster}-${major}`
+
+/** The major version of the PostgreSQL that made a cluster; undefined where none is. */
+export async function clusterVersion(folder: string): Promise<number | undefined> {
+  const text = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : Number.parseInt(text, 10)
+}
+
+/**
+ * Lets a cluster that was moved take its place, for oneself or for a process that was killed; no server runs on it. Of
+ * several that do so at once each step succeeds for one: a name that is taken cannot be renamed to.
+ */
+export async function finishMove(cluster: string): Promise<void> {
+  const moved = await clusterVersion(movedCluster(cluster))
+  const old = await clusterVersion(cluster)
+  if (moved === undefined || moved === old) return
+  try {
+    if (old !== undefined) await rename(cluster, keptCluster(cluster, old))
+    await rename(movedCluster(cluster), cluster)
+    await syncFolder(dirname(cluster))
+  } catch (error) {
+    const isDone = async () => (await clusterVersion(cluster)) === moved
+    for (let looks = 0; !(await isDone()); looks++) {
+      if (looks === 50) throw error
+      await delay(20)
+    }
+  }
 }
 
 /** Makes the data folder where it is missing and settles where the cluster is. Error: `StartError`, nothing changed. */
@@ -93,6 +127,8 @@ async function assertUsable(folder: string): Promise<void> {
 async function placeCluster(dataFolder: string, rootsFolder: string): Promise<string> {
   const pointer = await readPointer(dataFolder)
   const inside = join(dataFolder, 'postgres')
+  const place = pointer?.cluster ?? inside
+  if (!(await isCluster(place))) await finishMove(place)
   if (pointer) {
     if (pointer.made && !(await isCluster(pointer.cluster))) {
       throw new StartError(

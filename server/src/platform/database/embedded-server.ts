@@ -1,10 +1,10 @@
-import { copyFile, readFile, stat, truncate } from 'node:fs/promises'
+import { copyFile, stat, truncate } from 'node:fs/promises'
 import { totalmem } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findBinaries } from './binaries.ts'
 import { binariesVersion, initializeCluster, isCluster, startPostgres, useOwn } from './cluster.ts'
-import { inWords, type Places, rememberCluster } from './data-folder.ts'
+import { clusterVersion, finishMove, inWords, type Places, rememberCluster } from './data-folder.ts'
+import { findOldBinaries } from './upgrade-binaries.ts'
 import { disownStaleNotes, livePostmaster } from './postmaster.ts'
 import { StartError } from './start-error.ts'
 
@@ -12,6 +12,16 @@ export interface ServerOptions {
   log: (message: string) => void
   /** Settings of postgresql.conf beyond ours. */
   settings?: Record<string, string | number>
+  /** What moving a cluster of an older PostgreSQL takes; without it such a cluster is refused. */
+  upgrade?: UpgradeOptions
+}
+
+export interface UpgradeOptions {
+  /** The migrations of this code, and its version. */
+  migrationsFolder: string
+  version: string
+  /** The folder of the older PostgreSQL, where that is not found by itself. */
+  oldBinaries?: string | undefined
 }
 
 /** Milliseconds in which the survivors of a killed server let go of its memory. */
@@ -21,15 +31,17 @@ const patience = 10_000
  * Starts the server of a data folder where none runs, making the cluster first where there is none. That another process
  * was faster is no error. Error: `StartError`.
  */
-export async function startServer(places: Places, { log, settings }: ServerOptions): Promise<void> {
-  const binaries = await findBinaries()
+export async function startServer(places: Places, { log, settings, upgrade }: ServerOptions): Promise<void> {
+  const ours = await findBinaries()
+  let binaries = ours
   try {
+    await finishMove(places.cluster)
     if (!(await isCluster(places.cluster))) {
       log('Making the database, once.')
       await initializeCluster({ binaries, folder: places.cluster, sync: settings?.fsync !== 'off' })
     }
     await rememberCluster(places)
-    await assertVersion(places, binaries)
+    binaries = await binariesFor(places, ours, upgrade)
     await disownStaleNotes(places.cluster, places.sockets)
     await boundLog(places.log)
   } catch (error) {
@@ -67,17 +79,25 @@ export async function boundLog(file: string): Promise<void> {
   await truncate(file)
 }
 
-async function assertVersion({ cluster, dataFolder }: Places, binaries: string): Promise<void> {
-  const theirs = Number.parseInt(await readFile(join(cluster, 'PG_VERSION'), 'utf8'), 10)
-  const ours = await binariesVersion(binaries)
-  if (theirs === ours) return
+/** Those that can run this cluster. An older one runs on its own, for as long as it takes to move it. */
+async function binariesFor(places: Places, ours: string, upgrade: UpgradeOptions | undefined): Promise<string> {
+  const { cluster, dataFolder } = places
+  const theirs = (await clusterVersion(cluster)) ?? 0
+  const major = await binariesVersion(ours)
+  if (theirs === major) return ours
+  const old = upgrade && theirs < major ? await findOldBinaries(theirs, upgrade.oldBinaries) : undefined
+  if (old !== undefined) return old
+  const advice =
+    theirs < major
+      ? `Moving it takes PostgreSQL ${theirs} once more: rapport upgrade-database --old-binaries <folder> (docs/guides/backup.md says where to get it).`
+      : 'Start the Rapport that made it.'
   throw new StartError(
-    `The database in ${dataFolder} was made by PostgreSQL ${theirs}, and this Rapport brings PostgreSQL ${ours}. Nothing was changed. Start the Rapport that made it, or run PostgreSQL ${theirs} on it. ${useOwn}`,
+    `The database in ${dataFolder} was made by PostgreSQL ${theirs}, and this Rapport brings PostgreSQL ${major}. Nothing was changed. ${advice} ${useOwn}`,
   )
 }
 
 /** Durable, sized for a small machine; in the server's own log neither statements nor values. */
-function durableSettings(): Record<string, string | number> {
+export function durableSettings(): Record<string, string | number> {
   const roomy = totalmem() > 2 * 1024 ** 3
   return {
     fsync: 'on',

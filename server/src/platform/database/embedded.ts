@@ -3,9 +3,10 @@ import type pg from 'pg'
 import { rootsFolder as usualRootsFolder } from './binaries.ts'
 import { clusterConnection } from './cluster.ts'
 import { type Places, prepareDataFolder } from './data-folder.ts'
-import { boundLog } from './embedded-server.ts'
-import { databaseName, type HoldOptions, type Purpose, takeHold } from './hold.ts'
+import { boundLog, type UpgradeOptions } from './embedded-server.ts'
+import { databaseName, type Hold, type HoldOptions, type Purpose, takeHold } from './hold.ts'
 import { livePostmaster, stopPostmaster } from './postmaster.ts'
+import { isOutdated, moveToNewCluster } from './upgrade.ts'
 
 export interface EmbeddedOptions {
   dataFolder: string
@@ -18,6 +19,8 @@ export interface EmbeddedOptions {
   settings?: Record<string, string | number>
   /** Where root keeps what lies in a closed folder. */
   rootsFolder?: string
+  /** What moving a cluster of an older PostgreSQL takes; without it such a cluster is refused. */
+  upgrade?: UpgradeOptions
 }
 
 export interface Embedded {
@@ -36,7 +39,7 @@ export interface Embedded {
 export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { dataFolder, purpose, log, rootsFolder = usualRootsFolder } = options
   const places = await prepareDataFolder(dataFolder, rootsFolder)
-  const { client, attached } = await takeHold(places, options)
+  const { client, attached } = await takeCurrent(places, options)
   const connection = clusterConnection(places.sockets, databaseName)
   if (attached) return { connection, attached, close: () => client.end() }
   const keeper = purpose === 'service' ? keepRunning(client, places, options) : undefined
@@ -51,6 +54,15 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
       }
       client.end().catch(() => undefined)
     },
+  }
+}
+
+/** Takes hold of the server; where that is of an older PostgreSQL, moves the database first. */
+async function takeCurrent(places: Places, options: EmbeddedOptions): Promise<Hold> {
+  for (;;) {
+    const hold = await takeHold(places, options)
+    if (hold.attached || options.upgrade === undefined || !(await isOutdated(hold.client))) return hold
+    await moveToNewCluster(hold.client, places, { ...options, upgrade: options.upgrade })
   }
 }
 

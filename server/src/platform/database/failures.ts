@@ -25,8 +25,14 @@ export function isConnectionLoss(error: unknown): boolean {
   )
 }
 
-/** Two transactions met; repeating one of them is right. */
-export const isRepeatable = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
+/** Two transactions met, and one of them had to give way. */
+const hasMet = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
+
+/**
+ * Repeating the transaction is right: two of them met, or what it had found was purged before it could refer to it
+ * (23503), which it sees when it looks again.
+ */
+export const isRepeatable = (error: unknown): boolean => hasMet(error) || sqlState(error) === '23503'
 
 /** Says in the interface's words what the database's fault means for the caller; anything else passes as it is. */
 export function translate(error: unknown): unknown {
@@ -35,8 +41,7 @@ export function translate(error: unknown): unknown {
   const state = sqlState(error)
   if (state === '57014') return new ApiError('timeout', 'The query took too long. Narrow it with a filter.', retry)
   if (state === '55P03') return new ApiError('timeout', 'Another change holds this record. Try again.', retry)
-  if (isRepeatable(error))
-    return new ApiError('overloaded', 'Too many changes met at the same records. Try again.', retry)
+  if (hasMet(error)) return new ApiError('overloaded', 'Too many changes met at the same records. Try again.', retry)
   if (state !== undefined && outOfSpace.has(state))
     return new ApiError('overloaded', 'The database is out of space or memory.', retry)
   if (isConnectionLoss(error)) return new ApiError('overloaded', 'The database is not reachable right now.', retry)

@@ -13,7 +13,7 @@ export interface MigrateOptions {
   log: (message: string) => void
 }
 
-interface Migration {
+export interface Migration {
   version: number
   file: string
   text: string
@@ -49,9 +49,11 @@ export async function migrate(
   }
 }
 
-const noTransactionMark = '-- rapport: no transaction'
+/** The first line of a file that is sent statement by statement. */
+export const noTransactionMark = '-- rapport: no transaction'
 
-async function readMigrations(folder: string): Promise<Migration[]> {
+/** The files of a folder in their order. */
+export async function readMigrations(folder: string): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
   const migrations: Migration[] = []
   for (const file of names) {
@@ -72,7 +74,7 @@ async function openSession(connection: pg.ClientConfig): Promise<pg.Client> {
 }
 
 /** The lock of whoever migrates: any number, the same in every version. */
-const lockKey = '2026112101'
+export const lockKey = '2026112101'
 
 /**
  * An open transaction holds the lock while another session applies. Waiting means asking again: a session that waited
@@ -115,7 +117,8 @@ async function applyMissing(
   return applied
 }
 
-const createRecord = `create table if not exists schema_migrations (
+/** The table of what was applied. */
+export const createRecord = `create table if not exists schema_migrations (
   version integer primary key,
   name text not null,
   checksum text not null,

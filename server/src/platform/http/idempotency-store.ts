@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
+import type { Perishable } from '../upkeep/store.ts'
 import { ApiError } from './errors.ts'
 import { idempotencyKeyHash, openAnswer, sealAnswer, type StoredAnswer } from './idempotency.ts'
 
@@ -15,6 +16,15 @@ export interface IdempotentUse {
 }
 
 const keptHours = 24
+
+/** Answers that no repeated key gets any more. */
+export const storedAnswers: Perishable = {
+  name: 'idempotency_answers',
+  table: 'idempotency_answers',
+  key: { credential_id: 'uuid', key_hash: 'bytea' },
+  since: 'created_at',
+  keptSeconds: keptHours * 60 * 60,
+}
 
 /**
  * The answer that this key got before, or undefined when it is new and now ours until the transaction ends.

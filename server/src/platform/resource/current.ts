@@ -7,6 +7,9 @@ import { type AnyRow, columnOf, type Resource } from './define.ts'
 import { scopeOf } from './read.ts'
 import type { Change } from './write.ts'
 
+/** How long a deleted record can be restored; the upkeep purges it then. */
+export const restorableDays = 30
+
 /** A record as a statement of the write gives it. */
 export interface StoredRow {
   id: string
@@ -42,7 +45,7 @@ export async function lockCurrent(
   if (ids.length === 0) return new Map()
   const restoring = changes.some((change) => change.kind === 'update' && change.deleted)
   const bounds = withinScope(restoring ? { ...resource, softDelete: false } : resource, scopeOf(transaction, parentId))
-  const deleted = restoring ? raw(` and ${root}.deleted_at > now() - interval '30 days'`) : raw('')
+  const deleted = restoring ? raw(` and ${root}.deleted_at > now() - interval '${restorableDays} days'`) : raw('')
   const rows = await transaction.query<Omit<CurrentRow, 'record'>>(sql`
     select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
     from ${identifier(resource.table)} ${raw(root)}${joins(resource, transaction.organization)}

@@ -34,7 +34,9 @@ export async function readRecord(
   { parentId, selection }: { parentId?: string | undefined; selection?: Selection | undefined } = {},
 ): Promise<ShownRecord> {
   const scope = scopeOf(db, parentId)
-  const build = ([value]: readonly Parameter[]) => sql`select ${documentSql(resource, selection)} as text, ${raw(root)}.revision
+  const build = ([
+    value,
+  ]: readonly Parameter[]) => sql`select ${documentSql(resource, selection)} as text, ${raw(root)}.revision
     from ${identifier(resource.table)} ${raw(root)}${joins(resource, db.organization)}
     where ${withinScope(resource, scope)} and ${raw(root)}.id = ${value}::uuid and ${parentFound(resource, scope)}`
   // A parent would be a second value, and a selection another text.

@@ -1,5 +1,8 @@
 import type { Database } from '../../platform/database/database.ts'
-import { type Sql, sql } from '../../platform/database/sql.ts'
+import { raw, type Sql, sql } from '../../platform/database/sql.ts'
+
+/** How long the Idempotency-Key of a push is remembered. */
+export const pushKeyHours = 24
 
 type Sender = Pick<Database, 'spanning'>
 
@@ -117,7 +120,7 @@ function insertion(rows: readonly NewRow[], isKeyed: boolean): Sql {
       order by push.organization_id, push.import_id, push.key_hash
       on conflict (organization_id, import_id, key_hash) do update
         set request_hash = excluded.request_hash, row_id = excluded.row_id, created_at = excluded.created_at
-        where import_push_keys.created_at <= now() - interval '24 hours'
+        where import_push_keys.created_at <= now() - ${raw(`interval '${pushKeyHours} hours'`)}
       returning row_id)
     ${insert} and (push.key_hash is null or push.id in (select row_id from kept)) ${end}`
 }

@@ -1,0 +1,78 @@
+/** One turn of one target: what its clients do, and for how long. */
+export interface Turn {
+  connections: number
+  /** Seconds before counting begins, so that code and connections are warm. */
+  warmUp: number
+  seconds: number
+}
+
+export interface TurnResult {
+  /** Answers counted. */
+  answers: number
+  /** Answers that were not what they have to be. */
+  failures: number
+  /** Seconds of counting, as they were. */
+  seconds: number
+  /** Milliseconds. */
+  p50: number
+  p99: number
+}
+
+/** What a turn's process says: when counting begins and ends; then, when the last answer is there, how many were good. */
+export type TurnMessage = { event: 'begin' } | ({ event: 'end' } & TurnResult) | { event: 'done'; good: number }
+
+/** One connection: the next request goes out when the answer is whole. */
+export interface TurnClient {
+  begin(): void
+  /** Resolves when the last answer is there. */
+  close(): Promise<void>
+}
+
+/** Takes the turn, telling how it goes. */
+export async function takeTurn({ warmUp, seconds }: Turn, counter: Counter, clients: readonly TurnClient[]) {
+  for (const client of clients) client.begin()
+  await pause(warmUp)
+  tell({ event: 'begin' })
+  const began = counter.begin()
+  await pause(seconds)
+  // On a machine that is very busy, a short turn would end before anything is answered.
+  while (counter.answers === 0) await pause(0.01)
+  const result = counter.end(began)
+  tell({ event: 'end', ...result })
+  await Promise.all(clients.map((client) => client.close()))
+  tell({ event: 'done', good: counter.good })
+}
+
+const tell = (message: TurnMessage) => process.stdout.write(`${JSON.stringify(message)}\n`)
+const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+
+export class Counter {
+  failures = 0
+  /** Answers that were good since the first request, counted or not. */
+  good = 0
+  #latencies: number[] = []
+
+  /** Since counting began. */
+  get answers(): number {
+    return this.#latencies.length
+  }
+
+  begin(): number {
+    this.failures = 0
+    this.#latencies = []
+    return performance.now()
+  }
+
+  note(milliseconds: number, isGood: boolean): void {
+    this.#latencies.push(milliseconds)
+    if (isGood) this.good++
+    else this.failures++
+  }
+
+  end(began: number): TurnResult {
+    const seconds = (performance.now() - began) / 1000
+    const sorted = Float64Array.from(this.#latencies).sort()
+    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+    return { answers: sorted.length, failures: this.failures, seconds, p50: at(0.5), p99: at(0.99) }
+  }
+}

@@ -1,0 +1,88 @@
+import { text } from 'node:stream/consumers'
+import pg from 'pg'
+import { Counter, takeTurn, type Turn, type TurnClient } from './counter.ts'
+import { type Packed, perform, repeatable, unpack, type Fresh } from './exchange.ts'
+import { showNumber } from './load.ts'
+import type { Exchange } from './recording.ts'
+
+/** What the driver's process does by turns. */
+export interface DriverTask extends Turn {
+  connection: pg.ClientConfig
+  packed: Packed
+  /** For writes: what is new in each of them, in the order of the exchanges; `firstNumber` is the first of the numbers. */
+  fresh?: readonly Fresh[]
+  firstNumber: number
+  /** Characters of the answers, in the order of the exchanges; null where they are not known before. */
+  lengths: readonly (number | null)[]
+}
+
+/** The statements through the driver alone: one process, as many connections, no HTTP. */
+export async function runDriver(): Promise<void> {
+  const task = JSON.parse(await text(process.stdin)) as DriverTask
+  const exchanges = makersOf(task)
+  const counter = new Counter()
+  const clients = Array.from({ length: task.connections }, (_, index) => {
+    return new Client(task, exchanges, counter, index * 7919)
+  })
+  await Promise.all(clients.map((client) => client.connect()))
+  await takeTurn(task, counter, clients)
+}
+
+function makersOf({ packed, fresh, firstNumber }: DriverTask): (() => Exchange)[] {
+  let number = firstNumber
+  return unpack(packed).map((exchange, index) => {
+    const own = fresh?.[index]
+    if (!own) return () => exchange
+    const make = repeatable(exchange, own)
+    return () => make(showNumber(number++))
+  })
+}
+
+class Client implements TurnClient {
+  readonly #client: pg.Client
+  readonly #exchanges: readonly (() => Exchange)[]
+  readonly #lengths: DriverTask['lengths']
+  readonly #counter: Counter
+  #next: number
+  #isClosing = false
+  #work: Promise<void> = Promise.resolve()
+
+  constructor(
+    { connection, lengths }: DriverTask,
+    exchanges: readonly (() => Exchange)[],
+    counter: Counter,
+    first: number,
+  ) {
+    this.#client = new pg.Client({ ...connection, pipeline: true } as pg.ClientConfig)
+    this.#exchanges = exchanges
+    this.#lengths = lengths
+    this.#counter = counter
+    this.#next = first
+  }
+
+  async connect(): Promise<void> {
+    await this.#client.connect()
+  }
+
+  begin(): void {
+    this.#work = this.#run()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    await this.#work
+    await this.#client.end()
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosing) {
+      const index = this.#next++ % this.#exchanges.length
+      const exchange = this.#exchanges[index]?.() ?? []
+      const expected = this.#lengths[index] ?? null
+      const began = performance.now()
+      const answer = await perform(this.#client, exchange)
+      const isGood = answer !== '' && (expected === null || expected === answer.length)
+      this.#counter.note(performance.now() - began, isGood)
+    }
+  }
+}

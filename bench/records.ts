@@ -1,0 +1,88 @@
+import { ascii, firstNames, lastNames, places, type Random, ranks, rareName, trades, words } from './people.ts'
+
+/** Whose the made-up records are, as uuids. */
+export interface Owner {
+  organizationId: string
+  teamId: string
+  /** Told in the numbers of its customers, which no other organization has. */
+  number: number
+}
+
+/** A row by its columns; the organization stands apart. */
+export type Made = Readonly<Record<string, Cell>>
+export type Cell = string | number | boolean | null | readonly string[] | Readonly<Record<string, unknown>>
+
+/** Ids as the service makes them: they sort by the time of making (RFC 9562, version 7). */
+export const uuid = (kind: number, index: number): string => {
+  const time = (1_700_000_000_000 + index * 100).toString(16).padStart(12, '0')
+  const rest = kind.toString(16).padStart(3, '0')
+  const last = index.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${rest}-8000-${last}`
+}
+
+export function makeCompany(random: Random, index: number): Made {
+  const name = `${random.one(places)} ${random.one(trades)} ${index}`
+  const domain = `${name.toLowerCase().replaceAll(' ', '-')}.example`
+  return {
+    id: uuid(3, index),
+    name,
+    domain,
+    domain_key: domain,
+    website: `https://www.${domain}`,
+    location: random.one(places),
+    employees_count: random.below(5000),
+    founded_year: 1950 + random.below(75),
+    industries: [random.one(trades)],
+    languages: ['en'],
+    tags: random.some(words),
+    custom_properties: { tier: random.one(['a', 'b', 'c']) },
+    ...times(index),
+  }
+}
+
+const asciiNames = new Map([...firstNames, ...lastNames].map((name) => [name, ascii(name)]))
+
+/** Contact `index` of an organization with so many companies; every seventh person has a name that few share. */
+export function makeContact(random: Random, owner: Owner, index: number, companies: number): Made {
+  const first = random.one(firstNames)
+  const last = random.below(7) === 0 ? rareName(random) : random.one(lastNames)
+  const host = `${random.one(places)}-${random.one(trades)}.example`
+  const email = `${asciiNames.get(first) ?? ''}.${asciiNames.get(last) ?? last}.${index}@${host}`.toLowerCase()
+  return {
+    id: uuid(4, index),
+    root_contact_id: uuid(5, index),
+    team_id: owner.teamId,
+    company_id: companies > 0 && random.below(10) < 7 ? uuid(3, random.below(companies)) : null,
+    email,
+    email_key: email,
+    first_name: first,
+    last_name: last,
+    name: `${first} ${last}`,
+    phone: random.below(2) === 0 ? `+4930${String(1_000_000 + index).slice(-7)}` : null,
+    tags: random.some(words),
+    status: random.below(5) === 0 ? 'archived' : 'active',
+    email_opt_out: random.below(20) === 0,
+    city: random.one(places),
+    country_code: random.one(['DE', 'FR', 'US', 'JP', 'BR']),
+    time_zone: 'Europe/Berlin',
+    employment_title: `${random.one(ranks)} of ${random.one(trades)}`,
+    last_activity_at: random.below(2) === 0 ? timeOf(random.below(index + 1)) : null,
+    custom_properties: {
+      plan: random.one(['free', 'team', 'enterprise']),
+      score: random.below(scores),
+      customerNumber: `K-${owner.number}-${index}`,
+    },
+    ...times(index),
+  }
+}
+
+/** As many values of `score`: one contact in so many has each. */
+export const scores = 100
+
+/** A minute apart. */
+function times(index: number): { created_at: string; updated_at: string } {
+  const time = timeOf(index)
+  return { created_at: time, updated_at: time }
+}
+
+const timeOf = (index: number): string => new Date(1_600_000_000_000 + index * 60_000).toISOString()

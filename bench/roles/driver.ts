@@ -1,0 +1,3 @@
+import { runDriver } from '../driver.ts'
+
+await runDriver()

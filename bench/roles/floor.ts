@@ -1,0 +1,3 @@
+import { runFloor } from '../floor.ts'
+
+await runFloor()

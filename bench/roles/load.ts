@@ -1,0 +1,3 @@
+import { runLoad } from '../load.ts'
+
+await runLoad()

@@ -1,0 +1,39 @@
+import { scores } from './records.ts'
+
+/** Every row that is measured, in the order of the table. */
+export const rowNames = {
+  one: 'get one',
+  page: 'first page of 25',
+  deep: 'deep page',
+  deepByLink: 'deep page, by Link',
+  email: 'filter by email',
+  property: 'custom property of one',
+  commonProperty: `custom property of 1 in ${scores}`,
+  rare: 'contains, rare',
+  common: 'contains, common',
+  absent: 'contains, absent',
+  query: 'query',
+  sorted: 'sort by last name',
+  counted: 'count with a filter',
+  created: 'create',
+  pushed: 'push',
+  worked: 'rows processed',
+  busy: 'push, while rows are processed',
+} as const
+
+/** Those that only read. */
+export const readNames: readonly string[] = [
+  rowNames.one,
+  rowNames.page,
+  rowNames.deep,
+  rowNames.deepByLink,
+  rowNames.email,
+  rowNames.property,
+  rowNames.commonProperty,
+  rowNames.rare,
+  rowNames.common,
+  rowNames.absent,
+  rowNames.query,
+  rowNames.sorted,
+  rowNames.counted,
+]

@@ -1,0 +1,59 @@
+import type pg from 'pg'
+import type { Known } from './leads.ts'
+import { lastNames } from './people.ts'
+
+/** What there is in the measured organization, drawn at random but the same at every run. */
+export interface Sample extends Known {
+  /** Uuids of contacts. */
+  ids: string[]
+  /** Numbers that one contact alone has. */
+  customerNumbers: string[]
+  /** Last names that few share. */
+  rareNames: string[]
+  /** First and last names of people, as somebody would search for them. */
+  names: string[]
+  /** How many contacts there are. */
+  contacts: number
+}
+
+const most = { ids: 1000, values: 200, companies: 5000 }
+
+/** Errors: there are too few contacts to measure anything. */
+export async function takeSample(client: pg.Client, organizationId: string, emails: number): Promise<Sample> {
+  const { rows: people } = await client.query<Person>(
+    `select id, email, last_name as "lastName", name, custom_properties ->> 'customerNumber' as "customerNumber"
+     from contacts where organization_id = $1 order by md5(id::text) limit $2`,
+    [organizationId, Math.max(emails, most.ids)],
+  )
+  const { rows: rare } = await client.query<{ lastName: string }>(
+    `select last_name as "lastName" from contacts where organization_id = $1 and last_name <> all($2)
+     group by last_name order by md5(last_name) limit $3`,
+    [organizationId, lastNames, most.values],
+  )
+  const { rows: companies } = await client.query<Known['companies'][number]>(
+    'select name, domain from companies where organization_id = $1 order by md5(id::text) limit $2',
+    [organizationId, most.companies],
+  )
+  const { rows: counted } = await client.query<{ count: number }>(
+    'select count(*)::integer as count from contacts where organization_id = $1',
+    [organizationId],
+  )
+  if (people.length === 0 || rare.length === 0) throw new Error('There are too few contacts to measure: give more.')
+  return {
+    ids: people.slice(0, most.ids).map(({ id }) => id),
+    emails: people.map(({ email }) => email),
+    customerNumbers: people.slice(0, most.values).map(({ customerNumber }) => customerNumber),
+    rareNames: rare.map(({ lastName }) => lastName),
+    names: people.slice(0, most.values).map(({ name }) => name),
+    companies,
+    contacts: counted[0]?.count ?? 0,
+  }
+}
+
+interface Person {
+  id: string
+  email: string
+  lastName: string
+  name: string
+  customerNumber: string
+}

@@ -1,0 +1,96 @@
+import { count } from '../server/src/commands/progress.ts'
+import type { Plan } from './plans.ts'
+import { type Figures, middle, type Report, type Row } from './report.ts'
+import type { TargetLine } from './targets.ts'
+
+const rowTitles = [
+  'row',
+  'connections',
+  '',
+  'a second',
+  'p50 ms',
+  'p99 ms',
+  'CPU ms service',
+  'CPU ms database',
+  'ratio',
+  'service MB',
+  'database MB',
+]
+
+/** The report as a person reads it: Markdown tables. */
+export function describe({ machine: where, options, rows, plans, targets, memory, warmStarts }: Report): string {
+  const shown = (value: number | null) => (value === null ? 'n/a' : `${value} MB`)
+  const start = middle(warmStarts)
+  return [
+    `${where.cores} × ${where.processors}, ${where.memoryGb} GB, ${where.system}, Node ${where.node}, PostgreSQL ${where.postgres}`,
+    `${count(options.contacts)} contacts, ${options.organizations} organizations; ${options.rounds} rounds of ${options.seconds} s or ${count(options.queue)} rows`,
+    '',
+    ...table(rowTitles, rows.flatMap(linesOf)),
+    '',
+    `Memory at the start and at the end: service ${shown(memory.serviceAtStart)}, ${shown(memory.serviceAtEnd)};`,
+    `database ${shown(memory.databaseAtStart)}, ${shown(memory.databaseAtEnd)}.`,
+    `Ready ${start === null ? 'n/a' : start.toFixed(2)} s after the start of the process, database included, on the filled database.`,
+    ...(plans.length === 0
+      ? []
+      : ['', ...table(['plan of', 'indexes of contacts', 'whole table'], plans.map(planLine))]),
+    ...(targets.length === 0
+      ? []
+      : [
+          '',
+          ...table(['target', 'connections', 'wanted', 'for contacts', 'measured', 'reached'], targets.map(targetLine)),
+        ]),
+  ].join('\n')
+}
+
+/** A Markdown table with columns as wide as what is in them. */
+function table(titles: readonly string[], lines: readonly (readonly string[])[]): string[] {
+  const widths = titles.map((title, column) =>
+    Math.max(title.length, 3, ...lines.map((line) => line[column]?.length ?? 0)),
+  )
+  const drawn = (line: readonly string[]) =>
+    `| ${widths.map((width, column) => (line[column] ?? '').padEnd(width)).join(' | ')} |`
+  return [drawn(titles), drawn(widths.map((width) => '-'.repeat(width))), ...lines.map(drawn)]
+}
+
+function linesOf({
+  name,
+  connections,
+  service,
+  floor,
+  driver,
+  ratio,
+  memory,
+  databaseMemory,
+  meanwhile,
+}: Row): string[][] {
+  const halves = memory.map((value) => value ?? 'n/a').join(', ')
+  const more = [ratio?.toFixed(2) ?? '', halves, databaseMemory?.toString() ?? 'n/a']
+  const lines = [[name, connections?.toString() ?? '', 'service', ...cells(service), ...more]]
+  if (floor) lines.push(['', '', 'floor', ...cells(floor)])
+  if (driver) lines.push(['', '', 'driver', ...cells(driver)])
+  if (meanwhile !== undefined) lines.push(['', '', 'rows', String(Math.round(meanwhile))])
+  return lines
+}
+
+const cells = ({ perSecond, p50, p99, serviceCpu, databaseCpu }: Figures): string[] => [
+  String(Math.round(perSecond)),
+  p50?.toFixed(2) ?? '',
+  p99?.toFixed(2) ?? '',
+  serviceCpu?.toFixed(3) ?? 'n/a',
+  databaseCpu?.toFixed(3) ?? 'n/a',
+]
+
+const planLine = ({ name, indexes, sequential }: Plan): string[] => [
+  name,
+  indexes.join(', ') || 'none',
+  sequential ? 'READ' : 'not read',
+]
+
+const targetLine = ({ name, connections, wanted, contacts, measured, reached }: TargetLine): string[] => [
+  name,
+  connections?.toString() ?? '',
+  wanted,
+  contacts === null ? 'any' : count(contacts),
+  measured,
+  reached ? 'yes' : 'NO',
+]

@@ -1,0 +1,151 @@
+import { stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { Command } from 'commander'
+import type pg from 'pg'
+import type { Config } from '../config.ts'
+import { fingerprint, loadSecret, secretFile } from '../platform/access/secret.ts'
+import { checkDatabase } from '../platform/database/check.ts'
+import { connect } from '../platform/database/cluster.ts'
+import { migrate, readMigrations } from '../platform/database/migrate.ts'
+import { findService } from '../platform/database/service-file.ts'
+import { type CheckedSnapshot, SnapshotError } from '../platform/database/snapshot/format.ts'
+import { checkSnapshot } from '../platform/database/snapshot/read.ts'
+import { findApplied, restoreSnapshot } from '../platform/database/snapshot/restore.ts'
+import { migrationsFolder } from '../release.ts'
+import { type BareDatabase, megabytes, withBareDatabase } from './bare-database.ts'
+import { answer, configuration, Failure, tell, UsageError, withExample } from './command.ts'
+import { count, type Progress, tellProgress } from './progress.ts'
+import { findHoldings, findServices, forgetSecret } from './restore-target.ts'
+import { compareSchema } from './schema.ts'
+
+interface Options {
+  force?: boolean
+  newSecret?: boolean
+  json?: boolean
+}
+
+/** `rapport restore`: a backup in the place of what the database holds. */
+export const restoreCommand = () =>
+  withExample(
+    new Command('restore')
+      .description(
+        'Put a backup in the place of all that the database holds: all of it, or nothing is changed. The service has to be stopped.',
+      )
+      .argument('<file>', 'a file that `rapport backup` wrote')
+      .option('--force', 'replace what is there without asking')
+      .option('--new-secret', 'the SECRET of the backup is lost: everyone signs in anew, the rest is kept')
+      .option('--json', 'answer with one JSON object: {"rows", "takenAt", "applied": [migrations], "secretFits"}')
+      .action(run),
+    '$ rapport restore /var/backups/rapport-2027-01-31.backup',
+  )
+
+async function run(name: string, { force = false, newSecret = false, json }: Options): Promise<void> {
+  const config = configuration()
+  const file = resolve(name)
+  const checked = await check(file)
+  const secret = await assertSecretFits(config, checked, newSecret)
+  await assertNoService(config)
+  const applied = await withBareDatabase(config, 'rapport restore', async (database) => {
+    await prepareTarget(config, database, force)
+    return restore(file, database.connection, { checked, newSecret })
+  })
+  const { takenAt } = checked.header
+  if (secret === 'absent') tell(absentSecret(config))
+  if (json) answer(JSON.stringify({ rows: checked.rows, takenAt, applied, secretFits: secret === 'fits' }))
+  else answer(`${count(checked.rows)} rows, as they were at ${takenAt}, are restored and compared with the backup.`)
+}
+
+/** Every byte, before anything is touched. */
+async function check(file: string): Promise<CheckedSnapshot> {
+  let progress: Progress | undefined
+  try {
+    const checked = await checkSnapshot(file, (done, total) => {
+      progress ??= tellProgress('Checking the file', Math.ceil(total / 1024), 'KiB')
+      progress.at(Math.ceil(done / 1024))
+    })
+    findApplied(checked.header, await readMigrations(migrationsFolder))
+    const { rapport, takenAt, postgresql } = checked.header
+    progress?.end(
+      `${file} is whole: ${count(checked.rows)} rows, ${megabytes(checked.bytes)}, by Rapport ${rapport} on PostgreSQL ${postgresql} at ${takenAt}.`,
+    )
+    return checked
+  } catch (error) {
+    throw error instanceof SnapshotError ? new Failure(error.message, { cause: error }) : error
+  }
+}
+
+/** A database that cannot be started afterwards helps nobody, so this is told before anything is touched. */
+async function assertSecretFits(
+  { dataFolder, secret: given }: Config,
+  { header: { secretFingerprint } }: CheckedSnapshot,
+  newSecret: boolean,
+): Promise<'fits' | 'absent' | 'new'> {
+  const file = join(dataFolder, secretFile)
+  if (newSecret) return 'new'
+  if (secretFingerprint === null) return 'fits'
+  if (given === undefined && !(await stat(file).catch(() => undefined))) return 'absent'
+  if (fingerprint(await loadSecret({ dataFolder, given })) === secretFingerprint) return 'fits'
+  const where = given === undefined ? file : 'SECRET'
+  throw new Failure(
+    `The backup belongs to another secret than that in ${where}. Nothing was changed. Put the secret of the installation that made it there (its SECRET, or the file ${secretFile} of its data folder). If that is lost: --new-secret restores the rest, and everyone signs in anew.`,
+  )
+}
+
+const absentSecret = ({ dataFolder }: Config): string =>
+  `Before the next start, bring the secret that belongs to the backup: set SECRET, or put the file ${secretFile} of its data folder into ${dataFolder}. If it is lost, restore again with --new-secret.`
+
+async function assertNoService({ dataFolder }: Config): Promise<void> {
+  const service = await findService(dataFolder)
+  if (service) throw new Failure(running(`a service (process ${service.pid}) runs with ${dataFolder}`))
+}
+
+const running = (which: string): string =>
+  `A restore replaces everything, and ${which}. Nothing was changed. Stop it first.`
+
+async function prepareTarget(config: Config, { connection, attached }: BareDatabase, force: boolean): Promise<void> {
+  if (attached) throw new Failure(running('a service runs on this database'))
+  await checkDatabase(connection)
+  const { foreign } = await compareSchema(connection)
+  if (foreign.length > 0) {
+    throw new Failure(
+      `The database is of a newer Rapport (it knows ${foreign.join(', ')}). Nothing was changed. Restore into an empty database or another DATA_DIR.`,
+    )
+  }
+  const client = await connect(connection)
+  try {
+    const services = await findServices(client, connection)
+    if (services > 0) throw new Failure(running(`${services} connections of services are open on this database`))
+    const holdings = await findHoldings(client)
+    if (holdings !== undefined && !force) await ask(config, holdings)
+  } finally {
+    await client.end()
+  }
+}
+
+async function ask({ databaseUrl, dataFolder }: Config, holdings: string): Promise<void> {
+  const where = databaseUrl === undefined ? dataFolder : 'DATABASE_URL'
+  const told = `The database of ${where} holds ${holdings}. The restore replaces all of it.`
+  if (!process.stdin.isTTY) throw new UsageError(`${told} Give --force if that is what you want.`)
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const said = await terminal.question(`${told} Type yes to go on: `).finally(() => terminal.close())
+  if (said.trim().toLowerCase() !== 'yes') throw new Failure('Nothing was changed.')
+}
+
+/** The migrations that were applied to a backup of an older Rapport. */
+async function restore(
+  file: string,
+  connection: pg.ClientConfig,
+  { checked, newSecret }: { checked: CheckedSnapshot; newSecret: boolean },
+): Promise<string[]> {
+  const progress = tellProgress('Restoring', Math.ceil(checked.bytes / 1024), 'KiB')
+  await restoreSnapshot(file, {
+    connection,
+    checked,
+    migrationsFolder,
+    log: (message) => progress.end(message),
+    onProgress: (done) => progress.at(Math.ceil(done / 1024)),
+    ...(newSecret && { finish: forgetSecret }),
+  })
+  return (await migrate(connection, { folder: migrationsFolder, log: tell })).applied
+}

@@ -1,0 +1,33 @@
+import { Command } from 'commander'
+import { openEmbedded } from '../platform/database/embedded.ts'
+import { migrationsFolder, version } from '../release.ts'
+import { answer, configuration, tell, UsageError, withExample } from './command.ts'
+
+interface Options {
+  oldBinaries?: string
+}
+
+/** `rapport upgrade-database`: moves the embedded database to the PostgreSQL that came with this version. */
+export const upgradeDatabaseCommand = () =>
+  withExample(
+    new Command('upgrade-database')
+      .description(
+        'Move the embedded database from an older PostgreSQL to the one that came with this version; the old one is kept. A start does so as well, when it finds the older PostgreSQL by itself.',
+      )
+      .option(
+        '--old-binaries <folder>',
+        'folder of the older PostgreSQL: the one with bin/postgres, or its npm package',
+      )
+      .action(run),
+    '$ rapport upgrade-database --old-binaries /opt/postgres-17',
+  )
+
+async function run({ oldBinaries }: Options): Promise<void> {
+  const { databaseUrl, dataFolder } = configuration()
+  if (databaseUrl !== undefined)
+    throw new UsageError('DATABASE_URL names a database of your own: there is nothing to do.')
+  const upgrade = { migrationsFolder, version: version(), oldBinaries }
+  const embedded = await openEmbedded({ dataFolder, purpose: 'rapport upgrade-database', log: tell, upgrade })
+  await embedded.close()
+  answer('The database is on the PostgreSQL of this version.')
+}

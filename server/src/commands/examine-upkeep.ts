@@ -1,0 +1,167 @@
+import type pg from 'pg'
+import type { Config } from '../config.ts'
+import { perishables } from '../perishables.ts'
+import { overdueSql, type Perishable } from '../platform/upkeep/store.ts'
+import { count } from './progress.ts'
+import type { Finding } from './doctor.ts'
+
+/** When the doctor speaks up (docs/guides/self-hosting.md, "Looking after the database"). */
+const thresholds = {
+  transactionMinutes: 5,
+  idleMinutes: 1,
+  /** Share of a table that is dead, and rows below which that does not matter. */
+  dead: { share: 0.4, rows: 50_000 },
+  /** How long the row that is due first has been due. */
+  lagSeconds: { note: 60, wrong: 15 * 60 },
+  /** How long what should be purged has been there since. */
+  overdueHours: { note: 24, wrong: 7 * 24 },
+}
+
+const minute = 60
+const hour = 60 * minute
+
+/** Is the upkeep keeping up: the work on imports, what is to be purged, the clean-up of the tables? */
+export async function examineUpkeep(client: pg.Client, config: Config): Promise<Finding[]> {
+  return [await lookAtImports(client), await lookAtPurge(client, config), await lookAtTables(client)]
+}
+
+/** Open for long, or forgotten: PostgreSQL cannot clean up what has become dead since they began. */
+export async function lookAtTransactions(client: pg.Client): Promise<Finding> {
+  const { rows } = await client.query<{ what: string; name: string; state: string; seconds: number }>(
+    `select pid::text as what, application_name as name, state, extract(epoch from now() - xact_start)::int as seconds
+     from pg_stat_activity
+     where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid() and (
+       now() - xact_start > make_interval(mins => $1)
+       or (state like 'idle in transaction%' and now() - state_change > make_interval(mins => $2)))
+     union all
+     select gid, owner, 'prepared', extract(epoch from now() - prepared)::int from pg_prepared_xacts
+     where database = current_database() and now() - prepared > make_interval(mins => $1)
+     order by seconds desc`,
+    [thresholds.transactionMinutes, thresholds.idleMinutes],
+  )
+  const { transactionMinutes: open, idleMinutes: idle } = thresholds
+  if (rows.length === 0) {
+    const message = `none is older than ${open} minutes or has been idle for ${idle}`
+    return { name: 'transactions', state: 'ok', message }
+  }
+  const listed = rows.map(
+    ({ what, name, state, seconds }) => `${what} (${name || 'unnamed'}, ${state}, ${span(seconds)})`,
+  )
+  const end = rows.map(({ what, state }) =>
+    state === 'prepared' ? `rollback prepared '${what}';` : `select pg_terminate_backend(${what});`,
+  )
+  return {
+    name: 'transactions',
+    state: 'wrong',
+    message: `open for long: ${listed.join(', ')}`,
+    advice: `They hold up the clean-up of the tables. End those that are forgotten: ${end.join(' ')}`,
+  }
+}
+
+interface Queue {
+  waiting: number
+  lag: number
+  dead: number
+}
+
+/** How far the work on pushed rows is behind. Of each organization the row that is due first, from the queue's index. */
+async function lookAtImports(client: pg.Client): Promise<Finding> {
+  const waits = `status in ('PENDING', 'RETRYING', 'PROCESSING')`
+  const { rows } = await client.query<Queue>(
+    `with recursive first as (
+       (select organization_id, run_at from import_rows where ${waits} order by organization_id, run_at limit 1)
+       union all
+       select later.* from first cross join lateral (
+         select organization_id, run_at from import_rows where ${waits} and organization_id > first.organization_id
+         order by organization_id, run_at limit 1) later)
+     select (select count(*)::int from (select from import_rows where ${waits} limit 1000001) waiting) as waiting,
+       (select greatest(0, coalesce(extract(epoch from now() - min(run_at)), 0))::float8 from first) as lag,
+       (select coalesce(sum(change), 0)::int from import_row_counts where status = 'DEAD') as dead`,
+  )
+  const { waiting = 0, lag = 0, dead = 0 } = rows[0] ?? {}
+  const name = 'imports'
+  const late = lag >= 1 ? `, the first one due for ${span(lag)}` : ''
+  const message = `${bounded(waiting, 1_000_000)} rows wait${late}; ${count(dead)} dead`
+  if (lag > thresholds.lagSeconds.note) {
+    const state = lag > thresholds.lagSeconds.wrong ? 'wrong' : 'note'
+    const advice = 'Is a service running that works on them (IMPORT_WORKERS above 0)? More workers take more at a time.'
+    return { name, state, message, advice }
+  }
+  if (dead === 0) return { name, state: 'ok', message }
+  const advice =
+    'List them (GET /v5/imports/{importId}/rows?status=DEAD): each says why, and can be retried or cancelled.'
+  return { name, state: 'note', message, advice }
+}
+
+/** What should have been purged and is still there. */
+async function lookAtPurge(client: pg.Client, config: Config): Promise<Finding> {
+  const overdue: string[] = []
+  let longest = 0
+  for (const perishable of perishables(config)) {
+    const { waiting, seconds } = await overdueOf(client, perishable)
+    if (waiting === 0) continue
+    overdue.push(`${bounded(waiting, 10_000)} of ${perishable.name} for ${span(seconds)}`)
+    longest = Math.max(longest, seconds)
+  }
+  const name = 'retention'
+  if (overdue.length === 0) return { name, state: 'ok', message: 'nothing is kept for longer than it should be' }
+  const message = `still to be purged: ${overdue.join(', ')}`
+  const { note, wrong } = thresholds.overdueHours
+  if (longest < note * hour) return { name, state: 'ok', message }
+  const advice =
+    'A running service purges by itself; its log says when that fails. What something else still needs stays: a deleted import whose rows wait, a deleted team whose contacts are there.'
+  return { name, state: longest < wrong * hour ? 'note' : 'wrong', message, advice }
+}
+
+async function overdueOf(client: pg.Client, perishable: Perishable): Promise<{ waiting: number; seconds: number }> {
+  const { text, values } = overdueSql(perishable).render()
+  const { rows } = await client.query<{ count: number; seconds: number }>(text, values)
+  return { waiting: rows[0]?.count ?? 0, seconds: rows[0]?.seconds ?? 0 }
+}
+
+interface Table {
+  name: string
+  dead: number
+  rows: number
+  cleaned: number | null
+}
+
+/** Dead rows, as PostgreSQL estimates them: what autovacuum has yet to clean up. */
+async function lookAtTables(client: pg.Client): Promise<Finding> {
+  const { rows: tables } = await client.query<Table>(
+    `select relname as name, n_dead_tup::float8 as dead, (n_live_tup + n_dead_tup)::float8 as rows,
+       extract(epoch from now() - greatest(last_autovacuum, last_vacuum))::float8 as cleaned
+     from pg_stat_user_tables where schemaname = any(current_schemas(false)) order by n_dead_tup desc`,
+  )
+  const { rows } = await client.query<{ size: string }>(
+    'select pg_size_pretty(pg_database_size(current_database())) as size',
+  )
+  const name = 'tables'
+  const size = `${rows[0]?.size ?? 'unknown size'} in all`
+  const bloated = tables.filter(
+    ({ dead, rows: all }) => dead > thresholds.dead.rows && dead > all * thresholds.dead.share,
+  )
+  if (bloated.length === 0) {
+    const [most] = tables
+    return { name, state: 'ok', message: most ? `${size}; most dead rows: ${describeTable(most)}` : size }
+  }
+  return {
+    name,
+    state: 'note',
+    message: `${size}; many dead rows: ${bloated.map(describeTable).join('; ')}`,
+    advice: `Is autovacuum on, and does nothing hold it up (see transactions)? By hand: ${bloated.map((table) => `vacuum (analyze) ${table.name};`).join(' ')}`,
+  }
+}
+
+const describeTable = ({ name, dead, rows, cleaned }: Table): string =>
+  `${name} ${count(dead)} of ${count(rows)}, ${cleaned === null ? 'never cleaned up' : `cleaned up ${span(cleaned)} ago`}`
+
+/** A number that was counted no further than to the one behind `most`. */
+const bounded = (value: number, most: number): string => (value > most ? `more than ${count(most)}` : count(value))
+
+/** Seconds in the unit that fits them. */
+function span(seconds: number): string {
+  if (seconds < 2 * minute) return `${Math.round(seconds)} s`
+  if (seconds < 2 * hour) return `${Math.round(seconds / minute)} minutes`
+  return seconds < 48 * hour ? `${Math.round(seconds / hour)} hours` : `${Math.round(seconds / (24 * hour))} days`
+}

@@ -1,0 +1,46 @@
+import pg from 'pg'
+import { namesMade, quoted, readCatalog } from '../platform/database/snapshot/catalog.ts'
+import { readMigrations } from '../platform/database/migrate.ts'
+import { migrationsFolder } from '../release.ts'
+
+/** What a start puts into an empty database by itself. */
+const ofAnyStart = new Set(['schema_migrations', 'instance', 'signing_keys'])
+
+/** What the database holds that a restore would replace, in words; undefined when it is nothing. */
+export async function findHoldings(client: pg.Client): Promise<string | undefined> {
+  const { tables } = await readCatalog(client, namesMade(await readMigrations(migrationsFolder)))
+  const held: string[] = []
+  for (const { name } of tables.filter((table) => !ofAnyStart.has(table.name))) {
+    const { rows } = await client.query<{ found: boolean }>(`select exists (select from ${quoted(name)}) as found`)
+    if (rows[0]?.found) held.push(name)
+  }
+  return held.length === 0 ? undefined : held.join(', ').replaceAll('_', ' ')
+}
+
+/**
+ * How many connections services hold in this database: their name is `rapport`, or what the address says. One of no
+ * service at work, and without any for a minute, is not seen; nor does it harm, because each request asks the database.
+ */
+export async function findServices(client: pg.Client, connection: pg.ClientConfig): Promise<number> {
+  const names = ['rapport', nameOf(connection)]
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::int as count from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid() and application_name = any($1)`,
+    [names],
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** The name that the address gives to connections. */
+const nameOf = (connection: pg.ClientConfig): string => {
+  const client = new pg.Client(connection) as unknown as { connectionParameters: { application_name?: string } }
+  return client.connectionParameters.application_name ?? 'rapport'
+}
+
+/** Takes out what only the lost secret could read; with the next start the database belongs to a new one. */
+export async function forgetSecret(client: pg.Client): Promise<void> {
+  await client.query(`delete from instance where name = 'secret_fingerprint';
+    delete from signing_keys;
+    delete from sessions;
+    delete from idempotency_answers`)
+}

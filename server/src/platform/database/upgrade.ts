@@ -1,0 +1,154 @@
+import { readdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type pg from 'pg'
+import { findBinaries } from './binaries.ts'
+import {
+  binariesVersion,
+  clusterConnection,
+  connect,
+  initializeCluster,
+  isCluster,
+  isSocketFolderShort,
+  startPostgres,
+  syncFolder,
+} from './cluster.ts'
+import { finishMove, inWords, keptCluster, movedCluster, type Places } from './data-folder.ts'
+import { durableSettings, type ServerOptions, type UpgradeOptions } from './embedded-server.ts'
+import { databaseName } from './hold.ts'
+import { livePostmaster, stopPostmaster } from './postmaster.ts'
+import { SnapshotError } from './snapshot/format.ts'
+import { checkSnapshot } from './snapshot/read.ts'
+import { restoreSnapshot } from './snapshot/restore.ts'
+import { takeSnapshotFile } from './snapshot/take.ts'
+import { StartError } from './start-error.ts'
+
+/** Is the server of an older PostgreSQL than the one that came with this Rapport? */
+export async function isOutdated(client: pg.Client): Promise<boolean> {
+  return (await majorOf(client)) < (await binariesVersion(await findBinaries()))
+}
+
+export interface MoveOptions extends ServerOptions {
+  upgrade: UpgradeOptions
+}
+
+/**
+ * Moves the database of an older server, whose lock `client` holds, to a new cluster: a backup of ours, restored and
+ * compared beside it. The lock keeps every other process away until the new cluster is complete; until then the old one
+ * is as it was, and a move that was killed starts over. The old server is ended; its cluster is kept. Error: `StartError`.
+ */
+export async function moveToNewCluster(client: pg.Client, places: Places, options: MoveOptions): Promise<void> {
+  const { cluster, dataFolder } = places
+  const major = await majorOf(client)
+  const file = join(dataFolder, `postgres-${major}.backup`)
+  try {
+    await makeMoved(file, places, { ...options, major })
+    await endServer(cluster)
+    await finishMove(cluster)
+    await rm(file, { force: true })
+    options.log(`The database is moved. The old one is kept in ${keptCluster(cluster, major)}; remove it once content.`)
+  } catch (error) {
+    await endServer(cluster)
+    if (error instanceof SnapshotError) {
+      throw new StartError(`The database was not moved: ${error.message}`, { cause: error })
+    }
+    throw inWords(error, dataFolder)
+  } finally {
+    client.end().catch(() => undefined)
+  }
+}
+
+async function majorOf(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ major: number }>(
+    `select current_setting('server_version_num')::int / 10000 as major`,
+  )
+  return rows[0]?.major ?? 0
+}
+
+async function makeMoved(file: string, places: Places, options: MoveOptions & { major: number }): Promise<void> {
+  const { cluster } = places
+  const { log, settings, major } = options
+  const kept = keptCluster(cluster, major)
+  if (await isCluster(kept)) {
+    throw new StartError(
+      `The database of an earlier move is in ${kept}. Nothing was changed. Remove or rename it first.`,
+    )
+  }
+  const binaries = await findBinaries()
+  log(`The database was made by PostgreSQL ${major}; moving it to PostgreSQL ${await binariesVersion(binaries)}.`)
+  const making = `${cluster}.moving`
+  await removeCluster(making)
+  await removeCluster(movedCluster(cluster))
+  const isFilled = await takeOut(file, clusterConnection(places.sockets, databaseName), options)
+  await initializeCluster({ binaries, folder: making, sync: settings?.fsync !== 'off' })
+  await putIn(isFilled ? file : undefined, { binaries, making, places, options })
+  // From here on the new one counts, whoever goes on.
+  await rename(making, movedCluster(cluster))
+  await syncFolder(dirname(cluster))
+}
+
+/** False when there is nothing to take: the old cluster was never migrated. */
+async function takeOut(file: string, connection: pg.ClientConfig, { upgrade, log }: MoveOptions): Promise<boolean> {
+  const client = await connect(connection)
+  const { rows } = await client
+    .query<{ found: boolean }>(`select to_regclass('schema_migrations') is not null as found`)
+    .finally(() => client.end())
+  if (!rows[0]?.found) return false
+  const { migrationsFolder, version } = upgrade
+  const taken = await takeSnapshotFile(file, { connection, migrationsFolder, version, force: true })
+  log(`Took ${taken.rows} rows out of the old database.`)
+  if (taken.others.length > 0) log(`They stay in the old one, not being Rapport's: ${taken.others.join(', ')}.`)
+  return true
+}
+
+interface NewCluster {
+  binaries: string
+  making: string
+  places: Places
+  options: MoveOptions
+}
+
+/** Starts the new cluster where nobody looks for it, fills it, and stops it again. */
+async function putIn(file: string | undefined, { binaries, making, places, options }: NewCluster): Promise<void> {
+  const { log, settings, upgrade } = options
+  const socketFolder = privateSockets(places)
+  const server = await startPostgres({
+    binaries,
+    folder: making,
+    socketFolder,
+    logFile: places.log,
+    settings: { ...durableSettings(), ...settings },
+  })
+  try {
+    const client = await connect(clusterConnection(socketFolder))
+    await client.query(`create database ${databaseName}`).finally(() => client.end())
+    if (file !== undefined) {
+      const checked = await checkSnapshot(file)
+      const connection = clusterConnection(socketFolder, databaseName)
+      const { migrationsFolder } = upgrade
+      await restoreSnapshot(file, { connection, checked, migrationsFolder, log })
+    }
+  } finally {
+    await server.stop()
+    await rm(socketFolder, { recursive: true, force: true })
+  }
+}
+
+function privateSockets({ sockets }: Places): string {
+  const beside = `${sockets}.new`
+  return isSocketFolderShort(beside) ? beside : join('/tmp', `rapport-move-${process.pid}`)
+}
+
+async function endServer(cluster: string): Promise<void> {
+  const pid = await livePostmaster(cluster)
+  if (pid !== undefined && !(await stopPostmaster(pid, cluster))) {
+    throw new StartError(`The old PostgreSQL (process ${pid}) does not end. End it, then start again.`)
+  }
+}
+
+/** What a move that was killed left half-made; its server may still run. */
+async function removeCluster(folder: string): Promise<void> {
+  await endServer(folder)
+  // Its initdb may still run, in a folder that is named after this one; nobody else has any business here.
+  const names = (await readdir(dirname(folder))).filter((name) => name.startsWith(basename(folder)))
+  for (const name of names) await rm(join(dirname(folder), name), { recursive: true, force: true, maxRetries: 10 })
+}

@@ -1,0 +1,53 @@
+import { identifier, join, type Sql, sql } from '../database/sql.ts'
+import { restorableDays } from '../resource/current.ts'
+import { columnOf, type Resource } from '../resource/define.ts'
+import type { Dependent, Perishable } from './store.ts'
+
+/**
+ * Seconds more than a record can be restored: a restore that began in time is over by then, so that none ever meets a
+ * record that is half gone.
+ */
+const grace = 60
+
+/**
+ * Deleted records of a resource, as the declarations say: what lives inside one goes with it, what refers to one and need
+ * not lets go of it, and while anything has to refer to one it stays.
+ */
+export function deletedRecords(
+  resource: Resource,
+  all: readonly Resource[],
+  sparedToo?: (organization: Sql) => Sql,
+): Perishable {
+  const referring = all.flatMap((other) =>
+    Object.entries(other.fields)
+      .filter(([, { references }]) => references?.table === resource.table)
+      .map(([name, { nullable }]) => ({ table: other.table, name: other.name, column: columnOf(name), nullable })),
+  )
+  const children = all.flatMap(({ name, table, parent }): Dependent[] =>
+    parent?.resource.table === resource.table ? [{ name, table, column: parent.column, action: 'delete' }] : [],
+  )
+  const loose = referring
+    .filter(({ nullable }) => nullable)
+    .map(({ name, table, column }): Dependent => ({ name, table, column, action: 'release' }))
+  const needed = referring.filter(({ nullable }) => !nullable)
+  const spared = (organization: Sql): Sql =>
+    join(
+      [
+        ...needed.map(
+          ({ table, column }) => sql`exists (select from ${identifier(table)} needing
+            where needing.organization_id = ${organization} and needing.${identifier(column)} = record.id)`,
+        ),
+        ...(sparedToo ? [sparedToo(organization)] : []),
+      ],
+      ' or ',
+    )
+  return {
+    name: resource.name,
+    table: resource.table,
+    key: { id: 'uuid' },
+    since: 'deleted_at',
+    keptSeconds: restorableDays * 24 * 60 * 60 + grace,
+    dependents: [...children, ...loose],
+    ...((needed.length > 0 || sparedToo) && { spared }),
+  }
+}

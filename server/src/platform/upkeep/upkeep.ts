@@ -1,0 +1,166 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Database } from '../database/database.ts'
+import { isConnectionLoss } from '../database/failures.ts'
+import { ApiError } from '../http/errors.ts'
+import { type Due, findDue, isPlain, type Key, type Perishable, purge, purgePlain, type Step } from './store.ts'
+
+export interface RoundOptions {
+  database: Database
+  log: Logger
+  perishables: readonly Perishable[]
+  /** Told of what went, for metrics. */
+  purged: (name: string, count: number) => void
+}
+
+export interface UpkeepOptions extends RoundOptions {
+  /** Resolves once the database is there and has its tables. */
+  ready: Promise<unknown>
+}
+
+export interface Upkeep {
+  /** Begins no further step and waits for the one under way. */
+  close(): Promise<void>
+}
+
+/** Rows of a step: of the first one, and of any. The time that steps take decides. */
+const sizes = { least: 5, first: 100, most: 500 }
+/** Milliseconds of a step: quicker ones may grow, slower ones shrink. */
+const quick = 100
+const slow = 300
+/** After a step the database has so many times as long to itself, within these milliseconds. */
+const restRatio = 3
+const rests = { shortest: 10, longest: 2000 }
+const betweenFaults = 60_000
+const betweenRounds = 60_000
+
+/**
+ * Purges in the background what is no longer kept, in small steps: at most a quarter of one connection's time. Several
+ * processes on one database share the work; a crash leaves nothing but work to do.
+ */
+export function createUpkeep({ ready, ...options }: UpkeepOptions): Upkeep {
+  const closing = new AbortController()
+  const rounds = new Rounds(options, closing.signal)
+  const running = ready.then(
+    async () => {
+      while (!closing.signal.aborted) {
+        await rounds.run()
+        // Not in step with other processes, which would find each other at work each time.
+        await pause(betweenRounds * (0.75 + Math.random() / 2), closing.signal)
+      }
+    },
+    () => undefined,
+  )
+  return {
+    close: async () => {
+      closing.abort()
+      await running
+    },
+  }
+}
+
+const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  delay(milliseconds, undefined, { signal }).catch(() => undefined)
+
+/** Round after round: everything whose time is over, table by table. */
+export class Rounds {
+  readonly #options: RoundOptions
+  readonly #signal: AbortSignal
+  /** Rows that a step of each kind takes. */
+  readonly #sizes = new Map<string, number>()
+  #toldAt = -Infinity
+
+  constructor(options: RoundOptions, signal: AbortSignal) {
+    this.#options = options
+    this.#signal = signal
+  }
+
+  async run(): Promise<void> {
+    for (const perishable of this.#options.perishables) {
+      try {
+        if (!(await this.#purgeAll(perishable))) return
+      } catch (error) {
+        this.#tell(perishable, error)
+        if (isConnectionLoss(error)) return
+      }
+    }
+  }
+
+  /** False when the round is over: another process has its turn, or this one is to stop. */
+  async #purgeAll(perishable: Perishable): Promise<boolean> {
+    const { database } = this.#options
+    for (let after: Due | undefined; ;) {
+      if (this.#signal.aborted) return false
+      const most = this.#sizeOf(perishable)
+      const due = await findDue(database, perishable, { most, after })
+      if (due.length === 0) return true
+      const isFull = due.length === most
+      const sets = isPlain(perishable)
+        ? [() => purgePlain(database, perishable, due)]
+        : [...byOrganization(due)].map(
+            ([organizationId, keys]) =>
+              () =>
+                purge(database, perishable, { organizationId, keys, most: this.#sizeOf(perishable) }),
+          )
+      for (const step of sets) if (!(await this.#purgeSet(perishable, step, isFull))) return false
+      after = due.at(-1)
+      if (!isFull) return true
+    }
+  }
+
+  /** One that fails is left to the next round, with a smaller step. */
+  async #purgeSet(perishable: Perishable, act: () => Promise<Step>, isFull: boolean): Promise<boolean> {
+    for (;;) {
+      if (this.#signal.aborted) return false
+      const began = performance.now()
+      let step: Step
+      try {
+        step = await act()
+      } catch (error) {
+        this.#sizes.set(perishable.name, Math.max(sizes.least, Math.floor(this.#sizeOf(perishable) / 2)))
+        if (isOutage(error)) throw error
+        this.#tell(perishable, error)
+        return true
+      }
+      if (!step) return false
+      const took = performance.now() - began
+      this.#learn(perishable, took, isFull || step.isPart)
+      for (const [name, count] of Object.entries(step.gone)) if (count > 0) this.#options.purged(name, count)
+      await pause(Math.min(rests.longest, Math.max(rests.shortest, took * restRatio)), this.#signal)
+      if (!step.isPart) return true
+    }
+  }
+
+  readonly #sizeOf = ({ name }: Perishable): number => this.#sizes.get(name) ?? sizes.first
+
+  #learn(perishable: Perishable, took: number, isFull: boolean): void {
+    const size = this.#sizeOf(perishable)
+    if (took > slow) this.#sizes.set(perishable.name, Math.max(sizes.least, Math.floor(size / 2)))
+    else if (took < quick && isFull) this.#sizes.set(perishable.name, Math.min(sizes.most, size * 2))
+  }
+
+  /** Not more than once a minute; it is tried again all the same. */
+  #tell({ name }: Perishable, error: unknown): void {
+    const now = performance.now()
+    if (now - this.#toldAt < betweenFaults) return
+    this.#toldAt = now
+    // What PostgreSQL adds to its errors (the row, the value) would bring people into the log.
+    const message = error instanceof Error ? error.message : String(error)
+    const cause = error instanceof ApiError && error.cause instanceof Error ? error.cause.message : undefined
+    this.#options.log.error({ of: name, error: message, cause }, 'upkeep: a purge failed; it is tried again')
+  }
+}
+
+/** The database is away: nothing else would succeed either. */
+const isOutage = (error: unknown): boolean =>
+  isConnectionLoss(error) || (error instanceof ApiError && isConnectionLoss(error.cause))
+
+function byOrganization(due: readonly Due[]): Map<string, Key[]> {
+  const found = new Map<string, Key[]>()
+  for (const { organizationId, key } of due) {
+    const keys = found.get(organizationId)
+    if (keys) keys.push(key)
+    else found.set(organizationId, [key])
+  }
+  return found
+}

@@ -1,0 +1,38 @@
+import { type Sql, sql } from '../../platform/database/sql.ts'
+import type { Perishable } from '../../platform/upkeep/store.ts'
+import { pushKeyHours } from './intake-store.ts'
+
+const hour = 60 * 60
+
+/** Rows that came to their end so many days ago, with what was pushed. */
+export const endedRows = (days: number): Perishable => ({
+  name: 'rows',
+  table: 'import_rows',
+  key: { id: 'uuid' },
+  since: 'finished_at',
+  keptSeconds: days * 24 * hour,
+  spared: () => sql`record.status in ('PENDING', 'RETRYING', 'PROCESSING')`,
+})
+
+/** An import whose rows are still to be worked on stays with them. */
+export const hasWaitingRows = (organization: Sql): Sql => sql`exists (
+  select from import_rows waiting where waiting.organization_id = ${organization} and waiting.import_id = record.id
+    and waiting.status in ('PENDING', 'RETRYING', 'PROCESSING'))`
+
+/** Idempotency-Keys of pushes. */
+export const pushKeys: Perishable = {
+  name: 'push_keys',
+  table: 'import_push_keys',
+  key: { import_id: 'uuid', key_hash: 'bytea' },
+  since: 'created_at',
+  keptSeconds: pushKeyHours * hour,
+}
+
+/** URLs from before a rotation whose time is over. */
+export const endedTriggers: Perishable = {
+  name: 'import_triggers',
+  table: 'import_triggers',
+  key: { import_id: 'uuid', hash: 'bytea' },
+  since: 'expires_at',
+  keptSeconds: 0,
+}

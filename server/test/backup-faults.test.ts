@@ -1,0 +1,234 @@
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect } from '../src/platform/database/cluster.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
+import { trailer, trailerLength } from '../src/platform/database/snapshot/format.ts'
+import { checkSnapshot } from '../src/platform/database/snapshot/read.ts'
+import { restoreSnapshot } from '../src/platform/database/snapshot/restore.ts'
+import { takeSnapshotFile } from '../src/platform/database/snapshot/take.ts'
+import { migrationsFolder, version } from '../src/release.ts'
+import { backupPlace, everything, schemaOf } from './backups.ts'
+import { ending } from './command-line.ts'
+import { query } from './data-place.ts'
+import { createDatabase, createEmptyDatabase, type TestDatabase } from './postgres.ts'
+import { until } from './processes.ts'
+
+let source: TestDatabase
+let place: Awaited<ReturnType<typeof backupPlace>>
+let file: string
+const log = () => undefined
+
+const organization = `insert into organizations (id, name, slug) values (gen_random_uuid(), 'Acme', 'acme-' || gen_random_uuid())`
+
+beforeAll(async () => {
+  source = await createDatabase()
+  place = await backupPlace()
+  file = place.file('small')
+  await query(source.connection, organization)
+  await query(source.connection, `insert into instance values ('secret_fingerprint', 'of another one')`)
+  await takeSnapshotFile(file, { connection: source.connection, migrationsFolder, version: version() })
+})
+afterAll(async () => {
+  await place.close()
+  await source.drop()
+})
+
+const withTarget = async (use: (target: TestDatabase) => Promise<void>): Promise<void> => {
+  const target = await createDatabase()
+  await use(target).finally(() => target.drop())
+}
+
+/** The file with another text inside, sealed as a whole one is. */
+async function rewritten(change: (text: string) => string): Promise<string> {
+  const bytes = await readFile(file)
+  const body = gzipSync(change(gunzipSync(bytes.subarray(0, bytes.length - trailerLength)).toString()))
+  const made = place.file('rewritten')
+  const digest = createHash('sha256').update(body).digest('hex')
+  await writeFile(made, Buffer.concat([body, trailer(body.length, digest)]))
+  return made
+}
+
+test('a file that is cut anywhere, or in which any byte is another one, is refused', async () => {
+  const bytes = await readFile(file)
+  const broken = place.file('broken')
+  const change = fc.record({ at: fc.nat(bytes.length - 1), flip: fc.integer({ min: 1, max: 255 }), cut: fc.boolean() })
+  await fc.assert(
+    fc.asyncProperty(change, async ({ at, flip, cut }) => {
+      const changed = Buffer.from(cut ? bytes.subarray(0, at) : bytes)
+      if (!cut) changed[at] = (changed[at] ?? 0) ^ flip
+      await writeFile(broken, changed)
+      await expect(checkSnapshot(broken)).rejects.toThrow(/damaged or cut off|no backup of Rapport/)
+    }),
+    { numRuns: 300 },
+  )
+  await writeFile(broken, Buffer.concat([bytes, Buffer.from('more')]))
+  await expect(checkSnapshot(broken)).rejects.toThrow('damaged')
+})
+
+test(
+  'a damaged file, one of a newer format and one of a newer Rapport leave the database as it is',
+  () =>
+    withTarget(async (target) => {
+      await query(target.connection, organization)
+      const before = await everything(target.connection)
+      await writeFile(place.file('cut'), (await readFile(file)).subarray(0, 500))
+      const refusals = [
+        [place.file('cut'), /damaged or cut off/],
+        [await rewritten((text) => text.replace('"formatVersion":1', '"formatVersion":2')), /format 2.*newer Rapport/],
+      ] as const
+      for (const [name, words] of refusals) {
+        const ended = await place.restore(target, name, '--force')
+        expect(ended.code).toBe(1)
+        expect(ended.errors).toMatch(words)
+      }
+      const newer = await rewritten((text) =>
+        text.replace('"migrations":[', '"migrations":[{"version":9999,"name":"9999_newer.sql","checksum":"x"},'),
+      )
+      expect((await place.restore(target, newer, '--force')).errors).toMatch(/newer Rapport.*9999_newer\.sql/)
+      expect(await everything(target.connection)).toEqual(before)
+    }),
+  120_000,
+)
+
+test('a table that is not of the schema is refused before it becomes part of a statement', () =>
+  withTarget(async (target) => {
+    const odd = await rewritten((text) => text.replaceAll('"organizations"', '"organizations; drop table users"'))
+    const checked = await checkSnapshot(odd)
+    const restoring = restoreSnapshot(odd, { connection: target.connection, checked, migrationsFolder, log })
+    await expect(restoring).rejects.toThrow('The tables of the backup are not those')
+  }))
+
+test(
+  'what is there is replaced only by --force, and another secret is told before anything is touched',
+  () =>
+    withTarget(async (target) => {
+      await query(target.connection, organization.replace('Acme', 'Mine'))
+      const names = () => query(target.connection, 'select name from organizations')
+      const other = await place.restore(target, file, '--force')
+      expect(other.code).toBe(1)
+      expect(other.errors).toMatch(/another secret than that in SECRET.*--new-secret/)
+      const unasked = await place.restore(target, file, '--new-secret')
+      expect(unasked.code).toBe(2)
+      expect(unasked.errors).toMatch(/holds organizations.*--force/)
+      expect(await names()).toEqual([{ name: 'Mine' }])
+      expect(await place.restore(target, file, '--new-secret', '--force')).toMatchObject({ code: 0 })
+      expect(await names()).toEqual([{ name: 'Acme' }])
+      expect(await query(target.connection, `select from instance where name = 'secret_fingerprint'`)).toEqual([])
+    }),
+  120_000,
+)
+
+test('a service that is connected keeps a restore away', () =>
+  withTarget(async (target) => {
+    const service = await connect({ ...target.connection, application_name: 'rapport' })
+    const refused = await place.restore(target, file, '--new-secret', '--force')
+    expect(refused.code).toBe(1)
+    expect(refused.errors).toContain('Stop it first')
+    await service.end()
+  }))
+
+test('what is not Rapport’s is left out of a backup and left alone by a restore; what builds on our tables prevents it', () =>
+  withTarget(async (target) => {
+    await query(target.connection, 'create table theirs as select 42 as answer')
+    const taken = await takeSnapshotFile(place.file('theirs'), {
+      connection: target.connection,
+      migrationsFolder,
+      version: version(),
+    })
+    expect(taken.others).toEqual(['theirs'])
+    const checked = await checkSnapshot(file)
+    const restore = () => restoreSnapshot(file, { connection: target.connection, checked, migrationsFolder, log })
+    await restore()
+    expect(await query(target.connection, 'select answer from theirs')).toEqual([{ answer: 42 }])
+    await query(target.connection, 'create view report as select name from organizations')
+    await expect(restore()).rejects.toThrow(/builds on its tables[^]*report/)
+    expect(await query(target.connection, 'select name from report')).toEqual([{ name: 'Acme' }])
+  }))
+
+test('a backup of an older Rapport is restored in its own schema, which is then brought up to date', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'rapport-older-'))
+  const [old, target] = await Promise.all([createEmptyDatabase(), createDatabase()])
+  try {
+    const files = (await readdir(migrationsFolder)).filter((name) => name.endsWith('.sql')).sort()
+    const older = files.slice(0, 7)
+    for (const name of older) await cp(join(migrationsFolder, name), join(folder, name))
+    await migrate(old.connection, { folder, log })
+    await query(old.connection, organization)
+    const name = place.file('older')
+    await takeSnapshotFile(name, { connection: old.connection, migrationsFolder, version: '0.0.9' })
+    const restored = await place.restore(target, name, '--json')
+    expect(restored, restored.errors).toMatchObject({ code: 0 })
+    expect(JSON.parse(restored.output)).toMatchObject({ applied: files.slice(7) })
+    expect(await query(target.connection, 'select name from organizations')).toEqual([{ name: 'Acme' }])
+    expect(await schemaOf(target.connection)).toEqual(await schemaOf(source.connection))
+  } finally {
+    await Promise.all([old.drop(), target.drop(), rm(folder, { recursive: true })])
+  }
+})
+
+test(
+  'a restore that is killed after the load has changed nothing, and another one succeeds',
+  () =>
+    withTarget(async (target) => {
+      await query(target.connection, organization.replace('Acme', 'Mine'))
+      const before = await everything(target.connection)
+      // Whoever builds an index over rows waits for the test.
+      await query(
+        target.connection,
+        `create schema watch;
+       create function watch.wait() returns event_trigger language plpgsql as $$ begin
+         if to_regclass('public.organizations') is not null and exists (select from public.organizations) then
+           perform pg_advisory_xact_lock(42);
+         end if;
+       end $$;
+       create event trigger watch on ddl_command_end when tag in ('CREATE INDEX') execute function watch.wait()`,
+      )
+      const holder = await connect(target.connection)
+      await holder.query('select pg_advisory_lock(42)')
+      const child = place.launch(target, 'restore', file, '--force', '--new-secret')
+      const ended = ending(child)
+      const restoring = `select wait_event_type as waits from pg_stat_activity where application_name = 'rapport restore' and datname = current_database()`
+      await until('it builds', async () => (await query(target.connection, restoring))[0]?.['waits'] === 'Lock', 40_000)
+      child.kill('SIGKILL')
+      await ended
+      await holder.end()
+      await until('its session is over', async () => (await query(target.connection, restoring)).length === 0, 40_000)
+      await query(target.connection, 'drop event trigger watch')
+      expect(await everything(target.connection)).toEqual(before)
+      expect(await place.restore(target, file, '--force', '--new-secret')).toMatchObject({ code: 0 })
+      expect(await query(target.connection, 'select name from organizations')).toEqual([{ name: 'Acme' }])
+    }),
+  120_000,
+)
+
+test(
+  'a backup that is killed leaves no file under its name, and the next one is not in its way',
+  () =>
+    withTarget(async (target) => {
+      await query(
+        target.connection,
+        `insert into users (id, email, email_key, name)
+       select gen_random_uuid(), n || '@example.com', n || '@example.com', (select string_agg(md5(random()::text || n || m), '') from generate_series(1, 20) m)
+       from generate_series(1, 60000) n`,
+      )
+      const name = place.file('killed')
+      const child = place.launch(target, 'backup', name)
+      const ended = ending(child)
+      await until('it writes', async () => ((await stat(`${name}.part`).catch(() => undefined))?.size ?? 0) > 0, 40_000)
+      child.kill('SIGKILL')
+      await ended
+      await expect(stat(name)).rejects.toThrow('ENOENT')
+      expect(await place.backUp(target, name)).toMatchObject({ code: 0 })
+      await expect(stat(`${name}.part`)).rejects.toThrow('ENOENT')
+      expect((await checkSnapshot(name)).sums.tables['users']?.rows).toBe(60_000)
+      const again = await place.backUp(target, name)
+      expect(again.code).toBe(1)
+      expect(again.errors).toContain('--force')
+    }),
+  120_000,
+)

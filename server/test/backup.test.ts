@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto'
+import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findBinaries } from '../src/platform/database/binaries.ts'
+import { clusterConnection, initializeCluster, startPostgres } from '../src/platform/database/cluster.ts'
+import { checkSnapshot } from '../src/platform/database/snapshot/read.ts'
+import { backupPlace, everything, schemaOf, secret } from './backups.ts'
+import { run, urlOf } from './command-line.ts'
+import { query } from './data-place.ts'
+import { debianBinaries } from './debian.ts'
+import { createDatabase, createEmptyDatabase, type TestDatabase, testEngine } from './postgres.ts'
+import { until } from './processes.ts'
+import { type ServiceProcesses, serviceProcesses } from './service-process.ts'
+
+// The drill: what is written down while others write, brought back elsewhere.
+let source: TestDatabase
+let place: Awaited<ReturnType<typeof backupPlace>>
+let processes: ServiceProcesses
+let account: { apiKey: string; organizationId: string; triggerUrl: string }
+let url: string
+
+beforeAll(async () => {
+  source = await createDatabase()
+  place = await backupPlace()
+  processes = await serviceProcesses(source)
+  const service = await processes.start('rapport')
+  url = service.url
+  const words = ['bootstrap', '--email', 'ada@example.com', '--organization', 'Acme', '--json', '--password-stdin']
+  const environment = { DATABASE_URL: urlOf(source), DATA_DIR: join(place.home, 'data'), SECRET: secret }
+  account = JSON.parse((await run(words, { environment, input: 'a password that is long enough' })).output)
+})
+afterAll(async () => {
+  await processes.close()
+  await place.close()
+  await source.drop()
+})
+
+const headers = () => ({
+  authorization: `Bearer ${account.apiKey}`,
+  'service-organization-id': account.organizationId,
+  'content-type': 'application/json',
+})
+
+const post = (path: string, body: unknown, root = url): Promise<number> =>
+  fetch(`${root}${path}`, { method: 'POST', headers: headers(), body: JSON.stringify(body) }).then(
+    ({ status }) => status,
+  )
+
+/** Creates contacts and pushes leads until told to stop. */
+function load() {
+  const created: string[] = []
+  const pushed: string[] = []
+  const path = new URL(account.triggerUrl).pathname
+  let isOver = false
+  const sender = async (list: string[], send: (email: string) => Promise<number>) => {
+    for (; !isOver;) {
+      const email = `${randomUUID()}@example.com`
+      expect(await send(email)).toBeLessThan(300)
+      list.push(email)
+    }
+  }
+  const name = 'Ça — «тест»\t\\N \\. "1"\r\n\u2028'
+  const done = Promise.all([
+    ...[1, 2].map(() =>
+      sender(created, (email) =>
+        post('/v5/contacts', {
+          email,
+          lastName: 'Ça — «тест» \\N \\.',
+          tags: ['a,b', '\\.'],
+          customProperties: { [`k${created.length % 7}`]: name },
+        }),
+      ),
+    ),
+    ...[1, 2].map(() =>
+      sender(pushed, (email) => post(path, { contact: { email, note: name }, company: { name: email } })),
+    ),
+  ])
+  return { created, pushed, stop: () => ((isOver = true), done) }
+}
+
+const emailsIn = async ({ connection }: Pick<TestDatabase, 'connection'>): Promise<Set<unknown>> =>
+  new Set(
+    (
+      await query(connection, `select email from contacts union select payload->'contact'->>'email' from import_rows`)
+    ).map(({ email }) => email),
+  )
+
+/** A database without anything on the other engine, where that is installed; else on this one. */
+async function elsewhere(): Promise<TestDatabase> {
+  const binaries = testEngine() === 'embedded' ? debianBinaries() : await findBinaries()
+  if (binaries === undefined) return createEmptyDatabase()
+  const home = await mkdtemp(join(tmpdir(), 'rapport-elsewhere-'))
+  await chmod(home, 0o711)
+  const [folder, socketFolder] = [join(home, 'data'), join(home, 'socket')]
+  await initializeCluster({ binaries, folder, sync: false })
+  const settings = { fsync: 'off', shared_buffers: '32MB' }
+  const server = await startPostgres({ binaries, folder, socketFolder, logFile: join(home, 'log'), settings })
+  await query(clusterConnection(socketFolder), 'create database elsewhere template template0')
+  return {
+    connection: clusterConnection(socketFolder, 'elsewhere') as TestDatabase['connection'],
+    drop: async () => {
+      await server.stop('immediate')
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+test('a backup under load holds what was acknowledged before it began, restores on the other engine, and works there', async () => {
+  const target = await elsewhere()
+  const file = place.file('under-load')
+  try {
+    const writes = load()
+    await until('there is something', () => writes.created.length > 30 && writes.pushed.length > 30)
+    const before = [...writes.created, ...writes.pushed]
+    const made = await place.backUp(source, file, '--json')
+    const most = writes.created.length + writes.pushed.length
+    await until('writes went on', () => writes.created.length + writes.pushed.length > most)
+    await writes.stop()
+    expect(made).toMatchObject({ code: 0 })
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+
+    const restored = await place.restore(target, file, '--json')
+    expect(restored, restored.errors).toMatchObject({ code: 0 })
+    const told = JSON.parse(made.output) as { tables: Record<string, number> }
+    const found = await everything(target.connection)
+    expect(Object.fromEntries(Object.entries(found).map(([name, { rows }]) => [name, rows]))).toEqual(told.tables)
+    const emails = await emailsIn(target)
+    expect(before.filter((email) => !emails.has(email))).toEqual([])
+    const known = new Set<unknown>([...writes.created, ...writes.pushed])
+    expect([...emails].filter((email) => !known.has(email))).toEqual([])
+    // The counts of the moment, not counted again by the load.
+    const counts = `select status, sum(change)::int as rows from import_row_counts group by 1 having sum(change) <> 0 order by 1`
+    const rows = `select status, count(*)::int as rows from import_rows group by 1 order by 1`
+    expect(await query(target.connection, counts)).toEqual(await query(target.connection, rows))
+
+    const services = await serviceProcesses(target)
+    const { url: there } = await services.start('rapport')
+    expect(await post('/v5/contacts', { email: 'after@example.com' }, there)).toBe(201)
+    expect(await post(new URL(account.triggerUrl).pathname, { contact: { email: 'pushed@example.com' } }, there)).toBe(
+      200,
+    )
+    await services.close()
+  } finally {
+    await target.drop()
+  }
+}, 120_000)
+
+test('every table, its generated columns too, and the whole schema are afterwards as they were; the file is the same again', async () => {
+  await until('the rows are worked on', async () => {
+    const [waiting] = await query(
+      source.connection,
+      `select count(*)::int as rows from import_rows where finished_at is null`,
+    )
+    return waiting?.['rows'] === 0
+  })
+  await processes.close()
+  const [file, again] = [place.file('quiet'), place.file('again')]
+  const target = await createEmptyDatabase()
+  try {
+    expect(await place.backUp(source, file)).toMatchObject({ code: 0 })
+    expect(await place.restore(target, file)).toMatchObject({ code: 0 })
+    expect(await everything(target.connection)).toEqual(await everything(source.connection))
+    expect(await schemaOf(target.connection)).toEqual(await schemaOf(source.connection))
+    expect(await place.backUp(target, again)).toMatchObject({ code: 0 })
+    expect((await checkSnapshot(again)).sums).toEqual((await checkSnapshot(file)).sums)
+  } finally {
+    await target.drop()
+  }
+}, 120_000)

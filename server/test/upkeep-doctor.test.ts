@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Finding } from '../src/commands/doctor.ts'
+import { examineDatabase } from '../src/commands/examine-database.ts'
+import { lookAtTransactions } from '../src/commands/examine-upkeep.ts'
+import { readConfig } from '../src/config.ts'
+import { run, urlOf } from './command-line.ts'
+import { createEmptyDatabase, type TestDatabase } from './postgres.ts'
+import { ago, upkeepWorld, type UpkeepWorld } from './upkeep-world.ts'
+
+let world: UpkeepWorld
+let database: TestDatabase
+let folder: string
+const organization_id = randomUUID()
+const [team_id, import_id] = [randomUUID(), randomUUID()]
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rapport-doctor-'))
+  world = await upkeepWorld()
+  database = { connection: world.connection as TestDatabase['connection'], drop: () => Promise.resolve() }
+  await world.insert('organizations', [{ id: organization_id, name: 'Any', slug: organization_id }])
+  await world.insert('teams', [{ organization_id, id: team_id, name: 'Home', is_default: true }])
+  await world.insert('imports', [{ organization_id, id: import_id, name: 'Any', team_id }])
+})
+afterAll(async () => {
+  await world.close()
+  await rm(folder, { recursive: true })
+})
+
+const environment = (of: TestDatabase = database) => ({
+  DATABASE_URL: urlOf(of),
+  DATA_DIR: folder,
+  SECRET: 'a secret that is long enough for a test',
+})
+
+async function find(name: string, of?: TestDatabase): Promise<Finding | undefined> {
+  const findings = await examineDatabase(readConfig(environment(of)))
+  return findings.find((one) => one.name === name)
+}
+
+async function addRow(row: Record<string, unknown>): Promise<void> {
+  await world.insert('import_rows', [{ organization_id, id: randomUUID(), import_id, payload: {}, ...row }])
+}
+
+test('a database in good health: each thing is told with its value', async () => {
+  expect(await find('transactions')).toMatchObject({ state: 'ok' })
+  expect(await find('imports')).toEqual({ name: 'imports', state: 'ok', message: '0 rows wait; 0 dead' })
+  expect(await find('retention')).toMatchObject({ state: 'ok', message: expect.stringContaining('nothing is kept') })
+  expect(await find('tables')).toMatchObject({ state: 'ok', message: expect.stringMatching(/^\d+ (MB|kB) in all/) })
+  const letters = await find('letters')
+  expect(letters).toMatchObject({
+    state: 'ok',
+    message: expect.stringMatching(/^ctype C\.UTF-?8: [1-9].* folds to elωж$/i),
+  })
+})
+
+test('a transaction that is forgotten is named, with how to end it', async () => {
+  const forgotten = new pg.Client({ ...world.connection, application_name: 'report' })
+  forgotten.on('error', () => undefined)
+  await forgotten.connect()
+  await forgotten.query('begin')
+  const { rows } = await forgotten.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const pid = rows[0]?.pid
+  expect(await find('transactions')).toMatchObject({ state: 'ok' })
+  // The same transaction, looked at by someone whose clock is an hour ahead.
+  const later = lookingLater(world.client, '61 minutes')
+  const found = await lookAtTransactions(later)
+  expect(found).toMatchObject({ name: 'transactions', state: 'wrong' })
+  expect(found.message).toMatch(new RegExp(`${pid} \\(report, idle in transaction, 61 minutes\\)`))
+  expect(found.advice).toContain(`select pg_terminate_backend(${pid});`)
+  await world.client.query(`select pg_terminate_backend(${pid})`)
+  await expect.poll(() => lookAtTransactions(later), { timeout: 20_000 }).toMatchObject({ state: 'ok' })
+})
+
+/** The client, for which so much time has passed: a test cannot wait until a transaction is old. */
+function lookingLater(client: pg.Client, time: string): pg.Client {
+  const query = (text: string, values: unknown[]) =>
+    client.query(text.replaceAll('now()', `(clock_timestamp() + interval '${time}')`), values)
+  return { query } as unknown as pg.Client
+}
+
+test('rows that wait for long are told, as a note and then as wrong', async () => {
+  await addRow({ run_at: new Date().toISOString() })
+  expect(await find('imports')).toMatchObject({ state: 'ok', message: expect.stringMatching(/^1 rows wait/) })
+  await world.client.query(`update import_rows set run_at = now() - interval '5 minutes'`)
+  const note = await find('imports')
+  expect(note).toMatchObject({ state: 'note', message: '1 rows wait, the first one due for 5 minutes; 0 dead' })
+  expect(note?.advice).toContain('IMPORT_WORKERS')
+  await world.client.query(`update import_rows set run_at = now() - interval '3 hours'`)
+  expect(await find('imports')).toMatchObject({ state: 'wrong', message: expect.stringContaining('3 hours') })
+  // Another organization's row that is due later changes nothing.
+  await world.client.query(`update import_rows set run_at = now() + interval '1 hour'`)
+  expect(await find('imports')).toMatchObject({ state: 'ok', message: '1 rows wait; 0 dead' })
+  await world.client.query('delete from import_rows')
+})
+
+test('dead rows are told, with how to find them', async () => {
+  await addRow({ status: 'DEAD', run_at: null, finished_at: ago(1) })
+  const found = await find('imports')
+  expect(found).toMatchObject({ state: 'note', message: '0 rows wait; 1 dead' })
+  expect(found?.advice).toContain('status=DEAD')
+  await world.client.query('delete from import_rows')
+})
+
+test('what is kept for too long is told by kind and age', async () => {
+  const add = (days: number) =>
+    world.insert('campaigns', [{ organization_id, id: randomUUID(), name: 'Any', deleted_at: ago(days) }])
+  await add(30.2)
+  expect(await find('retention')).toMatchObject({
+    state: 'ok',
+    message: 'still to be purged: 1 of campaigns for 5 hours',
+  })
+  await add(33)
+  expect(await find('retention')).toMatchObject({
+    state: 'note',
+    message: 'still to be purged: 2 of campaigns for 3 days',
+    advice: expect.stringContaining('purges by itself'),
+  })
+  await add(39)
+  await addRow({ status: 'INVALID', run_at: null, finished_at: ago(91) })
+  expect(await find('retention')).toMatchObject({
+    state: 'wrong',
+    message: 'still to be purged: 3 of campaigns for 9 days, 1 of rows for 24 hours',
+  })
+  await world.round()
+  expect(await find('retention')).toMatchObject({ state: 'ok', message: expect.stringContaining('nothing is kept') })
+})
+
+test('a table that is mostly dead rows is told, until it is cleaned up', async () => {
+  await world.client.query(`insert into root_contacts (organization_id, id)
+    select '${organization_id}', gen_random_uuid() from generate_series(1, 60000)`)
+  await world.client.query('delete from root_contacts')
+  await expect
+    .poll(() => find('tables'), { timeout: 20_000 })
+    .toMatchObject({
+      state: 'note',
+      message: expect.stringMatching(/root_contacts 60,000 of 60,000, never cleaned up/),
+    })
+  const { output, code } = await run(['doctor'], { environment: environment() })
+  expect(output).toMatch(
+    /note {3}tables: .*root_contacts 60,000 of 60,000[^\n]*\n {7}→ .*vacuum \(analyze\) root_contacts;/,
+  )
+  expect(code).toBe(0)
+  await world.client.query('vacuum root_contacts')
+  await expect.poll(() => find('tables'), { timeout: 20_000 }).toMatchObject({ state: 'ok' })
+})
+
+test('a database that knows no letters beyond ASCII is wrong, and its ctype is told', async () => {
+  const { connection, drop } = await createEmptyDatabase()
+  const admin = new pg.Client({ ...connection, database: 'postgres' })
+  await admin.connect()
+  await admin.query(`drop database ${connection.database}`)
+  await admin.query(
+    `create database ${connection.database} template template0 encoding 'UTF8' lc_collate 'C' lc_ctype 'C' locale_provider libc`,
+  )
+  await admin.end()
+  const client = new pg.Client(connection)
+  await client.connect()
+  await client.query('create extension pg_trgm')
+  const { rows } = await world.client.query<{ source: string }>(`select pg_get_functiondef('fold'::regproc) as source`)
+  await client.query(rows[0]?.source ?? '')
+  await client.end()
+  const letters = await find('letters', { connection, drop })
+  expect(letters).toMatchObject({ state: 'wrong', message: expect.stringMatching(/^ctype C: 0 trigrams/) })
+  expect(letters?.advice).toContain(`locale 'C.UTF-8'`)
+  await drop()
+})

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { dueSql, type Perishable } from '../src/platform/upkeep/store.ts'
+import { perishables } from '../src/perishables.ts'
+import { explain, touched } from './explain.ts'
+import { ago, importRowsDays, upkeepWorld, type UpkeepWorld } from './upkeep-world.ts'
+
+const all = perishables({ importRowsDays })
+const kept = 400
+const over = 7
+
+let world: UpkeepWorld
+beforeAll(async () => {
+  world = await upkeepWorld()
+  const organization_id = randomUUID()
+  const [user, team, home] = [randomUUID(), randomUUID(), randomUUID()]
+  await world.insert('organizations', [{ id: organization_id, name: 'Any', slug: organization_id }])
+  await world.insert('users', [{ id: user, email: 'a@b.com', email_key: 'a@b.com', name: 'Any' }])
+  await world.insert('teams', [{ organization_id, id: team, name: 'Any' }])
+  await world.insert('imports', [{ organization_id, id: home, name: 'Any', team_id: team }])
+  await world.insert('root_contacts', [{ organization_id, id: home }])
+  await world.insert('contacts', [{ organization_id, id: home, team_id: team, root_contact_id: home }])
+  const hashes = () => ({ key_hash: hash(), request_hash: hash() })
+  const shapes: Record<string, () => Record<string, unknown>> = {
+    contacts: () => ({ id: randomUUID(), team_id: team, root_contact_id: home }),
+    employments: () => ({ id: randomUUID(), contact_id: home, organization: 'Any' }),
+    notes: () => ({ id: randomUUID(), contact_id: home, body: 'Any' }),
+    companies: () => ({ id: randomUUID(), name: 'Any' }),
+    campaigns: () => ({ id: randomUUID(), name: 'Any' }),
+    imports: () => ({ id: randomUUID(), name: 'Any', team_id: team }),
+    teams: () => ({ id: randomUUID(), name: randomUUID() }),
+    root_contacts_left: () => ({ id: randomUUID() }),
+    import_rows: () => ({ id: randomUUID(), import_id: home, status: 'PROCESSED', payload: {} }),
+    import_push_keys: () => ({ import_id: home, row_id: randomUUID(), ...hashes() }),
+    import_triggers: () => ({ import_id: home, hash: hash() }),
+    idempotency_answers: () => ({ credential_id: randomUUID(), ...hashes(), answer_encrypted: hash() }),
+    sessions: () => ({ id: randomUUID(), user_id: user, nonce: hash() }),
+  }
+  for (const { table, since, keptSeconds } of all) {
+    const shape = shapes[table]
+    if (!shape) throw new Error(`say what a row of ${table} looks like`)
+    const days = keptSeconds / 86_400
+    const rows = Array.from({ length: kept + over }, (_, index) => ({
+      organization_id,
+      ...shape(),
+      [since]: index < over ? ago(days + 1 + index) : ago(days - 0.01 * (1 + index / kept)),
+    }))
+    await world.insert(table, rows)
+  }
+  await world.client.query('analyze; set enable_seqscan = off; set enable_bitmapscan = off; set timezone = utc')
+})
+afterAll(() => world.close())
+
+const hash = () => `\\x${randomUUID().replaceAll('-', '')}`
+
+test.each(all.map((one): [string, Perishable] => [one.name, one]))(
+  '%s: what is over is found by an index that has nothing else to look at, from the start and from a place',
+  async (_, perishable) => {
+    const nodes = await explain(world.client, dueSql(perishable, { most: 100, after: undefined }))
+    expect(touched(nodes)).toBe(over)
+    expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan')
+    const { text, values } = dueSql(perishable, { most: 3, after: undefined }).render()
+    const first = await world.client.query(text, values)
+    const rest = dueSql(perishable, { most: 100, after: first.rows[2] })
+    // The place itself is looked at again where the index does not have all of the key.
+    expect(touched(await explain(world.client, rest))).toBeLessThanOrEqual(over - 3 + 1)
+  },
+)

@@ -1,0 +1,77 @@
+import { pino } from 'pino'
+import { Writable } from 'node:stream'
+import pg from 'pg'
+import { Database } from '../src/platform/database/database.ts'
+import type { Perishable } from '../src/platform/upkeep/store.ts'
+import { Rounds } from '../src/platform/upkeep/upkeep.ts'
+import { perishables } from '../src/perishables.ts'
+import { createDatabase } from './postgres.ts'
+
+/** A database with the upkeep at hand, round by round. */
+export interface UpkeepWorld {
+  connection: pg.ClientConfig
+  database: Database
+  client: pg.Client
+  logged: string[]
+  /** What went in all, by kind. */
+  purged: Record<string, number>
+  /** Inserts records, given by column, into a table. */
+  insert(table: string, records: readonly Record<string, unknown>[]): Promise<void>
+  /** One round of the upkeep, as a process of its own would do it. */
+  round(): Promise<void>
+  /** Round after round of one process. */
+  rounds(of?: readonly Perishable[]): Rounds
+  count(table: string, where?: string): Promise<number>
+  close(): Promise<void>
+}
+
+export const importRowsDays = 90
+
+export async function upkeepWorld(): Promise<UpkeepWorld> {
+  const { connection, drop } = await createDatabase()
+  const database = new Database({ connection, size: 4 })
+  const client = new pg.Client(connection)
+  await client.connect()
+  const logged: string[] = []
+  const purged: Record<string, number> = {}
+  const log = pino(new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }))
+  const rounds = (of: readonly Perishable[] = perishables({ importRowsDays })) =>
+    new Rounds(
+      { database, log, perishables: of, purged: (name, count) => (purged[name] = (purged[name] ?? 0) + count) },
+      new AbortController().signal,
+    )
+  return {
+    connection,
+    database,
+    client,
+    logged,
+    purged,
+    rounds,
+    round: () => rounds().run(),
+    async insert(table, records) {
+      const [first] = records
+      if (!first) return
+      const names = Object.keys(first).join(', ')
+      await client.query(
+        `insert into ${table} (${names}) select ${names} from json_populate_recordset(null::${table}, $1)`,
+        [JSON.stringify(records)],
+      )
+    },
+    async count(table, where = 'true') {
+      const { rows } = await client.query<{ count: number }>(
+        `select count(*)::int as count from ${table} where ${where}`,
+      )
+      return rows[0]?.count ?? -1
+    },
+    async close() {
+      await database.close()
+      await client.end()
+      await drop()
+    },
+  }
+}
+
+const day = 24 * 60 * 60 * 1000
+
+/** The time so many days ago. */
+export const ago = (days: number): string => new Date(Date.now() - days * day).toISOString()
