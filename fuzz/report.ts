@@ -1,0 +1,71 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { machine } from '../bench/report.ts'
+import type { FuzzOptions } from './options.ts'
+import type { Result } from './run.ts'
+import type { Violation } from './violations.ts'
+
+export interface Report extends Result {
+  takenAt: string
+  machine: ReturnType<typeof machine>
+  options: Omit<FuzzOptions, 'json'>
+  /** Megabytes of the service after a tenth of the requests, at most after half of them, and at the end. */
+  memory: { early: number; late: number } | null
+  /** What is wrong with the service after it all. */
+  aftermath: string[]
+}
+
+/** The report as a person reads it. */
+export function describe(report: Report): string {
+  const { options, seconds, statuses, operations, memory, aftermath, violations, machine: where } = report
+  const total = Object.values(statuses).reduce((sum, count) => sum + count, 0)
+  const all = Object.entries(operations)
+  const reached = all.filter(([, { requests }]) => requests > 0)
+  const succeeded = all.filter(([, { successes }]) => successes > 0)
+  const slow = [...reached].sort(([, left], [, right]) => right.slowest - left.slowest).slice(0, 5)
+  const lines = [
+    `${where.cores} × ${where.processors}, ${where.memoryGb} GB, ${where.system}, Node ${where.node}, PostgreSQL ${where.postgres}`,
+    `${total} requests in ${seconds.toFixed(1)} s (${Math.round(total / seconds)} a second), seed ${options.seed}, ${options.connections} connections`,
+    '',
+    '| status | answers | share |',
+    '| ------ | ------- | ----- |',
+    ...Object.entries(statuses).map(([status, count]) =>
+      row([status.replace(/^0$/, 'none'), count, `${((100 * count) / total).toFixed(1)} %`]),
+    ),
+    '',
+    `Operations: ${reached.length} of ${all.length} were asked, ${succeeded.length} of them with success.`,
+    ...missing(all.filter(([, { successes }]) => successes === 0).map(([name]) => name)),
+    '',
+    '| slowest operations | slowest ms | mean ms |',
+    '| ------------------ | ---------- | ------- |',
+    ...slow.map(([name, { slowest, total: sum, requests }]) =>
+      row([name, slowest.toFixed(0), (sum / requests).toFixed(1)]),
+    ),
+    '',
+    ...(memory
+      ? [`Memory of the service: ${memory.early} MB after a tenth of the requests, ${memory.late} MB at most later.`]
+      : []),
+  ]
+  const broken = violations.map((violation) => `\n${describeViolation(violation)}`)
+  const end =
+    broken.length + aftermath.length === 0 ? ['No law was broken.'] : ['', 'BROKEN LAWS', ...broken, ...aftermath]
+  return [...lines, ...end].join('\n')
+}
+
+export const describeViolation = ({ operation, law, number, times, what, changes, isRepeatable, command }: Violation) =>
+  [
+    `${operation}: ${law} (request ${number}, ${times} times)`,
+    `  ${what}`,
+    `  changed: ${changes.join('; ') || 'nothing'}`,
+    `  ${isRepeatable ? 'repeated by' : 'not again when it was repeated; it was'}: ${command}`,
+  ].join('\n')
+
+const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
+
+const missing = (names: readonly string[]): string[] =>
+  names.length === 0 ? [] : [`Without success: ${names.join(', ')}.`]
+
+export async function writeReport(file: string, report: Report): Promise<void> {
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, `${JSON.stringify(report, null, 2)}\n`)
+}

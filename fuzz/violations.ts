@@ -1,0 +1,130 @@
+import type { Connection } from './connection.ts'
+import { type Answer, NoAnswer } from './connection.ts'
+import { bodyBytesOf, bytesOf, copyOfDraft, type Draft, isBroken, targetOf } from './draft.ts'
+import { placesIn, scalar } from './json.ts'
+import type { Fault, Laws } from './laws.ts'
+
+/** A law that was broken, and how. */
+export interface Violation extends Fault {
+  operation: string
+  number: number
+  changes: readonly string[]
+  /** What repeats it, for a shell. */
+  command: string
+  /** Was it broken again when it was repeated? */
+  isRepeatable: boolean
+  /** How often the law was broken in this operation. */
+  times: number
+}
+
+/** Sends a request and tells what its answer breaks. */
+export async function attempt(
+  connection: Connection,
+  laws: Laws,
+  draft: Draft,
+  host: string,
+): Promise<{ answer: Answer | undefined; faults: Fault[] }> {
+  try {
+    const exchange = { isHead: draft.method === 'HEAD', isAlone: isBroken(draft) }
+    const answer = await connection.exchange(bytesOf(draft, host), exchange)
+    return { answer, faults: laws.faultsOf(draft, answer) }
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error
+    return { answer: undefined, faults: [{ law: 'an answer', what: error.message }] }
+  }
+}
+
+/** How many requests the search for a smaller one may send. */
+const patience = 300
+
+/** The smallest request found that breaks the same law; undefined when the request itself does so no more. */
+export async function minimize(draft: Draft, breaks: (draft: Draft) => Promise<boolean>): Promise<Draft | undefined> {
+  if (!(await breaks(draft))) return undefined
+  let [least, left] = [draft, patience]
+  for (let shrank = true; shrank;) {
+    shrank = false
+    for (const smaller of smallerThan(least)) {
+      if (left-- <= 0) return least
+      if (!(await breaks(smaller))) continue
+      least = smaller
+      shrank = true
+      break
+    }
+  }
+  return least
+}
+
+/** Requests with a little less in them. */
+function* smallerThan(draft: Draft): Generator<Draft> {
+  const changed = (make: (copy: Draft) => void): Draft => {
+    const copy = copyOfDraft(draft)
+    make(copy)
+    return copy
+  }
+  for (const index of draft.query.keys()) yield changed(({ query }) => query.splice(index, 1))
+  for (const index of draft.headers.keys()) yield changed(({ headers }) => headers.splice(index, 1))
+  if (draft.framing === 'chunked') yield changed((copy) => (copy.framing = 'length'))
+  if (draft.body === undefined) return
+  yield changed((copy) => Object.assign(copy, { body: undefined, framing: 'none' }))
+  yield* smallerBodies(draft)
+}
+
+function* smallerBodies(draft: Draft): Generator<Draft> {
+  const { body } = draft
+  if (body === undefined || Buffer.isBuffer(body)) {
+    const bytes = bodyBytesOf(draft)
+    if (bytes.length > 1) yield { ...draft, body: bytes.subarray(0, bytes.length >> 1) }
+    return
+  }
+  if (body.kind === 'members') {
+    for (const { name } of body.members)
+      yield { ...draft, body: { kind: 'members', members: body.members.filter((member) => member.name !== name) } }
+  }
+  for (const [index, { json }] of placesIn(body).entries()) {
+    if (json.kind !== 'scalar' || json.text.length < 20 || !json.text.startsWith('"')) continue
+    const copy = copyOfDraft(draft)
+    if (copy.body === undefined || Buffer.isBuffer(copy.body)) continue
+    placesIn(copy.body)[index]?.replace(scalar(`${json.text.slice(0, json.text.length >> 1).replace(/\\.?$/, '')}"`))
+    yield copy
+  }
+}
+
+/** A shell's command that sends the same bytes: curl where it can say them, else the bytes themselves. */
+export function commandOf(draft: Draft, host: string): string {
+  const bytes = bodyBytesOf(draft)
+  const text = bytes.toString()
+  const isPlain =
+    !isBroken(draft) && /^[A-Z]+$/.test(draft.method) && draft.path.startsWith('/') && !/[^!-~]/.test(targetOf(draft))
+  const isText = Buffer.from(text).equals(bytes) && !text.includes('\0') && text.length < 5000
+  if (!isPlain || !isText || draft.headers.some((line) => /[^\x20-\x7e]/.test(line))) return rawCommandOf(draft, host)
+  const method = draft.method === 'HEAD' ? '--head' : `-X ${draft.method}`
+  // curl leaves out a header that is empty, unless a semicolon says so; and it adds these two.
+  const own = draft.headers.map((line) => `-H ${quoted(line.replace(/^([^:]+): *$/, '$1;'))}`)
+  const removed = ['Accept', 'Content-Type'].filter(
+    (name) => !draft.headers.some((line) => line.toLowerCase().startsWith(`${name.toLowerCase()}:`)),
+  )
+  const body = draft.framing === 'none' ? [] : [`--data-binary ${quoted(text)}`]
+  const chunked = draft.framing === 'chunked' ? [`-H 'Transfer-Encoding: chunked'`] : []
+  return [
+    'curl -si --path-as-is -g',
+    method,
+    ...removed.map((name) => `-H '${name}:'`),
+    ...own,
+    ...chunked,
+    ...body,
+    quoted(`http://${host}${targetOf(draft)}`),
+  ].join(' ')
+}
+
+/** A long run of one and the same is written as what makes it. */
+function rawCommandOf(draft: Draft, host: string): string {
+  const [name, port] = host.split(':')
+  const bytes = bytesOf(draft, host).toString('latin1')
+  const expression = JSON.stringify(bytes).replace(/(.{1,8}?)\1{40,}/g, (whole, unit: string) =>
+    unit.includes('\\') ? whole : `"+${JSON.stringify(unit)}.repeat(${whole.length / unit.length})+"`,
+  )
+  const program = `process.stdout.write(Buffer.from(${expression},"latin1"))`
+  return `node -e ${quoted(program)} | nc -q 6 ${name} ${port}`
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

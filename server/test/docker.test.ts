@@ -1,0 +1,240 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { settings } from '../src/config.ts'
+import { ending, type Ending, urlOf } from './command-line.ts'
+import { interpolated, readYaml, type Yaml } from './compose-file.ts'
+import { isSent, readDockerfile } from './dockerfile.ts'
+import { buildStage, filesSent, type Image, makeFolder, setReadOnly } from './image.ts'
+import { createEmptyDatabase } from './postgres.ts'
+import { until } from './processes.ts'
+
+const project = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string) => readFileSync(join(project, path), 'utf8')
+const stages = readDockerfile(read('Dockerfile'))
+const compose = readYaml(read('compose.yaml'))
+const guide = read('docs/guides/docker.md')
+const commands = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block]) => (block ?? '').trim().split('\n'))
+
+let folder: string
+let image: Image
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rapport-image-'))
+  await chmod(folder, 0o755)
+  const files = await filesSent(project, read('.dockerignore'))
+  const built: Record<string, Image> = {}
+  for (const [index, stage] of stages.entries()) {
+    const root = join(folder, String(index))
+    await mkdir(root)
+    image = await buildStage(stage, { project, files, built, root })
+    if (stage.name !== undefined) built[stage.name] = image
+  }
+  await setReadOnly(image.folder, true)
+}, 180_000)
+afterAll(async () => {
+  if (image) await setReadOnly(image.folder, false)
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** The part of compose.yaml at these names. */
+function partOf(...names: string[]): Yaml {
+  return names.reduce<Yaml>((part, name) => {
+    if (part === null || typeof part !== 'object' || Array.isArray(part))
+      throw new Error(`There is no ${names.join('.')}`)
+    return (part as Record<string, Yaml>)[name] ?? null
+  }, compose)
+}
+
+const environmentOf = (service: string) => partOf('services', service, 'environment') as Record<string, string>
+
+/** The image's own program as its own account, with these settings beside the image's. */
+function start(words: readonly string[], environment: Record<string, string>, account = image.account): ChildProcess {
+  const [program = '', ...parameters] = [...words]
+  return spawn(program === 'node' ? process.execPath : program, parameters, {
+    cwd: image.folder,
+    env: { PATH: process.env.PATH, ...image.environment, ...environment },
+    ...(process.getuid?.() === 0 && account),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+const wordsOf = (name: string) => image.settings[name]?.words ?? []
+const isHealthy = async (environment: Record<string, string>) =>
+  (await ending(start(wordsOf('HEALTHCHECK'), environment))).code === 0
+
+/** Starts the container's command, waits until it says that it is ready, and stops it as Docker would. */
+async function liveThrough(
+  environment: Record<string, string>,
+  account?: Image['account'],
+): Promise<Ending & { seconds: number }> {
+  const port = await freePort()
+  const all = { ...environment, PORT: String(port) }
+  const child = start([...wordsOf('ENTRYPOINT'), ...wordsOf('CMD')], all, account)
+  const ended = ending(child)
+  expect(await isHealthy(all)).toBe(false)
+  await until('it is healthy', async () => child.exitCode !== null || (await isHealthy(all)), 90_000)
+  const stoppedAt = performance.now()
+  child.kill(image.settings.STOPSIGNAL?.text as NodeJS.Signals)
+  return { ...(await ended), seconds: (performance.now() - stoppedAt) / 1000 }
+}
+
+/** What it said beside its log. */
+const unexpected = ({ errors }: Ending) => errors.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
+
+function freePort(): Promise<number> {
+  const server = createServer()
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+const graceSeconds = Number.parseInt(String(partOf('services', 'rapport', 'stop_grace_period')), 10)
+
+test('what is built is what the service needs, without tests, data and secrets', async () => {
+  const names = await readdir(image.folder)
+  expect(names.sort()).toEqual([
+    '.npmrc',
+    'LICENSE',
+    'bin',
+    'node_modules',
+    'package-lock.json',
+    'package.json',
+    'scripts',
+    'server',
+  ])
+  expect((await readdir(join(image.folder, 'server'))).sort()).toEqual(['dist', 'migrations', 'src'])
+  const files = (await readdir(join(image.folder, 'server'), { recursive: true })).map(String)
+  expect(files.filter((file) => file.includes('.test.'))).toEqual([])
+  expect(await readdir(join(image.folder, 'node_modules'))).not.toContain('vitest')
+  const ignore = read('.dockerignore')
+  for (const secret of [
+    '.env',
+    'data/secret',
+    '.git/config',
+    'server/dist/rapport.js',
+    'server/test/x.ts',
+    'bin/x.test.ts',
+  ]) {
+    expect([secret, isSent(ignore, secret)]).toEqual([secret, false])
+  }
+})
+
+test('the container starts with its own database, becomes ready and stops in time, writing to its volume alone', async () => {
+  const before = await readdir(image.folder, { recursive: true })
+  const data = await makeFolder(join(folder, 'data'), image.account)
+  const ended = await liveThrough({ DATA_DIR: data })
+  const { errors, output, seconds } = ended
+  expect([ended.code, unexpected(ended)]).toEqual([0, []])
+  expect(output + errors).toContain('Stopped.')
+  expect(seconds).toBeLessThan(graceSeconds)
+  expect(await readdir(data)).toEqual(expect.arrayContaining(['postgres', 'secret']))
+  expect(await readdir(image.folder, { recursive: true })).toEqual(before)
+}, 180_000)
+
+test('the container of compose.yaml starts on the database that its settings name', async () => {
+  const database = await createEmptyDatabase()
+  const variables: Record<string, string> = { ...(await madeVariables()), TRUST_PROXY: '1' }
+  const given = Object.entries(environmentOf('rapport')).map(([name, text]) => [name, interpolated(text, variables)])
+  const environment = Object.fromEntries(given) as Record<string, string>
+  expect(environment.DATABASE_URL).toBe(`postgres://rapport:${variables.POSTGRES_PASSWORD}@database/rapport`)
+  // The tests' own PostgreSQL listens where its account alone may come: another one without rights.
+  const { uid, gid } = await stat(database.connection.host)
+  const data = await makeFolder(join(folder, 'empty'), { uid, gid })
+  const ended = await liveThrough({ ...environment, DATABASE_URL: urlOf(database), DATA_DIR: data }, { uid, gid })
+  const { seconds } = ended
+  expect([ended.code, unexpected(ended)]).toEqual([0, []])
+  expect(seconds).toBeLessThan(graceSeconds)
+  // Nothing that would have to last.
+  expect(await readdir(data)).toEqual([])
+  await database.drop()
+}, 180_000)
+
+/** The variables of the file that the guide's own command writes. */
+async function madeVariables(): Promise<Record<string, string>> {
+  const command = commands.find((line) => line.endsWith('> .env')) ?? 'false'
+  const place = await makeFolder(join(folder, 'env'), undefined)
+  await promisify(execFile)('/bin/sh', ['-ec', command], { cwd: place })
+  const lines = (await readFile(join(place, '.env'), 'utf8')).trim().split('\n')
+  return Object.fromEntries(lines.map((line) => line.split('=') as [string, string]))
+}
+
+test('the versions are those that the service takes', () => {
+  const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } }
+  const least = Number(/>=(\d+)/.exec(engines.node)?.[1])
+  for (const { image: base } of stages) {
+    expect(Number(/^node:(\d+)-[a-z]+-slim$/.exec(base)?.[1])).toBeGreaterThan(least)
+    expect(guide).toContain(`\`${base}\``)
+  }
+  const [, postgres] = /^postgres:(\d+)-/.exec(String(partOf('services', 'database', 'image'))) ?? []
+  expect(Number(postgres)).toBeGreaterThanOrEqual(15)
+  expect(guide).toContain(`PostgreSQL ${postgres}`)
+})
+
+test('the settings in both files are settings of the service; both containers have no rights that they do not need', () => {
+  const names = new Set<string>(Object.values(settings).map(({ name }) => name))
+  const inImage = Object.keys(image.environment).filter((name) => name !== 'NODE_ENV')
+  expect([...inImage, ...Object.keys(environmentOf('rapport'))].filter((name) => !names.has(name))).toEqual([])
+  expect(image.account?.uid).toBeGreaterThan(0)
+  expect(image.settings.VOLUME?.words).toEqual([image.environment.DATA_DIR])
+  expect(image.settings.EXPOSE?.text).toBe(image.environment.PORT)
+  for (const service of ['rapport', 'database']) {
+    expect(partOf('services', service)).toMatchObject({
+      read_only: 'true',
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+    })
+    for (const text of Object.values(environmentOf(service)))
+      expect(text).not.toMatch(/\$\{(?:POSTGRES_PASSWORD|SECRET)(?!:\?)/)
+  }
+  const { POSTGRES_USER: user, POSTGRES_DB: name } = environmentOf('database')
+  expect(partOf('services', 'database', 'healthcheck', 'test')).toEqual(
+    expect.arrayContaining(['pg_isready', `--username=${user}`, `--dbname=${name}`]),
+  )
+})
+
+const hasDocker = spawnSync('docker', ['--help']).status === 0
+const flagsOf = (line: string) => [...line.matchAll(/ (--[a-z-]+)/g)].map(([, flag]) => flag ?? '')
+
+test('each command of the guide is one that these files and the service know', async () => {
+  expect(commands.length).toBeGreaterThan(6)
+  for (const line of commands) {
+    const inside = / rapport (node bin\/rapport\.js) (\w+)(.*)$/.exec(line)
+    const outside = inside ? line.slice(0, inside.index) : line
+    const [, compound, verb = ''] = /^docker (compose )?([a-z]+)/.exec(outside) ?? []
+    if (compound) expect(['up', 'exec', 'logs']).toContain(verb)
+    else if (verb !== '') await expectKnown(verb, flagsOf(outside.slice(0, /rapport$/.exec(outside)?.index)))
+    else expect(line).toMatch(/^printf .* > \.env$/)
+    if (inside) {
+      const [, , word = '', rest = ''] = inside
+      const { code, output } = await ending(start([...wordsOf('ENTRYPOINT'), word, '--help'], {}))
+      expect(code).toBe(0)
+      for (const flag of flagsOf(rest)) expect(output).toContain(flag)
+    }
+  }
+}, 60_000)
+
+/** The flags of a command of Docker's; without its client they cannot be looked up. */
+async function expectKnown(verb: string, flags: readonly string[]): Promise<void> {
+  expect(['build', 'run', 'exec']).toContain(verb)
+  if (!hasDocker) return
+  const { stdout } = await promisify(execFile)('docker', [verb, '--help'])
+  for (const flag of flags) expect(stdout).toMatch(new RegExp(`${flag}\\b`))
+}
+
+test('the readers refuse what they do not understand', () => {
+  expect(() => readDockerfile('FROM a\nADD b c')).toThrow('ADD b c')
+  expect(() => readYaml('a: yes')).toThrow('Quote this')
+  expect(() => readYaml('a:\n  - b')).toThrow('not understood')
+  expect(() => interpolated('${A:?why}', {})).toThrow('why')
+  expect(interpolated('${A:-b}', {})).toBe('b')
+})

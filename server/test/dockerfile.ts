@@ -1,0 +1,72 @@
+/** One instruction of a Dockerfile; a list where it was written as one (the exec form). */
+export interface Instruction {
+  name: string
+  /** Flags such as `--from=build`, without the dashes. */
+  flags: Readonly<Record<string, string>>
+  text: string
+  words: readonly string[]
+}
+
+export interface BuildStage {
+  image: string
+  name: string | undefined
+  instructions: readonly Instruction[]
+}
+
+const known = 'ARG FROM ENV WORKDIR COPY RUN USER VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD'.split(' ')
+
+/** Reads as much of a Dockerfile as ours uses. Errors: an instruction that the tests would not know how to run. */
+export function readDockerfile(text: string): BuildStage[] {
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
+  const defaults: Record<string, string> = {}
+  const stages: (BuildStage & { instructions: Instruction[] })[] = []
+  for (const instruction of lines.map(instructionOf)) {
+    const { name, words } = instruction
+    if (name === 'ARG') {
+      const [argument = '', value = ''] = instruction.text.split('=')
+      defaults[argument] = value
+    } else if (name === 'FROM') {
+      const image = (words[0] ?? '').replace(/^\$\{(\w+)\}$/, (_, argument: string) => defaults[argument] ?? '')
+      stages.push({ image, name: words[1]?.toLowerCase() === 'as' ? words[2] : undefined, instructions: [] })
+    } else stages.at(-1)?.instructions.push(instruction)
+  }
+  return stages
+}
+
+function instructionOf(line: string): Instruction {
+  const [, name = '', given = ''] = /^([A-Z]+) (.*)$/.exec(line) ?? []
+  if (!known.includes(name) || line.endsWith('\\'))
+    throw new Error(`This line of the Dockerfile is not understood: ${line}`)
+  const flags: Record<string, string> = {}
+  const text = given.replace(/--([a-z-]+)=(\S+) +/g, (whole, flag: string, value: string, at: number) => {
+    if (name !== 'COPY' && name !== 'HEALTHCHECK') return whole
+    if (at > 0 && given.slice(0, at).replace(/--[a-z-]+=\S+ +/g, '') !== '') return whole
+    flags[flag] = value
+    return ''
+  })
+  return { name, flags, text, words: wordsOf(text) }
+}
+
+const wordsOf = (text: string): string[] => {
+  const list = text.replace(/^CMD /, '')
+  return list.startsWith('[') ? (JSON.parse(list) as string[]) : text.split(/ +/)
+}
+
+/** Does the .dockerignore file let this file of the project into the build? The last pattern that fits decides. */
+export function isSent(ignore: string, path: string): boolean {
+  let isIn = true
+  for (const line of ignore.split('\n').filter((pattern) => pattern.trim() !== '' && !pattern.startsWith('#'))) {
+    const isException = line.startsWith('!')
+    if (matches(isException ? line.slice(1) : line, path)) isIn = isException
+  }
+  return isIn
+}
+
+/** A pattern fits a file when it fits it or one of the folders above it. */
+function matches(pattern: string, path: string): boolean {
+  const expression = pattern
+    .split(/(\*\*\/|\*)/)
+    .map((part) => ({ '**/': '(?:.*/)?', '*': '[^/]*' })[part] ?? part.replace(/[.?+^$()[\]{}|\\]/g, '\\$&'))
+    .join('')
+  return new RegExp(`^${expression}(?:/|$)`).test(path)
+}

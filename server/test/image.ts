@@ -1,0 +1,138 @@
+import { execFile } from 'node:child_process'
+import { chmod, chown, cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { canEnter } from '../src/platform/database/binaries.ts'
+import { type BuildStage, type Instruction, isSent } from './dockerfile.ts'
+
+/** What a stage of the Dockerfile makes, in a folder that stands for the root of its file system. */
+export interface Image {
+  root: string
+  environment: Record<string, string>
+  /** The folder of the last WORKDIR, in `root`. */
+  folder: string
+  account: { uid: number; gid: number } | undefined
+  /** The instructions that say something of the running container, by name. */
+  settings: Record<string, Instruction>
+}
+
+export interface BuildOptions {
+  project: string
+  /** Files of the project that .dockerignore lets in. */
+  files: readonly string[]
+  built: Readonly<Record<string, Image>>
+  root: string
+}
+
+/** Runs a stage's instructions on this machine, its absolute paths being paths in `root`. */
+export async function buildStage(stage: BuildStage, options: BuildOptions): Promise<Image> {
+  const { root } = options
+  const image: Image = { root, environment: {}, folder: root, account: undefined, settings: {} }
+  for (const instruction of stage.instructions) await perform(instruction, image, options)
+  return image
+}
+
+async function perform(instruction: Instruction, image: Image, options: BuildOptions): Promise<void> {
+  const { name, text, words } = instruction
+  switch (name) {
+    case 'ENV':
+      return void Object.assign(image.environment, Object.fromEntries(words.map((word) => word.split('='))))
+    case 'WORKDIR':
+      image.folder = join(image.root, text)
+      return void (await mkdir(image.folder, { recursive: true }))
+    case 'COPY':
+      return copy(instruction, image, options)
+    case 'RUN':
+      return runIn(image, options, text)
+    case 'USER': {
+      const [uid = 0, gid = 0] = text.split(':').map(Number)
+      image.account = { uid, gid }
+      return
+    }
+    default:
+      image.settings[name] = instruction
+  }
+}
+
+async function copy({ flags, words }: Instruction, { folder }: Image, { files, project, built }: BuildOptions) {
+  const [target = '', ...sources] = [...words].reverse()
+  const earlier = flags.from === undefined ? undefined : built[flags.from]
+  if (flags.from !== undefined) {
+    if (!earlier || sources.length !== 1) throw new Error(`There is no ${sources.join()} of ${flags.from}`)
+    return cp(join(earlier.root, sources[0] ?? ''), join(folder, target), { recursive: true, verbatimSymlinks: true })
+  }
+  for (const source of sources) {
+    const sent = files.filter((file) => file === source || file.startsWith(`${source}/`))
+    if (sent.length === 0) throw new Error(`COPY ${source}: .dockerignore leaves nothing of it`)
+    for (const file of sent) {
+      // A folder's content goes into the target, a file beneath it.
+      const place = join(folder, target, file === source ? file : file.slice(source.length + 1))
+      await mkdir(dirname(place), { recursive: true })
+      await cp(join(project, file), place)
+    }
+  }
+}
+
+/** A shell's command. The packages are those of this project: a dry run says whether npm would install them. */
+async function runIn(image: Image, { project }: BuildOptions, text: string): Promise<void> {
+  const isInstall = text.startsWith('npm ci')
+  const mapped = text.replace(/(?<= )\/(?=\w)/g, `${image.root}/`)
+  // Only root may give a folder away.
+  const allowed = process.getuid?.() === 0 ? mapped : mapped.replace(/ -[og] \d+/g, '')
+  await promisify(execFile)('/bin/sh', ['-ec', isInstall ? `${allowed} --dry-run --offline` : allowed], {
+    cwd: image.folder,
+    env: { PATH: process.env.PATH, HOME: image.root, ...image.environment },
+  })
+  if (isInstall) await installProduction(project, image.folder)
+}
+
+/** Puts the packages in place that `npm ci --omit=dev` would: none that only development needs. */
+async function installProduction(project: string, folder: string): Promise<void> {
+  const from = join(project, 'node_modules')
+  const lock = JSON.parse(await readFile(join(from, '.package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean; devOptional?: boolean }>
+  }
+  const isOpen = await canEnter(from)
+  for (const [path, { dev, devOptional }] of Object.entries(lock.packages)) {
+    // A package in another one's folder comes with it.
+    if (dev || devOptional || path.lastIndexOf('node_modules/') > 0) continue
+    const place = join(folder, path)
+    await mkdir(dirname(place), { recursive: true })
+    if (isOpen) await symlink(join(project, path), place)
+    else await cp(join(project, path), place, { recursive: true, verbatimSymlinks: true })
+  }
+  await writeFile(join(folder, 'node_modules/.package-lock.json'), JSON.stringify(lock))
+}
+
+/** Files of the project that the build is sent. */
+export async function filesSent(project: string, ignore: string): Promise<string[]> {
+  const found: string[] = []
+  const walk = async (folder: string): Promise<void> => {
+    for (const entry of await readdir(join(project, folder), { withFileTypes: true })) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (path === 'node_modules' || path === '.git') {
+        if (isSent(ignore, `${path}/x`)) throw new Error(`.dockerignore lets ${path} in`)
+      } else if (entry.isDirectory()) await walk(path)
+      else if (isSent(ignore, path)) found.push(path)
+    }
+  }
+  await walk('')
+  return found
+}
+
+/** Takes from everyone the right to write, as a read-only file system does, and back again. */
+export async function setReadOnly(folder: string, isReadOnly: boolean): Promise<void> {
+  await chmod(folder, isReadOnly ? 0o555 : 0o755)
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) await setReadOnly(path, isReadOnly)
+    else if (entry.isFile()) await chmod(path, isReadOnly ? 0o444 : 0o644)
+  }
+}
+
+/** A folder that the account of the image may write to. */
+export async function makeFolder(folder: string, account: Image['account']): Promise<string> {
+  await mkdir(folder, { recursive: true })
+  if (account && process.getuid?.() === 0) await chown(folder, account.uid, account.gid)
+  return folder
+}
