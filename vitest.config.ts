@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['server/**/*.test.ts', 'bench/**/*.test.ts', 'scripts/**/*.test.mjs'],
+    include: ['server/**/*.test.ts', 'bench/**/*.test.ts', 'fuzz/**/*.test.ts', 'scripts/**/*.test.mjs'],
     globalSetup: ['server/test/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,

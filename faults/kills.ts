@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { audit } from './audit.ts'
+import { startService } from './place.ts'
+import { databaseProcesses, signalAll } from './programs.ts'
+import { type Finding, Laws, oneOf, quantile, rounded, type Run } from './scenario.ts'
+import { openStage, recovery, type Stage } from './stage.ts'
+
+const victims = ['service', 'database', 'one of its processes', 'both'] as const
+type Victim = (typeof victims)[number]
+
+interface KillOptions {
+  cycles: number
+  /** Milliseconds within which writes are made again. */
+  patience: number
+}
+
+/** kill -9 at random moments under mixed writes; the service is started again at once, as a supervisor does. */
+export async function kills(run: Run, { cycles, patience }: KillOptions): Promise<Finding> {
+  const { random, say } = run
+  const laws = new Laws()
+  const stage = await openStage(run)
+  const { writers } = stage
+  const times = new Map<Victim, number[]>(victims.map((victim) => [victim, []]))
+  writers.start()
+  await recovery(writers, performance.now())
+  for (let cycle = 1; cycle <= cycles; cycle++) {
+    await delay(50 + random() * 500)
+    // Each kind has its turn before chance decides.
+    const victim = victims[cycle - 1] ?? oneOf(victims, random)
+    const moment = performance.now()
+    await kill(stage, victim, random)
+    times.get(victim)?.push(await recovery(writers, performance.now(), moment))
+    if (cycle % 10 === 0) say(`${cycle} deaths, ${writers.counts.acknowledged} writes acknowledged`)
+  }
+  await writers.stop()
+  const { client, account } = stage
+  const audited = await audit({ client, writers, importId: account.importId, laws })
+  laws.none('every answer is good or says to come later', writers.strange)
+  laws.none('every 503 says when to come back', writers.silent)
+  await stage.service.stop()
+  await stage.place.remove()
+  const all = [...times.values()].flat()
+  laws.hold(`writes are made again within ${patience} ms`, Math.max(...all) < patience, rounded(Math.max(...all)))
+  const figures = {
+    deaths: cycles,
+    ...writers.counts,
+    ...audited,
+    ...Object.fromEntries(
+      victims.map((victim) => [`back after kill -9 of ${victim}, p50 and max ms`, spread(times.get(victim))]),
+    ),
+  }
+  return { figures, broken: laws.broken }
+}
+
+const spread = (values: readonly number[] = []): string =>
+  values.length === 0 ? '' : `${rounded(quantile(values, 0.5))}, ${rounded(Math.max(...values))}`
+
+/** Resolves once what was killed is gone: a process of the database may outlive the first one for a moment, and answer. */
+async function kill(stage: Stage, victim: Victim, random: () => number): Promise<void> {
+  const { place, options } = stage
+  const [postmaster, ...others] = await databaseProcesses(options.dataFolder)
+  if (postmaster === undefined) throw new Error('no database runs')
+  if (victim === 'database' || victim === 'both') signalAll([postmaster], 'SIGKILL')
+  if (victim === 'one of its processes') signalAll([oneOf(others, random)], 'SIGKILL')
+  if (victim === 'database') await untilAnother(options.dataFolder, postmaster)
+  if (victim !== 'service' && victim !== 'both') return
+  stage.service.signal('SIGKILL')
+  await stage.service.exited
+  stage.service = await startService(place, options)
+}
+
+/** Waits until the service has started the database again. */
+async function untilAnother(dataFolder: string, killed: number): Promise<void> {
+  for (const deadline = performance.now() + 60_000; ; await delay(10)) {
+    const [postmaster = killed] = await databaseProcesses(dataFolder)
+    if (postmaster !== killed) return
+    if (performance.now() > deadline) throw new Error('The database was not started again.')
+  }
+}

@@ -1,0 +1,79 @@
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { cleanUp } from '../bench/cleanup.ts'
+import { machine } from '../bench/report.ts'
+import { binariesVersion } from '../server/src/platform/database/cluster.ts'
+import { findBinaries } from '../server/src/platform/database/binaries.ts'
+import { clock } from './clock.ts'
+import { cuts } from './cuts.ts'
+import { disk } from './disk.ts'
+import { frozen } from './frozen.ts'
+import { kills } from './kills.ts'
+import { runOffer } from './offer.ts'
+import { type FaultOptions, FaultUsageError, help, readOptions } from './options.ts'
+import { overload } from './overload.ts'
+import { rolling } from './rolling.ts'
+import { describe, type FaultReport, writeReport } from './report.ts'
+import { type Finding, randomOf, type Run } from './scenario.ts'
+
+/** Milliseconds within which every request has its answer, whatever the database does: 4.5 s and some for the way. */
+const patience = 6000
+
+/** In this order; each on its own. */
+const scenarios: Record<string, (run: Run, options: FaultOptions) => Promise<Finding>> = {
+  'kill -9': (run, { cycles }) => kills(run, { cycles, patience: 30_000 }),
+  'frozen database': (run) => frozen(run, { seconds: 60, patience }),
+  'cut connections': (run) => cuts(run, { rounds: 30, patience }),
+  'full disk': (run) => disk(run, { seconds: 10, together: false }),
+  'full disk, log of changes too': (run) => disk(run, { seconds: 10, together: true }),
+  'rolling restarts': (run) => rolling(run, { rounds: 5 }),
+  'clock set back': (run) => clock(run, { seconds: 5 }),
+  overload,
+}
+
+/** Runs the scenarios; this same file is the program that offers requests. Resolves to the exit code. */
+export async function main(words: readonly string[], root: string): Promise<number> {
+  try {
+    const options = readOptions(words)
+    if (!options) {
+      console.log(help)
+      return 0
+    }
+    const report = await Promise.race([runAll(options, root), interrupted()])
+    console.log(`\n${describe(report)}`)
+    if (options.json !== undefined) await writeReport(resolve(options.json), report)
+    return report.scenarios.some(({ broken }) => broken.length > 0) ? 1 : 0
+  } catch (error) {
+    console.error(error instanceof FaultUsageError ? `${error.message}\n\n${help}` : error)
+    return error instanceof FaultUsageError ? 2 : 1
+  } finally {
+    await cleanUp()
+  }
+}
+
+function interrupted(): Promise<never> {
+  return new Promise((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error(signal)))
+  })
+}
+
+async function runAll(options: FaultOptions, root: string): Promise<FaultReport> {
+  const chosen = Object.entries(scenarios).filter(([name]) => name.includes(options.only))
+  if (chosen.length === 0) throw new FaultUsageError(`No scenario has "${options.only}" in its name.`)
+  const report: FaultReport = {
+    takenAt: new Date().toISOString(),
+    machine: machine(String(await binariesVersion(await findBinaries()))),
+    options,
+    scenarios: [],
+  }
+  for (const [name, scenario] of chosen) {
+    console.error(`${name} (seed ${options.seed})`)
+    const began = performance.now()
+    const say = (line: string) => console.error(`  ${line}`)
+    const finding = await scenario({ root, random: randomOf(options.seed), rest: 0, say }, options)
+    report.scenarios.push({ name, seconds: (performance.now() - began) / 1000, ...finding })
+  }
+  return report
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url) && process.argv[2] === 'offer') await runOffer()

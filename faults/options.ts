@@ -1,0 +1,55 @@
+import { parseArgs } from 'node:util'
+
+/** What one run does. */
+export interface FaultOptions {
+  /** Deaths of the first scenario. */
+  cycles: number
+  /** Decides what is done when; told at the beginning, so that a run can be repeated. */
+  seed: number
+  /** Part of the names of the scenarios to run; the empty text is part of every one. */
+  only: string
+  /** A file for the figures, as JSON. */
+  json: string | undefined
+}
+
+export class FaultUsageError extends Error {}
+
+export const help = `npm run faults -- [options]
+
+Breaks what the service stands on, under load, and looks at what became of the data. Each scenario starts a service and a
+database of its own in a temporary folder, prints figures, and fails the command when what we promise was not kept.
+docs/reliability.md says what that is.
+
+  --cycles <number>   deaths by kill -9 (100)
+  --seed <number>     repeats the choices of an earlier run (random; printed)
+  --only <text>       only the scenarios with this in their name
+  --json <file>       write the figures as JSON
+  --help              show this`
+
+/** Reads the command line; undefined when it asks for help. Errors: `FaultUsageError`. */
+export function readOptions(words: readonly string[]): FaultOptions | undefined {
+  const { values } = parsed(words)
+  if (values.help) return undefined
+  return {
+    cycles: whole('cycles', values.cycles, 100),
+    seed: whole('seed', values.seed, 1 + Math.floor(Math.random() * 999_999)),
+    only: values.only ?? '',
+    json: values.json,
+  }
+}
+
+function parsed(words: readonly string[]) {
+  const text = { type: 'string' } as const
+  const help = { type: 'boolean', short: 'h' } as const
+  try {
+    return parseArgs({ args: [...words], options: { cycles: text, seed: text, only: text, json: text, help } })
+  } catch (error) {
+    throw new FaultUsageError((error as Error).message)
+  }
+}
+
+function whole(name: string, text: string | undefined, otherwise: number): number {
+  const value = text === undefined ? otherwise : Number(text.replaceAll('_', ''))
+  if (!(Number.isInteger(value) && value > 0)) throw new FaultUsageError(`--${name} takes a whole number above 0.`)
+  return value
+}

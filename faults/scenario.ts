@@ -1,0 +1,62 @@
+/** What a scenario needs to know of the run. */
+export interface Run {
+  /** The project's folder. */
+  root: string
+  /** A number from 0 to below 1; of one seed always the same ones in turn. */
+  random: () => number
+  /** Milliseconds that a writer rests after each write, at most. */
+  rest: number
+  say: (line: string) => void
+}
+
+export interface Finding {
+  /** In the order in which they are shown. */
+  figures: Record<string, number | string>
+  /** Promises that were not kept, each with what was seen instead. */
+  broken: string[]
+  /** Why nothing was done. */
+  skipped?: string
+}
+
+/** Collects what was seen, so that one broken promise does not hide the others. */
+export class Laws {
+  readonly broken: string[] = []
+
+  /** `seen` goes to the report when the law does not hold. */
+  hold(law: string, holds: boolean, seen: unknown = ''): void {
+    if (!holds) this.broken.push(seen === '' ? law : `${law}: ${shown(seen)}`)
+  }
+
+  /** The same for a law that nothing of a kind is there. */
+  none(law: string, exceptions: readonly unknown[]): void {
+    this.hold(law, exceptions.length === 0, { count: exceptions.length, first: exceptions.slice(0, 3) })
+  }
+}
+
+const shown = (seen: unknown): string => (typeof seen === 'string' ? seen : JSON.stringify(seen))
+
+/** Numbers that follow from a seed (mulberry32, of Tommy Ettinger). */
+export function randomOf(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** One of several. */
+export function oneOf<Value>(values: readonly Value[], random: () => number): Value {
+  const value = values[Math.floor(random() * values.length)]
+  if (value === undefined) throw new Error('there is nothing to choose from')
+  return value
+}
+
+/** The value that a share of all is not above; `undefined` of nothing. */
+export function quantile(values: readonly number[], share: number): number | undefined {
+  const sorted = Float64Array.from(values).sort()
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+}
+
+export const rounded = (value: number | undefined): number => Math.round(value ?? Number.NaN)

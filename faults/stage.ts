@@ -1,0 +1,63 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from './client.ts'
+import {
+  type Account,
+  bootstrap,
+  freePort,
+  makePlace,
+  type Place,
+  type ServiceOptions,
+  type ServiceProcess,
+  startService,
+} from './place.ts'
+import type { Run } from './scenario.ts'
+import { Writers } from './writers.ts'
+
+/** Milliseconds. */
+const patience = 90_000
+
+/** A service with its own database, an account on it, and writers that have not begun. */
+export interface Stage {
+  place: Place
+  options: ServiceOptions
+  service: ServiceProcess
+  account: Account
+  client: Client
+  writers: Writers
+}
+
+/** Starts a service on a database of its own unless `environment` names another one. */
+export async function openStage(
+  { root, random, rest }: Run,
+  { environment, nodeOptions, dataFolder }: Partial<Omit<ServiceOptions, 'port'>> = {},
+): Promise<Stage> {
+  const place = await makePlace(root)
+  const options: ServiceOptions = {
+    port: await freePort(),
+    dataFolder: dataFolder ?? join(place.folder, 'data'),
+    ...(environment && { environment }),
+    ...(nodeOptions !== undefined && { nodeOptions }),
+  }
+  const service = await startService(place, options)
+  const account = await bootstrap(place, options)
+  const client = new Client(service.url, account)
+  const triggerPath = new URL(account.triggerUrl).pathname
+  const writers = new Writers({ client, triggerPath, rest, random })
+  return { place, options, service, account, client, writers }
+}
+
+/**
+ * Waits until a write that was sent after a moment is acknowledged; milliseconds since that moment, or since an earlier
+ * one that the fault began at.
+ */
+export async function recovery(writers: Writers, moment: number, began = moment): Promise<number> {
+  for (const deadline = moment + patience; performance.now() < deadline; await delay(5)) {
+    const at = writers.firstSentAfter(moment)
+    if (at !== undefined) {
+      writers.forgetMoments()
+      return at - began
+    }
+  }
+  throw new Error(`No write was acknowledged within ${patience} ms.`)
+}
