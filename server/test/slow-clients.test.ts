@@ -35,7 +35,9 @@ let app: FastifyInstance
 let url: string
 
 beforeAll(async () => {
-  const services = { log: pino({ level: 'silent' }), limiter: createRateLimiter() } as unknown as Services
+  const log = pino({ level: 'silent' })
+  const database = { longestWait: 0 }
+  const services = { log, database, limiter: createRateLimiter() } as unknown as Services
   const metrics = createMetrics(() => ({ total: 0, idle: 0, waiting: 0 }))
   const isReady = () => true
   const rest = { trustProxy: false as const, corsOrigins: [], authOrigin: undefined, metrics, isReady }
