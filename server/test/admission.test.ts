@@ -25,7 +25,8 @@ afterEach(async () => {
 async function fill(): Promise<Promise<{ status: number }>[]> {
   await holder.query('begin')
   await holder.query('lock table contacts in access exclusive mode')
-  const inside = Array.from({ length: 14 }, () => organization.call('GET', '/v5/contacts'))
+  // Ten have a connection, and as many wait for one.
+  const inside = Array.from({ length: 20 }, () => organization.call('GET', '/v5/contacts'))
   await until('they wait long', async () => service.database.longestWait > 600)
   return inside
 }

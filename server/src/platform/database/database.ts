@@ -79,12 +79,14 @@ const attempts = 3
 /** The pool of connections, and the only place where a statement is sent. */
 export class Database {
   readonly #pool: pg.Pool
+  readonly #size: number
   readonly #deadline: number
   readonly #fixed = new WeakMap<Actor, Map<string, FixedText>>()
   /** Who waits for a connection, in the order they came. */
   readonly #waiting = new Set<{ since: number; deadline: number }>()
 
   constructor({ connection, size, deadline = 4500, onIdleError }: DatabaseOptions) {
+    this.#size = size
     this.#deadline = deadline
     this.#pool = new pg.Pool({
       ...connection,
@@ -109,8 +111,12 @@ export class Database {
     this.#pool.on('connect', (client) => client.on('error', () => undefined))
   }
 
-  /** Milliseconds that whoever has waited longest for a connection has waited by now. */
+  /**
+   * Milliseconds that whoever has waited longest for a connection has waited by now; 0 while fewer wait than there are
+   * connections, for they may only have waited for this process.
+   */
   get longestWait(): number {
+    if (this.#waiting.size < this.#size) return 0
     const now = performance.now()
     // Whoever's time is over has been answered, and only waits to be let go.
     for (const { since, deadline } of this.#waiting) if (deadline > now) return now - since

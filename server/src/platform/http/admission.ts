@@ -6,13 +6,13 @@ import { ApiError } from './errors.ts'
 export interface AdmissionOptions {
   /** The contract's date, as every answer tells it. */
   version: string
-  /** Milliseconds that the request which has waited longest for the database has waited by now. */
+  /** Milliseconds that the request which has waited longest for the database has waited by now; 0 while few wait. */
   longestWait: () => number
   /** Told of each refusal: a line each in the log would cost as much as the refusal. */
   refused: () => void
 }
 
-/** Milliseconds: whoever comes while others have waited that long would wait longer still. */
+/** Milliseconds: whoever comes while many wait, and one has waited that long, would wait longer still. */
 const mostWait = 500
 
 /** Says once a second at most how many were refused. */
