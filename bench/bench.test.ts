@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const benchFolders = async () => (await readdir(tmpdir())).filter((name) => /^rapport-bench-\w{6}$/.test(name))
-const small = '--contacts 300 --organizations 3 --connections 2 --seconds 0.3 --rounds 1 --queue 60'.split(' ')
+const small = '--contacts 300 --organizations 3 --connections 2 --seconds 0.15 --rounds 1 --queue 60'.split(' ')
 const isLinux = process.platform === 'linux'
 
 function assertMeasured({ perSecond, p50, p99, serviceCpu, databaseCpu }: Figures): void {

@@ -71,6 +71,9 @@ function hasDebianPostgres() {
   )
 }
 
+/** They need a database, and which one makes no difference to what they look at. */
+const sameOnEach = ['docker', 'openapi', 'swagger', 'typed-client'].map((name) => `server/test/${name}.test.ts`)
+
 /** The test files that reach server/test/postgres.ts through their imports. */
 function filesThatUseDatabases() {
   const reaches = new Map()
@@ -86,8 +89,10 @@ function filesThatUseDatabases() {
     readdirSync(join(root, folder), { recursive: true }).map((name) => join(root, folder, String(name))),
   )
   const found = files.filter((file) => file.endsWith('.test.ts') && uses(file)).map((file) => relative(root, file))
-  if (found.length === 0) throw new Error('No test file uses a database; the search for them must be broken.')
-  return found
+  if (!sameOnEach.every((file) => found.includes(file))) {
+    throw new Error('Test files that use a database were not found; the search for them must be broken.')
+  }
+  return found.filter((file) => !sameOnEach.includes(file))
 }
 
 function importsOf(file) {
