@@ -14,17 +14,21 @@ export interface AuditOptions {
   writers: Writers
   importId: string
   laws: Laws
+  /** A row that is worked on when its process is killed three times counts as poison; it is retried then. */
+  losesWorkers?: boolean
 }
 
 /** Contacts whose revision is read one by one, at most. */
 const sampled = 1000
+/** Milliseconds in which all rows come to an end once the faults are over. */
+const patience = 180_000
 
 /**
  * Compares the ledger with what the service shows: what was acknowledged is there, and nothing else but what is unknown;
  * then each unknown is repeated, and after that exactly what the ledger says is there, once.
  */
 export async function audit(options: AuditOptions): Promise<Record<string, number>> {
-  const { client, writers, importId, laws } = options
+  const { client, writers, laws } = options
   const pushed = new Set(writers.pushes.map(({ email }) => email))
   const before = await contactsOf(client)
   laws.none('what was acknowledged is there', missing(writers.contacts, before))
@@ -32,13 +36,13 @@ export async function audit(options: AuditOptions): Promise<Record<string, numbe
   const unknown = writers.contacts.filter(({ open }) => open).length
   const unknownPushes = writers.pushes.filter(({ rowId }) => rowId === undefined).length
   await writers.settle()
-  const counts = await rowsEnded(client, importId, writers.pushes.length, laws)
+  const rows = await checkRows(options)
   const after = await contactsOf(client)
   laws.none('each unknown change, repeated with its key, is made once', missing(writers.contacts, after))
   laws.none('nothing is there but what the ledger says', strangers(writers.contacts, after, pushed))
   await checkRevisions(client, writers.contacts, laws)
   await checkPushes(options, after)
-  return { ...counts, contacts: after.size, 'unknown changes repeated': unknown + unknownPushes }
+  return { ...rows, contacts: after.size, 'unknown changes repeated': unknown + unknownPushes }
 }
 
 /** By address, where there is one; an address that is there twice is a broken law of its own. */
@@ -83,25 +87,32 @@ async function checkRevisions(client: Client, contacts: readonly KnownContact[],
   laws.none('each change was made once', wrong)
 }
 
-/** Waits until every row came to an end. */
-async function rowsEnded(
-  client: Client,
-  importId: string,
-  pushes: number,
-  laws: Laws,
-): Promise<Record<string, number>> {
-  let counts: Record<string, number> = {}
-  const began = performance.now()
-  for (const deadline = began + 180_000; performance.now() < deadline; await delay(200)) {
-    const { stats } = await client.read<{ stats: { counts: Record<string, number> } }>(`/v5/imports/${importId}`)
-    counts = stats.counts
-    const { PENDING = 0, PROCESSING = 0, RETRYING = 0 } = counts
-    if (PENDING + PROCESSING + RETRYING === 0) break
+type RowCounts = Record<string, number>
+
+async function checkRows({ client, writers, importId, laws, losesWorkers }: AuditOptions): Promise<RowCounts> {
+  const pushes = writers.pushes.length
+  let counts = await untilRowsEnd(client, importId)
+  const lost = losesWorkers ? (counts.DEAD ?? 0) : 0
+  if (lost > 0) {
+    const filters = 'filter.status.equals=DEAD&filter.errorCodes.has=worker_lost'
+    await client.send({ method: 'POST', path: `/v5/imports/${importId}/rows/retry?${filters}` })
+    counts = await untilRowsEnd(client, importId)
   }
   const others = Object.entries(counts).filter(([status, count]) => count > 0 && status !== 'PROCESSED')
   laws.none('every row ends as processed', others)
-  laws.hold('every push is one row', counts.PROCESSED === pushes, { pushes, rows: counts })
-  return { 'rows processed': counts.PROCESSED ?? 0 }
+  laws.hold('every push is one row', counts.PROCESSED === pushes, { pushes, counts })
+  const figures = { 'rows processed': counts.PROCESSED ?? 0 }
+  return losesWorkers ? { ...figures, 'of them retried, their worker was killed three times': lost } : figures
+}
+
+/** How many rows are in each state, once all came to an end. Errors: they do not. */
+async function untilRowsEnd(client: Client, importId: string): Promise<RowCounts> {
+  for (const deadline = performance.now() + patience; performance.now() < deadline; await delay(200)) {
+    const { stats } = await client.read<{ stats: { counts: RowCounts } }>(`/v5/imports/${importId}`)
+    const { PENDING = 0, PROCESSING = 0, RETRYING = 0 } = stats.counts
+    if (PENDING + PROCESSING + RETRYING === 0) return stats.counts
+  }
+  throw new Error(`Rows have not come to an end within ${patience} ms.`)
 }
 
 async function checkPushes(

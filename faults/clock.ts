@@ -99,7 +99,7 @@ async function checkPages({ client, writers }: Stage, laws: Laws): Promise<void>
     ({ email }) => email,
   )
   const found = new Set(emails)
-  const gone = known.filter(({ isThere, open, email }) => isThere && !open && !found.has(email))
+  const gone = known.filter(({ isLeaving, email }) => !isLeaving && !found.has(email))
   laws.none('pages hold every contact, whatever the clock said at its creation', gone)
   const named = emails.filter((email) => email !== null)
   laws.hold('no contact is on two pages', new Set(named).size === named.length)

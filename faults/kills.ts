@@ -34,7 +34,7 @@ export async function kills(run: Run, { cycles, patience }: KillOptions): Promis
   }
   await writers.stop()
   const { client, account } = stage
-  const audited = await audit({ client, writers, importId: account.importId, laws })
+  const audited = await audit({ client, writers, importId: account.importId, laws, losesWorkers: true })
   laws.none('every answer is good or says to come later', writers.strange)
   laws.none('every 503 says when to come back', writers.silent)
   await stage.service.stop()

@@ -31,6 +31,7 @@ export interface OfferResult {
   lost: number
   /** Milliseconds from the moment that a request was due. */
   good: Latencies
+  /** Milliseconds from the moment that a request was sent. */
   refused: Latencies
 }
 
@@ -54,7 +55,6 @@ class Offer {
   readonly #task: OfferTask
   readonly #idle: Line[] = []
   readonly #waiting: number[] = []
-  #lines = 0
   #number: number
   #next = 0
   #isOver = false
@@ -72,7 +72,11 @@ class Offer {
 
   async run(): Promise<OfferResult> {
     const { rate, connections, warmUp, seconds } = this.#task
-    if (rate === 0) for (let count = 0; count < connections; count++) this.#open()
+    for (let count = 0; count < connections; count++) {
+      this.#open()
+      // Not all at once: who listens has a queue for newcomers, and it is not what is measured.
+      if (count % 50 === 49) await pause(20)
+    }
     const pump = rate === 0 ? undefined : this.#arrive(rate)
     await pause(warmUp * 1000)
     this.#counting = true
@@ -106,24 +110,19 @@ class Offer {
     if (this.#counting) this.#offered++
     const line = this.#idle.pop()
     if (line) line.send(this.#bytes(), dueAt)
-    else {
-      if (this.#waiting.length < this.#task.connections) this.#waiting.push(dueAt)
-      else if (this.#counting) this.#lost++
-      if (this.#lines < this.#task.connections) this.#open()
-    }
+    else if (this.#waiting.length < this.#task.connections) this.#waiting.push(dueAt)
+    else if (this.#counting) this.#lost++
   }
 
   #open(): void {
-    this.#lines++
     const line = new Line(this.#task.port, {
       free: () => this.#take(line),
-      answered: (status, milliseconds) => this.#note(status, milliseconds),
+      answered: (status, dueAt, sentAt) => this.#note(status, dueAt, sentAt),
       lost: (wasBusy) => {
-        this.#lines--
         if (wasBusy && this.#counting) this.#lost++
         const index = this.#idle.indexOf(line)
         if (index >= 0) this.#idle.splice(index, 1)
-        if (this.#task.rate === 0 && !this.#isOver) this.#open()
+        if (!this.#isOver) this.#open()
       },
     })
   }
@@ -138,11 +137,11 @@ class Offer {
     }
   }
 
-  #note(status: number, milliseconds: number): void {
+  #note(status: number, dueAt: number, sentAt: number): void {
     if (!this.#counting) return
     this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1)
-    if (status < 400) this.#good.push(milliseconds)
-    else this.#refused.push(milliseconds)
+    if (status < 400) this.#good.push(performance.now() - dueAt)
+    else this.#refused.push(performance.now() - sentAt)
   }
 
   #bytes(): string {
@@ -156,7 +155,7 @@ class Offer {
 
 interface LineEvents {
   free(): void
-  answered(status: number, milliseconds: number): void
+  answered(status: number, dueAt: number, sentAt: number): void
   lost(wasBusy: boolean): void
 }
 
@@ -166,6 +165,7 @@ const headEnd = '\r\n\r\n'
 class Line {
   readonly #socket: Socket
   #dueAt: number | undefined
+  #sentAt = 0
   #head = ''
   #missing: number | undefined
   #status = 0
@@ -181,6 +181,7 @@ class Line {
 
   send(bytes: string, dueAt: number): void {
     this.#dueAt = dueAt
+    this.#sentAt = performance.now()
     this.#socket.write(bytes)
   }
 
@@ -198,7 +199,7 @@ class Line {
     this.#missing = undefined
     const dueAt = this.#dueAt ?? Number.NaN
     this.#dueAt = undefined
-    events.answered(this.#status, performance.now() - dueAt)
+    events.answered(this.#status, dueAt, this.#sentAt)
     events.free()
   }
 }

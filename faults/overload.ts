@@ -16,7 +16,7 @@ const overloadFactor = 4
 const contacts = 2000
 /** Turns that calm and overload take, so that a noisy neighbour meets both; the middle one counts. */
 const rounds = 3
-const mostConnections = 4000
+const mostConnections = 1000
 /** What we promise. */
 const leastShare = 0.9
 const promptly = 20

@@ -52,7 +52,7 @@ export async function rolling(run: Run, { rounds }: { rounds: number }): Promise
   await delay(500)
   await writers.stop()
   const others = [...writers.statuses].filter(([status]) => status < 200 || status >= 300)
-  laws.none('no request fails', [...others, ...balancer.failures])
+  laws.none('no request fails', [...others, ...balancer.failures, ...writers.reasons])
   const audited = await audit({ client, writers, importId: account.importId, laws })
   await balancer.close()
   for (const { service } of running) await service.stop()

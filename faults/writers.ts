@@ -9,6 +9,8 @@ export interface KnownContact {
   id: string | undefined
   nickname: string | null
   isThere: boolean
+  /** Its end was asked for. */
+  isLeaving?: boolean
   /** Changes acknowledged; the revision of its entity tag. */
   revision: number
   /** A change of which nobody knows whether it was made; nothing else is done to the contact until it is settled. */
@@ -65,6 +67,8 @@ export class Writers {
   /** Milliseconds that the slowest answer took, and how many refusals did not say when to come back. */
   slowest = 0
   readonly silent: string[] = []
+  /** What 503s said. */
+  readonly reasons = new Set<string>()
   readonly #options: WriterOptions
   readonly #acknowledged: { sentAt: number; at: number }[] = []
   #isOver = false
@@ -140,6 +144,7 @@ export class Writers {
   async #change(contact: KnownContact, kind: 'update' | 'delete'): Promise<void> {
     const path = `/v5/contacts/${contact.id}`
     const nickname = randomUUID()
+    if (kind === 'delete') contact.isLeaving = true
     const request: Request =
       kind === 'update' ? { method: 'PATCH', path, body: { nickname }, key: randomUUID() } : { method: 'DELETE', path }
     await this.#send({ contact, change: { kind, request, nickname: kind === 'update' ? nickname : contact.nickname } })
@@ -179,6 +184,7 @@ export class Writers {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
     this.slowest = Math.max(this.slowest, milliseconds)
     if (status === 503 && !(Number(headers.get('retry-after')) >= 1)) this.silent.push(`${method} ${path}`)
+    if (status === 503) this.reasons.add((reply.body as { description: string }).description)
     const verdict = verdictOf(reply)
     if (verdict === 'refused') this.strange.push(`${method}: ${status} ${JSON.stringify(reply.body)}`)
     this.counts[verdict]++

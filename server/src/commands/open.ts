@@ -3,6 +3,7 @@ import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { assertSecretFits, loadSecret, type Secret } from '../platform/access/secret.ts'
 import { createTokens, type Tokens } from '../platform/access/tokens.ts'
+import { isSilence } from '../platform/database/cluster.ts'
 import { checkDatabase } from '../platform/database/check.ts'
 import { Database } from '../platform/database/database.ts'
 import { openEmbedded } from '../platform/database/embedded.ts'
@@ -175,4 +176,4 @@ const applyMigrations = async (connection: pg.ClientConfig, log: (message: strin
   (await migrate(connection, { folder: migrationsFolder, log })).applied
 
 const isAway = (error: unknown): boolean =>
-  isConnectionLoss(error) || (error instanceof ApiError && error.status === 503)
+  isConnectionLoss(error) || isSilence(error) || (error instanceof ApiError && error.status === 503)

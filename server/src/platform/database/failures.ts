@@ -4,7 +4,11 @@ import { ApiError } from '../http/errors.ts'
 /** The request's time for the database is over. */
 export class DeadlineExceeded extends Error {}
 
-const socketFaults = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTFOUND'])
+/** EAGAIN: the socket of a server that takes no more connections, such as a frozen one, is full (connect(2)). */
+const socketFaults = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTFOUND', 'EAGAIN'],
+  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'EADDRNOTAVAIL'],
+])
 
 /** PostgreSQL's own words for "not now" (appendix A of its manual): shutting down, starting, out of connections. */
 const unavailable = new Set(['57P01', '57P02', '57P03', '53300', '53400'])

@@ -13,7 +13,7 @@ export interface AdmissionOptions {
 }
 
 /** Milliseconds: whoever comes while many wait, and one has waited that long, would wait longer still. */
-const mostWait = 500
+const mostWait = 250
 
 /** Says once a second at most how many were refused. */
 export class Refusals {
