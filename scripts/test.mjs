@@ -10,6 +10,10 @@ import { refusing } from './refusal.mjs'
 import { root, runTool } from './run.mjs'
 
 const mustBeComplete = Boolean(process.env.CI)
+
+/** They need a database, and which one makes no difference to what they look at. */
+const sameOnEach = ['docker', 'openapi', 'swagger', 'typed-client'].map((name) => `server/test/${name}.test.ts`)
+
 const total = { passed: 0, failed: 0, skipped: 0 }
 const remarks = []
 
@@ -70,9 +74,6 @@ function hasDebianPostgres() {
     readdirSync(folder).some((version) => Number(version) >= 15 && existsSync(join(folder, version, 'bin/postgres')))
   )
 }
-
-/** They need a database, and which one makes no difference to what they look at. */
-const sameOnEach = ['docker', 'openapi', 'swagger', 'typed-client'].map((name) => `server/test/${name}.test.ts`)
 
 /** The test files that reach server/test/postgres.ts through their imports. */
 function filesThatUseDatabases() {

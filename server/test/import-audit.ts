@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
 import { type Sql, sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
@@ -6,6 +7,7 @@ import { type RowStatus, rowStatuses } from '../src/resources/imports/resource.t
 import { until } from './processes.ts'
 import type { Json, TestOrganization, TestService } from './service.ts'
 
+type Counts = Partial<Record<RowStatus, number>>
 type Audited = Pick<TestOrganization, 'organizationId' | 'importId' | 'call'>
 
 const organizationOf = ({ organizationId }: Audited): string => readId('org', organizationId) ?? ''
@@ -25,7 +27,7 @@ export function newEffects(): Json {
 }
 
 /** How many rows of the import are in each state. */
-export async function countsOf(service: TestService, of: Audited): Promise<Partial<Record<RowStatus, number>>> {
+export async function countsOf(service: TestService, of: Audited): Promise<Counts> {
   const rows = await read<{ status: RowStatus; count: number }>(
     service,
     sql`select status, count(*)::int as count from import_rows
@@ -36,7 +38,7 @@ export async function countsOf(service: TestService, of: Audited): Promise<Parti
 
 /** Waits until as many rows as said have come, and none of them is on its way any more. */
 export async function untilEnded(service: TestService, of: Audited, count: number, patience = 120_000): Promise<void> {
-  let counts: Partial<Record<RowStatus, number>> = {}
+  let counts: Counts = {}
   await until(
     `${count} rows came to an end`,
     async () => {
@@ -59,7 +61,7 @@ export async function audit(
   service: TestService,
   of: Audited,
   { accepted, unanswered = 0 }: { accepted: readonly string[]; unanswered?: number },
-): Promise<Partial<Record<RowStatus, number>>> {
+): Promise<Counts> {
   const rows = await read<{ shown: string }>(
     service,
     sql`select 'row_' || replace(id::text, '-', '') as shown from import_rows
@@ -70,14 +72,22 @@ export async function audit(
   expect(accepted.filter((id) => !kept.has(id))).toEqual([])
   expect(kept.size).toBe(accepted.length + unanswered)
 
-  const counts = await countsOf(service, of)
-  const { body } = await of.call('GET', `/v5/imports/${of.importId}`)
-  expect(body.stats.counts).toEqual(Object.fromEntries(rowStatuses.map((status) => [status, counts[status] ?? 0])))
+  const { counts, shown } = await countedTwice(service, of)
+  expect(shown).toEqual(Object.fromEntries(rowStatuses.map((status) => [status, counts[status] ?? 0])))
 
   const told = await toldBy(service, of)
   const made = await madeIn(service, of)
   expect(told).toEqual(made)
   return counts
+}
+
+/** How many rows are in each state, by the rows and by the import itself, at a moment when none changed its state. */
+async function countedTwice(service: TestService, of: Audited): Promise<{ counts: Counts; shown: Json }> {
+  for (;;) {
+    const counts = await countsOf(service, of)
+    const { body } = await of.call('GET', `/v5/imports/${of.importId}`)
+    if (isDeepStrictEqual(counts, await countsOf(service, of))) return { counts, shown: body.stats.counts }
+  }
 }
 
 /** `contact con_…` for each record that a row says it made; of notes with the row. */
