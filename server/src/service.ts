@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Logger } from 'pino'
 import { routes } from './app.ts'
 import type { Config } from './config.ts'
@@ -51,12 +52,16 @@ export async function startService({
   isReady,
   prepared,
 }: ServiceOptions): Promise<Service> {
+  const closing = new AbortController()
+  const stopped = once(closing.signal, 'abort').then(() => Promise.reject(new Error('The service is stopped.')))
+  // Told to stop before the database came, it does not wait for it.
+  const ready = Promise.race([prepared, stopped])
   const work = createImportWork({
     database: workDatabase,
     log,
     workers: config.importWorkers,
     leaseSeconds: config.importLeaseSeconds,
-    ready: prepared,
+    ready,
   })
   const intake = createIntake({ database: intakeDatabase, onAccepted: () => work.wake() })
   const services: Services = {
@@ -90,13 +95,14 @@ export async function startService({
     database: workDatabase,
     log,
     perishables: perishables(config),
-    ready: prepared,
+    ready,
     purged: (name, count) => metrics.purged(name, count),
   })
   if (exporter) log.info({ url: exporter.url }, 'metrics')
   return {
     url,
     close: async () => {
+      closing.abort()
       await app.close()
       // Pushes whose senders did not wait for the answer.
       await intake.idle()

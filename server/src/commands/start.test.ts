@@ -120,7 +120,10 @@ async function startDatabase(socketFolder: string): Promise<PostgresServer> {
 test('told to stop while the database is away, it stops', async () => {
   const service = await start({ DATABASE_URL: `postgres://rapport@/postgres?host=${join(folder, 'nowhere')}` })
   service.signal('SIGINT')
-  expect((await service.ended).code).toBe(0)
+  const { code, errors } = await service.ended
+  expect(code).toBe(0)
+  expect(errors).toContain('Stopped.')
+  expect(errors).not.toContain('did not end in time')
 })
 
 test('a schema newer than the code ends the start, and nothing was changed', async () => {
