@@ -5,13 +5,15 @@ import { until } from './processes.ts'
 import { pusher } from './pushes.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 
+const origin = 'https://app.example'
+
 let made: TestDatabase
 let service: TestService
 let organization: TestOrganization
 let holder: pg.Client
 beforeEach(async () => {
   made = await createDatabase()
-  service = await startTestService({}, made)
+  service = await startTestService({ CORS_ORIGINS: origin }, made)
   organization = await service.newOrganization()
   holder = new pg.Client(made.connection)
   await holder.connect()
@@ -53,6 +55,19 @@ test('a push and the health of the process are not refused with the others', asy
   const inside = await fill()
   expect((await service.anonymous('GET', '/healthz')).status).toBe(200)
   expect((await pusher(service, new URL(organization.triggerUrl).pathname)()).status).toBe(200)
+  expect((await service.anonymous('GET', '/v5/docs')).status).toBe(200)
+  await holder.query('rollback')
+  await Promise.all(inside)
+})
+
+test('a page of an allowed origin is asked for nothing more, and can read the refusal', async () => {
+  const inside = await fill()
+  const asked = { headers: { origin, 'access-control-request-method': 'GET' } }
+  expect((await service.anonymous('OPTIONS', '/v5/contacts', asked)).status).toBe(204)
+  const refused = await organization.call('GET', '/v5/contacts', { headers: { origin } })
+  expect(refused.status).toBe(503)
+  expect(refused.headers.get('access-control-allow-origin')).toBe(origin)
+  expect(refused.headers.get('access-control-expose-headers')).toContain('Retry-After')
   await holder.query('rollback')
   await Promise.all(inside)
 })

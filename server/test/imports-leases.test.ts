@@ -142,6 +142,31 @@ test('a batch that met another change is repeated by the one who has its rows', 
   expect(await troublesOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
 }, 180_000)
 
+test('a batch that does not get its turn back after it met another change is given back whole', async () => {
+  await begin({ IMPORT_WORKERS: '1', IMPORT_LEASE_SECONDS: '3600' })
+  // The first write ends so once somebody is next in turn.
+  await gates.query(`
+    create sequence meetings;
+    create function meet() returns trigger language plpgsql as $$ begin
+      if nextval('meetings') > 1 then return null; end if;
+      while not exists (select from pg_locks where locktype = 'advisory' and not granted) loop
+        perform pg_sleep(0.01);
+      end loop;
+      raise exception 'met' using errcode = 'deadlock_detected';
+    end $$;
+    create trigger meet before insert on contacts for each statement execute function meet()`)
+  const accepted = await pushMany(manyEffects(5))
+  const isWritten = async () => (await gates.query('select from meetings where is_called')).length > 0
+  await until('it is being written', isWritten)
+  const turn = `hashtextextended('imports of ${readId('org', organization.organizationId)}', 0)`
+  await gates.query(`select pg_advisory_lock(${turn})`)
+  await until('it is given back', async () => (await countsOf(service, organization)).PENDING === 5)
+  await gates.query(`select pg_advisory_unlock(${turn})`)
+  await untilEnded(service, organization, accepted.length)
+  expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 5 })
+  expect(await troublesOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
+})
+
 test('a row whose contact someone holds for long is done when they let go, and has not failed', async () => {
   await begin({ IMPORT_WORKERS: '2', IMPORT_LEASE_SECONDS: '3600' })
   const lead = { contact: { email: 'held@example.com', bio: 'Found at last' } }

@@ -181,6 +181,24 @@ test('a contact that is made while its person goes gets another one, and no erro
   expect(await world.count('contacts', ofThis(`root_contact_id <> '${id}'`))).toBe(1)
 })
 
+test('a person who goes between being known and being looked up is made again', async () => {
+  const [id = ''] = await addContacts(1, {})
+  await world.client.query(`update root_contacts set email_key = 'ada@example.com' where ${ofThis()}`)
+  await world.client.query(`delete from contacts where ${ofThis(`id = '${id}'`)}`)
+  // As if the purge, which only held the person when that one was found to be there, ended right then.
+  await world.client.query(`
+    create function take_away() returns trigger language plpgsql as $$ begin
+      delete from root_contacts where id = '${id}';
+      return null;
+    end $$;
+    create trigger take_away after insert on root_contacts for each statement execute function take_away()`)
+  await world.database.transaction(upkeepActor(organization_id), async (transaction) => {
+    await contactStore.write(transaction, [{ kind: 'create', values: { email: 'ada@example.com' }, columns: {} }])
+  })
+  await world.client.query('drop trigger take_away on root_contacts; drop function take_away')
+  expect(await world.count('contacts', ofThis(`root_contact_id <> '${id}'`))).toBe(1)
+})
+
 test('what comes back between being found and being purged stays', async () => {
   const ids = await addContacts(20, { days: 31 })
   const due = await findDue(world.database, named('contacts'), { most: 100, after: undefined })

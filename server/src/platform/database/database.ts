@@ -74,6 +74,8 @@ export interface DatabaseOptions {
 }
 
 const statementTimeout = 3500
+/** Milliseconds: several round trips to a server that may be far away, with TLS. */
+const makingConnection = 1000
 const attempts = 3
 
 /** The pool of connections, and the only place where a statement is sent. */
@@ -84,6 +86,7 @@ export class Database {
   readonly #fixed = new WeakMap<Actor, Map<string, FixedText>>()
   /** Who waits for a connection, in the order they came. */
   readonly #waiting = new Set<{ since: number; deadline: number }>()
+  readonly #connected = new Set<pg.PoolClient>()
 
   constructor({ connection, size, deadline = 4500, onIdleError }: DatabaseOptions) {
     this.#size = size
@@ -108,18 +111,23 @@ export class Database {
     } as pg.PoolConfig)
     this.#pool.on('error', (error) => onIdleError?.(error))
     // A client in use tells the one who waits for its answer.
-    this.#pool.on('connect', (client) => client.on('error', () => undefined))
+    this.#pool.on('connect', (client) => {
+      client.on('error', () => undefined)
+      this.#connected.add(client)
+    })
+    this.#pool.on('remove', (client) => this.#connected.delete(client))
   }
 
   /**
-   * Milliseconds that whoever has waited longest for a connection has waited by now; 0 while fewer wait than there are
-   * connections, for they may only have waited for this process.
+   * Milliseconds that whoever has waited longest for a connection has waited by now, beyond what making one may take; 0
+   * while fewer wait than there are connections, for they may only have waited for this process.
    */
   get longestWait(): number {
     if (this.#waiting.size < this.#size) return 0
     const now = performance.now()
+    const making = this.#connected.size < this.#size ? makingConnection : 0
     // Whoever's time is over has been answered, and only waits to be let go.
-    for (const { since, deadline } of this.#waiting) if (deadline > now) return now - since
+    for (const { since, deadline } of this.#waiting) if (deadline > now) return Math.max(0, now - since - making)
     return 0
   }
 

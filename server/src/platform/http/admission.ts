@@ -8,6 +8,8 @@ export interface AdmissionOptions {
   version: string
   /** Milliseconds that the request which has waited longest for the database has waited by now; 0 while few wait. */
   longestWait: () => number
+  /** What a page of that origin needs to read the refusal. */
+  corsHeaders: (origin: string | undefined) => Record<string, string>
   /** Told of each refusal: a line each in the log would cost as much as the refusal. */
   refused: () => void
 }
@@ -34,14 +36,18 @@ export class Refusals {
   }
 }
 
-/** Pushes have a bound of their own, and the health of the process is asked for when it is worst. */
-const alwaysAdmitted = /^\/(?:healthz|readyz|v5\/imports\/[^/]+\/trigger\/)/
+/**
+ * Pushes have a bound of their own, the health of the process is asked for when it is worst, and neither the documents nor
+ * a browser's question for permission wait for the database.
+ */
+const alwaysAdmitted = /^\/(?:healthz|readyz|v5\/(?:docs|swagger|imports\/[^/]+\/trigger\/))/
+const isAdmitted = ({ method, url = '' }: IncomingMessage) => method === 'OPTIONS' || alwaysAdmitted.test(url)
 
 /**
  * Refuses requests at the door, before anything is spent on them, while those inside wait too long: else all would wait
  * until nobody's answer came in time. Wraps the listener that the framework has put on the server.
  */
-export function addAdmission(server: Server, { version, longestWait, refused }: AdmissionOptions): void {
+export function addAdmission(server: Server, { version, longestWait, corsHeaders, refused }: AdmissionOptions): void {
   // The framework's own is the last one; who watches beside it stands in front of it.
   const handle = (server.listeners('request') as RequestListener[]).at(-1)
   if (!handle) throw new Error('the framework listens to requests')
@@ -50,13 +56,19 @@ export function addAdmission(server: Server, { version, longestWait, refused }: 
   const length = String(Buffer.byteLength(text))
   server.removeListener('request', handle)
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (longestWait() < mostWait || alwaysAdmitted.test(request.url ?? '')) return handle(request, response)
+    if (longestWait() < mostWait || isAdmitted(request)) return handle(request, response)
     refused()
-    response.writeHead(refusal.status, [
-      ...['content-type', 'application/json; charset=utf-8', 'content-length', length, 'retry-after', '1'],
-      ...['x-request-id', showId('req', newId()), 'version', version, 'cache-control', 'no-store'],
-      ...['x-content-type-options', 'nosniff', 'vary', 'accept-encoding'],
-    ])
+    response.writeHead(refusal.status, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': length,
+      'retry-after': '1',
+      'x-request-id': showId('req', newId()),
+      version,
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      vary: 'accept-encoding',
+      ...corsHeaders(request.headers.origin),
+    })
     response.end(text)
   })
 }

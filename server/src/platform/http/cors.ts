@@ -15,18 +15,29 @@ const exposed = [
 /** Seconds that a browser may remember a preflight; none remembers longer. */
 const rememberedFor = 7200
 
+/** The headers that let the page of an allowed origin read an answer; those of a stranger's page only say what varies. */
+export function corsHeaders(origins: readonly string[]): (origin: string | undefined) => Record<string, string> {
+  const allowed = new Set(origins)
+  if (allowed.size === 0) return () => ({})
+  const vary = { vary: 'accept-encoding, origin' }
+  return (origin) =>
+    origin !== undefined && allowed.has(origin)
+      ? { ...vary, 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed }
+      : vary
+}
+
 /**
  * Lets the pages of these origins call the API from a browser (Fetch standard, section 3.3). A preflight is answered
  * here; what is asked of another origin goes on as if nothing was asked, so that the browser refuses it.
  */
 export function addCors(app: FastifyInstance, origins: readonly string[]): void {
-  const allowed = new Set(origins)
-  if (allowed.size === 0) return
+  if (origins.length === 0) return
+  const headersFor = corsHeaders(origins)
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('vary', 'accept-encoding, origin')
     const { origin, 'access-control-request-method': wanted } = request.headers
-    if (origin === undefined || !allowed.has(origin)) return
-    reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposed)
+    const given = headersFor(origin)
+    reply.headers(given)
+    if (!('access-control-allow-origin' in given)) return
     if (request.method !== 'OPTIONS' || wanted === undefined) return
     const headers = request.headers['access-control-request-headers']
     if (headers !== undefined) reply.header('access-control-allow-headers', headers)

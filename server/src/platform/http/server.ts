@@ -5,7 +5,7 @@ import fastify, { type FastifyHttpOptions, type FastifyInstance, type FastifyRep
 import { constants } from 'node:zlib'
 import { showId } from '../resource/ids.ts'
 import { addAdmission, Refusals } from './admission.ts'
-import { addCors } from './cors.ts'
+import { addCors, corsHeaders } from './cors.ts'
 import { ApiError } from './errors.ts'
 import { type Progress, targetOf } from './exchange.ts'
 import { checkLimits, checkMedia, largestBody, longestUrl, urlTooLong } from './frame.ts'
@@ -86,6 +86,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   addAdmission(app.server, {
     version,
     longestWait: () => services.database.longestWait,
+    corsHeaders: corsHeaders(corsOrigins),
     refused: () => {
       metrics.refused()
       refusals.count()

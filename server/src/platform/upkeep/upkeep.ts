@@ -81,7 +81,7 @@ export class Rounds {
         if (!(await this.#purgeAll(perishable))) return
       } catch (error) {
         this.#tell(perishable, error)
-        if (isConnectionLoss(error)) return
+        if (isOutage(error)) return
       }
     }
   }

@@ -49,10 +49,33 @@ async function giveRoots(transaction: Transaction, pending: readonly Pending[]):
   if (changed.length === 0) return
   const keys = [...new Set(changed.flatMap(({ columns }) => columns.email_key ?? []))].map(String).sort()
   const anonymous = changed.filter(({ columns }) => typeof columns.email_key !== 'string')
-  const roots = [
-    ...keys.map((key) => ({ id: newId(), email_key: key })),
-    ...anonymous.map(() => ({ id: newId(), email_key: null })),
-  ]
+  const named: Root[] = keys.map((key) => ({ id: newId(), email_key: key }))
+  const own = anonymous.map(() => ({ id: newId(), email_key: null }))
+  const byKey = new Map<string, string>()
+  // Whom the purge took between the two statements, who was known for the first and gone for the second, is made again.
+  for (let wanted = [...named, ...own]; wanted.length > 0;) {
+    for (const { id, email_key: key } of await makeRoots(transaction, wanted)) byKey.set(key, id)
+    wanted = named.filter(({ email_key: key }) => !byKey.has(String(key)))
+  }
+  for (const one of changed) {
+    const { email_key: key } = one.columns
+    const id = typeof key === 'string' ? byKey.get(key) : own.shift()?.id
+    if (id === undefined) throw new Error('every contact has a person')
+    one.values.rootContactId = showId('rcn', id)
+  }
+}
+
+interface Root {
+  id: string
+  email_key: string | null
+}
+
+/** Makes those that are not there; gives those with an address as they are then. */
+async function makeRoots(
+  transaction: Transaction,
+  roots: readonly Root[],
+): Promise<{ id: string; email_key: string }[]> {
+  const keys = roots.flatMap(({ email_key: key }) => key ?? [])
   // One after the other, but without a trip between them.
   const [, known] = await Promise.all([
     transaction.query(sql`
@@ -66,12 +89,5 @@ async function giveRoots(transaction: Transaction, pending: readonly Pending[]):
           select id, email_key from root_contacts
           where organization_id = ${transaction.organization} and email_key = any(${keys}::text[])`),
   ])
-  const byKey = new Map(known.map(({ id, email_key: key }) => [key, id]))
-  const ownRoots = roots.slice(keys.length)
-  for (const one of changed) {
-    const { email_key: key } = one.columns
-    const id = typeof key === 'string' ? byKey.get(key) : ownRoots.shift()?.id
-    if (id === undefined) throw new Error('every contact has a person')
-    one.values.rootContactId = showId('rcn', id)
-  }
+  return known
 }

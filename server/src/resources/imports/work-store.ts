@@ -1,5 +1,6 @@
 import { importActor } from '../../platform/access/import-actor.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
+import { sqlState } from '../../platform/database/failures.ts'
 import { raw, sql } from '../../platform/database/sql.ts'
 import type { AnyRow } from '../../platform/resource/define.ts'
 import type { JsonValue } from '../../platform/resource/fields.ts'
@@ -82,8 +83,13 @@ export async function tryTurnToClaim(transaction: Transaction): Promise<boolean>
 
 /** Waits for it. */
 export async function awaitTurnToWork(transaction: Transaction): Promise<void> {
-  await transaction.query(sql`select pg_advisory_xact_lock(${turnOf(transaction, turns.work)})`)
+  await transaction.query(sql`select pg_advisory_xact_lock(${turnOf(transaction, turns.work)})`).catch((error) => {
+    throw sqlState(error) === '55P03' ? new TurnMissed('Another batch took too long.', { cause: error }) : error
+  })
 }
+
+/** The turn to work did not come in time: nothing is wrong with the rows. */
+export class TurnMissed extends Error {}
 
 const turnOf = ({ organization }: Transaction, turn: string) => sql`hashtextextended(${turn} || ${organization}, 0)`
 

@@ -5,7 +5,15 @@ import { ApiError } from '../../platform/http/errors.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import { UniqueConflict } from '../../platform/resource/write.ts'
 import { workOn, workOnNext } from './batch.ts'
-import { chooseOrganization, type Claim, failRow, type LeasedRows, releaseRows, sumCounts } from './work-store.ts'
+import {
+  chooseOrganization,
+  type Claim,
+  failRow,
+  type LeasedRows,
+  releaseRows,
+  sumCounts,
+  TurnMissed,
+} from './work-store.ts'
 
 export interface ImportWorkOptions {
   /** Connections of its own, so that it neither starves the requests nor is starved by them. */
@@ -136,7 +144,7 @@ async function workFor(context: Context, organizationId: string): Promise<boolea
     else {
       // Without an answer the claim may have been made all the same.
       await release(context, leased)
-      if (isHeld(error)) return false
+      if (error instanceof TurnMissed) return false
       throw error
     }
     return true
@@ -147,7 +155,7 @@ async function workFor(context: Context, organizationId: string): Promise<boolea
 async function recover(context: Context, claim: Claim, error: unknown, meetings = 1): Promise<void> {
   const again = (rows: Claim, count: number) =>
     workOn(context.database, rows).catch((next: unknown) => recover(context, rows, next, count))
-  if (isAway(error)) return release(context, claim)
+  if (isAway(error) || error instanceof TurnMissed) return release(context, claim)
   // A unique value was taken since it was looked for: who looks again finds its holder.
   if (error instanceof UniqueConflict && meetings < mostMeetings) return again(claim, meetings + 1)
   if (claim.rowIds.length <= 1) return isHeld(error) ? release(context, claim) : fail(context, claim, error)
@@ -193,12 +201,12 @@ const isAway = (error: unknown): boolean =>
   isConnectionLoss(error) ||
   (error instanceof ApiError && (error.code === 'overloaded' || isConnectionLoss(error.cause)))
 
-/** Somebody else had the turn, or a record, for too long. */
+/** Somebody else had a record for too long. */
 const isHeld = (error: unknown): boolean => error instanceof ApiError && sqlState(error.cause) === '55P03'
 
 /** What passes by itself. */
 const isPassing = (error: unknown): boolean =>
-  isConnectionLoss(error) || (error instanceof ApiError && error.status === 503)
+  isConnectionLoss(error) || error instanceof TurnMissed || (error instanceof ApiError && error.status === 503)
 
 /** What PostgreSQL adds to its errors (the row, the value) would bring people into the log. */
 function reported(error: unknown): { error: string; stack: string | undefined } {
