@@ -24,7 +24,8 @@ export async function main(words: readonly string[]): Promise<ExitCode> {
   }
 }
 
-function program(): Command {
+/** All commands, which a test reads too. */
+export function program(): Command {
   const commands = [
     startCommand(),
     bootstrapCommand(),
