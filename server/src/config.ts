@@ -126,7 +126,7 @@ export const settings = {
   }),
   drainMilliseconds: setting({
     name: 'DRAIN_MILLISECONDS',
-    does: 'How long a service told to stop still takes requests while `/readyz` already says 503, so that a load balancer notices. Requests under way are finished in any case.',
+    does: 'How long a service told to stop still takes requests while `/readyz` already says 503, so that a load balancer notices. Requests under way then have 25 seconds to end.',
     default: '500',
     example: '10000',
     parse: whole(0, 600_000),

@@ -62,7 +62,7 @@ export interface Resource<F extends Fields = Fields> {
   uniques: Record<string, { field: string; columns: readonly string[]; folded?: boolean }>
   /**
    * The column that holds the record's text as it is sent, up to the members that other records decide: a generated one,
-   * so that no writer has to keep it true. Worth its room where pages are read often.
+   * so that no writer has to keep it true (decision 10). Worth its room where pages are read often.
    */
   rendered?: string
   parent?: Parent
