@@ -114,7 +114,7 @@ export async function writeSet(
   // In this order, but without waiting for one to send the next.
   const rows = await Promise.all([
     insert(transaction, resource, { pending: created, parentId, shown }),
-    ...update(transaction, resource, { pending: updated, shown }),
+    update(transaction, resource, { pending: updated, shown }),
   ])
   const byId = new Map(rows.flat().map((row) => [row.id, row]))
   const written = pending.map(({ id, before, revision, values }) => {
@@ -267,38 +267,35 @@ async function insert(
 const withoutNulls = (record: Record<string, JsonValue>): Record<string, JsonValue> =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null))
 
-/** Changes of the same columns are one statement. */
-function update(
+/** One statement, whatever each record changes: the others of its columns stay as they are. */
+async function update(
   transaction: Transaction,
   resource: Resource,
   { pending, shown }: Omit<Insertion, 'parentId'>,
-): Promise<StoredRow[]>[] {
-  const groups = new Map<string, Record<string, JsonValue>[]>()
-  for (const one of pending) {
-    const record = recordOf(resource, one)
-    const shape = Object.keys(record).sort().join()
-    const group = groups.get(shape)
-    if (group) group.push(record)
-    else groups.set(shape, [record])
-  }
-  return [...groups.values()].map((records) => {
-    const names = columnsOf(resource, records)
-    const sets = names
-      .filter((name) => name !== 'id')
-      .map((name) => sql`${identifier(name)} = input.${identifier(name)}`)
-    return guarded(
-      resource,
-      transaction,
-      records,
-      sql`
-      with ${inputSql(resource, records, names)}, written as (
-        update ${identifier(resource.table)} ${raw(root)}
-        set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = now()`], ', ')}
-        from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id
-        returning ${raw(root)}.*)
-      select ${shown} from written ${raw(root)}${joins(resource, transaction.organization)}`,
-    )
-  })
+): Promise<StoredRow[]> {
+  if (pending.length === 0) return []
+  const records = pending.map((one) => recordOf(resource, one))
+  const names = columnsOf(resource, records)
+  const sets = names
+    .filter((name) => name !== 'id')
+    .map((name) => {
+      const column = identifier(name)
+      if (records.every((record) => name in record)) return sql`${column} = input.${column}`
+      return sql`${column} = case when ${name} = any(input.changed) then input.${column} else ${raw(root)}.${column} end`
+    })
+  const input = records.map((record) => ({ ...record, changed: Object.keys(record) }))
+  return guarded(
+    resource,
+    transaction,
+    records,
+    sql`
+    with ${inputSql(resource, input, [...names, 'changed'])}, written as (
+      update ${identifier(resource.table)} ${raw(root)}
+      set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = now()`], ', ')}
+      from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id
+      returning ${raw(root)}.*)
+    select ${shown} from written ${raw(root)}${joins(resource, transaction.organization)}`,
+  )
 }
 
 function columnsOf(resource: Resource, records: readonly Record<string, JsonValue>[]): string[] {
@@ -310,7 +307,8 @@ function columnsOf(resource: Resource, records: readonly Record<string, JsonValu
 }
 
 function inputSql(resource: Resource, records: readonly Record<string, JsonValue>[], names: readonly string[]): Sql {
-  const types: Record<string, string> = { id: 'uuid', deleted_at: 'timestamptz', ...columnTypes(resource) }
+  const own = { id: 'uuid', deleted_at: 'timestamptz', changed: 'text[]' }
+  const types: Record<string, string> = { ...own, ...columnTypes(resource) }
   const columns = names.map((name) => sql`${identifier(name)} ${raw(types[name] ?? 'text')}`)
   return sql`input as (
     select * from jsonb_to_recordset(${new Parameter(JSON.stringify(records))}::jsonb) as input(${join(columns, ', ')}))`
