@@ -29,11 +29,3 @@ export async function firstOf(child: ChildProcess): Promise<string> {
   const [line] = await Promise.race([once(createInterface(child.stdout), 'line') as Promise<[string]>, ended])
   return line
 }
-
-/** Asks it to end, and waits until it has. */
-export async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGTERM')
-  await ended
-}

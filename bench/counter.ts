@@ -9,8 +9,6 @@ export interface Turn {
 export interface TurnResult {
   /** Answers counted. */
   answers: number
-  /** Answers that were not what they have to be. */
-  failures: number
   /** Seconds of counting, as they were. */
   seconds: number
   /** Milliseconds. */
@@ -18,8 +16,15 @@ export interface TurnResult {
   p99: number
 }
 
-/** What a turn's process says: when counting begins and ends; then, when the last answer is there, how many were good. */
-export type TurnMessage = { event: 'begin' } | ({ event: 'end' } & TurnResult) | { event: 'done'; good: number }
+/** All answers, those before and after the counting too. */
+export interface Outcome {
+  good: number
+  /** Answers that were not what they have to be. */
+  failures: number
+}
+
+/** What a turn's process says: when counting begins and ends; then, when the last answer is there, how all of them were. */
+export type TurnMessage = { event: 'begin' } | ({ event: 'end' } & TurnResult) | ({ event: 'done' } & Outcome)
 
 /** One connection: the next request goes out when the answer is whole. */
 export interface TurnClient {
@@ -28,7 +33,7 @@ export interface TurnClient {
   close(): Promise<void>
 }
 
-/** Takes the turn, telling how it goes. */
+/** Takes the turn, telling how it goes on standard output. */
 export async function takeTurn({ warmUp, seconds }: Turn, counter: Counter, clients: readonly TurnClient[]) {
   for (const client of clients) client.begin()
   await pause(warmUp)
@@ -40,15 +45,15 @@ export async function takeTurn({ warmUp, seconds }: Turn, counter: Counter, clie
   const result = counter.end(began)
   tell({ event: 'end', ...result })
   await Promise.all(clients.map((client) => client.close()))
-  tell({ event: 'done', good: counter.good })
+  tell({ event: 'done', good: counter.good, failures: counter.failures })
 }
 
 const tell = (message: TurnMessage) => process.stdout.write(`${JSON.stringify(message)}\n`)
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000))
 
 export class Counter {
+  /** Since the first request, counted or not. */
   failures = 0
-  /** Answers that were good since the first request, counted or not. */
   good = 0
   #latencies: number[] = []
 
@@ -58,7 +63,6 @@ export class Counter {
   }
 
   begin(): number {
-    this.failures = 0
     this.#latencies = []
     return performance.now()
   }
@@ -73,6 +77,6 @@ export class Counter {
     const seconds = (performance.now() - began) / 1000
     const sorted = Float64Array.from(this.#latencies).sort()
     const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-    return { answers: sorted.length, failures: this.failures, seconds, p50: at(0.5), p99: at(0.99) }
+    return { answers: sorted.length, seconds, p50: at(0.5), p99: at(0.99) }
   }
 }

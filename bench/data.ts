@@ -108,25 +108,19 @@ async function insertOwner(client: pg.Client, { organizationId, teamId, number }
   ])
 }
 
-/** Contacts at the first company, numbered from `first` on, below `end`: one statement for each table, indexes live. */
-export async function insertContacts(
-  client: pg.Client,
-  owner: Owner,
-  random: Random,
-  { first, end }: { first: number; end: number },
-): Promise<void> {
+/** Inserts of contacts at the first company, numbered from `first` on, below `end`: one statement for each table. */
+export function insertsOf(owner: Owner, random: Random, { first, end }: { first: number; end: number }) {
   const rows = Array.from({ length: end - first }, (_, offset) => makeContact(random, owner, first + offset, 1))
   const roots = rows.map(({ root_contact_id: id = null, email_key = null }) => ({ id, email_key }))
-  await insertRows(client, 'root_contacts', owner, roots)
-  await insertRows(client, 'contacts', owner, rows)
+  return [insertOf('root_contacts', owner, roots), insertOf('contacts', owner, rows)]
 }
 
-async function insertRows(client: pg.Client, table: string, { organizationId }: Owner, rows: readonly Made[]) {
+function insertOf(table: string, { organizationId }: Owner, rows: readonly Made[]) {
   const columns = columnsOf(rows[0] ?? {})
   const shown = columns.map((column) => `row.${column}`).join(', ')
-  await client.query(
-    `insert into ${table} (organization_id, ${columns.join(', ')})
+  return {
+    text: `insert into ${table} (organization_id, ${columns.join(', ')})
      select $1, ${shown} from jsonb_populate_recordset(null::${table}, $2) row`,
-    [organizationId, JSON.stringify(rows)],
-  )
+    values: [organizationId, JSON.stringify(rows)],
+  }
 }

@@ -22,13 +22,16 @@ export interface PushPlace {
   importId: string
 }
 
+/** The service's, so that both keep their connections from turn to turn. */
+const idleTimeoutMillis = 60_000
+
 /**
  * The least that a service of this framework and this driver can do: the same statements, nothing else. No credential,
  * no limit, no log, no header of ours. It tells its port and lives until it is ended.
  */
 export async function runFloor(): Promise<void> {
   const { connection, connections, reads, creates, pushes } = JSON.parse(await text(process.stdin)) as FloorTask
-  const pool = new pg.Pool({ ...connection, max: connections, pipeline: true } as pg.PoolConfig)
+  const pool = new pg.Pool({ ...connection, max: connections, idleTimeoutMillis, pipeline: true } as pg.PoolConfig)
   const app = fastify()
   if (reads) serveReads(app, pool, reads)
   if (creates) serveCreates(app, pool, creates)

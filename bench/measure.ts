@@ -1,12 +1,12 @@
 import type pg from 'pg'
 import { linesOf, startRole } from './children.ts'
-import { atEnd } from './cleanup.ts'
-import type { TurnMessage, TurnResult } from './counter.ts'
+import { atEnd } from '../tools/cleanup.ts'
+import type { Outcome, TurnMessage, TurnResult } from './counter.ts'
 import type { DriverTask } from './driver.ts'
 import type { Fresh, Packed } from './exchange.ts'
 import { type LoadTask, numberMark, type Request } from './load.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
-import { processOf, type Program } from './usage.ts'
+import { processOf, type Program } from '../tools/usage.ts'
 
 /** A program that answers HTTP. */
 export interface HttpTarget {
@@ -50,7 +50,7 @@ export function stopwatch(program: Program, database: Program): () => Times {
 
 /**
  * One turn of one target. `good` are all answers that were right, those before and after the counting too; `atBorders` is
- * called when counting begins and ends. Errors: an answer that is not right.
+ * called when counting begins and ends. Errors: any answer that is not right, counted or not.
  */
 export async function measureOnce(
   target: Target,
@@ -64,19 +64,20 @@ export async function measureOnce(
   let spent = stopwatch(program, database)
   let times: Times | undefined
   let result: TurnResult | undefined
-  let good = 0
+  let outcome: Outcome | undefined
   for await (const line of linesOf(child)) {
     const message = JSON.parse(line) as TurnMessage
     if (message.event === 'begin') spent = stopwatch(program, database)
     else if (message.event === 'end') [times, result] = [spent(), message]
-    else good = message.good
+    else outcome = message
     if (message.event !== 'done') await atBorders?.()
   }
   await kill()
-  if (!times || !result) throw new Error(`The turn of the ${target.name} ended without a result (${load.name}).`)
-  if (result.failures > 0)
-    throw new Error(`${result.failures} answers of the ${target.name} were wrong (${load.name}).`)
-  return { ...result, ...times, good }
+  if (!times || !result || !outcome)
+    throw new Error(`The turn of the ${target.name} ended without a result (${load.name}).`)
+  if (outcome.failures > 0)
+    throw new Error(`${outcome.failures} answers of the ${target.name} were wrong (${load.name}).`)
+  return { ...result, ...times, good: outcome.good }
 }
 
 /** A third of a second is what a just-in-time compiler needs at these rates. */
@@ -124,7 +125,7 @@ export async function measureRow(
   const good = { service: 0, floor: 0, driver: 0 }
   const memory = watchMemory(service.program)
   for (let round = 0; round < rounds; round++) {
-    for (const target of [service, ...others]) {
+    for (const target of inTurn([service, ...others], round)) {
       const measurement = await measureOnce(target, database, load)
       measured[target.name].push(measurement)
       good[target.name] += measurement.good
@@ -141,6 +142,12 @@ export async function measureRow(
     databaseMemory: database.memory(),
   })
   return { row, good }
+}
+
+/** In each round another one goes first: what comes first meets another machine than what comes last. */
+export const inTurn = <Item>(items: readonly Item[], round: number): Item[] => {
+  const first = round % items.length
+  return [...items.slice(first), ...items.slice(0, first)]
 }
 
 let blocks = 0

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { flag, positive, text, valuesOf, whole } from '../tools/command.ts'
 
 /** What one run of the benchmark does. */
 export interface BenchOptions {
@@ -20,8 +20,6 @@ export interface BenchOptions {
   profile: string | undefined
 }
 
-export class BenchUsageError extends Error {}
-
 export const help = `npm run bench -- [options]
 
 Starts the service on a database of its own in a temporary folder, fills it, and measures it beside its floor, a bare
@@ -31,8 +29,9 @@ columns.
   --quick                100,000 contacts and short rounds, about eight minutes
   --contacts <number>    contacts in all (1,000,000), half of them in the organization that is measured
   --organizations <n>    organizations in all (20)
-  --connections <list>   connections at a time (1,16; for pushes 64 too)
-  --queue <number>       pushed rows that are worked on in one round (10,000)
+  --connections <list>   connections at a time, instead of each row's own: 1 and 16, "push" at 64 too, "push, while rows are
+                         processed" at 64 only; "rows processed" has none
+  --queue <number>       pushed rows that "rows processed" works on in one round (10,000)
   --row <text>           only the rows with this in their name ("page", "contains", "create"); may be given repeatedly
   --seconds <number>     seconds of one measurement (3)
   --rounds <number>      turns that service, floor and driver take on each row (3)
@@ -40,28 +39,9 @@ columns.
   --profile <folder>     keep a CPU profile of the service there (it costs some speed)
   --help                 show this`
 
-/** Reads the command line; undefined when it asks for help. Errors: `BenchUsageError`. */
+/** Reads the command line; undefined when it asks for help. Errors: `UsageError`. */
 export function readOptions(words: readonly string[]): BenchOptions | undefined {
-  const { values } = parsed(words)
-  if (values.help) return undefined
-  const quick = values.quick ?? false
-  return {
-    contacts: whole('contacts', values.contacts, quick ? 100_000 : 1_000_000),
-    organizations: whole('organizations', values.organizations, 20),
-    seconds: positive('seconds', values.seconds, quick ? 1 : 3),
-    rounds: whole('rounds', values.rounds, 3),
-    connections: values.connections?.split(',').map((text) => whole('connections', text, 1)),
-    queue: whole('queue', values.queue, quick ? 4000 : 10_000),
-    rows: values.row ?? [],
-    json: values.json,
-    profile: values.profile,
-  }
-}
-
-function parsed(words: readonly string[]) {
-  const text = { type: 'string' } as const
-  const flag = { type: 'boolean' } as const
-  const options = {
+  const values = valuesOf(words, {
     quick: flag,
     contacts: text,
     organizations: text,
@@ -72,23 +52,18 @@ function parsed(words: readonly string[]) {
     rounds: text,
     json: text,
     profile: text,
-    help: { ...flag, short: 'h' },
-  } as const
-  try {
-    return parseArgs({ args: [...words], options })
-  } catch (error) {
-    throw new BenchUsageError((error as Error).message)
+  })
+  if (values.help) return undefined
+  const quick = values.quick ?? false
+  return {
+    contacts: whole('contacts', values.contacts, quick ? 100_000 : 1_000_000),
+    organizations: whole('organizations', values.organizations, 20),
+    seconds: positive('seconds', values.seconds, quick ? 1 : 3),
+    rounds: whole('rounds', values.rounds, 3),
+    connections: values.connections?.split(',').map((each) => whole('connections', each, 1)),
+    queue: whole('queue', values.queue, quick ? 4000 : 10_000),
+    rows: values.row ?? [],
+    json: values.json,
+    profile: values.profile,
   }
-}
-
-function whole(name: string, text: string | undefined, otherwise: number): number {
-  const value = positive(name, text, otherwise)
-  if (!Number.isInteger(value)) throw new BenchUsageError(`--${name} takes a whole number.`)
-  return value
-}
-
-function positive(name: string, text: string | undefined, otherwise: number): number {
-  const value = text === undefined ? otherwise : Number(text.replaceAll('_', ''))
-  if (!(value > 0)) throw new BenchUsageError(`--${name} takes a number above 0.`)
-  return value
 }

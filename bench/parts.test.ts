@@ -1,16 +1,19 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { UsageError } from '../tools/command.ts'
 import { copyText } from './copy.ts'
-import { sharesOf } from './data.ts'
+import { Counter, takeTurn, type TurnMessage } from './counter.ts'
+import { insertsOf, sharesOf } from './data.ts'
 import { depthOf } from './depth.ts'
 import { pack, repeatable, unpack } from './exchange.ts'
+import { inTurn } from './measure.ts'
 import { absentFragment, firstNames, lastNames, Random, rareName } from './people.ts'
 import { readSteps, type Step } from './plans.ts'
 import { questionsOf } from './questions.ts'
-import { makeContact } from './records.ts'
-import { readNames, rowNames } from './row-names.ts'
-import type { Figures, Row } from './report.ts'
-import { targetsOf } from './targets.ts'
+import { type Made, makeContact } from './records.ts'
+import { readNames, rowNames, rowsWith } from './row-names.ts'
+import type { Figures, Row, Start } from './report.ts'
+import { type TargetLine, targetsOf } from './targets.ts'
 
 const owner = { organizationId: 'o', teamId: 't', number: 3 }
 
@@ -149,14 +152,20 @@ const figures = (more: Partial<Figures>): Figures => {
   return { perSecond: 1, p50: 10, p99: 20, serviceCpu: 0.1, databaseCpu: 0.1, ...more }
 }
 
-const row = (name: string, connections: number, service: Partial<Figures>, ratio = 0.6): Row => {
+const row = (name: string, connections: number | null, service: Partial<Figures>, ratio = 0.6): Row => {
   const [floor, driver] = [figures({}), figures({})]
   return { name, connections, service: figures(service), floor, driver, ratio, memory: [100, 200], databaseMemory: 300 }
 }
 
+const start = (seconds: number, service: number | null): Start => {
+  return { rows: [], seconds, atStart: { service, database: null }, atEnd: { service: null, database: null } }
+}
+
+const told = (lines: readonly TargetLine[]) =>
+  lines.map(({ name, connections, reached }) => `${name} ${connections ?? ''} ${reached}`)
+
 test('a figure reaches its target or not, and what was not measured has none', () => {
-  const nothing = { rows: [], plans: [], warmStarts: [], memory: { ...noMemory } }
-  expect(targetsOf(nothing)).toEqual([])
+  expect(targetsOf({ rows: [], plans: [], starts: [] })).toEqual([])
   const rows = [
     row(rowNames.one, 1, {}, 0.1),
     row(rowNames.one, 16, { serviceCpu: 0.1, databaseCpu: 0.11 }, 0.6),
@@ -164,6 +173,9 @@ test('a figure reaches its target or not, and what was not measured has none', (
     row(rowNames.deep, 1, { p50: 13.1 }),
     row(rowNames.rare, 1, { p50: 29.9 }),
     row(rowNames.rare, 16, { p50: 30 }),
+    row(rowNames.pushed, 16, { perSecond: 9000 }),
+    row(rowNames.pushed, 64, { perSecond: 2999 }),
+    row(rowNames.worked, null, { perSecond: 1500 }),
   ]
   const expected = ['contacts_search']
   const plans = [
@@ -171,12 +183,12 @@ test('a figure reaches its target or not, and what was not measured has none', (
     { name: rowNames.query, expected, indexes: ['contacts_created'], sequential: false },
     { name: rowNames.absent, expected, indexes: ['contacts_search'], sequential: true },
   ]
-  const memory = { ...noMemory, serviceAtStart: 120 }
-  const lines = targetsOf({ rows, plans, warmStarts: [1, 1.9, 3], memory })
-  const told = lines.map(({ name, connections, reached }) => `${name} ${connections ?? ''} ${reached}`)
-  expect(told).toEqual([
+  const lines = targetsOf({ rows, plans, starts: [start(1, 90), start(1.9, 120), start(3, 100)] })
+  expect(told(lines)).toEqual([
     'get one: ratio to the floor 16 true',
     'first page of 25: ratio to the floor 1 true',
+    'push: a second 64 false',
+    'rows processed: a second  true',
     'deep page: p50 for that of the first page 1 false',
     'contains, rare: p50 ms 1 true',
     'contains, rare: p50 ms 16 false',
@@ -188,9 +200,65 @@ test('a figure reaches its target or not, and what was not measured has none', (
     'contains, rare: CPU ms 16 true',
     'deep page: CPU ms 1 true',
     'memory of the service, at most, MB  true',
-    'memory after the start, MB  false',
+    'memory in the second half of a row, MB 1 false',
+    'memory after a start, at most, MB  false',
     'warm start, s  true',
   ])
 })
 
-const noMemory = { serviceAtStart: null, serviceAtEnd: null, databaseAtStart: null, databaseAtEnd: null }
+test('memory is held against a limit in the row that grew most', () => {
+  const grown = (name: string, memory: Row['memory']) => ({ ...row(name, 16, {}), memory })
+  const growthOf = (...rows: Row[]) => targetsOf({ rows, plans: [], starts: [] }).find(({ name }) => /half/.test(name))
+  const flat = grown(rowNames.sorted, [200, 200])
+  expect(growthOf(flat, grown(rowNames.counted, [100, 145]))).toMatchObject({
+    measured: '145 (count with a filter)',
+    reached: true,
+  })
+  expect(growthOf(grown(rowNames.counted, [100, 146]), flat)).toMatchObject({ wanted: '≤ 145', reached: false })
+  expect(growthOf(grown(rowNames.counted, [null, 146]))).toBeUndefined()
+})
+
+test('--row leaves the rows with one of the texts in their name; a text that is in none is a mistake', () => {
+  expect(rowsWith([])).toEqual(Object.values(rowNames))
+  expect(rowsWith(['rows processed', 'get'])).toEqual([rowNames.one, rowNames.worked])
+  expect(rowsWith(['push'])).toEqual([rowNames.pushed, rowNames.busy])
+  expect(() => rowsWith(['get', 'get nothing'])).toThrow(new UsageError('No row has "get nothing" in its name.'))
+})
+
+test('each of the targets goes first in one of as many rounds', () => {
+  const rounds = [0, 1, 2, 3].map((round) => inTurn(['service', 'floor', 'driver'], round))
+  expect(rounds.map(([first]) => first)).toEqual(['service', 'floor', 'driver', 'service'])
+  for (const order of rounds) expect(order.toSorted()).toEqual(['driver', 'floor', 'service'])
+})
+
+test('an answer that is wrong counts, be it before the counting, in it or after it', async () => {
+  const messages: TurnMessage[] = []
+  const output = vi
+    .spyOn(process.stdout, 'write')
+    .mockImplementation((line) => messages.push(JSON.parse(String(line))) > 0)
+  const counter = new Counter()
+  const note = (milliseconds: number, isGood: boolean) => counter.note(milliseconds, isGood)
+  const client = {
+    begin: () => {
+      note(5, false)
+      note(6, true)
+      // Counting begins without a pause; this comes after that.
+      setTimeout(() => [note(1, false), note(2, true), note(3, true)], 50)
+    },
+    close: async () => note(7, false),
+  }
+  await takeTurn({ connections: 1, warmUp: 0, seconds: 0.01 }, counter, [client]).finally(() => output.mockRestore())
+  expect(messages).toEqual([
+    { event: 'begin' },
+    { event: 'end', answers: 3, seconds: expect.any(Number), p50: 2, p99: 3 },
+    { event: 'done', good: 3, failures: 3 },
+  ])
+})
+
+test('what the floor inserts is as many contacts as it says, each with its person', () => {
+  const statements = insertsOf(owner, new Random(1), { first: 7, end: 107 })
+  const [roots = [], contacts = []] = statements.map(({ values: [, rows] }) => JSON.parse(rows ?? '') as Made[])
+  expect([roots.length, contacts.length]).toEqual([100, 100])
+  expect(contacts.map((contact) => contact.root_contact_id)).toEqual(roots.map(({ id }) => id))
+  expect(new Set(contacts.map(({ email_key: key }) => key)).size).toBe(100)
+})

@@ -80,7 +80,8 @@ export async function measureBusyPushes(stage: Stage, known: Known): Promise<Row
       accepted += measurement.good
       rounds.push(measurement)
       const [begin, end] = borders
-      if (begin && end) ended.push(((end.rows - begin.rows) / (end.at - begin.at)) * 1000)
+      if (!begin || !end) throw new Error('a turn that has a result has begun and ended')
+      ended.push(((end.rows - begin.rows) / (end.at - begin.at)) * 1000)
     }
     await allEnded(stage)
     const row = rowOf({
@@ -92,7 +93,7 @@ export async function measureBusyPushes(stage: Stage, known: Known): Promise<Row
       memory: memory(),
       databaseMemory: stage.database.memory(),
     })
-    rows.push({ ...row, meanwhile: middle(ended) ?? 0 })
+    rows.push({ ...row, meanwhile: middle(ended) })
   }
   await assertOutcomes(stage, since, accepted)
   say(`${accepted} pushes of import ${measured.importId}: as many rows, all of them processed.`)

@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import { depthOf, goDeep } from './depth.ts'
 import { pack } from './exchange.ts'
 import { headersOf, requestBytes, textAt } from './http.ts'
@@ -27,45 +28,70 @@ export async function measureReads(
   const depth = isDeep
     ? await goDeep(service.port, account, depthOf(sample.contacts))
     : { records: 0, ids: [], cursors: [] }
+  const questions = questionsOf(sample, depth).filter(({ name }) => names.includes(name))
   const recorder = await startRecorder({ connection, dataFolder: place.dataFolder, headers: headersOf(account) })
-  const measured: { rows: Row[]; plans: Plan[] } = { rows: [], plans: [] }
-  try {
-    for (const question of questionsOf(sample, depth).filter(({ name }) => names.includes(name))) {
-      const { rows, plan } = await measureQuestion(stage, recorder, question)
-      measured.rows.push(...rows)
-      if (plan) measured.plans.push(plan)
-    }
-  } finally {
-    await recorder.close()
-  }
-  return measured
+  const { asked, plans } = await recordAll(stage, recorder, questions).finally(() => recorder.close())
+  const own = { ...connection, options: recorder.settings }
+  // One for all rows, as the service is: a new one would be slower until its code and its connections are warm.
+  const floor = await startFloor({
+    connection: own,
+    connections: poolSize,
+    reads: {
+      targets: questions.flatMap(({ targets }) => targets),
+      packed: pack(asked.flatMap((one) => one.exchanges)),
+    },
+  })
+  const rows: Row[] = []
+  for (const one of asked) rows.push(...(await measureQuestion({ stage, floor, connection: own }, one)))
+  await floor.stop()
+  return { rows, plans }
 }
 
-async function measureQuestion(stage: Stage, recorder: Recorder, question: Question) {
+/** A question with what each of its requests makes the service send. */
+interface Asked {
+  question: Question
+  exchanges: Exchange[]
+}
+
+async function recordAll({ connection, say }: Stage, recorder: Recorder, questions: readonly Question[]) {
+  say('Recording what the service sends…')
+  const [asked, plans]: [Asked[], Plan[]] = [[], []]
+  for (const question of questions) {
+    const exchanges: Exchange[] = []
+    for (const target of question.targets) exchanges.push((await recorder.record(target)).exchange)
+    asked.push({ question, exchanges })
+    // The planner decides by the settings of the connection too.
+    const plan = await planOf({ ...connection, options: recorder.settings }, question, exchanges)
+    if (plan) plans.push(plan)
+  }
+  return { asked, plans }
+}
+
+/** What a row of reads is measured with. */
+interface Targets {
+  stage: Stage
+  floor: HttpTarget
+  connection: pg.ClientConfig
+}
+
+async function measureQuestion({ stage, floor, connection }: Targets, { question, exchanges }: Asked): Promise<Row[]> {
   const { account, options, say } = stage
   const { name, targets } = question
   say(`${name}…`)
-  const exchanges: Exchange[] = []
-  for (const target of targets) exchanges.push((await recorder.record(target)).exchange)
-  // The planner decides by the settings of the connection too.
-  const connection = { ...stage.connection, options: recorder.settings }
-  const plan = await planOf(connection, question, exchanges)
-  const packed = pack(exchanges)
-  const floor = await startFloor({ connection, connections: poolSize, reads: { targets, packed } })
   const texts = await sameTexts([stage.service, floor], question, headersOf(account))
   const requests = targets.map((target, index) => ({
     bytes: requestBytes('GET', target, headersOf(account)),
     length: Buffer.byteLength(texts[index] ?? ''),
   }))
-  const driver = { name: 'driver', connection, packed, lengths: texts.map(({ length }) => length) } as const
+  const lengths = texts.map(({ length }) => length)
+  const driver = { name: 'driver', connection, packed: pack(exchanges), lengths } as const
   const rows: Row[] = []
   for (const connections of options.connections ?? usualConnections) {
     const load = { name, requests, connections, seconds: options.seconds }
     const { row } = await measureRow({ ...stage, rounds: options.rounds }, [floor, driver], load)
     rows.push(row)
   }
-  await floor.stop()
-  return { rows, plan }
+  return rows
 }
 
 /**

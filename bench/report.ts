@@ -1,6 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { arch, cpus, release, totalmem } from 'node:os'
-import { dirname } from 'node:path'
+import type { Machine } from '../tools/report.ts'
 import type { TurnResult } from './counter.ts'
 import type { BenchOptions } from './options.ts'
 import type { Plan } from './plans.ts'
@@ -41,7 +39,7 @@ export interface Row {
   /** Megabytes of the database afterwards. */
   databaseMemory: number | null
   /** Rows that came to their end meanwhile, a second. */
-  meanwhile?: number
+  meanwhile?: number | null
 }
 
 /** Memory in bytes. */
@@ -61,16 +59,25 @@ export const megabytes = (bytes: number | undefined) => (bytes === undefined ? n
 
 export interface Report {
   takenAt: string
-  machine: { processors: string; cores: number; memoryGb: number; system: string; node: string; postgres: string }
+  machine: Machine
   options: Pick<BenchOptions, 'contacts' | 'organizations' | 'seconds' | 'rounds' | 'queue'>
   rows: Row[]
   plans: Plan[]
   targets: TargetLine[]
-  /** Seconds from the start of the process until it says that it is ready, on the filled database; one for each start. */
-  warmStarts: number[]
-  /** Megabytes; those at the start after the first warm one. Null where the system does not tell. */
-  memory: Record<'serviceAtStart' | 'serviceAtEnd' | 'databaseAtStart' | 'databaseAtEnd', number | null>
+  starts: Start[]
 }
+
+/** One start of the service on the filled database: a process of its own, until its rows were measured. */
+export interface Start {
+  rows: readonly string[]
+  /** From the start of the process until it says that it is ready. */
+  seconds: number
+  atStart: MemoryOf
+  atEnd: MemoryOf
+}
+
+/** Megabytes; null where the system does not tell. */
+type MemoryOf = Record<'service' | 'database', number | null>
 
 export function figuresOf(rounds: readonly Measurement[]): Figures {
   const answers = sum(rounds.map((round) => round.answers)) ?? 0
@@ -93,19 +100,4 @@ export function middle(values: readonly number[]): number | null {
   const sorted = [...values].sort((left, right) => left - right)
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.ceil((sorted.length - 1) / 2)]]
   return ((low ?? 0) + (high ?? 0)) / 2
-}
-
-/** The machine that the figures belong to. */
-export const machine = (postgres: string): Report['machine'] => ({
-  processors: cpus()[0]?.model.trim() ?? 'unknown',
-  cores: cpus().length,
-  memoryGb: Math.round(totalmem() / 1024 ** 3),
-  system: `${process.platform} ${release()} ${arch()}`,
-  node: process.versions.node,
-  postgres,
-})
-
-export async function writeReport(file: string, report: Report): Promise<void> {
-  await mkdir(dirname(file), { recursive: true })
-  await writeFile(file, `${JSON.stringify(report, null, 2)}\n`)
 }

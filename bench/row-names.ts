@@ -1,3 +1,4 @@
+import { UsageError } from '../tools/command.ts'
 import { scores } from './records.ts'
 
 /** Every row that is measured, in the order of the table. */
@@ -37,3 +38,12 @@ export const readNames: readonly string[] = [
   rowNames.sorted,
   rowNames.counted,
 ]
+
+/** The rows with one of these texts in their names; without a text every row. Errors: `UsageError`, a text in no name. */
+export function rowsWith(texts: readonly string[]): string[] {
+  const names = Object.values(rowNames)
+  for (const text of texts) {
+    if (!names.some((name) => name.includes(text))) throw new UsageError(`No row has "${text}" in its name.`)
+  }
+  return names.filter((name) => texts.length === 0 || texts.some((text) => name.includes(text)))
+}

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { end } from './children.ts'
-import { atEnd } from './cleanup.ts'
+import { end } from '../tools/child.ts'
+import { atEnd } from '../tools/cleanup.ts'
 
 /** Where services of one run follow each other on one database. */
 export interface Place {
@@ -73,19 +73,12 @@ export async function bootstrap(place: Place): Promise<Account> {
 
 const commandOf = ({ root }: Place): string => join(root, 'bin/rapport.js')
 
-/** The limiter stands in the way as ever, but never says no. Whatever else the environment holds stays outside. */
+/** Nothing of the caller's environment but what programs need. The limiter stands in the way, but never says no. */
 const environment = ({ dataFolder }: Place): NodeJS.ProcessEnv => ({
-  ...process.env,
+  PATH: process.env.PATH,
+  HOME: process.env.HOME,
   PORT: '0',
-  HOST: '127.0.0.1',
-  DATABASE_URL: '',
-  PUBLIC_URL: '',
-  AUTH_ORIGIN: '',
-  METRICS_PORT: '',
-  SECRET: '',
-  IMPORT_WORKERS: '',
   DRAIN_MILLISECONDS: '0',
-  IMPORT_LEASE_SECONDS: '',
   RATE_LIMIT_PER_MINUTE: '100000000',
   RAPPORT_PASSWORD: 'only for the benchmark',
   DATA_DIR: dataFolder,

@@ -1,13 +1,14 @@
 import pg from 'pg'
 import { openEmbedded } from '../server/src/platform/database/embedded.ts'
 import { readId } from '../server/src/platform/resource/ids.ts'
-import { end, firstOf, startRole } from './children.ts'
-import { atEnd } from './cleanup.ts'
+import { end } from '../tools/child.ts'
+import { firstOf, startRole } from './children.ts'
+import { atEnd } from '../tools/cleanup.ts'
 import type { FloorTask } from './floor.ts'
 import type { HttpTarget } from './measure.ts'
 import type { BenchOptions } from './options.ts'
 import { type Account, type BenchService, bootstrap, type Place, startBenchService } from './service.ts'
-import { databaseOf, parentOf, processOf, type Program } from './usage.ts'
+import { databaseOf, parentOf, processOf, type Program } from '../tools/usage.ts'
 
 /** The service and its database, from a start to a stop. */
 export interface Stage {

@@ -1,6 +1,7 @@
 import { count } from '../server/src/commands/progress.ts'
+import { describeMachine } from '../tools/report.ts'
 import type { Plan } from './plans.ts'
-import { type Figures, middle, type Report, type Row } from './report.ts'
+import { type Figures, type Report, type Row, type Start } from './report.ts'
 import type { TargetLine } from './targets.ts'
 
 const rowTitles = [
@@ -17,19 +18,17 @@ const rowTitles = [
   'database MB',
 ]
 
+const startTitles = ['start of the service for', 'ready after s', 'service MB', 'database MB']
+
 /** The report as a person reads it: Markdown tables. */
-export function describe({ machine: where, options, rows, plans, targets, memory, warmStarts }: Report): string {
-  const shown = (value: number | null) => (value === null ? 'n/a' : `${value} MB`)
-  const start = middle(warmStarts)
+export function describe({ machine: where, options, rows, plans, targets, starts }: Report): string {
   return [
-    `${where.cores} × ${where.processors}, ${where.memoryGb} GB, ${where.system}, Node ${where.node}, PostgreSQL ${where.postgres}`,
+    describeMachine(where),
     `${count(options.contacts)} contacts, ${options.organizations} organizations; ${options.rounds} rounds of ${options.seconds} s or ${count(options.queue)} rows`,
     '',
     ...table(rowTitles, rows.flatMap(linesOf)),
     '',
-    `Memory at the start and at the end: service ${shown(memory.serviceAtStart)}, ${shown(memory.serviceAtEnd)};`,
-    `database ${shown(memory.databaseAtStart)}, ${shown(memory.databaseAtEnd)}.`,
-    `Ready ${start === null ? 'n/a' : start.toFixed(2)} s after the start of the process, database included, on the filled database.`,
+    ...table(startTitles, starts.map(startLine)),
     ...(plans.length === 0
       ? []
       : ['', ...table(['plan of', 'indexes of contacts', 'whole table'], plans.map(planLine))]),
@@ -68,7 +67,7 @@ function linesOf({
   const lines = [[name, connections?.toString() ?? '', 'service', ...cells(service), ...more]]
   if (floor) lines.push(['', '', 'floor', ...cells(floor)])
   if (driver) lines.push(['', '', 'driver', ...cells(driver)])
-  if (meanwhile !== undefined) lines.push(['', '', 'rows', String(Math.round(meanwhile))])
+  if (meanwhile !== undefined) lines.push(['', '', 'rows', meanwhile === null ? 'n/a' : String(Math.round(meanwhile))])
   return lines
 }
 
@@ -78,6 +77,13 @@ const cells = ({ perSecond, p50, p99, serviceCpu, databaseCpu }: Figures): strin
   p99?.toFixed(2) ?? '',
   serviceCpu?.toFixed(3) ?? 'n/a',
   databaseCpu?.toFixed(3) ?? 'n/a',
+]
+
+/** Of the memory that after the start and that at the end. */
+const startLine = ({ rows, seconds, atStart, atEnd }: Start): string[] => [
+  rows.length > 2 ? `${rows[0]} … ${rows.at(-1)}` : rows.join('; '),
+  seconds.toFixed(2),
+  ...(['service', 'database'] as const).map((name) => `${atStart[name] ?? 'n/a'}, ${atEnd[name] ?? 'n/a'}`),
 ]
 
 const planLine = ({ name, indexes, sequential }: Plan): string[] => [

@@ -13,7 +13,7 @@ export interface TargetLine {
   reached: boolean
 }
 
-type Measured = Pick<Report, 'rows' | 'plans' | 'memory' | 'warmStarts'>
+type Measured = Pick<Report, 'rows' | 'plans' | 'starts'>
 
 const million = 1_000_000
 const hundredThousand = 100_000
@@ -25,6 +25,22 @@ const ratios: readonly [row: string, least: number][] = [
   [names.email, 0.6],
   [names.created, 0.5],
 ]
+
+interface Rate {
+  row: string
+  connections: number | null
+  /** A second. */
+  least: number
+  contacts: number | null
+}
+
+const rates: readonly Rate[] = [
+  { row: names.pushed, connections: 64, least: 3000, contacts: null },
+  { row: names.worked, connections: null, least: 1500, contacts: hundredThousand },
+]
+
+/** What the service may hold in the second half of a row, for what it held at most in the first. */
+const growthLimit = { factor: 1.25, megabytes: 20 }
 
 /** Milliseconds of processor time of service and database together, for one request. */
 const processorTimes: readonly [row: string, most: number][] = [
@@ -51,20 +67,23 @@ const searches: readonly string[] = [
 const mostDeep = 1.3
 
 /** What is wanted beside what was measured; what was not measured is left out. */
-export function targetsOf({ rows, plans, memory, warmStarts }: Measured): TargetLine[] {
-  const starts = middle(warmStarts)
-  const most = Math.max(...rows.flatMap(({ memory }) => memory).filter((value) => value !== null))
+export function targetsOf({ rows, plans, starts }: Measured): TargetLine[] {
+  const start = middle(starts.map(({ seconds }) => seconds))
+  const most = highest(rows.flatMap(({ memory }) => memory))
+  const atStart = highest(starts.map((one) => one.atStart.service))
   return [
     ...ratios.flatMap(([name, least]) => busiest(rows, name).map((row) => ratioLine(row, least))),
+    ...rates.flatMap((rate) => rows.filter((row) => isOf(rate, row)).map((row) => rateLine(row, rate))),
     ...rows
       .filter(({ name }) => name === names.deep || name === names.deepByLink)
       .flatMap((row) => deepLine(rows, row)),
     ...rows.filter(({ name }) => searches.includes(name)).map(medianLine),
     ...plans.map(planLine),
     ...processorTimes.flatMap(([name, limit]) => busiest(rows, name).flatMap((row) => processorLine(row, limit))),
-    ...(Number.isFinite(most) ? [memoryLine('memory of the service, at most', 256, most)] : []),
-    ...(memory.serviceAtStart === null ? [] : [memoryLine('memory after the start', 120, memory.serviceAtStart)]),
-    ...(starts === null ? [] : [startLine(starts)]),
+    ...(most === null ? [] : [memoryLine('memory of the service, at most', 256, most)]),
+    ...rows.flatMap(growth).toSorted(byExcess).slice(0, 1).map(growthLine),
+    ...(atStart === null ? [] : [memoryLine('memory after a start, at most', 120, atStart)]),
+    ...(start === null ? [] : [startLine(start)]),
   ]
 }
 
@@ -82,6 +101,17 @@ const ratioLine = ({ name, connections, ratio }: Row, least: number): TargetLine
   contacts: null,
   measured: (ratio ?? 0).toFixed(2),
   reached: (ratio ?? 0) >= least,
+})
+
+const isOf = ({ row, connections }: Rate, { name, connections: own }: Row) => name === row && own === connections
+
+const rateLine = ({ name, connections, service: { perSecond } }: Row, { least, contacts }: Rate): TargetLine => ({
+  name: `${name}: a second`,
+  connections,
+  wanted: `≥ ${least}`,
+  contacts,
+  measured: String(Math.round(perSecond)),
+  reached: perSecond >= least,
 })
 
 function deepLine(rows: readonly Row[], { name, connections, service }: Row): TargetLine[] {
@@ -140,6 +170,32 @@ const memoryLine = (name: string, most: number, measured: number): TargetLine =>
   contacts: null,
   measured: String(measured),
   reached: measured < most,
+})
+
+function highest(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length === 0 ? null : Math.max(...known)
+}
+
+/** Megabytes of a row's second half, and how many it may be. */
+function growth({ name, connections, memory: [first, second] }: Row) {
+  if (first === null || second === null) return []
+  return [{ name, connections, second, most: growthLimit.factor * first + growthLimit.megabytes }]
+}
+
+type Growth = ReturnType<typeof growth>[number]
+const byExcess = (left: Growth, right: Growth): number => right.second - right.most - (left.second - left.most)
+
+const growthName = 'memory in the second half of a row, MB'
+
+/** Of the row that grew most. */
+const growthLine = ({ name, connections, second, most }: Growth): TargetLine => ({
+  name: growthName,
+  connections,
+  wanted: `≤ ${Math.round(most)}`,
+  contacts: null,
+  measured: `${second} (${name})`,
+  reached: second <= most,
 })
 
 const startLine = (measured: number): TargetLine => ({

@@ -1,13 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from './client.ts'
-import type { Laws } from './scenario.ts'
-import type { KnownContact, Writers } from './writers.ts'
-
-interface Shown {
-  id: string
-  email: string | null
-  nickname: string | null
-}
+import {
+  byAddress,
+  type Found,
+  type KnownContact,
+  madeAgain,
+  madeAlready,
+  missing,
+  pushesWithoutContact,
+  pushesWithoutRow,
+  type Shown,
+  strangers,
+  wrongRevisions,
+} from './ledger.ts'
+import { eachTogether, type Laws } from './scenario.ts'
+import type { Writers } from './writers.ts'
 
 export interface AuditOptions {
   client: Client
@@ -18,8 +25,6 @@ export interface AuditOptions {
   losesWorkers?: boolean
 }
 
-/** Contacts whose revision is read one by one, at most. */
-const sampled = 1000
 /** Milliseconds in which all rows come to an end once the faults are over. */
 const patience = 180_000
 
@@ -29,62 +34,35 @@ const patience = 180_000
  */
 export async function audit(options: AuditOptions): Promise<Record<string, number>> {
   const { client, writers, laws } = options
-  const pushed = new Set(writers.pushes.map(({ email }) => email))
+  const { contacts, pushes } = writers
   const before = await contactsOf(client)
-  laws.none('what was acknowledged is there', missing(writers.contacts, before))
-  laws.none('what is there was asked for', strangers(writers.contacts, before, pushed))
-  const unknown = writers.contacts.filter(({ open }) => open).length
-  const unknownPushes = writers.pushes.filter(({ rowId }) => rowId === undefined).length
-  await writers.settle()
+  laws.none('what was acknowledged is there', missing(contacts, before))
+  laws.none('what is there was asked for', strangers(contacts, pushes, before))
+  const unknown = contacts.filter(({ open }) => open).length + pushes.filter(({ rowId }) => rowId === undefined).length
+  const made = madeAlready(contacts, pushes, before)
+  laws.none('a change that was made is not made again when it is repeated', madeAgain(await writers.settle(made)))
   const rows = await checkRows(options)
   const after = await contactsOf(client)
-  laws.none('each unknown change, repeated with its key, is made once', missing(writers.contacts, after))
-  laws.none('nothing is there but what the ledger says', strangers(writers.contacts, after, pushed))
-  await checkRevisions(client, writers.contacts, laws)
+  laws.none('each unknown change, repeated with its key, is made once', missing(contacts, after))
+  laws.none('nothing is there but what the ledger says', strangers(contacts, pushes, after))
+  await checkRevisions(client, contacts, laws)
   await checkPushes(options, after)
-  return { ...rows, contacts: after.size, 'unknown changes repeated': unknown + unknownPushes }
+  laws.none('every answer can be read', client.unreadable)
+  return { ...rows, contacts: after.size, 'unknown changes repeated': unknown, 'of them made before': made.size }
 }
 
-/** By address, where there is one; an address that is there twice is a broken law of its own. */
-async function contactsOf(client: Client): Promise<Map<string, Shown[]>> {
-  const found = new Map<string, Shown[]>()
-  for (const contact of await client.all<Shown>('/v5/contacts', ['id', 'email', 'nickname'])) {
-    if (contact.email !== null) found.set(contact.email, [...(found.get(contact.email) ?? []), contact])
-  }
-  return found
-}
+const contactsOf = async (client: Client): Promise<Found> =>
+  byAddress(await client.all<Shown>('/v5/contacts', ['id', 'email', 'nickname']))
 
-/** Known contacts that are shown in no state that they may be in. */
-function missing(contacts: readonly KnownContact[], found: Map<string, Shown[]>): object[] {
-  return contacts.flatMap((known) => {
-    const { email, nickname, isThere, open } = known
-    const shown = found.get(email) ?? []
-    const [first] = shown
-    if (shown.length > 1) return { email, shown }
-    const wasNotMade = isThere ? first !== undefined && first.nickname === nickname : first === undefined
-    const wasMade =
-      open !== undefined && (open.kind === 'delete' ? first === undefined : first?.nickname === open.nickname)
-    return wasNotMade || wasMade ? [] : { known, shown }
-  })
-}
-
-function strangers(contacts: readonly KnownContact[], found: Map<string, Shown[]>, pushed: Set<string>): string[] {
-  const asked = new Set(contacts.map(({ email }) => email))
-  return [...found.keys()].filter((email) => !asked.has(email) && !pushed.has(email))
-}
-
-/** A change that was made twice would have counted twice. */
+/** Looks at each contact that was updated: a list does not tell revisions. */
 async function checkRevisions(client: Client, contacts: readonly KnownContact[], laws: Laws): Promise<void> {
-  const changed = contacts.filter(({ isThere, revision }) => isThere && revision > 1)
-  const step = Math.max(1, Math.floor(changed.length / sampled))
-  const wrong: object[] = []
-  for (let index = 0; index < changed.length; index += step) {
-    const known = changed[index]
-    const { headers } = await client.send({ method: 'GET', path: `/v5/contacts/${known?.id}` })
-    const revision = Number(/"(\d+)-/.exec(headers.get('etag') ?? '')?.[1])
-    if (revision !== known?.revision) wrong.push({ known, revision })
-  }
-  laws.none('each change was made once', wrong)
+  const updated = contacts.filter(({ isThere, revision }) => isThere && revision > 1)
+  const revisions = new Map<string, number>()
+  await eachTogether(updated, async ({ id = '' }) => {
+    const { headers } = await client.send({ method: 'GET', path: `/v5/contacts/${id}` })
+    revisions.set(id, Number(/"(\d+)-/.exec(headers.get('etag') ?? '')?.[1]))
+  })
+  laws.none('each contact is at the revision that its changes give', wrongRevisions(updated, revisions))
 }
 
 type RowCounts = Record<string, number>
@@ -115,22 +93,11 @@ async function untilRowsEnd(client: Client, importId: string): Promise<RowCounts
   throw new Error(`Rows have not come to an end within ${patience} ms.`)
 }
 
-async function checkPushes(
-  { client, writers, importId, laws }: AuditOptions,
-  found: Map<string, Shown[]>,
-): Promise<void> {
+async function checkPushes({ client, writers, importId, laws }: AuditOptions, found: Found): Promise<void> {
   const { pushes } = writers
   const rows = new Set((await client.all<{ id: string }>(`/v5/imports/${importId}/rows`, ['id'])).map(({ id }) => id))
-  const said = pushes.map(({ rowId }) => rowId ?? '')
-  laws.none(
-    'each acknowledged push is a row',
-    said.filter((id) => !rows.has(id)),
-  )
-  laws.hold('no two pushes are one row', new Set(said).size === said.length)
-  laws.none(
-    'each row made one contact',
-    pushes.filter(({ email }) => found.get(email)?.length !== 1),
-  )
+  laws.none('each acknowledged push is a row of its own', pushesWithoutRow(pushes, rows))
+  laws.none('each row made one contact', pushesWithoutContact(pushes, found))
   const { count: notes } = await client.read<{ count: number }>('/v5/notes/count')
   const { count: companies } = await client.read<{ count: number }>('/v5/companies/count')
   laws.hold('each row had its effects once', notes === pushes.length && companies === pushes.length, {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Agent, createServer, request as send } from 'node:http'
-import { atEnd } from '../bench/cleanup.ts'
+import { atEnd } from '../tools/cleanup.ts'
 import { isReady } from './place.ts'
 
 /** Milliseconds between two looks at `/readyz`. */

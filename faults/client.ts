@@ -22,6 +22,8 @@ export interface Request {
 const patience = 15_000
 
 export class Client {
+  /** Answers that came whole and are no JSON, with what asked for them. */
+  readonly unreadable: string[] = []
   readonly #url: string
   readonly #headers: Record<string, string>
 
@@ -48,12 +50,23 @@ export class Client {
       return {
         status: answer.status,
         headers: answer.headers,
-        body: text === '' ? undefined : JSON.parse(text),
+        body:
+          answer.status === 204 && text === '' ? undefined : this.#parsed(text, `${method} ${path}: ${answer.status}`),
         ...ended(),
       }
     } catch (error) {
       const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
       return { status: code === 'ECONNREFUSED' ? -1 : 0, headers: new Headers(), body: undefined, ...ended() }
+    }
+  }
+
+  /** A body that cannot be read is no lost answer: the status that came with it counts. */
+  #parsed(text: string, what: string): unknown {
+    try {
+      return JSON.parse(text)
+    } catch {
+      this.unreadable.push(`${what} ${JSON.stringify(text.slice(0, 200))}`)
+      return undefined
     }
   }
 

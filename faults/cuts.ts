@@ -26,16 +26,17 @@ export async function cuts(run: Run, { rounds, patience }: CutOptions): Promise<
   const { random, say } = run
   const laws = new Laws()
   const place = await makePlace(run.root)
-  const database = await startDatabase(join(place.folder, 'database'))
+  const database = await startDatabase(join(place.folder, 'database'), { template: run.template })
   const proxy = await startProxy(database.socket)
-  const environment = { DATABASE_URL: `postgres://rapport@127.0.0.1:${proxy.port}/postgres` }
+  const environment = { DATABASE_URL: `postgres://rapport@127.0.0.1:${proxy.port}/${database.name}` }
   const stage = await openStage(run, { environment })
   const { writers, client, account } = stage
   const names = Object.keys(harms) as RealHarm[]
   const times = new Map<RealHarm, number[]>(names.map((name) => [name, []]))
   writers.start()
   await recovery(writers, performance.now())
-  for (let round = 0; round < rounds; round++) {
+  // Repeating what is unknown proves nothing where nothing is.
+  for (let round = 0; round < rounds || writers.counts.unknown === 0; round++) {
     const name = names[round] ?? oneOf(names, random)
     const [least, most] = harms[name]
     proxy.harm(name)
@@ -60,7 +61,7 @@ export async function cuts(run: Run, { rounds, patience }: CutOptions): Promise<
     return all.length === 0 ? '' : `${rounded(quantile(all, 0.5))}, ${rounded(Math.max(...all))}`
   }
   const figures = {
-    harms: rounds,
+    harms: [...times.values()].flat().length,
     ...writers.counts,
     ...audited,
     'slowest answer, ms': rounded(writers.slowest),

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process'
 import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { atEnd } from '../bench/cleanup.ts'
+import { atEnd } from '../tools/cleanup.ts'
 import { findBinaries } from '../server/src/platform/database/binaries.ts'
 import {
   clusterConnection,
@@ -10,12 +8,16 @@ import {
   type PostgresServer,
   startPostgres,
 } from '../server/src/platform/database/cluster.ts'
+import { databaseName } from '../server/src/platform/database/hold.ts'
+import { copyFolder, type Template } from './template.ts'
 
 /** A PostgreSQL of the scenario's own, which no service starts or ends. */
 export interface OwnDatabase {
   cluster: string
   /** The folder of its socket, and its name there. */
   socket: string
+  /** Of the database in it that the service is to use. */
+  name: string
   /** The `DATABASE_URL` of its socket. */
   url: string
   /** Starts it again after it was killed. */
@@ -23,13 +25,21 @@ export interface OwnDatabase {
   stop(): Promise<void>
 }
 
-/** Starts one below a folder; `walFolder` is where its log of changes lies instead. */
-export async function startDatabase(folder: string, walFolder?: string): Promise<OwnDatabase> {
+export interface OwnDatabaseOptions {
+  /** Where its log of changes lies instead. */
+  walFolder?: string
+  /** What it begins as. */
+  template: Template | undefined
+}
+
+/** Starts one below a folder. */
+export async function startDatabase(folder: string, { walFolder, template }: OwnDatabaseOptions): Promise<OwnDatabase> {
   const binaries = await findBinaries()
   const cluster = join(folder, 'cluster')
   const socketFolder = join(folder, 'socket')
   await mkdir(folder, { recursive: true })
-  await initializeCluster({ binaries, folder: cluster })
+  if (template) await copyFolder(join(template.dataFolder, 'postgres'), cluster)
+  else await initializeCluster({ binaries, folder: cluster })
   if (walFolder !== undefined) {
     await moveFolder(join(cluster, 'pg_wal'), walFolder)
   }
@@ -45,19 +55,20 @@ export async function startDatabase(folder: string, walFolder?: string): Promise
     })
   }
   await start()
-  const { port, user, database } = clusterConnection(socketFolder)
+  const { port, user, database: name } = clusterConnection(socketFolder, template && databaseName)
   return {
     cluster,
     socket: join(socketFolder, `.s.PGSQL.${port}`),
-    url: `postgres://${user}@/${database}?host=${encodeURIComponent(socketFolder)}&port=${port}`,
+    name: String(name),
+    url: `postgres://${user}@/${name}?host=${encodeURIComponent(socketFolder)}&port=${port}`,
     start,
     stop: atEnd(async () => server?.stop('immediate')),
   }
 }
 
-/** To another disk; `cp` keeps whose it is. */
+/** To another disk. */
 async function moveFolder(from: string, to: string): Promise<void> {
-  await promisify(execFile)('cp', ['-a', from, to])
+  await copyFolder(from, to)
   await rm(from, { recursive: true })
   await symlink(to, from)
 }

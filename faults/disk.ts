@@ -3,15 +3,14 @@ import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { atEnd } from '../bench/cleanup.ts'
+import { atEnd } from '../tools/cleanup.ts'
 import { connect } from '../server/src/platform/database/cluster.ts'
 import { openEmbedded } from '../server/src/platform/database/embedded.ts'
 import { audit } from './audit.ts'
-import type { Client } from './client.ts'
 import { startDatabase } from './database.ts'
 import { makePlace, type Place } from './place.ts'
 import { type Finding, Laws, rounded, type Run } from './scenario.ts'
-import { openStage, recovery } from './stage.ts'
+import { openStage, recovery, type Stage } from './stage.ts'
 
 const megabytes = 400
 /** Milliseconds in which the first write is refused. */
@@ -35,7 +34,10 @@ export async function disk(run: Run, { seconds, together }: DiskOptions): Promis
   const dataFolder = join(mount.folder, 'data')
   const database = together
     ? undefined
-    : await startDatabase(join(mount.folder, 'database'), join(place.folder, 'log of changes'))
+    : await startDatabase(join(mount.folder, 'database'), {
+        walFolder: join(place.folder, 'log of changes'),
+        template: run.template,
+      })
   const stage = await openStage(run, database ? { environment: { DATABASE_URL: database.url } } : { dataFolder })
   const { writers, client, account } = stage
   writers.start()
@@ -45,7 +47,7 @@ export async function disk(run: Run, { seconds, together }: DiskOptions): Promis
   const nextLog = together ? await logSwitcher(dataFolder) : undefined
   fillUp(ballast)
   await nextLog?.()
-  const full = await whileFull(client, seconds)
+  const full = await whileFull(stage, seconds)
   await rm(ballast)
   const freed = performance.now()
   const back = await recovery(writers, freed)
@@ -122,10 +124,10 @@ function fillUp(file: string): void {
 }
 
 /** Reads and writes from the first write that was refused: what little room there was is taken by then. */
-async function whileFull(client: Client, seconds: number): Promise<{ reads: number[]; writes: number[] }> {
+async function whileFull({ client, writers }: Stage, seconds: number): Promise<{ reads: number[]; writes: number[] }> {
   const [reads, writes]: [number[], number[]] = [[], []]
-  const body = { name: 'While full', customProperties: { note: 'x'.repeat(20_000) } }
-  const write = async () => (await client.send({ method: 'POST', path: '/v5/contacts', body })).status
+  const properties = { name: 'While full', customProperties: { note: 'x'.repeat(20_000) } }
+  const write = async () => (await writers.create(properties)).reply.status
   for (const deadline = performance.now() + patience; (await write()) === 201;) {
     if (performance.now() > deadline) throw new Error('The disk does not get full.')
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { processOf } from '../bench/usage.ts'
-import { atEnd } from '../bench/cleanup.ts'
+import { processOf } from '../tools/usage.ts'
+import { atEnd } from '../tools/cleanup.ts'
 import { audit } from './audit.ts'
 import type { Client, Reply } from './client.ts'
 import { databaseProcesses, signalAll } from './programs.ts'

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { childrenOf } from '../tools/usage.ts'
 import { audit } from './audit.ts'
 import { startService } from './place.ts'
 import { databaseProcesses, signalAll } from './programs.ts'
@@ -23,7 +24,8 @@ export async function kills(run: Run, { cycles, patience }: KillOptions): Promis
   const times = new Map<Victim, number[]>(victims.map((victim) => [victim, []]))
   writers.start()
   await recovery(writers, performance.now())
-  for (let cycle = 1; cycle <= cycles; cycle++) {
+  // Repeating what is unknown proves nothing where nothing is.
+  for (let cycle = 1; cycle <= cycles || writers.counts.unknown === 0; cycle++) {
     await delay(50 + random() * 500)
     // Each kind has its turn before chance decides.
     const victim = victims[cycle - 1] ?? oneOf(victims, random)
@@ -42,7 +44,7 @@ export async function kills(run: Run, { cycles, patience }: KillOptions): Promis
   const all = [...times.values()].flat()
   laws.hold(`writes are made again within ${patience} ms`, Math.max(...all) < patience, rounded(Math.max(...all)))
   const figures = {
-    deaths: cycles,
+    deaths: all.length,
     ...writers.counts,
     ...audited,
     ...Object.fromEntries(
@@ -58,15 +60,29 @@ const spread = (values: readonly number[] = []): string =>
 /** Resolves once what was killed is gone: a process of the database may outlive the first one for a moment, and answer. */
 async function kill(stage: Stage, victim: Victim, random: () => number): Promise<void> {
   const { place, options } = stage
-  const [postmaster, ...others] = await databaseProcesses(options.dataFolder)
+  const [postmaster] = await databaseProcesses(options.dataFolder)
   if (postmaster === undefined) throw new Error('no database runs')
   if (victim === 'database' || victim === 'both') signalAll([postmaster], 'SIGKILL')
-  if (victim === 'one of its processes') signalAll([oneOf(others, random)], 'SIGKILL')
+  if (victim === 'one of its processes') await killOneOf(postmaster, random)
   if (victim === 'database') await untilAnother(options.dataFolder, postmaster)
   if (victim !== 'service' && victim !== 'both') return
   stage.service.signal('SIGKILL')
   await stage.service.exited
   stage.service = await startService(place, options)
+}
+
+/** Kills one of the first process's children, which then ends the others: until it has, they may still answer. */
+async function killOneOf(postmaster: number, random: () => number): Promise<void> {
+  for (let tries = 0; tries < 5; tries++) {
+    const before = childrenOf(postmaster)
+    signalAll([oneOf(before, random)], 'SIGKILL')
+    for (const deadline = performance.now() + 15_000; performance.now() < deadline; await delay(10)) {
+      const now = new Set(childrenOf(postmaster))
+      if (!before.some((pid) => now.has(pid))) return
+    }
+    // It was just ending by itself, and nobody noticed that it was killed.
+  }
+  throw new Error('The database goes on after the death of one of its processes.')
 }
 
 /** Waits until the service has started the database again. */

@@ -1,7 +1,6 @@
-import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { cleanUp } from '../bench/cleanup.ts'
-import { machine } from '../bench/report.ts'
+import { runCommand, UsageError } from '../tools/command.ts'
+import { machine, writeReport } from '../tools/report.ts'
 import { binariesVersion } from '../server/src/platform/database/cluster.ts'
 import { findBinaries } from '../server/src/platform/database/binaries.ts'
 import { clock } from './clock.ts'
@@ -10,10 +9,10 @@ import { disk } from './disk.ts'
 import { frozen } from './frozen.ts'
 import { kills } from './kills.ts'
 import { runOffer } from './offer.ts'
-import { type FaultOptions, FaultUsageError, help, readOptions } from './options.ts'
+import { type FaultOptions, help, readOptions } from './options.ts'
 import { overload } from './overload.ts'
 import { rolling } from './rolling.ts'
-import { describe, type FaultReport, writeReport } from './report.ts'
+import { describe, type FaultReport } from './report.ts'
 import { type Finding, randomOf, type Run } from './scenario.ts'
 
 /** Milliseconds within which every request has its answer, whatever the database does: 4.5 s and some for the way. */
@@ -32,34 +31,19 @@ const scenarios: Record<string, (run: Run, options: FaultOptions) => Promise<Fin
 }
 
 /** Runs the scenarios; this same file is the program that offers requests. Resolves to the exit code. */
-export async function main(words: readonly string[], root: string): Promise<number> {
-  try {
-    const options = readOptions(words)
-    if (!options) {
-      console.log(help)
-      return 0
-    }
-    const report = await Promise.race([runAll(options, root), interrupted()])
-    console.log(`\n${describe(report)}`)
-    if (options.json !== undefined) await writeReport(resolve(options.json), report)
-    return report.scenarios.some(({ broken }) => broken.length > 0) ? 1 : 0
-  } catch (error) {
-    console.error(error instanceof FaultUsageError ? `${error.message}\n\n${help}` : error)
-    return error instanceof FaultUsageError ? 2 : 1
-  } finally {
-    await cleanUp()
-  }
-}
+export const main = (words: readonly string[], root: string): Promise<number> =>
+  runCommand(words, { help, readOptions, run: (options) => tellAll(options, root) })
 
-function interrupted(): Promise<never> {
-  return new Promise((_, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error(signal)))
-  })
+async function tellAll(options: FaultOptions, root: string): Promise<number> {
+  const report = await runAll(options, root)
+  console.log(`\n${describe(report)}`)
+  if (options.json !== undefined) await writeReport(options.json, report)
+  return report.scenarios.some(({ broken }) => broken.length > 0) ? 1 : 0
 }
 
 async function runAll(options: FaultOptions, root: string): Promise<FaultReport> {
   const chosen = Object.entries(scenarios).filter(([name]) => name.includes(options.only))
-  if (chosen.length === 0) throw new FaultUsageError(`No scenario has "${options.only}" in its name.`)
+  if (chosen.length === 0) throw new UsageError(`No scenario has "${options.only}" in its name.`)
   const report: FaultReport = {
     takenAt: new Date().toISOString(),
     machine: machine(String(await binariesVersion(await findBinaries()))),
@@ -70,7 +54,7 @@ async function runAll(options: FaultOptions, root: string): Promise<FaultReport>
     console.error(`${name} (seed ${options.seed})`)
     const began = performance.now()
     const say = (line: string) => console.error(`  ${line}`)
-    const finding = await scenario({ root, random: randomOf(options.seed), rest: 0, say }, options)
+    const finding = await scenario({ root, random: randomOf(options.seed), rest: 0, breath: 50, say }, options)
     report.scenarios.push({ name, seconds: (performance.now() - began) / 1000, ...finding })
   }
   return report

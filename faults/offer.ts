@@ -27,8 +27,10 @@ export interface OfferResult {
   offered: number
   /** Answers by status. */
   statuses: Record<string, number>
-  /** Requests without an answer: the connection ended, or none was free. */
-  lost: number
+  /** Requests without an answer because the connection ended. */
+  closed: number
+  /** Requests that were not sent because no connection was free. */
+  unsent: number
   /** Milliseconds from the moment that a request was due. */
   good: Latencies
   /** Milliseconds from the moment that a request was sent. */
@@ -60,7 +62,8 @@ class Offer {
   #isOver = false
   #counting = false
   #offered = 0
-  #lost = 0
+  #closed = 0
+  #unsent = 0
   #statuses = new Map<number, number>()
   #good: number[] = []
   #refused: number[] = []
@@ -90,7 +93,8 @@ class Offer {
       seconds: counted,
       offered: this.#offered,
       statuses: Object.fromEntries([...this.#statuses].sort(([left], [right]) => left - right)),
-      lost: this.#lost,
+      closed: this.#closed,
+      unsent: this.#unsent,
       good: latenciesOf(this.#good),
       refused: latenciesOf(this.#refused),
     }
@@ -111,7 +115,7 @@ class Offer {
     const line = this.#idle.pop()
     if (line) line.send(this.#bytes(), dueAt)
     else if (this.#waiting.length < this.#task.connections) this.#waiting.push(dueAt)
-    else if (this.#counting) this.#lost++
+    else if (this.#counting) this.#unsent++
   }
 
   #open(): void {
@@ -119,7 +123,7 @@ class Offer {
       free: () => this.#take(line),
       answered: (status, dueAt, sentAt) => this.#note(status, dueAt, sentAt),
       lost: (wasBusy) => {
-        if (wasBusy && this.#counting) this.#lost++
+        if (wasBusy && this.#counting) this.#closed++
         const index = this.#idle.indexOf(line)
         if (index >= 0) this.#idle.splice(index, 1)
         if (!this.#isOver) this.#open()

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { text, valuesOf, whole } from '../tools/command.ts'
 
 /** What one run does. */
 export interface FaultOptions {
@@ -12,8 +12,6 @@ export interface FaultOptions {
   json: string | undefined
 }
 
-export class FaultUsageError extends Error {}
-
 export const help = `npm run faults -- [options]
 
 Breaks what the service stands on, under load, and looks at what became of the data. Each scenario starts a service and a
@@ -26,9 +24,9 @@ docs/reliability.md says what that is.
   --json <file>       write the figures as JSON
   --help              show this`
 
-/** Reads the command line; undefined when it asks for help. Errors: `FaultUsageError`. */
+/** Reads the command line; undefined when it asks for help. Errors: `UsageError`. */
 export function readOptions(words: readonly string[]): FaultOptions | undefined {
-  const { values } = parsed(words)
+  const values = valuesOf(words, { cycles: text, seed: text, only: text, json: text })
   if (values.help) return undefined
   return {
     cycles: whole('cycles', values.cycles, 100),
@@ -36,20 +34,4 @@ export function readOptions(words: readonly string[]): FaultOptions | undefined 
     only: values.only ?? '',
     json: values.json,
   }
-}
-
-function parsed(words: readonly string[]) {
-  const text = { type: 'string' } as const
-  const help = { type: 'boolean', short: 'h' } as const
-  try {
-    return parseArgs({ args: [...words], options: { cycles: text, seed: text, only: text, json: text, help } })
-  } catch (error) {
-    throw new FaultUsageError((error as Error).message)
-  }
-}
-
-function whole(name: string, text: string | undefined, otherwise: number): number {
-  const value = text === undefined ? otherwise : Number(text.replaceAll('_', ''))
-  if (!(Number.isInteger(value) && value > 0)) throw new FaultUsageError(`--${name} takes a whole number above 0.`)
-  return value
 }

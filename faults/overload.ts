@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { end } from '../bench/children.ts'
-import { atEnd } from '../bench/cleanup.ts'
-import { processOf } from '../bench/usage.ts'
+import { end } from '../tools/child.ts'
+import { atEnd } from '../tools/cleanup.ts'
+import { processOf } from '../tools/usage.ts'
 import { numberMark, type OfferResult, type OfferTask } from './offer.ts'
 import { type Account, bootstrap, freePort, makePlace, startService } from './place.ts'
 import { type Finding, Laws, quantile, rounded, type Run } from './scenario.ts'
@@ -78,8 +78,15 @@ function findingOf({ pairs, best, after, memory }: Measured): Finding {
   const share = middleOf(({ calm, over }) => perSecond(over) / perSecond(calm))
   const refusals = middleOf(({ over }) => over.refused.p99)
   laws.hold(`goodput stays at ${leastShare} of its peak`, share >= leastShare, share.toFixed(2))
+  laws.hold(
+    'what is too much is refused',
+    pairs.every(({ over }) => over.refused.count > 0),
+    pairs.map(({ over }) => over.refused.count),
+  )
   laws.hold(`99 of 100 refusals come within ${promptly} ms`, refusals < promptly, refusals.toFixed(1))
   laws.hold('it is as fast afterwards', perSecond(after) >= peak * 0.75, `${rounded(perSecond(after))} a second`)
+  const closed = [...pairs.flatMap(({ calm, over }) => [calm, over]), after].reduce((sum, one) => sum + one.closed, 0)
+  laws.hold('no connection ends without an answer', closed === 0, closed)
   const statuses = pairs.flatMap(({ over }) => Object.keys(over.statuses))
   laws.none(
     'answers are good or say to come later',
@@ -94,7 +101,8 @@ function findingOf({ pairs, best, after, memory }: Measured): Finding {
     'good answers, p50 and p99 ms': `${rounded(middleOf(({ over }) => over.good.p50))}, ${rounded(middleOf(({ over }) => over.good.p99))}`,
     'refused, a second': rounded(middleOf(({ over }) => over.refused.count / over.seconds)),
     'refusals, p50 and p99 ms': `${middleOf(({ over }) => over.refused.p50).toFixed(1)}, ${refusals.toFixed(1)}`,
-    'without an answer': pairs.reduce((sum, { over }) => sum + over.lost, 0),
+    'connections that ended without an answer': closed,
+    'not sent, no connection was free': pairs.reduce((sum, { over }) => sum + over.unsent, 0),
     'afterwards, a second': rounded(perSecond(after)),
     'memory afterwards, MB': rounded(memory === undefined ? undefined : memory / 1024 ** 2),
   }

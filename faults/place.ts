@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { end } from '../bench/children.ts'
-import { atEnd } from '../bench/cleanup.ts'
+import { end } from '../tools/child.ts'
+import { atEnd } from '../tools/cleanup.ts'
 
 /** A temporary folder in which a scenario happens. */
 export interface Place {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { atEnd } from '../bench/cleanup.ts'
+import { atEnd } from '../tools/cleanup.ts'
 
 /** What happens to the connections between the service and its database. */
 export type Harm = 'none' | 'delay' | 'reset' | 'half-open'

@@ -1,13 +1,11 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import type { machine } from '../bench/report.ts'
+import { describeMachine, type Machine } from '../tools/report.ts'
 import type { FaultOptions } from './options.ts'
 import type { Finding } from './scenario.ts'
 
 /** The whole run, as `--json` writes it. */
 export interface FaultReport {
   takenAt: string
-  machine: ReturnType<typeof machine>
+  machine: Machine
   options: Pick<FaultOptions, 'cycles' | 'seed' | 'only'>
   scenarios: ({ name: string; seconds: number } & Finding)[]
 }
@@ -15,7 +13,7 @@ export interface FaultReport {
 /** The report as a person reads it: Markdown tables. */
 export function describe({ machine: where, options, scenarios }: FaultReport): string {
   return [
-    `${where.cores} × ${where.processors}, ${where.memoryGb} GB, ${where.system}, Node ${where.node}, PostgreSQL ${where.postgres}; seed ${options.seed}`,
+    `${describeMachine(where)}; seed ${options.seed}`,
     ...scenarios.flatMap((scenario) => ['', ...linesOf(scenario)]),
   ].join('\n')
 }
@@ -30,8 +28,3 @@ function linesOf({ name, seconds, figures, broken, skipped }: FaultReport['scena
 }
 
 const filled = (cell: string, width: number): string => (cell === '---' ? '-'.repeat(width) : cell.padEnd(width))
-
-export async function writeReport(file: string, report: FaultReport): Promise<void> {
-  await mkdir(dirname(file), { recursive: true })
-  await writeFile(file, `${JSON.stringify(report, null, 2)}\n`)
-}

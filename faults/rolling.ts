@@ -13,13 +13,13 @@ const drain = 3000
 
 /** Two services behind one port are restarted in turn by SIGTERM, under load: nobody notices. */
 export async function rolling(run: Run, { rounds }: { rounds: number }): Promise<Finding> {
-  const { random, rest, say } = run
+  const { say, template } = run
   const laws = new Laws()
   const place = await makePlace(run.root)
-  const database = await startDatabase(join(place.folder, 'database'))
+  const database = await startDatabase(join(place.folder, 'database'), { template: run.template })
   const environment = {
     DATABASE_URL: database.url,
-    SECRET: 'the same secret for both of them, of 32 characters and more',
+    SECRET: template?.secret ?? 'the same secret for both of them, of 32 characters and more',
     DRAIN_MILLISECONDS: String(drain),
   }
   const optionsOf = async (name: string): Promise<ServiceOptions> => ({
@@ -30,10 +30,10 @@ export async function rolling(run: Run, { rounds }: { rounds: number }): Promise
   const members = [await optionsOf('one'), await optionsOf('two')]
   const running = []
   for (const options of members) running.push({ options, service: await startService(place, options) })
-  const account = await bootstrap(place, members[0] ?? (await optionsOf('none')))
+  const account = template?.account ?? (await bootstrap(place, members[0] ?? (await optionsOf('none'))))
   const balancer = await startBalancer(members.map(({ port }) => port))
   const client = new Client(`http://127.0.0.1:${balancer.port}`, account)
-  const writers = new Writers({ client, triggerPath: new URL(account.triggerUrl).pathname, rest, random })
+  const writers = new Writers({ client, triggerPath: new URL(account.triggerUrl).pathname, run })
   const [stops, starts]: [number[], number[]] = [[], []]
   writers.start()
   for (let round = 1; round <= rounds; round++) {

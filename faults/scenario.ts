@@ -1,3 +1,5 @@
+import type { Template } from './template.ts'
+
 /** What a scenario needs to know of the run. */
 export interface Run {
   /** The project's folder. */
@@ -6,6 +8,10 @@ export interface Run {
   random: () => number
   /** Milliseconds that a writer rests after each write, at most. */
   rest: number
+  /** Milliseconds that a writer waits after anything but a good answer. */
+  breath: number
+  /** What services and databases begin as; each begins from nothing where there is none. */
+  template?: Template
   say: (line: string) => void
 }
 
@@ -31,6 +37,18 @@ export class Laws {
   none(law: string, exceptions: readonly unknown[]): void {
     this.hold(law, exceptions.length === 0, { count: exceptions.length, first: exceptions.slice(0, 3) })
   }
+}
+
+/** How many requests are under way at once where order does not matter. */
+const width = 8
+
+/** Does something for each of many, several at a time. Errors: the first one. */
+export async function eachTogether<Item>(items: readonly Item[], act: (item: Item) => Promise<void>): Promise<void> {
+  const left = items.values()
+  const worker = async () => {
+    for (const item of left) await act(item)
+  }
+  await Promise.all(Array.from({ length: width }, worker))
 }
 
 const shown = (seen: unknown): string => (typeof seen === 'string' ? seen : JSON.stringify(seen))

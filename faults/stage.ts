@@ -12,6 +12,7 @@ import {
   startService,
 } from './place.ts'
 import type { Run } from './scenario.ts'
+import { copyFolder } from './template.ts'
 import { Writers } from './writers.ts'
 
 /** Milliseconds. */
@@ -29,21 +30,24 @@ export interface Stage {
 
 /** Starts a service on a database of its own unless `environment` names another one. */
 export async function openStage(
-  { root, random, rest }: Run,
+  run: Run,
   { environment, nodeOptions, dataFolder }: Partial<Omit<ServiceOptions, 'port'>> = {},
 ): Promise<Stage> {
-  const place = await makePlace(root)
+  const { template } = run
+  const place = await makePlace(run.root)
   const options: ServiceOptions = {
     port: await freePort(),
     dataFolder: dataFolder ?? join(place.folder, 'data'),
-    ...(environment && { environment }),
+    environment: { ...(template && { SECRET: template.secret }), ...environment },
     ...(nodeOptions !== undefined && { nodeOptions }),
   }
+  // Where the database is another one, it began as the template's.
+  if (template && environment?.DATABASE_URL === undefined) await copyFolder(template.dataFolder, options.dataFolder)
   const service = await startService(place, options)
-  const account = await bootstrap(place, options)
+  const account = template ? { ...template.account } : await bootstrap(place, options)
   const client = new Client(service.url, account)
   const triggerPath = new URL(account.triggerUrl).pathname
-  const writers = new Writers({ client, triggerPath, rest, random })
+  const writers = new Writers({ client, triggerPath, run })
   return { place, options, service, account, client, writers }
 }
 

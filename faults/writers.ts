@@ -1,49 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, Reply, Request } from './client.ts'
-import { oneOf } from './scenario.ts'
-
-/** What a contact is known to be; every one is changed by one sender alone, one change after the other. */
-export interface KnownContact {
-  email: string
-  id: string | undefined
-  nickname: string | null
-  isThere: boolean
-  /** Its end was asked for. */
-  isLeaving?: boolean
-  /** Changes acknowledged; the revision of its entity tag. */
-  revision: number
-  /** A change of which nobody knows whether it was made; nothing else is done to the contact until it is settled. */
-  open?: OpenChange
-}
-
-export interface OpenChange {
-  kind: 'create' | 'update' | 'delete'
-  request: Request
-  nickname: string | null
-}
-
-/** A push and, once it is acknowledged, its row. */
-export interface KnownPush {
-  email: string
-  request: Request
-  rowId: string | undefined
-}
+import type { KnownContact, KnownPush, OpenChange, Repetition } from './ledger.ts'
+import { eachTogether, oneOf, type Run } from './scenario.ts'
 
 export interface WriterOptions {
   client: Client
   triggerPath: string
-  /** Milliseconds that a sender rests after each write, at most. */
-  rest: number
-  random: () => number
+  run: Pick<Run, 'rest' | 'breath' | 'random'>
+}
+
+/** A contact's creation as it went; none is known where it was refused. */
+export interface Creation {
+  request: Request
+  reply: Reply
+  contact: KnownContact | undefined
 }
 
 const senders = 8
 
 type Verdict = 'acknowledged' | 'refused' | 'unknown' | 'not taken'
-
-/** Milliseconds that a sender waits after anything but a good answer. */
-const breath = 50
 
 type Kind = OpenChange['kind'] | 'push'
 
@@ -70,12 +46,14 @@ export class Writers {
   /** What 503s said. */
   readonly reasons = new Set<string>()
   readonly #options: WriterOptions
+  readonly #random: () => number
   readonly #acknowledged: { sentAt: number; at: number }[] = []
   #isOver = false
   #done: Promise<unknown> = Promise.resolve()
 
   constructor(options: WriterOptions) {
     this.#options = options
+    this.#random = options.run.random
   }
 
   start(): void {
@@ -97,14 +75,27 @@ export class Writers {
     this.#acknowledged.length = 0
   }
 
-  /** Repeats what is unknown until it is known. Errors: an answer that says it will never be. */
-  async settle(): Promise<void> {
-    for (const contact of this.contacts) {
-      if (contact.open) settled(contact, contact.open, await this.#repeat(contact.open.request))
+  /**
+   * Repeats what is unknown until it is known, and what has a key once more; `made` are the addresses of those whose
+   * effect was seen. Errors: an answer that says it will never be known.
+   */
+  async settle(made: ReadonlySet<string>): Promise<Repetition[]> {
+    const repetitions: Repetition[] = []
+    const repeat = async (email: string, request: Request): Promise<Reply> => {
+      const reply = await this.#repeat(request)
+      if (request.key === undefined) return reply
+      const replayed = [isReplay(reply), isReplay(await this.#repeat(request))] as const
+      repetitions.push({ email, wasMade: made.has(email), replayed })
+      return reply
     }
-    for (const push of this.pushes) {
-      if (push.rowId === undefined) push.rowId = idOf(await this.#repeat(push.request))
-    }
+    await eachTogether(this.contacts, async (contact) => {
+      const { email, open } = contact
+      if (open) settled(contact, open, await repeat(email, open.request))
+    })
+    await eachTogether(this.pushes, async (push) => {
+      if (push.rowId === undefined) push.rowId = idOf(await repeat(push.email, push.request))
+    })
+    return repetitions
   }
 
   async #repeat(request: Request): Promise<Reply> {
@@ -121,24 +112,27 @@ export class Writers {
   async #work(): Promise<void> {
     const mine: KnownContact[] = []
     while (!this.#isOver) {
-      const kind = oneOf(kinds, this.#options.random)
+      const kind = oneOf(kinds, this.#random)
       const known = mine.filter(({ isThere, open }) => isThere && !open)
       if (kind === 'push') await this.#push()
-      else if (kind === 'create' || known.length === 0) mine.push(...(await this.#create()))
-      else await this.#change(oneOf(known, this.#options.random), kind)
+      else if (kind === 'create' || known.length === 0) {
+        const { contact } = await this.create()
+        if (contact) mine.push(contact)
+      } else await this.#change(oneOf(known, this.#random), kind)
       // So that looking for one to change stays cheap.
       if (mine.length > 50) mine.splice(0, 25)
     }
   }
 
-  async #create(): Promise<KnownContact[]> {
+  /** Creates a contact with an address of its own, and of these properties too. */
+  async create(properties: object = {}): Promise<Creation> {
     const email = `${randomUUID()}@example.com`
     const contact: KnownContact = { email, id: undefined, nickname: null, isThere: false, revision: 0 }
-    const request = { method: 'POST', path: '/v5/contacts', body: { email }, key: randomUUID() }
+    const request = { method: 'POST', path: '/v5/contacts', body: { email, ...properties }, key: randomUUID() }
     const reply = await this.#send({ contact, change: { kind: 'create', request, nickname: null } })
-    if (!isGood(reply) && !contact.open) return []
+    if (!isGood(reply) && !contact.open) return { request, reply, contact: undefined }
     this.contacts.push(contact)
-    return [contact]
+    return { request, reply, contact }
   }
 
   async #change(contact: KnownContact, kind: 'update' | 'delete'): Promise<void> {
@@ -173,7 +167,8 @@ export class Writers {
   async #ask(request: Request): Promise<{ reply: Reply; verdict: Verdict }> {
     const reply = await this.#options.client.send(request)
     const verdict = this.#judge(request, reply)
-    const rest = this.#options.random() * this.#options.rest
+    const { rest: most, breath } = this.#options.run
+    const rest = this.#random() * most
     if (verdict !== 'acknowledged') await delay(breath)
     else if (rest > 0) await delay(rest)
     return { reply, verdict }
@@ -184,7 +179,7 @@ export class Writers {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
     this.slowest = Math.max(this.slowest, milliseconds)
     if (status === 503 && !(Number(headers.get('retry-after')) >= 1)) this.silent.push(`${method} ${path}`)
-    if (status === 503) this.reasons.add((reply.body as { description: string }).description)
+    if (status === 503) this.reasons.add((reply.body as { description?: string } | undefined)?.description ?? '')
     const verdict = verdictOf(reply)
     if (verdict === 'refused') this.strange.push(`${method}: ${status} ${JSON.stringify(reply.body)}`)
     this.counts[verdict]++
@@ -213,4 +208,6 @@ function settled(contact: KnownContact, { kind, nickname }: OpenChange, reply: R
 
 const isGood = ({ status }: Reply): boolean => status >= 200 && status < 300
 
-const idOf = ({ body }: Reply): string | undefined => (body as { id?: string } | undefined)?.id
+const isReplay = ({ headers }: Reply): boolean => headers.get('idempotent-replayed') === 'true'
+
+export const idOf = ({ body }: Reply): string | undefined => (body as { id?: string } | undefined)?.id

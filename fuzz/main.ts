@@ -1,36 +1,16 @@
-import { resolve } from 'node:path'
-import { cleanUp } from '../bench/cleanup.ts'
-import { machine } from '../bench/report.ts'
-import type { Program } from '../bench/usage.ts'
+import { runCommand } from '../tools/command.ts'
+import { machine, writeReport } from '../tools/report.ts'
+import type { Program } from '../tools/usage.ts'
 import { readContract } from './document.ts'
 import { changedTables, faultsInLog, idsIn, type Rows, rowsOf } from './guard.ts'
-import { type FuzzOptions, FuzzUsageError, help, readOptions } from './options.ts'
-import { describe, describeViolation, type Report, writeReport } from './report.ts'
+import { type FuzzOptions, help, readOptions } from './options.ts'
+import { describe, describeViolation, type Report } from './report.ts'
 import { makeWorld, run, type RunOptions } from './run.ts'
 import { openStage, type Stage } from './stage.ts'
 
 /** `npm run fuzz`. Resolves to the exit code. */
-export async function main(words: readonly string[], root: string): Promise<number> {
-  try {
-    const options = readOptions(words)
-    if (!options) {
-      console.log(help)
-      return 0
-    }
-    return await Promise.race([fuzz(options, root), interrupted()])
-  } catch (error) {
-    console.error(error instanceof FuzzUsageError ? `${error.message}\n\n${help}` : error)
-    return error instanceof FuzzUsageError ? 2 : 1
-  } finally {
-    await cleanUp()
-  }
-}
-
-function interrupted(): Promise<never> {
-  return new Promise((_, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error(signal)))
-  })
-}
+export const main = (words: readonly string[], root: string): Promise<number> =>
+  runCommand(words, { help, readOptions, run: (options) => fuzz(options, root) })
 
 async function fuzz({ json, ...options }: FuzzOptions, root: string): Promise<number> {
   console.log(`seed ${options.seed}`)
@@ -58,7 +38,7 @@ async function fuzz({ json, ...options }: FuzzOptions, root: string): Promise<nu
     aftermath,
   }
   console.log(`\n${describe(report)}`)
-  if (json !== undefined) await writeReport(resolve(json), report)
+  if (json !== undefined) await writeReport(json, report)
   return report.violations.length + aftermath.length > 0 ? 1 : 0
 }
 

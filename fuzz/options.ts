@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { text, valuesOf, whole } from '../tools/command.ts'
 
 /** What one run does. */
 export interface FuzzOptions {
@@ -10,8 +10,6 @@ export interface FuzzOptions {
   /** A file for the report, as JSON. */
   json: string | undefined
 }
-
-export class FuzzUsageError extends Error {}
 
 export const help = `npm run fuzz -- [options]
 
@@ -26,9 +24,9 @@ document. docs/fuzzing.md tells the laws. Exit code 1 when one is broken.
   --json <file>           write the report as JSON
   --help                  show this`
 
-/** Reads the command line; undefined when it asks for help. Errors: `FuzzUsageError`. */
+/** Reads the command line; undefined when it asks for help. Errors: `UsageError`. */
 export function readOptions(words: readonly string[]): FuzzOptions | undefined {
-  const { values } = parsed(words)
+  const values = valuesOf(words, { requests: text, seed: text, first: text, connections: text, json: text })
   if (values.help) return undefined
   return {
     requests: whole('requests', values.requests, 100_000, 1),
@@ -37,28 +35,4 @@ export function readOptions(words: readonly string[]): FuzzOptions | undefined {
     first: whole('first', values.first, 0, 0),
     json: values.json,
   }
-}
-
-function parsed(words: readonly string[]) {
-  const text = { type: 'string' } as const
-  const options = {
-    requests: text,
-    seed: text,
-    first: text,
-    connections: text,
-    json: text,
-    help: { type: 'boolean', short: 'h' },
-  } as const
-  try {
-    return parseArgs({ args: [...words], options })
-  } catch (error) {
-    throw new FuzzUsageError((error as Error).message)
-  }
-}
-
-function whole(name: string, text: string | undefined, otherwise: number, least: number): number {
-  const value = text === undefined ? otherwise : Number(text.replaceAll(/[_,]/g, '') || Number.NaN)
-  if (!Number.isSafeInteger(value) || value < least)
-    throw new FuzzUsageError(`--${name} takes a whole number from ${least}.`)
-  return value
 }

@@ -1,13 +1,11 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import type { machine } from '../bench/report.ts'
+import { describeMachine, type Machine } from '../tools/report.ts'
 import type { FuzzOptions } from './options.ts'
 import type { Result } from './run.ts'
 import type { Violation } from './violations.ts'
 
 export interface Report extends Result {
   takenAt: string
-  machine: ReturnType<typeof machine>
+  machine: Machine
   options: Omit<FuzzOptions, 'json'>
   /** Megabytes of the service after a tenth of the requests, at most after half of them, and at the end. */
   memory: { early: number; late: number } | null
@@ -24,7 +22,7 @@ export function describe(report: Report): string {
   const succeeded = all.filter(([, { successes }]) => successes > 0)
   const slow = [...reached].sort(([, left], [, right]) => right.slowest - left.slowest).slice(0, 5)
   const lines = [
-    `${where.cores} × ${where.processors}, ${where.memoryGb} GB, ${where.system}, Node ${where.node}, PostgreSQL ${where.postgres}`,
+    describeMachine(where),
     `${total} requests in ${seconds.toFixed(1)} s (${Math.round(total / seconds)} a second), seed ${options.seed}, ${options.connections} connections`,
     '',
     '| status | answers | share |',
@@ -64,8 +62,3 @@ const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' |
 
 const missing = (names: readonly string[]): string[] =>
   names.length === 0 ? [] : [`Without success: ${names.join(', ')}.`]
-
-export async function writeReport(file: string, report: Report): Promise<void> {
-  await mkdir(dirname(file), { recursive: true })
-  await writeFile(file, `${JSON.stringify(report, null, 2)}\n`)
-}

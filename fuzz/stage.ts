@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { end } from '../bench/children.ts'
-import { atEnd } from '../bench/cleanup.ts'
-import { processOf, type Program } from '../bench/usage.ts'
+import { end } from '../tools/child.ts'
+import { atEnd } from '../tools/cleanup.ts'
+import { processOf, type Program } from '../tools/usage.ts'
 import { openEmbedded } from '../server/src/platform/database/embedded.ts'
 import type { Account } from './fixture.ts'
 
@@ -57,18 +57,21 @@ export async function openStage(root: string): Promise<Stage> {
     JSON.parse((await promisify(execFile)(process.execPath, [command, ...words, '--json'], { env })).stdout)
   const found = (name: string): Promise<Account> =>
     run('bootstrap', '--email', `${name.toLowerCase()}@example.com`, '--organization', name)
-  const ours = await found(names.ours)
+  const [ours, theirs, spare] = await Promise.all([found(names.ours), found(names.theirs), found(names.spare)])
   const key = async (name: string, scopes: readonly string[]): Promise<string> =>
     (await run('api-key', 'create', '--organization', ours.organizationId, '--name', name, '--scope', ...scopes)).apiKey
-  const client = await connected(dataFolder)
-  const expiredKey = await key(expiredName, ['*:*:*'])
+  const [client, narrowKey, expiredKey] = await Promise.all([
+    connected(dataFolder),
+    key('narrow', narrowScopes),
+    key(expiredName, ['*:*:*']),
+  ])
   await expire(client)
   return {
     port,
     ours,
-    theirs: await found(names.theirs),
-    spare: await found(names.spare),
-    narrowKey: await key('narrow', narrowScopes),
+    theirs,
+    spare,
+    narrowKey,
     expiredKey,
     client,
     logged: () => readFile(log, 'utf8'),

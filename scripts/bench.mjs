@@ -1,20 +1,5 @@
-// `npm run bench`: measures the service as a user starts it; bench/main.ts says what and how.
+// `npm run bench`: measures the service as a user starts it; docs/benchmarks.md says what and how.
 import './node-version.mjs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { build, bundleTo } from './build.mjs'
-import { ensureInstalled } from './install.mjs'
-import { refusing } from './refusal.mjs'
-import { root } from './run.mjs'
+import { runFolder } from './tool.mjs'
 
-const bundle = join(root, 'server/dist/bench.js')
-await refusing(async () => {
-  await ensureInstalled(root, { development: false, say: console.error })
-  await build({ say: console.error })
-  await bundleTo(join(root, 'bench/main.ts'), bundle)
-  for (const role of ['load', 'floor', 'driver']) {
-    await bundleTo(join(root, `bench/roles/${role}.ts`), join(root, `server/dist/bench-${role}.js`))
-  }
-})
-const { main } = await import(pathToFileURL(bundle).href)
-process.exit(await main(process.argv.slice(2), root))
+await runFolder('bench', ['load', 'floor', 'driver'])

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { parseSource, readSources, type Source } from './sources.ts'
 
 // The rules of docs/architecture.md, read from the imports themselves.
-const sources = readSources(['server', 'bench', 'fuzz']).filter(({ path }) => !path.startsWith('server/dist/'))
+const sources = readSources(['server', 'bench', 'faults', 'fuzz', 'tools']).filter(
+  ({ path }) => !path.startsWith('server/dist/'),
+)
 const product = sources.filter(({ path, isTest }) => !isTest && path.startsWith('server/src/'))
 
 const isPlatform = (path: string) => path.startsWith('server/src/platform/')

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** Processor time and memory of one of the measured programs; undefined where the system does not tell. */
@@ -43,10 +44,21 @@ export const databaseOf = (postmaster: number): Program => ({
   },
 })
 
-/** The process that started another one. */
+/** The process that started another one; undefined where the system does not tell. */
 export function parentOf(pid: number): number | undefined {
   const parent = Number(fieldsOf(pid)?.[1])
   return parent > 0 ? parent : undefined
+}
+
+/** The processes that a process has started and that live. */
+export function childrenOf(parent: number): number[] {
+  if (process.platform === 'linux') {
+    const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+    return all.map(Number).filter((pid) => parentOf(pid) === parent)
+  }
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
+  const pairs = lines.map((line) => line.trim().split(/\s+/).map(Number))
+  return pairs.flatMap(([pid, of]) => (of === parent && pid !== undefined ? [pid] : []))
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
@@ -63,11 +75,6 @@ function fieldsOf(pid: number): string[] | undefined {
   return read(`/proc/${pid}/stat`)
     ?.replace(/^.*\) /s, '')
     .split(' ')
-}
-
-function childrenOf(parent: number): number[] {
-  const all = process.platform === 'linux' ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
-  return all.map(Number).filter((pid) => parentOf(pid) === parent)
 }
 
 function memoryOf(pid: number, file: string, name: string): number | undefined {

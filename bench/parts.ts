@@ -1,0 +1,51 @@
+import { measureCreates } from './creates.ts'
+import type { Plan } from './plans.ts'
+import { measureBusyPushes, measurePushes } from './pushes.ts'
+import { measureReads } from './reads.ts'
+import type { Row } from './report.ts'
+import { readNames, rowNames } from './row-names.ts'
+import type { Sample } from './sample.ts'
+import type { Stage } from './stage.ts'
+import { measureWork } from './work.ts'
+
+/** Rows that are measured on one start of the service. */
+export interface Part {
+  settings: Record<string, string>
+  rows: readonly string[]
+  /** Measures those of its rows. */
+  measure(stage: Stage, names: readonly string[], sample: Sample): Promise<{ rows: Row[]; plans?: Plan[] }>
+}
+
+const parts: readonly Part[] = [
+  {
+    settings: {},
+    rows: [...readNames, rowNames.created],
+    measure: async (stage, names, sample) => {
+      const reads = names.filter((name) => readNames.includes(name))
+      const { rows, plans } = reads.length > 0 ? await measureReads(stage, reads, sample) : { rows: [], plans: [] }
+      return { rows: [...rows, ...(names.includes(rowNames.created) ? await measureCreates(stage) : [])], plans }
+    },
+  },
+  {
+    // Else the work on what is pushed would be measured too.
+    settings: { IMPORT_WORKERS: '0' },
+    rows: [rowNames.pushed],
+    measure: async (stage, _, sample) => ({ rows: await measurePushes(stage, sample) }),
+  },
+  {
+    settings: {},
+    rows: [rowNames.worked, rowNames.busy],
+    measure: async (stage, names, sample) => ({
+      rows: [
+        ...(names.includes(rowNames.worked) ? await measureWork(stage, sample) : []),
+        ...(names.includes(rowNames.busy) ? await measureBusyPushes(stage, sample) : []),
+      ],
+    }),
+  },
+]
+
+/** The parts that these rows need, each with its own of them. */
+export const partsOf = (names: readonly string[]): Part[] =>
+  parts
+    .map((part) => ({ ...part, rows: part.rows.filter((name) => names.includes(name)) }))
+    .filter(({ rows }) => rows.length > 0)

@@ -1,0 +1,26 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { childrenOf, databaseOf, parentOf, processOf } from './usage.ts'
+
+const isLinux = process.platform === 'linux'
+
+test.runIf(isLinux)('processor time and memory of a program grow with its work', () => {
+  const program = processOf(process.pid)
+  const before = program.cpu() ?? Number.NaN
+  for (const deadline = performance.now() + 200; performance.now() < deadline;);
+  expect(program.cpu()).toBeGreaterThan(before + 50)
+  expect(program.memory()).toBeGreaterThan(10 * 1024 ** 2)
+  expect(parentOf(process.pid)).toBe(process.ppid)
+  expect(processOf(2 ** 30).cpu()).toBeUndefined()
+  expect(databaseOf(2 ** 30).memory()).toBeUndefined()
+})
+
+test('the children of a process are those that it started, until they have ended', async () => {
+  const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'inherit'] })
+  await once(child, 'spawn')
+  expect(childrenOf(process.pid)).toContain(child.pid)
+  child.stdin.end()
+  await once(child, 'exit')
+  expect(childrenOf(process.pid)).not.toContain(child.pid)
+})
