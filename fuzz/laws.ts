@@ -3,6 +3,7 @@ import { errorCodes } from '../server/src/platform/http/errors.ts'
 import type { Answer } from './connection.ts'
 import type { Contract, Operation, Schema } from './document.ts'
 import { bytesOf, type Draft, isBroken, targetOf } from './draft.ts'
+import { formats } from './formats.ts'
 
 /** A broken law, in words: the law's name first, so that like and like can be told. */
 export interface Fault {
@@ -191,15 +192,4 @@ function areDetails(details: unknown): boolean {
     const values = [fault.field, fault.message]
     return Object.keys(fault).length === 2 && values.every((text) => typeof text === 'string' && text !== '')
   })
-}
-
-const formats: Record<string, RegExp> = {
-  'date-time': /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,
-  email: /^[^\s@]+@[^\s@]+$/,
-  phone: /^\+[1-9]\d{6,14}$/,
-  uri: /^https?:\/\/\S+$/,
-  hostname: /^[a-z0-9-]+(\.[a-z0-9-]+)+$/,
-  'time-zone': /^[A-Za-z_+\-/0-9]+$/,
-  'country-code': /^[A-Z]{2}$/,
-  'year-month': /^\d{4}-\d{2}$/,
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
+import { formats } from '../../fuzz/formats.ts'
 import { routes } from '../src/app.ts'
 import { sql } from '../src/platform/database/sql.ts'
 import { errorSchema, recordSchema } from '../src/platform/http/openapi-schemas.ts'
@@ -247,12 +248,25 @@ function answerSchema(declared: AnswerBody, selected: readonly string[]): Schema
     case 'schema':
       return declared.schema
     case 'list':
-      return { type: 'array', maxItems: 100, items: shownSchema(declared.resource, selected) }
     case 'record':
-      return shownSchema(declared.resource, selected)
+      return once(declared.resource, `${declared.kind} ${selected.join()}`, () => {
+        const shown = shownSchema(declared.resource, selected)
+        return declared.kind === 'list' ? { type: 'array', maxItems: 100, items: shown } : shown
+      })
     default:
       return {}
   }
+}
+
+const schemas = new WeakMap<Resource, Map<string, Schema>>()
+
+/** The same schema whenever it is asked for: a validator is compiled for each. */
+function once(resource: Resource, name: string, make: () => Schema): Schema {
+  const known = schemas.get(resource) ?? new Map<string, Schema>()
+  schemas.set(resource, known)
+  const schema = known.get(name) ?? make()
+  known.set(name, schema)
+  return schema
 }
 
 /** A record, or just the members that were selected; a part of one is not looked into. */
@@ -265,23 +279,12 @@ function shownSchema(resource: Resource, selected: readonly string[]): Schema {
   return { ...schema, required: heads, properties: Object.fromEntries(shown) }
 }
 
-const formats: Record<string, RegExp> = {
-  'date-time': /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,
-  email: /^[^\s@]+@[^\s@]+$/,
-  phone: /^\+[1-9]\d{6,14}$/,
-  uri: /^https?:\/\/\S+$/,
-  hostname: /^[a-z0-9-]+(\.[a-z0-9-]+)+$/,
-  'time-zone': /^[A-Za-z_+\-/0-9]+$/,
-  'country-code': /^[A-Z]{2}$/,
-  'year-month': /^\d{4}-\d{2}$/,
-}
 const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, formats })
-const validators = new Map<string, ValidateFunction>()
+const validators = new WeakMap<Schema, ValidateFunction>()
 
 function faultsOf(schema: Schema, value: unknown): string[] {
-  const key = JSON.stringify(schema)
-  const validate = validators.get(key) ?? ajv.compile(schema)
-  validators.set(key, validate)
+  const validate = validators.get(schema) ?? ajv.compile(schema)
+  validators.set(schema, validate)
   if (validate(value)) return []
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
 }

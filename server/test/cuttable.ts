@@ -9,6 +9,8 @@ export interface Cuttable {
   connection: TestDatabase['connection']
   /** Ends every connection. PostgreSQL does what it was told already before it notices; no answer comes back. */
   cut(): void
+  /** Lets no answer come back on the connections that there are; what is asked on them is done all the same. */
+  deafen(): void
   close(): Promise<void>
 }
 
@@ -42,6 +44,7 @@ export async function cuttable({ connection }: Pick<TestDatabase, 'connection'>)
         upstream.end()
       }
     },
+    deafen: () => ways.clear(),
     close: async () => {
       for (const upstream of ways.values()) upstream.destroy()
       await new Promise((resolve) => server.close(resolve))

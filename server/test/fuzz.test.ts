@@ -26,11 +26,8 @@ beforeAll(async () => {
   service = await startTestService({ ...settings, IMPORT_WORKERS: '1' }, database)
   client = new pg.Client(database.connection)
   await client.connect()
-  const [ours, others, spare] = [
-    await service.newOrganization(),
-    await service.newOrganization(),
-    await service.newOrganization(),
-  ]
+  const newOne = () => service.newOrganization()
+  const [ours, others, spare] = await Promise.all([newOne(), newOne(), newOne()])
   const key = async (name: string, scopes: readonly string[]) =>
     (await createApiKey({ database: service.database, organization: ours.organizationId, name, scopes })).apiKey
   const [narrowKey, expiredKey] = [await key('narrow', narrowScopes), await key(expiredName, ['*:*:*'])]
@@ -75,21 +72,21 @@ async function untilEnded({
 }
 
 test('whatever is sent to any operation, the answer is a documented one that tells nothing of anyone else', async () => {
-  const { violations, statuses, operations } = await send(contract.operations, 2500)
+  const { violations, statuses, operations } = await send(contract.operations, 1200)
   expect(violations).toEqual([])
   for (const status of ['200', '201', '204', '304', '400', '401', '403', '404', '405', '422']) {
     expect(Object.keys(statuses)).toContain(status)
   }
   expect(Object.keys(operations).filter((name) => operations[name]?.requests === 0)).toEqual([])
-  expect(Object.values(operations).filter(({ successes }) => successes > 0).length).toBeGreaterThan(50)
+  expect(Object.values(operations).filter(({ successes }) => successes > 0).length).toBeGreaterThan(40)
 }, 120_000)
 
 test('whatever is pushed, what is kept comes to an end that is no fault of ours', async () => {
   const pushes = contract.operations.filter(({ ids }) => ids.includes('hash'))
-  const { violations, operations } = await send(pushes, 1200)
+  const { violations, operations } = await send(pushes, 500)
   expect(violations).toEqual([])
   expect(operations.pushLead?.statuses).toEqual(expect.arrayContaining([200, 400, 404]))
-  expect(operations.pushLead?.successes).toBeGreaterThan(300)
+  expect(operations.pushLead?.successes).toBeGreaterThan(125)
   const kinds = Object.keys(await untilEnded(world.ours.account))
   expect(kinds).toEqual(expect.arrayContaining(['DUPLICATE', 'PARTIAL', 'PROCESSED']))
   expect(kinds).not.toContain('DEAD')
@@ -97,6 +94,8 @@ test('whatever is pushed, what is kept comes to an end that is no fault of ours'
 
 test('after all that nothing of the other organization is changed, and no fault is in the log', async () => {
   expect(changedTables(theirRows, await rowsOf(client, theirs.organizationId))).toEqual([])
+  // Each request has left a line, or nothing was looked at.
+  expect(service.logged.length).toBeGreaterThan(1500)
   expect(faultsInLog(service.logged.join(''))).toEqual([])
 })
 

@@ -125,9 +125,10 @@ async function pushBeside(body: string | Uint8Array): Promise<void> {
   ])
   const answer = await service.anonymous('POST', new URL(triggerUrl).pathname, { body: whole })
   if (answer.status !== 200) return void expectRefusal(answer, answer.status === 413 ? 413 : 400)
-  const row = async () => (await call('GET', `/v5/imports/${importId}/rows/${answer.body.id}`)).body
-  await until('the row came to an end', async () => (await row()).finishedAt !== null)
-  const { status, payload } = await row()
+  const path = `/v5/imports/${importId}/rows/${answer.body.id}`
+  const isEnded = async () => (await call('GET', `${path}?select[]=finishedAt`)).body.finishedAt !== null
+  await until('the row came to an end', isEnded)
+  const { status, payload } = (await call('GET', path)).body
   expect([status, payload]).toEqual([expect.stringMatching(/^(?:PROCESSED|DUPLICATE)$/), JSON.parse(whole.toString())])
 }
 

@@ -71,9 +71,16 @@ export interface Gates {
 
 /** Gates in the test's own database, all open at first. */
 export async function makeGates(connection: pg.ClientConfig): Promise<Gates> {
+  const gates = await findGates(connection)
+  await gates.query(setup)
+  return gates
+}
+
+/** Those that a database has, for whoever lost the connection to it. */
+export async function findGates(connection: pg.ClientConfig): Promise<Gates> {
   const client = new pg.Client({ ...connection, application_name: 'the gatekeeper' })
+  client.on('error', () => undefined)
   await client.connect()
-  await client.query(setup)
   const query = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
     (await client.query<Row & pg.QueryResultRow>(text, values)).rows
   const waitingAt = (step: Step): Promise<Stopped[]> =>

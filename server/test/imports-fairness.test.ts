@@ -8,7 +8,7 @@ import { pusher } from './pushes.ts'
 import { startTestService } from './service.ts'
 
 /** Rows of one organization that wait: `IMPORT_BACKLOG=1000000` for the full size. */
-const backlog = Number(process.env.IMPORT_BACKLOG ?? 50_000)
+const backlog = Number(process.env.IMPORT_BACKLOG ?? 25_000)
 const batch = 100
 
 /** How often the table of rows was read from its first page to its last. */

@@ -13,9 +13,9 @@ import { seed } from './seed.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 
 /** Different leads: `IMPORT_LEADS=10000` for the full size. Each is pushed three times. */
-const leadCount = Number(process.env.IMPORT_LEADS ?? 700)
+const leadCount = Number(process.env.IMPORT_LEADS ?? 300)
 /** How many of them are worked on one by one too. */
-const oneByOne = process.env.IMPORT_LEADS ? leadCount : 150
+const oneByOne = process.env.IMPORT_LEADS ? leadCount : 80
 const senders = 16
 /** Milliseconds that the whole may take on a machine that is busy with other things. */
 const patience = 120_000 + leadCount * 300

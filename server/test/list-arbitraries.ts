@@ -166,17 +166,27 @@ export const operators = {
 
 /** Filters whose values come from the records, so that they find some, or from the nasty ones. */
 export function filters(records: readonly ModelRecord[], paths = contactPaths): fc.Arbitrary<ModelFilter> {
+  const known = new Map<string, readonly string[]>()
+  const textsAt = (field: string): readonly string[] => {
+    const texts = known.get(field) ?? [...new Set(storedAt(records, field).map(asText))]
+    known.set(field, texts)
+    return texts
+  }
   return fc.constantFrom(...paths).chain((field) => {
     const type = typeOf(contactModel, field)
-    const stored = records
-      .map((record) => at(record, field))
-      .flatMap((value) => (Array.isArray(value) ? value : [value]))
-    const texts = [...new Set(stored.filter((value) => value !== null && value !== '').map(asText))]
     return fc
       .constantFrom(...operators[type])
-      .chain((operator) => valueOf(type, operator, texts).map((value): ModelFilter => ({ field, operator, value })))
+      .chain((operator) =>
+        valueOf(type, operator, textsAt(field)).map((value): ModelFilter => ({ field, operator, value })),
+      )
   })
 }
+
+const storedAt = (records: readonly ModelRecord[], field: string) =>
+  records
+    .map((record) => at(record, field))
+    .flatMap((value) => (Array.isArray(value) ? value : [value]))
+    .filter((value) => value !== null && value !== '')
 
 const asText = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
 

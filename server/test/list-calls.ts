@@ -11,6 +11,15 @@ export async function withContacts(service: TestService, bodies: readonly object
   return call
 }
 
+/** Does it for all, some at a time: fewer than the service has connections, so that none is refused for waiting. */
+export async function sideBySide<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const rest = items.values()
+  const turns = Array.from({ length: 6 }, async () => {
+    for (const item of rest) await work(item)
+  })
+  await Promise.all(turns)
+}
+
 /** The names that a query finds, the oldest contact first. */
 export async function namesOf(call: Call, query: string): Promise<string[]> {
   const { status, body, text } = await call('GET', `/v5/contacts?sort=asc&${query}`)

@@ -269,8 +269,16 @@ const ligatures: Record<string, string> = {
   ς: 'σ',
 }
 
-/** Case and accents away. */
-export const fold = (text: string): string =>
+const folded = new Map<string, string>()
+
+/** Case and accents away. The same texts are asked for again and again. */
+export function fold(text: string): string {
+  const known = folded.get(text) ?? foldAnew(text)
+  folded.set(text, known)
+  return known
+}
+
+const foldAnew = (text: string): string =>
   text
     .normalize('NFKD')
     .replace(/[\u0300-\u036f]/g, '')

@@ -1,6 +1,7 @@
 import { asSql } from '../src/platform/database/database.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { withoutIndexes } from '../../bench/copy.ts'
 import { organizationParameter } from '../src/platform/database/sql.ts'
 import { readQuery } from '../src/platform/http/query-string.ts'
 import { planCount, planPage } from '../src/platform/query/page.ts'
@@ -23,10 +24,12 @@ beforeAll(async () => {
   client = new pg.Client({ ...made.connection, options: '-c timezone=UTC -c jit=off' })
   await client.connect()
   await client.query(fill)
-  await client.query('select pg_temp.fill($1, $2)', [organizationId, size])
-  for (let other = 1; other <= 5; other++) {
-    await client.query('select pg_temp.fill($1, $2)', [`00000000-0000-7000-8000-00000000010${other}`, 2000])
-  }
+  await withoutIndexes(client, ['root_contacts', 'companies', 'contacts', 'notes'], async () => {
+    await client.query('select pg_temp.fill($1, $2)', [organizationId, size])
+    for (let other = 1; other <= 5; other++) {
+      await client.query('select pg_temp.fill($1, $2)', [`00000000-0000-7000-8000-00000000010${other}`, 2000])
+    }
+  })
   await client.query('vacuum analyze')
 }, 120_000)
 

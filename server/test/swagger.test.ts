@@ -49,40 +49,44 @@ test('the explorer is a page with a strict policy, and its files have their medi
   expect(absent.status).toBe(404)
 })
 
-test.skipIf(!chromium)('"Try it out" lists and creates contacts in a browser', { timeout: 120_000 }, async () => {
-  await organization.call('POST', '/v5/contacts', { body: { email: 'ada@example.org', firstName: 'Ada' } })
-  await organization.call('POST', '/v5/contacts', { body: { email: 'grace@example.org', firstName: 'Grace' } })
-  const page = await (browser as Browser).newPage()
-  const troubles: string[] = []
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') troubles.push(message.text())
-  })
-  page.on('pageerror', (error) => troubles.push(String(error)))
-  page.on('request', (request) => {
-    if (!request.url().startsWith(`${service.url}/`) && !/^(?:data|blob):/.test(request.url()))
-      troubles.push(request.url())
-  })
-  await page.goto(`${service.url}/v5/swagger`)
-  await authorize(page)
+test.skipIf(!chromium)(
+  '"Try it out" lists companies and creates a contact in a browser',
+  { timeout: 120_000 },
+  async () => {
+    for (const name of ['Engines', 'Looms']) await organization.call('POST', '/v5/companies', { body: { name } })
+    const page = await (browser as Browser).newPage()
+    const troubles: string[] = []
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') troubles.push(message.text())
+    })
+    page.on('pageerror', (error) => troubles.push(String(error)))
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`${service.url}/`) && !/^(?:data|blob):/.test(request.url()))
+        troubles.push(request.url())
+    })
+    await page.goto(`${service.url}/v5/swagger`)
+    await authorize(page)
 
-  const list = await tryOut(page, 'contacts', 'listContacts')
-  await list.locator('tr[data-param-name="filter.firstName.startsWith"] input').fill('ad')
-  await list
-    .locator('tr[data-param-name="openFilters"] textarea')
-    .fill('{"filter.customProperties.plan.equals":"null"}')
-  const listed = await execute(list)
-  expect(listed.status).toBe('200')
-  expect(listed.body).toContain('ada@example.org')
-  expect(listed.body).not.toContain('grace@example.org')
+    // Of the two lists with `openFilters` the one with fewer parameters: each takes the browser its time.
+    const list = await tryOut(page, 'companies', 'listCompanies')
+    await list.locator('tr[data-param-name="filter.name.startsWith"] input').fill('en')
+    await list
+      .locator('tr[data-param-name="openFilters"] textarea')
+      .fill('{"filter.customProperties.plan.equals":"null"}')
+    const listed = await execute(list)
+    expect(listed.status).toBe('200')
+    expect(listed.body).toContain('Engines')
+    expect(listed.body).not.toContain('Looms')
 
-  const create = await tryOut(page, 'contacts', 'createContact')
-  const created = await execute(create)
-  expect(created.status).toBe('201')
-  expect(created.body).toContain('"ada@example.com"')
+    const create = await tryOut(page, 'contacts', 'createContact')
+    const created = await execute(create)
+    expect(created.status).toBe('201')
+    expect(created.body).toContain('"ada@example.com"')
 
-  expect(troubles).toEqual([])
-  await page.close()
-})
+    expect(troubles).toEqual([])
+    await page.close()
+  },
+)
 
 async function authorize(page: Page): Promise<void> {
   await page.locator('.scheme-container button.authorize').click()
