@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { TestDatabase } from './postgres.ts'
 
-const entry = fileURLToPath(new URL('../../bin/rapport.js', import.meta.url))
+export const entry = fileURLToPath(new URL('../../bin/rapport.js', import.meta.url))
 
 export interface Ending {
   code: number | null

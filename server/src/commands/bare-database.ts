@@ -1,52 +1,77 @@
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
-import type pg from 'pg'
+import pg from 'pg'
 import type { Config } from '../config.ts'
+import { refusalOf } from '../platform/database/check.ts'
+import { isSilence } from '../platform/database/cluster.ts'
 import { openEmbedded } from '../platform/database/embedded.ts'
 import { isConnectionLoss } from '../platform/database/failures.ts'
 import type { Purpose } from '../platform/database/hold.ts'
 import { SnapshotError } from '../platform/database/snapshot/format.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import { migrationsFolder, version } from '../release.ts'
 import { Failure, tell } from './command.ts'
+import { interruptible } from './interruptible.ts'
 
-/** A database as it is: neither checked nor migrated, and no secret made for it. */
+/**
+ * A database as it is: neither checked nor migrated, and no secret made for it. An embedded one of an older PostgreSQL is
+ * not moved: the older one serves it, where that is found.
+ */
 export interface BareDatabase {
   connection: pg.ClientConfig
   /** A running service has the embedded database. */
   attached: boolean
+  /** Ctrl-C and SIGTERM. */
+  signal: AbortSignal
 }
 
-/** Opens the database of the configuration for `work` and closes it again. */
-export async function withBareDatabase<Result>(
-  config: Config,
+/** Opens the database of the configuration for `work` and closes it again, whatever comes of it. */
+export const withBareDatabase = <Result>(
+  { dataFolder, databaseUrl }: Pick<Config, 'dataFolder' | 'databaseUrl'>,
   purpose: Purpose,
   work: (database: BareDatabase) => Promise<Result>,
-): Promise<Result> {
-  const { dataFolder, databaseUrl } = config
-  const embedded =
-    databaseUrl === undefined
-      ? await openEmbedded({ dataFolder, purpose, log: tell, upgrade: { migrationsFolder, version: version() } })
-      : undefined
-  const connection = embedded?.connection ?? { connectionString: databaseUrl }
-  try {
-    return await work({ connection, attached: embedded?.attached ?? false })
-  } catch (error) {
-    if (error instanceof SnapshotError) throw new Failure(error.message, { cause: error })
-    if (!isConnectionLoss(error)) throw error
-    throw new StartError(`The connection with the database failed: ${(error as Error).message || String(error)}.`, {
-      cause: error,
-    })
-  } finally {
-    await embedded?.close()
-  }
+): Promise<Result> =>
+  interruptible(async (signal) => {
+    const embedded =
+      databaseUrl === undefined
+        ? await openEmbedded({ dataFolder, purpose, log: tell, asItIs: true, signal })
+        : undefined
+    const connection = embedded?.connection ?? { connectionString: databaseUrl }
+    try {
+      return await work({ connection, attached: embedded?.attached ?? false, signal })
+    } catch (error) {
+      throw inWords(error)
+    } finally {
+      await embedded?.close()
+    }
+  })
+
+/** PostgreSQL's codes (appendix A of its manual) that an operator meets. */
+const byState: Record<string, string> = {
+  '42501': 'The user of DATABASE_URL may not do this.',
+  '53100': 'The disk of the database is full. Nothing was changed. Free some space and try again.',
+  '55P03': 'Somebody holds tables of the database, such as a migration. Nothing was changed. Try again later.',
 }
 
-/** Was the embedded database of this data folder ever made? */
-export const isEmbeddedMade = async (dataFolder: string): Promise<boolean> =>
-  (await Promise.allSettled(['postgres', 'postgres.location'].map((name) => stat(join(dataFolder, name))))).some(
-    ({ status }) => status === 'fulfilled',
-  )
+/** The database's faults in words that say what to do; others as they are. */
+export function inWords(error: unknown): unknown {
+  if (error instanceof SnapshotError) return new Failure(error.message, { cause: error })
+  if (!(error instanceof Error)) return error
+  const refusal = refusalOf(error)
+  if (refusal) return refusal
+  if (isSilence(error)) {
+    return new StartError('The database did not answer. Is the address in DATABASE_URL right, and does it run?', {
+      cause: error,
+    })
+  }
+  if (isConnectionLoss(error)) {
+    const message = error.message || String(error)
+    return new StartError(`The connection with the database failed: ${message}.`, { cause: error })
+  }
+  if (!(error instanceof pg.DatabaseError)) return error
+  const { message, code = '' } = error
+  const words = byState[code]
+  return new Failure(words === undefined ? `The database gave up: ${message} (${code}).` : `${words} (${message})`, {
+    cause: error,
+  })
+}
 
 /** Words for a number of bytes. */
 export const megabytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MB`

@@ -1,8 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { Command } from 'commander'
-import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { fingerprint, loadSecret, secretFile } from '../platform/access/secret.ts'
 import { checkDatabase } from '../platform/database/check.ts'
@@ -11,11 +9,12 @@ import { migrate, readMigrations } from '../platform/database/migrate.ts'
 import { findService } from '../platform/database/service-file.ts'
 import { type CheckedSnapshot, SnapshotError } from '../platform/database/snapshot/format.ts'
 import { checkSnapshot } from '../platform/database/snapshot/read.ts'
-import { findApplied, restoreSnapshot } from '../platform/database/snapshot/restore.ts'
+import { findApplied, restoreSnapshot, type RestoreStanding } from '../platform/database/snapshot/restore.ts'
 import { migrationsFolder } from '../release.ts'
 import { type BareDatabase, megabytes, withBareDatabase } from './bare-database.ts'
 import { answer, configuration, Failure, tell, UsageError, withExample } from './command.ts'
 import { count, type Progress, tellProgress } from './progress.ts'
+import { askLine } from './question.ts'
 import { findHoldings, findServices, forgetSecret } from './restore-target.ts'
 import { compareSchema } from './schema.ts'
 
@@ -48,7 +47,7 @@ async function run(name: string, { force = false, newSecret = false, json }: Opt
   await assertNoService(config)
   const applied = await withBareDatabase(config, 'rapport restore', async (database) => {
     await prepareTarget(config, database, force)
-    return restore(file, database.connection, { checked, newSecret })
+    return restore(file, database, { checked, newSecret })
   })
   const { takenAt } = checked.header
   if (secret === 'absent') tell(absentSecret(config))
@@ -103,7 +102,8 @@ async function assertNoService({ dataFolder }: Config): Promise<void> {
 const running = (which: string): string =>
   `A restore replaces everything, and ${which}. Nothing was changed. Stop it first.`
 
-async function prepareTarget(config: Config, { connection, attached }: BareDatabase, force: boolean): Promise<void> {
+async function prepareTarget(config: Config, database: BareDatabase, force: boolean): Promise<void> {
+  const { connection, attached } = database
   if (attached) throw new Failure(running('a service runs on this database'))
   await checkDatabase(connection)
   const { foreign } = await compareSchema(connection)
@@ -114,38 +114,58 @@ async function prepareTarget(config: Config, { connection, attached }: BareDatab
   }
   const client = await connect(connection)
   try {
-    const services = await findServices(client, connection)
-    if (services > 0) throw new Failure(running(`${services} connections of services are open on this database`))
+    const assertNoConnections = async () => {
+      const services = await findServices(client, connection)
+      if (services > 0) throw new Failure(running(`${services} connections of services are open on this database`))
+    }
+    await assertNoConnections()
     const holdings = await findHoldings(client)
-    if (holdings !== undefined && !force) await ask(config, holdings)
+    if (holdings === undefined || force) return
+    await ask(config, holdings, database)
+    // Who answers takes time.
+    await assertNoService(config)
+    await assertNoConnections()
   } finally {
     await client.end()
   }
 }
 
-async function ask({ databaseUrl, dataFolder }: Config, holdings: string): Promise<void> {
+async function ask({ databaseUrl, dataFolder }: Config, holdings: string, { signal }: BareDatabase): Promise<void> {
   const where = databaseUrl === undefined ? dataFolder : 'DATABASE_URL'
   const told = `The database of ${where} holds ${holdings}. The restore replaces all of it.`
   if (!process.stdin.isTTY) throw new UsageError(`${told} Give --force if that is what you want.`)
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const said = await terminal.question(`${told} Type yes to go on: `).finally(() => terminal.close())
+  const { stdin: input, stderr: output } = process
+  const said = await askLine(`${told} Type yes to go on: `, { input, output, signal })
   if (said.trim().toLowerCase() !== 'yes') throw new Failure('Nothing was changed.')
 }
 
 /** The migrations that were applied to a backup of an older Rapport. */
 async function restore(
   file: string,
-  connection: pg.ClientConfig,
+  { connection, signal }: BareDatabase,
   { checked, newSecret }: { checked: CheckedSnapshot; newSecret: boolean },
 ): Promise<string[]> {
-  const progress = tellProgress('Restoring', Math.ceil(checked.bytes / 1024), 'KiB')
+  const { onProgress, end } = tellStages()
   await restoreSnapshot(file, {
     connection,
     checked,
     migrationsFolder,
-    log: (message) => progress.end(message),
-    onProgress: (done) => progress.at(Math.ceil(done / 1024)),
+    onProgress,
+    signal,
     ...(newSecret && { finish: forgetSecret }),
   })
+  end()
   return (await migrate(connection, { folder: migrationsFolder, log: tell })).applied
+}
+
+/** A bar for each stage of the restore. */
+function tellStages() {
+  let current: { stage: string; progress: Progress } | undefined
+  return {
+    onProgress: ({ stage, done, total, unit, at }: RestoreStanding) => {
+      if (current?.stage !== stage) current = { stage, progress: tellProgress(stage, total, unit) }
+      current.progress.at(done, at)
+    },
+    end: () => current?.progress.end('Restored and compared with the backup.'),
+  }
 }

@@ -1,7 +1,9 @@
 import { Command } from 'commander'
+import { isEmbeddedMade } from '../platform/database/data-folder.ts'
 import { openEmbedded } from '../platform/database/embedded.ts'
 import { migrationsFolder, version } from '../release.ts'
-import { answer, configuration, tell, UsageError, withExample } from './command.ts'
+import { answer, configuration, Failure, tell, UsageError, withExample } from './command.ts'
+import { interruptible } from './interruptible.ts'
 
 interface Options {
   oldBinaries?: string
@@ -26,8 +28,16 @@ async function run({ oldBinaries }: Options): Promise<void> {
   const { databaseUrl, dataFolder } = configuration()
   if (databaseUrl !== undefined)
     throw new UsageError('DATABASE_URL names a database of your own: there is nothing to do.')
+  if (!(await isEmbeddedMade(dataFolder))) {
+    throw new Failure(`There is no database in ${dataFolder}. Set DATA_DIR to the one you mean.`)
+  }
   const upgrade = { migrationsFolder, version: version(), oldBinaries }
-  const embedded = await openEmbedded({ dataFolder, purpose: 'rapport upgrade-database', log: tell, upgrade })
-  await embedded.close()
+  await interruptible(async (signal) => {
+    const embedded = await openEmbedded({ dataFolder, purpose: 'rapport upgrade-database', log: tell, upgrade, signal })
+    await embedded.close()
+    if (embedded.attached) {
+      throw new Failure(`A service runs on the database of ${dataFolder}. Nothing was changed. Stop it first.`)
+    }
+  })
   answer('The database is on the PostgreSQL of this version.')
 }

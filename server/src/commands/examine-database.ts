@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import { assertSecretFits, loadSecret } from '../platform/access/secret.ts'
 import { checkDatabase, readLetters } from '../platform/database/check.ts'
 import { Database } from '../platform/database/database.ts'
+import { isEmbeddedMade } from '../platform/database/data-folder.ts'
 import { openEmbedded } from '../platform/database/embedded.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import type { Finding } from './doctor.ts'
@@ -14,23 +15,18 @@ import { compareSchema } from './schema.ts'
 
 /** Is the database there, fit for use, up to date, and in good health? */
 export async function examineDatabase(config: Config): Promise<Finding[]> {
-  if (config.databaseUrl !== undefined) return examine({ connectionString: config.databaseUrl }, config)
-  if (!(await isMade(config.dataFolder))) {
+  const { dataFolder, databaseUrl } = config
+  if (databaseUrl === undefined && !(await isEmbeddedMade(dataFolder))) {
     return [{ name: 'database', state: 'note', message: 'none yet; the first start makes it' }]
   }
   try {
-    const { dataFolder } = config
+    if (databaseUrl !== undefined) return await examine({ connectionString: databaseUrl }, config)
     const embedded = await openEmbedded({ dataFolder, purpose: 'rapport doctor', log: () => undefined })
     return await examine(embedded.connection, config).finally(() => embedded.close())
   } catch (error) {
     return [refused('database', error)]
   }
 }
-
-const isMade = async (dataFolder: string): Promise<boolean> =>
-  (await Promise.allSettled(['postgres', 'postgres.location'].map((name) => stat(join(dataFolder, name))))).some(
-    ({ status }) => status === 'fulfilled',
-  )
 
 async function examine(connection: pg.ClientConfig, config: Config): Promise<Finding[]> {
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: 5000, statement_timeout: 10_000 })

@@ -2,8 +2,8 @@ import { tell } from './command.ts'
 
 /** Where a long piece of work stands, told on standard error. */
 export interface Progress {
-  /** So many of the whole are done. */
-  at(done: number): void
+  /** So many of the whole are done; what comes next. */
+  at(done: number, next?: string): void
   /** The last word, in place of the bar. */
   end(words: string): void
 }
@@ -22,11 +22,11 @@ export function tellProgress(label: string, total: number, unit: string): Progre
   const began = performance.now()
   let next = began + (isTerminal ? 0 : pause)
   return {
-    at: (done) => {
+    at: (done, what) => {
       const now = performance.now()
       if (now < next) return
       next = now + pause
-      const line = describe({ label, done, total, unit, seconds: (now - began) / 1000 })
+      const line = describe({ label, done, total, unit, what, seconds: (now - began) / 1000 })
       if (isTerminal) process.stderr.write(`\r\u001b[2K${line}`)
       else tell(line)
     },
@@ -42,16 +42,18 @@ interface Standing {
   done: number
   total: number
   unit: string
+  what: string | undefined
   seconds: number
 }
 
-function describe({ label, done, total, unit, seconds }: Standing): string {
+function describe({ label, done, total, unit, what, seconds }: Standing): string {
   const rate = seconds > 0 ? `, ${count(Math.round(done / seconds))}/s` : ''
-  if (total <= 0) return `${label} ${count(done)} ${unit}${rate}`
+  const next = what ? `: ${what}` : ''
+  if (total <= 0) return `${label} ${count(done)} ${unit}${rate}${next}`
   const share = Math.min(1, done / total)
   const bar = '█'.repeat(Math.round(share * width)).padEnd(width, '░')
   const left = share > 0 && share < 1 ? `, ${Math.ceil((seconds / share) * (1 - share))} s left` : ''
-  return `${label} ${bar} ${Math.floor(share * 100)} % (${count(done)} of ${count(total)} ${unit}${rate}${left})`
+  return `${label} ${bar} ${Math.floor(share * 100)} % (${count(done)} of ${count(total)} ${unit}${rate}${left})${next}`
 }
 
 /** 1234567 as 1,234,567. */

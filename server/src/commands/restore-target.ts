@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { namesMade, quoted, readCatalog } from '../platform/database/snapshot/catalog.ts'
 import { readMigrations } from '../platform/database/migrate.ts'
@@ -20,15 +21,20 @@ export async function findHoldings(client: pg.Client): Promise<string | undefine
 /**
  * How many connections services hold in this database: their name is `rapport`, or what the address says. One of no
  * service at work, and without any for a minute, is not seen; nor does it harm, because each request asks the database.
+ * Looks again before it answers with any: one that was just closed, by ourselves too, is listed for a moment.
  */
 export async function findServices(client: pg.Client, connection: pg.ClientConfig): Promise<number> {
   const names = ['rapport', nameOf(connection)]
-  const { rows } = await client.query<{ count: number }>(
-    `select count(*)::int as count from pg_stat_activity
-     where datname = current_database() and pid <> pg_backend_pid() and application_name = any($1)`,
-    [names],
-  )
-  return rows[0]?.count ?? 0
+  for (let looks = 1; ; looks++) {
+    const { rows } = await client.query<{ count: number }>(
+      `select count(*)::int as count from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid() and application_name = any($1)`,
+      [names],
+    )
+    const count = rows[0]?.count ?? 0
+    if (count === 0 || looks === 5) return count
+    await delay(200)
+  }
 }
 
 /** The name that the address gives to connections. */

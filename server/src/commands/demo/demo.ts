@@ -2,11 +2,11 @@ import pg from 'pg'
 import { connect } from '../../platform/database/cluster.ts'
 import { isConnectionLoss, sqlState } from '../../platform/database/failures.ts'
 import type { Spanning } from '../../platform/database/database.ts'
+import { type LaidAside, layAside, makeAgain } from '../../platform/database/laid-aside.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { newId, showId } from '../../platform/resource/ids.ts'
 import { type BootstrapAnswer, type BootstrapOptions, planBootstrap, type PlannedBootstrap } from '../bootstrap.ts'
 import { Failure } from '../command.ts'
-import { restore, type SetAside, setAside } from './indexes.ts'
 import { fill, type Filled, filledTables } from './load.ts'
 
 export interface MakeDemoOptions extends BootstrapOptions {
@@ -52,8 +52,7 @@ export async function makeDemo(options: MakeDemoOptions): Promise<MadeDemo> {
     await client.query('begin')
     const aside = await setAsideWhenEmpty(client)
     const made = await fillOrganization(client, plan, options)
-    const all = aside.indexes.length + aside.references.length
-    await restore(client, aside, (done) => options.progress.indexed(done, all))
+    await makeAgain(client, aside, (done) => options.progress.indexed(done, aside.length))
     // From here on it cannot be taken back.
     signal.removeEventListener('abort', interrupt)
     isCommitting = true
@@ -109,7 +108,6 @@ async function prepareSession(client: pg.Client): Promise<void> {
   await client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined)
 }
 
-const nothing: SetAside = { indexes: [], references: [] }
 /** A lock that others do not give, or that would have been a deadlock. */
 const inTheWay = ['55P03', '40P01']
 
@@ -117,17 +115,17 @@ const inTheWay = ['55P03', '40P01']
  * Indexes are built faster when the tables are full. Only where there is no organization yet: nobody can be reading the
  * tables then, which stay locked until the end. Where they cannot be locked, it goes the slower way.
  */
-async function setAsideWhenEmpty(client: pg.Client): Promise<SetAside> {
-  if (!(await isEmpty(client))) return nothing
+async function setAsideWhenEmpty(client: pg.Client): Promise<LaidAside> {
+  if (!(await isEmpty(client))) return []
   try {
     await client.query(`lock table organizations, ${indexedTables.join(', ')} in access exclusive mode`)
     // Someone may have been faster.
-    return (await isEmpty(client)) ? await setAside(client, indexedTables) : nothing
+    return (await isEmpty(client)) ? await layAside(client, indexedTables) : []
   } catch (error) {
     if (!inTheWay.includes(sqlState(error) ?? '')) throw error
     await client.query('rollback')
     await client.query('begin')
-    return nothing
+    return []
   }
 }
 
@@ -140,9 +138,9 @@ async function isEmpty(client: pg.Client): Promise<boolean> {
 }
 
 /** Statistics of what is there now; and no search shall have to read what waits to be put into an index. */
-async function learn(client: pg.Client, { indexes }: SetAside): Promise<void> {
+async function learn(client: pg.Client, aside: LaidAside): Promise<void> {
   await client.query(`analyze ${filledTables.join(', ')}`)
-  if (indexes.length > 0) return
+  if (aside.length > 0) return
   await client.query(
     `select gin_clean_pending_list(index.indexrelid) from pg_index index
       join pg_class class on class.oid = index.indexrelid join pg_am access on access.oid = class.relam

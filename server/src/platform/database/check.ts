@@ -28,18 +28,21 @@ async function enter(connection: pg.ClientConfig): Promise<pg.Client> {
   try {
     return await connect(connection)
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    const state = sqlState(error) ?? ''
-    if (state === '3D000') throw new StartError(`${message}. ${howToMake}`)
-    if (state.startsWith('28')) throw new StartError(`The database refused the user or the password: ${message}`)
-    if (state === '08P01') throw new StartError(`A pooler refused the connection: ${message}. ${directly}`)
-    if (/SSL|certificate/i.test(message)) {
-      throw new StartError(
-        `No encrypted connection with the database came about: ${message}. See sslmode in DATABASE_URL.`,
-      )
-    }
-    throw error
+    throw refusalOf(error) ?? error
   }
+}
+
+/** A connection that was refused for good, in words; undefined when the error is another one. */
+export function refusalOf(error: unknown): StartError | undefined {
+  const message = error instanceof Error ? error.message : String(error)
+  const state = sqlState(error) ?? ''
+  if (state === '3D000') return new StartError(`${message}. ${howToMake}`)
+  if (state.startsWith('28')) return new StartError(`The database refused the user or the password: ${message}`)
+  if (state === '08P01') return new StartError(`A pooler refused the connection: ${message}. ${directly}`)
+  if (!/SSL|certificate/i.test(message)) return undefined
+  return new StartError(
+    `No encrypted connection with the database came about: ${message}. See sslmode in DATABASE_URL.`,
+  )
 }
 
 const howToMake = `Make it so: create database rapport template template0 encoding 'UTF8' locale 'C.UTF-8'`

@@ -1,5 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { access, chmod, chown, constants, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import {
+  access,
+  chmod,
+  chown,
+  constants,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { canEnter, makeEnterable } from './binaries.ts'
@@ -30,6 +43,16 @@ export const movedCluster = (cluster: string): string => `${cluster}.moved`
 /** Where it keeps the old one. */
 export const keptCluster = (cluster: string, major: number): string => `${cluster}-${major}`
 
+/** What a move takes out of the old cluster lies here until it is in the new one. */
+export const moveBackup = (dataFolder: string, major: number): string => join(dataFolder, `postgres-${major}.backup`)
+
+/** Was the embedded database of this data folder ever made? */
+export async function isEmbeddedMade(dataFolder: string): Promise<boolean> {
+  const inside = join(dataFolder, 'postgres')
+  const signs = [inside, movedCluster(inside), join(dataFolder, pointerName)]
+  return (await Promise.allSettled(signs.map((sign) => stat(sign)))).some(({ status }) => status === 'fulfilled')
+}
+
 /** The major version of the PostgreSQL that made a cluster; undefined where none is. */
 export async function clusterVersion(folder: string): Promise<number | undefined> {
   const text = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(() => undefined)
@@ -37,13 +60,17 @@ export async function clusterVersion(folder: string): Promise<number | undefined
 }
 
 /**
- * Lets a cluster that was moved take its place, for oneself or for a process that was killed; no server runs on it. Of
- * several that do so at once each step succeeds for one: a name that is taken cannot be renamed to.
+ * Lets a cluster that was moved take its place, for oneself or for a process that was killed; no server runs on it. What
+ * the move took out goes first: as long as it is there, there is something to finish. Of several that do so at once each
+ * step succeeds for one: a name that is taken cannot be renamed to.
  */
-export async function finishMove(cluster: string): Promise<void> {
+export async function finishMove({ cluster, dataFolder }: Pick<Places, 'cluster' | 'dataFolder'>): Promise<void> {
   const moved = await clusterVersion(movedCluster(cluster))
   const old = await clusterVersion(cluster)
   if (moved === undefined || moved === old) return
+  for (const name of await readdir(dataFolder)) {
+    if (/^postgres-\d+\.backup$/.test(name)) await rm(join(dataFolder, name), { force: true })
+  }
   try {
     if (old !== undefined) await rename(cluster, keptCluster(cluster, old))
     await rename(movedCluster(cluster), cluster)
@@ -128,7 +155,7 @@ async function placeCluster(dataFolder: string, rootsFolder: string): Promise<st
   const pointer = await readPointer(dataFolder)
   const inside = join(dataFolder, 'postgres')
   const place = pointer?.cluster ?? inside
-  if (!(await isCluster(place))) await finishMove(place)
+  if (!(await isCluster(place))) await finishMove({ cluster: place, dataFolder })
   if (pointer) {
     if (pointer.made && !(await isCluster(pointer.cluster))) {
       throw new StartError(

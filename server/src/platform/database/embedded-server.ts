@@ -14,6 +14,8 @@ export interface ServerOptions {
   settings?: Record<string, string | number>
   /** What moving a cluster of an older PostgreSQL takes; without it such a cluster is refused. */
   upgrade?: UpgradeOptions
+  /** Such a cluster is not moved but served as it is, by the older PostgreSQL where that is found. */
+  asItIs?: boolean
 }
 
 export interface UpgradeOptions {
@@ -31,17 +33,18 @@ const patience = 10_000
  * Starts the server of a data folder where none runs, making the cluster first where there is none. That another process
  * was faster is no error. Error: `StartError`.
  */
-export async function startServer(places: Places, { log, settings, upgrade }: ServerOptions): Promise<void> {
+export async function startServer(places: Places, options: ServerOptions): Promise<void> {
+  const { log, settings } = options
   const ours = await findBinaries()
   let binaries = ours
   try {
-    await finishMove(places.cluster)
+    await finishMove(places)
     if (!(await isCluster(places.cluster))) {
       log('Making the database, once.')
       await initializeCluster({ binaries, folder: places.cluster, sync: settings?.fsync !== 'off' })
     }
     await rememberCluster(places)
-    binaries = await binariesFor(places, ours, upgrade)
+    binaries = await binariesFor(places, ours, options)
     await disownStaleNotes(places.cluster, places.sockets)
     await boundLog(places.log)
   } catch (error) {
@@ -80,16 +83,20 @@ export async function boundLog(file: string): Promise<void> {
 }
 
 /** Those that can run this cluster. An older one runs on its own, for as long as it takes to move it. */
-async function binariesFor(places: Places, ours: string, upgrade: UpgradeOptions | undefined): Promise<string> {
-  const { cluster, dataFolder } = places
+async function binariesFor(
+  { cluster, dataFolder }: Places,
+  ours: string,
+  { upgrade, asItIs = false }: ServerOptions,
+): Promise<string> {
   const theirs = (await clusterVersion(cluster)) ?? 0
   const major = await binariesVersion(ours)
   if (theirs === major) return ours
-  const old = upgrade && theirs < major ? await findOldBinaries(theirs, upgrade.oldBinaries) : undefined
+  const isServed = theirs < major && (asItIs || upgrade !== undefined)
+  const old = isServed ? await findOldBinaries(theirs, upgrade?.oldBinaries) : undefined
   if (old !== undefined) return old
   const advice =
     theirs < major
-      ? `Moving it takes PostgreSQL ${theirs} once more: rapport upgrade-database --old-binaries <folder> (docs/guides/backup.md says where to get it).`
+      ? `Moving it takes PostgreSQL ${theirs} once more: node bin/rapport.js upgrade-database --old-binaries <folder> (docs/guides/backup.md says where to get it).`
       : 'Start the Rapport that made it.'
   throw new StartError(
     `The database in ${dataFolder} was made by PostgreSQL ${theirs}, and this Rapport brings PostgreSQL ${major}. Nothing was changed. ${advice} ${useOwn}`,

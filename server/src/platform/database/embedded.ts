@@ -21,6 +21,10 @@ export interface EmbeddedOptions {
   rootsFolder?: string
   /** What moving a cluster of an older PostgreSQL takes; without it such a cluster is refused. */
   upgrade?: UpgradeOptions
+  /** Such a cluster is not moved but served as it is, by the older PostgreSQL where that is found. */
+  asItIs?: boolean
+  /** Ends the waiting, and a move under way. */
+  signal?: AbortSignal
 }
 
 export interface Embedded {
@@ -61,7 +65,8 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
 async function takeCurrent(places: Places, options: EmbeddedOptions): Promise<Hold> {
   for (;;) {
     const hold = await takeHold(places, options)
-    if (hold.attached || options.upgrade === undefined || !(await isOutdated(hold.client))) return hold
+    if (hold.attached || options.upgrade === undefined || options.asItIs) return hold
+    if (!(await isOutdated(hold.client))) return hold
     await moveToNewCluster(hold.client, places, { ...options, upgrade: options.upgrade })
   }
 }

@@ -5,6 +5,7 @@ import { inWords, type Places } from './data-folder.ts'
 import { type ServerOptions, startServer } from './embedded-server.ts'
 import { sqlState } from './failures.ts'
 import { livePostmaster } from './postmaster.ts'
+import { Interrupted } from './interrupted.ts'
 import { StartError } from './start-error.ts'
 
 /** Who opens the database: the one service of a data folder, or a command that is done in a moment. */
@@ -76,7 +77,7 @@ export async function takeHold(places: Places, options: HoldOptions): Promise<Ho
       const served = found !== 'nobody' && found !== 'silent' && found !== 'changing'
       log(served ? `Waiting for ${state}, which holds the database.` : 'Waiting for PostgreSQL to answer.')
     }
-    if (signal?.aborted && found !== 'nobody') throw new StartError('The start was called off.')
+    if (signal?.aborted && found !== 'nobody') throw new Interrupted('Interrupted: the database was not opened.')
     await delay(50)
   }
 }
@@ -92,6 +93,14 @@ async function knock(places: Places): Promise<pg.Client | 'nobody' | 'silent' | 
     const code = (error as NodeJS.ErrnoException).code ?? ''
     if (['ENOENT', 'ECONNREFUSED', 'ENOTDIR'].includes(code)) {
       return (await livePostmaster(places.cluster)) === undefined ? 'nobody' : 'silent'
+    }
+    // The socket of a frozen server, or one in a rush, takes no more (connect(2)).
+    if (code === 'EAGAIN') return 'silent'
+    if (code === 'EACCES') {
+      throw new StartError(
+        `The socket of the database in ${places.sockets} may not be used by this user. Start as the user that the database was started by.`,
+        { cause: error },
+      )
     }
     if (['ECONNRESET', 'EPIPE'].includes(code) || isEnd(error)) return 'changing'
     throw inWords(error, places.sockets)

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile, rename } from 'node:fs/promises'
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type pg from 'pg'
@@ -10,7 +10,7 @@ import { type ProcessStarter, processStarter, until } from '../../../test/proces
 import { migrationsFolder, version } from '../../release.ts'
 import { usableBinaries } from './binaries.ts'
 import { clusterConnection, initializeCluster, type PostgresServer, startPostgres } from './cluster.ts'
-import { keptCluster, movedCluster, type Places, prepareDataFolder } from './data-folder.ts'
+import { keptCluster, moveBackup, movedCluster, type Places, prepareDataFolder } from './data-folder.ts'
 import { openEmbedded } from './embedded.ts'
 import { migrate } from './migrate.ts'
 
@@ -58,6 +58,21 @@ async function oldPlace(context: TestContext): Promise<OldPlace> {
   return { ...options, places, startOld, upgrade: { migrationsFolder, version: version(), oldBinaries } }
 }
 
+let moved: Promise<OldPlace> | undefined
+
+/** A place whose database was moved: once for all tests that look at one. */
+function movedPlace(context: TestContext): Promise<OldPlace> {
+  if (template === undefined) return context.skip('npm could not bring the package of an older PostgreSQL')
+  moved ??= makeMoved()
+  return moved
+}
+
+async function makeMoved(): Promise<OldPlace> {
+  const old = await oldPlace({ onTestFinished: (clean) => void atTheEnd.push(clean as () => unknown) } as TestContext)
+  await (await openEmbedded(old)).close()
+  return old
+}
+
 async function makeTemplate(packageFolder: string, context: Pick<TestContext, 'onTestFinished'>): Promise<Template> {
   const { dataFolder, rootsFolder } = await dataPlace(context)
   const oldBinaries = await usableBinaries(packageFolder, rootsFolder)
@@ -96,31 +111,25 @@ const task = ({ dataFolder, rootsFolder, purpose, upgrade }: OldPlace) =>
   ({ kind: 'open', dataFolder, rootsFolder, purpose, settings, upgrade }) as const
 
 test('a database of an older PostgreSQL is moved with all it holds, once, and the old one is kept', async (context) => {
-  const old = await oldPlace(context)
+  const old = await movedPlace(context)
   const { cluster, sockets } = old.places
-  const server = await old.startOld()
-  const before = await contents(clusterConnection(sockets, 'rapport'))
-  await server.stop()
-
-  const first = await openEmbedded(old)
-  expect(await majorOf(first.connection)).toEqual([{ major: 18 }])
-  expect(await contents(first.connection)).toEqual(before)
   expect(await namesIn(old.places)).toEqual(['postgres', 'postgres-17'])
   expect(old.logged.join('\n')).toMatch(/made by PostgreSQL 17; moving it to PostgreSQL 18/)
   expect(old.logged.join('\n')).toContain('of_someone_else')
   expect(old.logged.join('\n')).toContain(`kept in ${cluster}-17`)
-  expect(await serversBelow(old.home)).toHaveLength(1)
-  await first.close()
+  expect(await serversBelow(old.home)).toEqual([])
+  const back = await old.startOld(`${cluster}-17`)
+  const before = await contents(clusterConnection(sockets, 'rapport'))
+  expect(before).toMatchObject([{ rows: 2000 }])
+  await back.stop()
 
   old.logged.length = 0
   const second = await openEmbedded(old)
+  expect(await majorOf(second.connection)).toEqual([{ major: 18 }])
   expect(await contents(second.connection)).toEqual(before)
   expect(old.logged).toEqual([])
+  expect(await serversBelow(old.home)).toHaveLength(1)
   await second.close()
-
-  const back = await old.startOld(`${cluster}-17`)
-  expect(await contents(clusterConnection(sockets, 'rapport'))).toEqual(before)
-  await back.stop()
 })
 
 test('without the older PostgreSQL it is refused in words and not touched; another one is not taken for it', async (context) => {
@@ -136,29 +145,60 @@ test('without the older PostgreSQL it is refused in words and not touched; anoth
   expect(oldBinaries).toBeDefined()
 })
 
-for (const step of ['moving it', 'Took', 'Comparing', 'Building']) {
-  test(`a move that is killed at "${step}" leaves the old database, and the next start does it over`, async (context) => {
-    const old = await oldPlace(context)
-    const killed = processes.start(task(old))
-    killed.outcome.catch(() => undefined)
-    await until('it is that far', () => killed.told.some(({ message }) => message?.includes(step)), 40_000)
-    killed.child.kill('SIGKILL')
-    await killed.exited
-    const next = await openEmbedded(old)
-    expect(await majorOf(next.connection)).toEqual([{ major: 18 }])
-    expect(await contents(next.connection)).toMatchObject([{ rows: 2000 }])
-    expect(await namesIn(old.places)).toEqual(['postgres', 'postgres-17'])
-    expect(await serversBelow(old.home)).toHaveLength(1)
-    await next.close()
-  })
+test('a command that takes the database as it is is served by the older PostgreSQL, and moves nothing', async (context) => {
+  const old = await oldPlace(context)
+  const bare = await openEmbedded({ ...old, purpose: 'rapport backup', asItIs: true })
+  expect(await majorOf(bare.connection)).toEqual([{ major: 17 }])
+  expect(await contents(bare.connection)).toMatchObject([{ rows: 2000 }])
+  await bare.close()
+  expect(await namesIn(old.places)).toEqual(['postgres'])
+})
+
+/** Starts a move and kills it when it has told that it is that far. */
+async function killAt(old: OldPlace, step: string): Promise<void> {
+  const killed = processes.start(task(old))
+  killed.outcome.catch(() => undefined)
+  await until(`it is at "${step}"`, () => killed.told.some(({ message }) => message?.includes(step)), 40_000)
+  killed.child.kill('SIGKILL')
+  await killed.exited
 }
+
+test('a move that is killed anywhere, or interrupted, leaves the old database, and of two later starts one does it over', async (context) => {
+  const old = await oldPlace(context)
+  for (const step of ['moving it', 'Took', 'Building']) {
+    await killAt(old, step)
+    expect(await namesIn(old.places)).toContain('postgres')
+    expect(await readFile(join(old.places.cluster, 'PG_VERSION'), 'utf8')).toBe('17\n')
+  }
+  const controller = new AbortController()
+  const log = (message: string) => {
+    if (message.startsWith('Comparing')) controller.abort()
+  }
+  await expect(openEmbedded({ ...old, log, signal: controller.signal })).rejects.toThrow('Interrupted')
+  expect(await namesIn(old.places)).toEqual(['postgres'])
+  expect(await serversBelow(old.home)).toEqual([])
+
+  let waiting = [1, 2].map(() => processes.start({ ...task(old), purpose: 'rapport migrate' }))
+  // Whoever has it first, the mover or the other one, gives it to the next.
+  while (waiting.length > 0) {
+    const first = await Promise.race(waiting.map(async (one) => ({ one, outcome: await one.outcome })))
+    expect(first.outcome.event, JSON.stringify(first.one.told)).toBe('open')
+    expect(await majorOf(first.outcome.connection ?? {})).toEqual([{ major: 18 }])
+    expect(await contents(first.outcome.connection ?? {})).toMatchObject([{ rows: 2000 }])
+    expect(await serversBelow(old.home)).toHaveLength(1)
+    first.one.child.kill('SIGTERM')
+    await first.one.exited
+    waiting = waiting.filter((one) => one !== first.one)
+  }
+  expect(await namesIn(old.places)).toEqual(['postgres', 'postgres-17'])
+}, 120_000)
 
 for (const between of ['before the old one is renamed', 'after that'] as const) {
   test(`a move that is killed when the new cluster is complete, ${between}, is finished by the next start`, async (context) => {
-    const old = await oldPlace(context)
-    const { cluster } = old.places
-    await (await openEmbedded(old)).close()
+    const old = await movedPlace(context)
+    const { cluster, dataFolder } = old.places
     await rename(cluster, movedCluster(cluster))
+    await writeFile(moveBackup(dataFolder, 17), 'all personal data')
     if (between === 'before the old one is renamed') await rename(keptCluster(cluster, 17), cluster)
     const next = await openEmbedded(old)
     expect(await majorOf(next.connection)).toEqual([{ major: 18 }])
@@ -167,17 +207,3 @@ for (const between of ['before the old one is renamed', 'after that'] as const) 
     await next.close()
   })
 }
-
-test('of two starts at once one moves the database and the other waits', async (context) => {
-  const old = await oldPlace(context)
-  let waiting = [1, 2].map(() => processes.start({ ...task(old), purpose: 'rapport migrate' }))
-  // Whoever has it first, the mover or the other one, gives it to the next.
-  while (waiting.length > 0) {
-    const first = await Promise.race(waiting.map(async (one) => ({ one, outcome: await one.outcome })))
-    expect(first.outcome.event, JSON.stringify(first.one.told)).toBe('open')
-    first.one.child.kill('SIGTERM')
-    await first.one.exited
-    waiting = waiting.filter((one) => one !== first.one)
-  }
-  expect(await namesIn(old.places)).toEqual(['postgres', 'postgres-17'])
-})

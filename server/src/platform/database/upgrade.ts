@@ -12,13 +12,14 @@ import {
   startPostgres,
   syncFolder,
 } from './cluster.ts'
-import { finishMove, inWords, keptCluster, movedCluster, type Places } from './data-folder.ts'
+import { finishMove, inWords, keptCluster, moveBackup, movedCluster, type Places } from './data-folder.ts'
 import { durableSettings, type ServerOptions, type UpgradeOptions } from './embedded-server.ts'
 import { databaseName } from './hold.ts'
+import { Interrupted } from './interrupted.ts'
 import { livePostmaster, stopPostmaster } from './postmaster.ts'
 import { SnapshotError } from './snapshot/format.ts'
 import { checkSnapshot } from './snapshot/read.ts'
-import { restoreSnapshot } from './snapshot/restore.ts'
+import { restoreSnapshot, type RestoreStanding } from './snapshot/restore.ts'
 import { takeSnapshotFile } from './snapshot/take.ts'
 import { StartError } from './start-error.ts'
 
@@ -29,25 +30,31 @@ export async function isOutdated(client: pg.Client): Promise<boolean> {
 
 export interface MoveOptions extends ServerOptions {
   upgrade: UpgradeOptions
+  /** Interrupts it; nothing of it is kept then. */
+  signal?: AbortSignal
 }
 
 /**
  * Moves the database of an older server, whose lock `client` holds, to a new cluster: a backup of ours, restored and
  * compared beside it. The lock keeps every other process away until the new cluster is complete; until then the old one
- * is as it was, and a move that was killed starts over. The old server is ended; its cluster is kept. Error: `StartError`.
+ * is as it was, and a move that was killed starts over. The old server is ended; its cluster is kept. Errors: `StartError`,
+ * `Interrupted`.
  */
 export async function moveToNewCluster(client: pg.Client, places: Places, options: MoveOptions): Promise<void> {
   const { cluster, dataFolder } = places
   const major = await majorOf(client)
-  const file = join(dataFolder, `postgres-${major}.backup`)
+  const file = moveBackup(dataFolder, major)
   try {
     await makeMoved(file, places, { ...options, major })
     await endServer(cluster)
-    await finishMove(cluster)
-    await rm(file, { force: true })
+    await finishMove(places)
     options.log(`The database is moved. The old one is kept in ${keptCluster(cluster, major)}; remove it once content.`)
   } catch (error) {
     await endServer(cluster)
+    await rm(file, { force: true })
+    await removeCluster(makingCluster(cluster))
+    if (error instanceof Interrupted)
+      throw new Interrupted('Interrupted: the database was not moved.', { cause: error })
     if (error instanceof SnapshotError) {
       throw new StartError(`The database was not moved: ${error.message}`, { cause: error })
     }
@@ -75,7 +82,7 @@ async function makeMoved(file: string, places: Places, options: MoveOptions & { 
   }
   const binaries = await findBinaries()
   log(`The database was made by PostgreSQL ${major}; moving it to PostgreSQL ${await binariesVersion(binaries)}.`)
-  const making = `${cluster}.moving`
+  const making = makingCluster(cluster)
   await removeCluster(making)
   await removeCluster(movedCluster(cluster))
   const isFilled = await takeOut(file, clusterConnection(places.sockets, databaseName), options)
@@ -86,15 +93,24 @@ async function makeMoved(file: string, places: Places, options: MoveOptions & { 
   await syncFolder(dirname(cluster))
 }
 
+const makingCluster = (cluster: string): string => `${cluster}.moving`
+
 /** False when there is nothing to take: the old cluster was never migrated. */
-async function takeOut(file: string, connection: pg.ClientConfig, { upgrade, log }: MoveOptions): Promise<boolean> {
+async function takeOut(
+  file: string,
+  connection: pg.ClientConfig,
+  { upgrade, log, signal }: MoveOptions,
+): Promise<boolean> {
   const client = await connect(connection)
   const { rows } = await client
     .query<{ found: boolean }>(`select to_regclass('schema_migrations') is not null as found`)
     .finally(() => client.end())
   if (!rows[0]?.found) return false
   const { migrationsFolder, version } = upgrade
-  const taken = await takeSnapshotFile(file, { connection, migrationsFolder, version, force: true })
+  const tell = sparingly(log)
+  const onProgress = (done: number, total: number) => tell('Taking the rows out', done, total)
+  const options = { connection, migrationsFolder, version, force: true, onProgress, signal }
+  const taken = await takeSnapshotFile(file, options)
   log(`Took ${taken.rows} rows out of the old database.`)
   if (taken.others.length > 0) log(`They stay in the old one, not being Rapport's: ${taken.others.join(', ')}.`)
   return true
@@ -109,7 +125,7 @@ interface NewCluster {
 
 /** Starts the new cluster where nobody looks for it, fills it, and stops it again. */
 async function putIn(file: string | undefined, { binaries, making, places, options }: NewCluster): Promise<void> {
-  const { log, settings, upgrade } = options
+  const { log, settings, upgrade, signal } = options
   const socketFolder = privateSockets(places)
   const server = await startPostgres({
     binaries,
@@ -122,14 +138,39 @@ async function putIn(file: string | undefined, { binaries, making, places, optio
     const client = await connect(clusterConnection(socketFolder))
     await client.query(`create database ${databaseName}`).finally(() => client.end())
     if (file !== undefined) {
-      const checked = await checkSnapshot(file)
+      const tell = sparingly(log)
+      const checked = await checkSnapshot(file, (done, total) => tell('Checking them', done, total), signal)
+      let came = ''
+      const onProgress = ({ stage, done, total, at }: RestoreStanding) => {
+        if (stage !== came) log(stages[stage])
+        came = stage
+        tell(`${stage} ${at}`, done, total)
+      }
       const connection = clusterConnection(socketFolder, databaseName)
       const { migrationsFolder } = upgrade
-      await restoreSnapshot(file, { connection, checked, migrationsFolder, log })
+      await restoreSnapshot(file, { connection, checked, migrationsFolder, onProgress, signal })
     }
   } finally {
     await server.stop()
     await rm(socketFolder, { recursive: true, force: true })
+  }
+}
+
+const stages: Record<RestoreStanding['stage'], string> = {
+  Restoring: 'Putting them into the new one.',
+  Comparing: 'Comparing what was put in.',
+  Building: 'Building the indexes and constraints.',
+}
+
+/** Milliseconds between two lines about a long piece of the move. */
+const pause = 10_000
+
+function sparingly(log: (message: string) => void) {
+  let next = performance.now() + pause
+  return (what: string, done: number, total: number): void => {
+    if (performance.now() < next) return
+    next = performance.now() + pause
+    log(total > 0 ? `${what}: ${Math.floor(Math.min(1, done / total) * 100)} %` : what)
   }
 }
 

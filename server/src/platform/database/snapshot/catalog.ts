@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Migration } from '../migrate.ts'
-import type { SnapshotTable } from './format.ts'
+import { SnapshotError, type SnapshotTable } from './format.ts'
 
 export interface CatalogTable extends SnapshotTable {
   /** Rows, as the statistics have it. */
@@ -10,7 +10,6 @@ export interface CatalogTable extends SnapshotTable {
 export interface Catalog {
   /** A table comes after those that it refers to. */
   tables: CatalogTable[]
-  sequences: string[]
   /** Tables of the schema that no migration made: somebody else's. */
   others: string[]
 }
@@ -27,16 +26,19 @@ export function namesMade(migrations: readonly Migration[]): Set<string> {
   return new Set(['schema_migrations', ...names.filter((name) => name !== undefined)])
 }
 
-/** Our tables as the database has them now. */
+/** Our tables as the database has them now. Error: `SnapshotError` where one has a sequence, which no migration makes. */
 export async function readCatalog(client: pg.Client, made: ReadonlySet<string>): Promise<Catalog> {
   const { rows } = await client.query<{
     name: string
     kind: string
+    owner: string | null
     columns: string[]
     needs: string[]
     estimate: number
   }>(
     `select class.relname::text as name, class.relkind::text as kind, greatest(class.reltuples, 0)::float8 as estimate,
+       (select owner.relname::text from pg_depend join pg_class owner on owner.oid = refobjid
+         where class.relkind = 'S' and classid = 'pg_class'::regclass and objid = class.oid and deptype in ('a', 'i')) as owner,
        array(select attname::text from pg_attribute
          where attrelid = class.oid and attnum > 0 and not attisdropped and attgenerated = '' order by attnum) as columns,
        array(select distinct other.relname::text from pg_constraint join pg_class other on other.oid = confrelid
@@ -47,14 +49,15 @@ export async function readCatalog(client: pg.Client, made: ReadonlySet<string>):
   )
   const tables = rows.filter(({ kind }) => kind === 'r')
   const ours = tables.filter(({ name }) => made.has(name))
+  const sequences = rows.filter(({ kind, name, owner }) => kind === 'S' && (made.has(name) || made.has(owner ?? '')))
+  if (sequences.length > 0) {
+    const names = sequences.map(({ name }) => name).join(', ')
+    throw new SnapshotError(
+      `A table of Rapport has a sequence that Rapport did not make, and a backup holds none: ${names}. Nothing was changed. Remove it first.`,
+    )
+  }
   return {
     tables: inOrder(ours).map(({ name, columns, estimate }) => ({ name, columns, estimate })),
-    // Those that a table owns are named after it and its column.
-    sequences: rows
-      .filter(
-        ({ kind, name }) => kind === 'S' && (made.has(name) || ours.some((table) => name.startsWith(`${table.name}_`))),
-      )
-      .map(({ name }) => name),
     others: tables.filter(({ name }) => !made.has(name)).map(({ name }) => name),
   }
 }

@@ -10,8 +10,8 @@ export class SnapshotError extends Error {
   override readonly name = 'SnapshotError'
 }
 
-export const formatName = 'rapport backup'
-export const formatVersion = 1
+/** How the header of every file begins that this Rapport writes. */
+export const stamp = { format: 'rapport backup', formatVersion: 1 } as const
 
 /** The line after a table's rows; data cannot look like it, because COPY escapes backslashes. */
 export const endOfRows = '\\.\n'
@@ -29,7 +29,7 @@ export interface SnapshotTable {
 }
 
 export interface SnapshotHeader {
-  format: typeof formatName
+  format: string
   formatVersion: number
   /** The version of Rapport that took it. */
   rapport: string
@@ -44,7 +44,6 @@ export interface SnapshotHeader {
 
 export interface SnapshotSums {
   tables: Record<string, TableSum>
-  sequences: Record<string, { lastValue: string; isCalled: boolean }>
 }
 
 /** What a file holds, read to its end and found whole. */
@@ -54,6 +53,19 @@ export interface CheckedSnapshot {
   /** Of all tables. */
   rows: number
   bytes: number
+}
+
+/** The header of a file, from its first line. Error: `SnapshotError` where that is no backup that this Rapport reads. */
+export function readHeader(line: string): SnapshotHeader {
+  const header = JSON.parse(line) as SnapshotHeader
+  if (header.format !== stamp.format) throw new SnapshotError('This is no backup of Rapport.')
+  const { rapport, formatVersion: theirs } = header
+  if (theirs === stamp.formatVersion) return header
+  const advice =
+    theirs > stamp.formatVersion ? 'Restore it with the newer Rapport.' : 'No Rapport wrote this. Take another backup.'
+  throw new SnapshotError(
+    `The backup was made by Rapport ${rapport} in format ${theirs}, and this one reads format ${stamp.formatVersion}. Nothing was changed. ${advice}`,
+  )
 }
 
 const digits = 15

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
-import { createGunzip } from 'node:zlib'
+import { createGunzip, type Gunzip } from 'node:zlib'
+import { Interrupted } from '../interrupted.ts'
 import {
   type CheckedSnapshot,
   endOfRows,
-  formatName,
-  formatVersion,
+  readHeader,
   SnapshotError,
   type SnapshotHeader,
   type SnapshotSums,
@@ -25,25 +25,26 @@ export interface SnapshotRows {
 
 /**
  * Reads a file to its end and checks every byte of it: nothing is touched for the sake of a file that is cut off or
- * changed. `onBytes` is told how far it got, and of how much. Error: `SnapshotError`.
+ * changed. `onBytes` is told how far it got, and of how much. Errors: `SnapshotError`, `Interrupted`.
  */
 export async function checkSnapshot(
   file: string,
   onBytes: (done: number, total: number) => void = () => undefined,
+  signal?: AbortSignal,
 ): Promise<CheckedSnapshot> {
   const { size, end } = await readEnd(file)
   const digest = createHash('sha256')
   let done = 0
   const see = (chunk: Buffer) => {
+    if (signal?.aborted) throw new Interrupted('Interrupted: nothing was changed.')
     digest.update(chunk)
     done += chunk.length
     onBytes(done, size)
   }
+  const reader = new SnapshotReader(file, { length: size - trailerLength, see })
   let checked: CheckedSnapshot
   try {
-    const reader = new SnapshotReader(file, { length: size - trailerLength, see })
     const header = await reader.header()
-    if (header.formatVersion !== formatVersion) throw newerFormat(file, header)
     const counted: SnapshotSums['tables'] = {}
     for await (const { name, rows } of reader.tables(header)) {
       const sum = new RowSum()
@@ -57,7 +58,10 @@ export async function checkSnapshot(
     const rows = Object.values(counted).reduce((total, table) => total + table.rows, 0)
     checked = { header, sums, rows, bytes: size }
   } catch (error) {
-    throw error instanceof SnapshotError ? error : damaged(file, wordsOf(error), error)
+    const isSaid = error instanceof SnapshotError || error instanceof Interrupted
+    throw isSaid ? error : damaged(file, wordsOf(error), error)
+  } finally {
+    reader.close()
   }
   if (!end.equals(trailer(done, digest.digest('hex')))) throw damaged(file, 'its checksum is another one')
   return checked
@@ -65,11 +69,12 @@ export async function checkSnapshot(
 
 /** Reads a file once, in its order: the header, the tables, the sums. */
 export class SnapshotReader {
+  readonly #gunzip: Gunzip
   readonly #source: AsyncIterator<Buffer>
   #held = Buffer.alloc(0)
 
   constructor(file: string, { length, see }: { length: number; see?: (chunk: Buffer) => void }) {
-    const gunzip = createGunzip({ chunkSize: 1 << 18 })
+    this.#gunzip = createGunzip({ chunkSize: 1 << 18 })
     const watch = async function* (source: AsyncIterable<Buffer>) {
       for await (const chunk of source) {
         see?.(chunk)
@@ -77,14 +82,12 @@ export class SnapshotReader {
       }
     }
     // Whoever reads is told of faults by the last stream.
-    pipeline(createReadStream(file, { end: length - 1, highWaterMark: 1 << 18 }), watch, gunzip, () => undefined)
-    this.#source = gunzip[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+    pipeline(createReadStream(file, { end: length - 1, highWaterMark: 1 << 18 }), watch, this.#gunzip, () => undefined)
+    this.#source = this.#gunzip[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   }
 
   async header(): Promise<SnapshotHeader> {
-    const header = JSON.parse(await this.#line()) as SnapshotHeader
-    if (header.format !== formatName) throw new SnapshotError('This is no backup of Rapport.')
-    return header
+    return readHeader(await this.#line())
   }
 
   /** The tables that the header names. */
@@ -99,8 +102,8 @@ export class SnapshotReader {
     return sums
   }
 
-  async close(): Promise<void> {
-    await this.#source.return?.()
+  close(): void {
+    this.#gunzip.destroy()
   }
 
   async #line(): Promise<string> {
@@ -165,10 +168,5 @@ async function readEnd(file: string): Promise<{ size: number; end: Buffer }> {
 
 const damaged = (file: string, how: string, cause?: unknown): SnapshotError =>
   new SnapshotError(`${file} is damaged or cut off (${how}). Nothing was changed. Take another backup.`, { cause })
-
-const newerFormat = (file: string, { rapport, formatVersion: theirs }: SnapshotHeader): SnapshotError =>
-  new SnapshotError(
-    `${file} was made by Rapport ${rapport} in format ${theirs}, and this one reads format ${formatVersion}. Nothing was changed. Restore it with the newer Rapport.`,
-  )
 
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -2,12 +2,21 @@ import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { connect } from '../cluster.ts'
+import { Interrupted } from '../interrupted.ts'
+import { isConnectionLoss } from '../failures.ts'
+import { layAside, makeAgain } from '../laid-aside.ts'
 import { lockKey, type Migration, readMigrations } from '../migrate.ts'
 import { namesMade, quoted, readCatalog } from './catalog.ts'
-import { type CheckedSnapshot, SnapshotError, type SnapshotHeader, trailerLength } from './format.ts'
+import {
+  type CheckedSnapshot,
+  SnapshotError,
+  type SnapshotHeader,
+  type SnapshotTable,
+  trailerLength,
+} from './format.ts'
 import { SnapshotReader } from './read.ts'
 import { RowSum } from './row-sum.ts'
-import { dropSchema, layAside, makeSchema } from './schema.ts'
+import { dropSchema, makeSchema } from './schema.ts'
 import { copyRows, sessionSettings } from './take.ts'
 
 export interface RestoreOptions {
@@ -15,47 +24,93 @@ export interface RestoreOptions {
   /** What `checkSnapshot` found in the file. */
   checked: CheckedSnapshot
   migrationsFolder: string
-  /** Told what it is at. */
-  log: (message: string) => void
-  /** So many bytes of the file are in. */
-  onProgress?: (done: number, total: number) => void
+  onProgress?: (standing: RestoreStanding) => void
   /** What else belongs to the same transaction, at its end. */
   finish?: (client: pg.Client) => Promise<void>
+  /** Interrupts it, up to the moment from which it cannot be taken back. */
+  signal?: AbortSignal | undefined
 }
+
+/** How far a restore is in the stage that it has come to. */
+export interface RestoreStanding {
+  stage: 'Restoring' | 'Comparing' | 'Building'
+  done: number
+  total: number
+  unit: string
+  /** The table, index or constraint that it is at. */
+  at: string
+}
+
+type Tell = (standing: RestoreStanding) => void
 
 /**
  * Puts the snapshot of a file in the place of what Rapport has in the database, in one transaction: it is all there or
- * nothing has changed. The schema is that of the snapshot, so `migrate` comes next. Error: `SnapshotError`.
+ * nothing has changed. The schema is that of the snapshot, so `migrate` comes next. Errors: `SnapshotError`,
+ * `Interrupted`.
  */
 export async function restoreSnapshot(file: string, options: RestoreOptions): Promise<void> {
-  const { connection, checked, migrationsFolder, log, onProgress, finish } = options
+  const { connection, checked, migrationsFolder, signal } = options
   const migrations = await readMigrations(migrationsFolder)
   const applied = findApplied(checked.header, migrations)
   const client = await connect({ ...connection, keepAlive: true, application_name: 'rapport restore' })
+  const interrupt = () => client.connection.stream.destroy()
+  signal?.addEventListener('abort', interrupt)
+  let isCommitting = false
   try {
-    await client.query(sessionSettings)
+    if (signal?.aborted) interrupt()
+    await client.query(`${sessionSettings}; ${roomToBuild}`)
     await noticeEnd(client)
     await client.query('begin')
     await keepOthersFromMigrating(client)
     await dropSchema(client, namesMade(migrations))
     await makeSchema(client, applied)
     await assertSameTables(client, checked.header, applied)
-    const names = checked.header.tables.map(({ name }) => name)
-    const laidAside = await layAside(client, names)
-    // A migration may have put rows in.
-    await client.query(`truncate ${names.map(quoted).join(', ')}`)
-    await load(client, file, checked, onProgress)
-    await setSequences(client, checked)
-    await compare(client, checked, log)
-    log('Building the indexes and constraints.')
-    for (const { statement } of laidAside) await client.query(statement)
-    for (const name of names) await client.query(`analyze ${quoted(name)}`)
-    await finish?.(client)
+    await fill(client, file, options)
+    // From here on it cannot be taken back.
+    signal?.removeEventListener('abort', interrupt)
+    isCommitting = true
     await client.query('commit')
+  } catch (error) {
+    throw explained(error, { isCommitting, isInterrupted: signal?.aborted ?? false })
   } finally {
+    signal?.removeEventListener('abort', interrupt)
     // Without a farewell: after a fault a copy may be half-way. The server rolls back.
     client.connection.stream.destroy()
   }
+}
+
+/** What was lost with a connection, in words; the rest as it is. */
+function explained(error: unknown, { isCommitting, isInterrupted }: { isCommitting: boolean; isInterrupted: boolean }) {
+  if (isCommitting && isConnectionLoss(error)) {
+    return new SnapshotError(
+      'The connection was lost at the very end: the database is as it was, or it is restored, all of it. Its newest records tell which. To be sure, restore once more.',
+      { cause: error },
+    )
+  }
+  if (isInterrupted && !isCommitting) return new Interrupted('Interrupted: nothing was changed.', { cause: error })
+  return error
+}
+
+/** Puts the rows into the empty tables and makes sure of them. */
+async function fill(
+  client: pg.Client,
+  file: string,
+  { checked, finish, onProgress = () => undefined }: RestoreOptions,
+) {
+  const tables = checked.header.tables.map(({ name }) => quoted(name))
+  const laidAside = await layAside(client, tables, { keys: true })
+  // Our own triggers: what they would do is in the rows already.
+  for (const table of tables) await client.query(`alter table ${table} disable trigger user`)
+  // A migration may have put rows in.
+  await client.query(`truncate ${tables.join(', ')}`)
+  await load(client, file, checked, onProgress)
+  await compare(client, checked, onProgress)
+  const total = laidAside.length
+  await makeAgain(client, laidAside, (done, at) =>
+    onProgress({ stage: 'Building', done, total, unit: 'indexes and constraints', at }),
+  )
+  for (const table of tables) await client.query(`alter table ${table} enable trigger user; analyze ${table}`)
+  await finish?.(client)
 }
 
 /** The migrations that the snapshot's schema is made of. */
@@ -75,6 +130,10 @@ export function findApplied({ migrations: theirs, rapport }: SnapshotHeader, our
     return known
   })
 }
+
+/** Memory for building indexes: 128 MB, or what the server is set to. */
+const roomToBuild = `select set_config('maintenance_work_mem',
+  greatest(pg_size_bytes('128MB'), pg_size_bytes(current_setting('maintenance_work_mem'))) / 1024 || 'kB', false)`
 
 /** A restore that was killed must not go on building indexes under its locks. Not every system can tell the server. */
 const noticeEnd = (client: pg.Client) =>
@@ -108,34 +167,37 @@ async function load(
   client: pg.Client,
   file: string,
   { header, bytes }: CheckedSnapshot,
-  onProgress: (done: number, total: number) => void = () => undefined,
+  onProgress: Tell,
 ): Promise<void> {
-  let done = 0
-  const see = (chunk: Buffer) => onProgress((done += chunk.length), bytes)
+  const kibibytes = (number: number) => Math.ceil(number / 1024)
+  let [done, at] = [0, '']
+  const see = (chunk: Buffer) => {
+    done += chunk.length
+    onProgress({ stage: 'Restoring', done: kibibytes(done), total: kibibytes(bytes), unit: 'KiB', at })
+  }
   const reader = new SnapshotReader(file, { length: bytes - trailerLength, see })
   try {
     await reader.header()
     for await (const { name, columns, rows } of reader.tables(header)) {
+      at = name
       // Frozen: the table was made in this transaction, so nobody can miss its rows, and vacuum need not touch them.
       const text = `copy ${quoted(name)} (${columns.map(quoted).join(', ')}) from stdin with (freeze)`
       await pipeline(rows, client.query(copyFrom(text)))
     }
   } finally {
-    await reader.close()
-  }
-}
-
-async function setSequences(client: pg.Client, { sums }: CheckedSnapshot): Promise<void> {
-  for (const [name, { lastValue, isCalled }] of Object.entries(sums.sequences)) {
-    await client.query('select setval($1::regclass, $2, $3)', [quoted(name), lastValue, isCalled])
+    reader.close()
   }
 }
 
 /** What the database now holds is what the file says, row by row. */
-async function compare(client: pg.Client, { header, sums }: CheckedSnapshot, log: (message: string) => void) {
-  log('Comparing what was restored with the backup.')
+async function compare(client: pg.Client, { header, sums, rows: total }: CheckedSnapshot, onProgress: Tell) {
+  let done = 0
   for (const table of header.tables) {
-    const found = await sumOf(client, table)
+    const tell = (rows: number) =>
+      onProgress({ stage: 'Comparing', done: done + rows, total, unit: 'rows', at: table.name })
+    tell(0)
+    const found = await sumOf(client, table, tell)
+    done += found.rows
     const expected = sums.tables[table.name]
     if (found.rows === expected?.rows && found.sha256 === expected.sha256) continue
     throw new SnapshotError(
@@ -145,8 +207,11 @@ async function compare(client: pg.Client, { header, sums }: CheckedSnapshot, log
 }
 
 /** The sum of a table as it stands. */
-export async function sumOf(client: pg.Client, table: { name: string; columns: readonly string[] }) {
+async function sumOf(client: pg.Client, table: SnapshotTable, onRows: (rows: number) => void) {
   const sum = new RowSum()
-  for await (const chunk of copyRows(client, table)) sum.add(chunk)
+  for await (const chunk of copyRows(client, table)) {
+    sum.add(chunk)
+    onRows(sum.rows)
+  }
   return sum.result()
 }

@@ -7,6 +7,7 @@ import { createGzip } from 'node:zlib'
 import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { connect, syncFolder } from '../cluster.ts'
+import { Interrupted } from '../interrupted.ts'
 import { readMigrations } from '../migrate.ts'
 import { type Catalog, namesMade, quoted, readCatalog } from './catalog.ts'
 import {
@@ -14,11 +15,10 @@ import {
   type CheckedSnapshot,
   compression,
   endOfRows,
-  formatName,
-  formatVersion,
   SnapshotError,
   type SnapshotHeader,
   type SnapshotSums,
+  stamp,
   trailer,
 } from './format.ts'
 import { RowSum } from './row-sum.ts'
@@ -31,6 +31,8 @@ export interface TakeOptions {
   version: string
   /** So many rows of so many (as the statistics have it) are written. */
   onProgress?: (done: number, total: number) => void
+  /** Interrupts it. */
+  signal?: AbortSignal | undefined
 }
 
 export interface TakenSnapshot extends CheckedSnapshot {
@@ -40,7 +42,7 @@ export interface TakenSnapshot extends CheckedSnapshot {
 
 /**
  * Takes a snapshot of the database into a file, which appears complete or not at all; others go on reading and writing
- * meanwhile. Error: `SnapshotError`.
+ * meanwhile. Errors: `SnapshotError`, `Interrupted`.
  */
 export async function takeSnapshotFile(
   file: string,
@@ -56,17 +58,20 @@ export async function takeSnapshotFile(
   const handle = await open(part, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new SnapshotError(`${file} cannot be written (${error.code}).`, { cause: error })
   })
+  // Who begins later takes the name over.
+  const isMine = async () => (await stat(part).catch(() => undefined))?.ino === (await handle.stat()).ino
   try {
     const taken = await takeSnapshot(writerTo(handle), options)
     await handle.sync()
-    const [mine, there] = [await handle.stat(), await stat(part)]
-    if (mine.ino !== there.ino) throw new SnapshotError(`Another backup writes to ${file} at the same time.`)
+    if (!(await isMine())) {
+      throw new SnapshotError(`Another backup was begun to ${file} meanwhile, so this one was given up.`)
+    }
     await assertFree()
     await rename(part, file)
     await syncFolder(dirname(file))
     return taken
   } catch (error) {
-    await rm(part, { force: true })
+    if (await isMine()) await rm(part, { force: true })
     if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')) {
       throw new SnapshotError(`There is no room left for ${file}.`, { cause: error })
     }
@@ -88,13 +93,17 @@ const writerTo = (handle: FileHandle): Writable => {
   return new Writable({ write: (chunk: Buffer, _encoding, done) => void write(chunk, done) })
 }
 
-/** Writes a snapshot of the database to a stream and closes that. Error: `SnapshotError`. */
+/** Writes a snapshot of the database to a stream and closes that. Errors: `SnapshotError`, `Interrupted`. */
 export async function takeSnapshot(out: Writable, options: TakeOptions): Promise<TakenSnapshot> {
   const client = await connect({ ...options.connection, keepAlive: true, application_name: 'rapport backup' })
+  const { signal } = options
+  const interrupt = () => client.connection.stream.destroy()
+  signal?.addEventListener('abort', interrupt)
   try {
+    if (signal?.aborted) interrupt()
     await client.query(sessionSettings)
     const snapshot = await enterSnapshot(client, options)
-    const sums: SnapshotSums = { tables: {}, sequences: {} }
+    const sums: SnapshotSums = { tables: {} }
     const digest = createHash('sha256')
     let bytes = 0
     const seal = async function* (source: AsyncIterable<Buffer>) {
@@ -110,7 +119,10 @@ export async function takeSnapshot(out: Writable, options: TakeOptions): Promise
     await pipeline(contents(client, snapshot, sums, options), createGzip(compression), seal, out)
     const rows = Object.values(sums.tables).reduce((total, table) => total + table.rows, 0)
     return { header: snapshot.header, sums, rows, bytes, others: snapshot.catalog.others }
+  } catch (error) {
+    throw signal?.aborted ? new Interrupted('Interrupted: no backup was made.', { cause: error }) : error
   } finally {
+    signal?.removeEventListener('abort', interrupt)
     // A copy that was broken off would be read to its end by a farewell.
     client.connection.stream.destroy()
   }
@@ -166,8 +178,7 @@ async function describe(
     } as secret`,
   )
   return {
-    format: formatName,
-    formatVersion,
+    ...stamp,
     rapport: version,
     takenAt: (rows[0]?.at ?? new Date()).toISOString(),
     postgresql: rows[0]?.postgresql ?? '',
@@ -197,12 +208,6 @@ async function* contents(
     yield endOfRows
     sums.tables[name] = sum.result()
     done += sum.rows
-  }
-  for (const name of catalog.sequences) {
-    const { rows } = await client.query<{ last: string; called: boolean }>(
-      `select last_value::text as last, is_called as called from ${quoted(name)}`,
-    )
-    sums.sequences[name] = { lastValue: rows[0]?.last ?? '1', isCalled: rows[0]?.called ?? false }
   }
   await client.query('commit')
   yield `${JSON.stringify(sums)}\n`

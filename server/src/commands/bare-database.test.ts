@@ -1,0 +1,76 @@
+import { createServer, type Socket } from 'node:net'
+import type pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
+import { connect } from '../platform/database/cluster.ts'
+import { StartError } from '../platform/database/start-error.ts'
+import { inWords, withBareDatabase } from './bare-database.ts'
+import { Failure } from './command.ts'
+import { findServices } from './restore-target.ts'
+
+let database: TestDatabase
+let client: pg.Client
+beforeAll(async () => {
+  database = await createDatabase()
+  client = await connect(database.connection)
+})
+afterAll(async () => {
+  await client.end()
+  await database.drop()
+})
+
+const faultOf = (work: () => Promise<unknown>): Promise<unknown> =>
+  work().then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+const entering = (change: object) => () => connect({ ...database.connection, ...change }, 300)
+const raising = (code: string) => () =>
+  client.query(`do $$ begin raise exception 'as told' using errcode = '${code}'; end $$`)
+
+test('a database that is not there, a wrong password, a full disk and the like are told in words', async () => {
+  const faults: [() => Promise<unknown>, typeof Failure | typeof StartError, RegExp][] = [
+    [entering({ database: 'nowhere' }), StartError, /"nowhere" does not exist\. Make it so: create database/],
+    [entering({ user: 'nobody_of_that_name' }), StartError, /refused the user or the password/],
+    [raising('28P01'), StartError, /refused the user or the password/],
+    [raising('53100'), Failure, /disk of the database is full.*Free some space/],
+    [raising('55P03'), Failure, /Somebody holds tables.*Try again later/],
+    [raising('XX000'), Failure, /^The database gave up: as told \(XX000\)\.$/],
+    [entering({ host: '/nowhere' }), StartError, /^The connection with the database failed/],
+  ]
+  for (const [work, kind, words] of faults) {
+    const told = inWords(await faultOf(work))
+    expect(told).toBeInstanceOf(kind)
+    expect((told as Error).message).toMatch(words)
+  }
+})
+
+test('a server that takes the connection and keeps silent is told in words', async () => {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => sockets.push(socket))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const config = { dataFolder: '/nowhere', databaseUrl: `postgres://any@127.0.0.1:${port}/any` }
+  const work = withBareDatabase(config, 'rapport backup', ({ connection }) => connect(connection, 300))
+  await expect(work).rejects.toThrow(
+    new StartError('The database did not answer. Is the address in DATABASE_URL right, and does it run?'),
+  )
+  for (const socket of sockets) socket.destroy()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+test('a connection that is just being closed is no service; one that stays is', async () => {
+  const closing = await connect({ ...database.connection, application_name: 'rapport' })
+  let looks = 0
+  const query = async (text: string, values: unknown[]) => {
+    const answer = await client.query(text, values)
+    if (looks++ === 0) await closing.end()
+    return answer
+  }
+  expect(await findServices({ query } as unknown as pg.Client, database.connection)).toBe(0)
+  expect(looks).toBeGreaterThan(1)
+  const service = await connect({ ...database.connection, application_name: 'rapport' })
+  expect(await findServices(client, database.connection)).toBe(1)
+  await service.end()
+})

@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { urlOf } from '../../test/command-line.ts'
+import { query } from '../../test/data-place.ts'
+import { createEmptyDatabase, type TestDatabase } from '../../test/postgres.ts'
+import { readConfig } from '../config.ts'
+import { connect } from '../platform/database/cluster.ts'
+import { examineDatabase } from './examine-database.ts'
+import { lookAtTransactions } from './examine-upkeep.ts'
+
+let database: TestDatabase
+let folder: string
+beforeAll(async () => {
+  database = await createEmptyDatabase()
+  folder = await mkdtemp(join(tmpdir(), 'rapport-examine-'))
+})
+afterAll(async () => {
+  await database.drop()
+  await rm(folder, { recursive: true })
+})
+
+test('a look that fails is a finding, with DATABASE_URL too', async () => {
+  await query(database.connection, 'create table schema_migrations as select 1 as odd')
+  const config = readConfig({ DATABASE_URL: urlOf(database), DATA_DIR: folder })
+  expect(await examineDatabase(config)).toContainEqual({
+    name: 'database',
+    state: 'wrong',
+    message: expect.stringContaining('column "name" does not exist'),
+  })
+})
+
+test('a backup that has run for long is a note without the advice to end it; a stranger beside it is not', async () => {
+  const begin = async (name: string) => {
+    const client = await connect({ ...database.connection, application_name: name })
+    await client.query('begin; select')
+    return client
+  }
+  const watcher = await connect(database.connection)
+  // Looked at by someone whose clock is an hour ahead: a test cannot wait until a transaction is old.
+  const look = (text: string, values: unknown[]) =>
+    watcher.query(text.replaceAll('now()', `(clock_timestamp() + interval '61 minutes')`), values)
+  const later = { query: look } as unknown as pg.Client
+  const backup = await begin('rapport backup')
+  const found = await lookAtTransactions(later)
+  expect(found).toMatchObject({ state: 'note', message: expect.stringContaining('rapport backup') })
+  expect(found.advice).not.toContain('pg_terminate_backend')
+  const report = await begin('report')
+  const both = await lookAtTransactions(later)
+  expect(both).toMatchObject({
+    state: 'wrong',
+    message: expect.stringMatching(/rapport backup[^]*report|report[^]*rapport backup/),
+  })
+  expect(both.advice?.match(/pg_terminate_backend/g)).toHaveLength(1)
+  for (const client of [backup, report, watcher]) await client.end()
+})

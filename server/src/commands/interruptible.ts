@@ -1,0 +1,32 @@
+import { Interrupted } from '../platform/database/interrupted.ts'
+import { Failure, tell } from './command.ts'
+
+/** What comes within so many ms is one signal: a terminal sends Ctrl-C to npm and to us, and npm passes it on. */
+const sameSignal = 1000
+
+/**
+ * Runs work that Ctrl-C and SIGTERM interrupt: it is told by the signal and puts things in order. Who loses patience asks
+ * once more, which ends the process at once. Error: `Failure` when it was interrupted.
+ */
+export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const controller = new AbortController()
+  let askedAt = 0
+  const interrupt = (signal: NodeJS.Signals) => {
+    if (!controller.signal.aborted) {
+      askedAt = performance.now()
+      controller.abort()
+    } else if (performance.now() - askedAt > sameSignal) {
+      tell(`${signal} again: ending at once.`)
+      process.exit(1)
+    }
+  }
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const signal of signals) process.on(signal, interrupt)
+  try {
+    return await work(controller.signal)
+  } catch (error) {
+    throw error instanceof Interrupted ? new Failure(error.message, { cause: error }) : error
+  } finally {
+    for (const signal of signals) process.off(signal, interrupt)
+  }
+}
