@@ -115,7 +115,8 @@ export function durableSettings(): Record<string, string | number> {
     effective_cache_size: `${Math.max(128, Math.floor(totalmem() / 2 / 1024 ** 2))}MB`,
     maintenance_work_mem: roomy ? '128MB' : '32MB',
     random_page_cost: 1.1,
-    wal_compression: 'on',
+    // pglz, which is all that this build has, cost a third of what imports do (680 rows/s without it, 430 with it).
+    wal_compression: 'off',
     max_wal_size: '2GB',
     checkpoint_timeout: '10min',
     jit: 'off',
