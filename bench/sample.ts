@@ -16,10 +16,18 @@ export interface Sample extends Known {
   contacts: number
 }
 
-const most = { ids: 1000, values: 200, companies: 5000 }
+/** At most so many; of few contacts a quarter, which are as good as all. */
+const limits = { ids: 1000, values: 200, companies: 5000 }
 
 /** Errors: there are too few contacts to measure anything. */
 export async function takeSample(client: pg.Client, organizationId: string, emails: number): Promise<Sample> {
+  const { rows: counted } = await client.query<{ count: number }>(
+    'select count(*)::integer as count from contacts where organization_id = $1',
+    [organizationId],
+  )
+  const contacts = counted[0]?.count ?? 0
+  const share = Math.ceil(contacts / 4)
+  const most = { ...limits, ids: Math.min(limits.ids, share), values: Math.min(limits.values, share) }
   const { rows: people } = await client.query<Person>(
     `select id, email, last_name as "lastName", name, custom_properties ->> 'customerNumber' as "customerNumber"
      from contacts where organization_id = $1 order by md5(id::text) limit $2`,
@@ -34,10 +42,6 @@ export async function takeSample(client: pg.Client, organizationId: string, emai
     'select name, domain from companies where organization_id = $1 order by md5(id::text) limit $2',
     [organizationId, most.companies],
   )
-  const { rows: counted } = await client.query<{ count: number }>(
-    'select count(*)::integer as count from contacts where organization_id = $1',
-    [organizationId],
-  )
   if (people.length === 0 || rare.length === 0) throw new Error('There are too few contacts to measure: give more.')
   return {
     ids: people.slice(0, most.ids).map(({ id }) => id),
@@ -46,7 +50,7 @@ export async function takeSample(client: pg.Client, organizationId: string, emai
     rareNames: rare.map(({ lastName }) => lastName),
     names: people.slice(0, most.values).map(({ name }) => name),
     companies,
-    contacts: counted[0]?.count ?? 0,
+    contacts,
   }
 }
 

@@ -12,12 +12,13 @@ import { root, runTool } from './run.mjs'
 const mustBeComplete = Boolean(process.env.CI)
 
 /**
- * They need a database, and which one makes no difference to what they look at: processes, the command line, documents, and
- * what is decided before a statement is sent.
+ * They need a database, and which one makes no difference to what they look at: processes and connections that end, the
+ * command line, documents, and what is decided before a statement is sent.
  */
 const sameOnEach = new Set(
-  `admission cli-import command-line cors-compression docker fuzz hostile http-headers http-order logs openapi planted-fault
-  planted-fault-work rate-limits scopes start swagger typed-client`
+  `admission backup-ends cli-import command-line cors-compression docker fuzz hostile http-headers http-order
+  imports-crashes imports-outages imports-poison logs openapi outages planted-fault planted-fault-work rate-limits scopes
+  start swagger typed-client`
     .split(/\s+/)
     .map((name) => `${name}.test.ts`),
 )

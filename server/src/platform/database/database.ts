@@ -171,7 +171,7 @@ export class Database {
    */
   async transaction<Result>(actor: Actor, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     const organization = organizationParameter(actor.organizationId)
-    return this.#transact(sql`select ${actor.live} as live`, (client) =>
+    return this.#transact(sql`select ${actor.live} as live`, (send) =>
       work({
         isTransaction: true,
         actor,
@@ -180,7 +180,7 @@ export class Database {
         query: async <Row extends object>(given: Sql | FixedStatement) => {
           const statement = asSql(given)
           assertScoped(statement)
-          return (await client.query<Row & pg.QueryResultRow>(render(statement))).rows
+          return send<Row>(statement)
         },
       }),
     )
@@ -199,12 +199,7 @@ export class Database {
     _purpose: SpanningPurpose,
     work: (spanning: Spanning) => Promise<Result>,
   ): Promise<Result> {
-    return this.#transact(sql`select true as live`, (client) =>
-      work({
-        query: async <Row extends object>(statement: Sql) =>
-          (await client.query<Row & pg.QueryResultRow>(render(statement))).rows,
-      }),
-    )
+    return this.#transact(sql`select true as live`, (send) => work({ query: send }))
   }
 
   /** Does the database answer? Throws as any statement does. */
@@ -225,7 +220,7 @@ export class Database {
     }, isConnectionLoss)
   }
 
-  async #transact<Result>(check: Sql, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+  async #transact<Result>(check: Sql, work: (send: Send) => Promise<Result>): Promise<Result> {
     return this.#repeat(async (deadline) => {
       const client = await this.#connect(deadline)
       let committing = false
@@ -237,13 +232,21 @@ export class Database {
           ]).catch((error: unknown) => {
             throw isConnectionLoss(error) ? new NothingSent(error) : error
           })
+          let isOver = false
+          const send: Send = async <Row extends object>(statement: Sql) => {
+            // One of several that were sent together has failed: on its own the next one would be committed.
+            if (isOver) throw new Error('the transaction is over')
+            return (await client.query<Row & pg.QueryResultRow>(render(statement))).rows
+          }
           try {
             if (!checked.rows[0]?.live) throw new CredentialChanged()
-            const result = await work(client)
+            const result = await work(send)
+            isOver = true
             committing = true
             await client.query('commit')
             return result
           } catch (error) {
+            isOver = true
             if (!committing && !isConnectionLoss(error)) await client.query('rollback')
             throw error
           }
@@ -303,6 +306,9 @@ export class Database {
     }
   }
 }
+
+/** Sends a statement within a transaction. */
+type Send = <Row extends object>(statement: Sql) => Promise<Row[]>
 
 interface FixedText {
   text: string
