@@ -9,8 +9,9 @@ create index campaigns_deleted on campaigns (deleted_at, id) where deleted_at is
 create index imports_deleted on imports (deleted_at, id) where deleted_at is not null;
 create index teams_deleted on teams (deleted_at, id) where deleted_at is not null;
 -- A team that goes is looked for in all contacts, the deleted ones too, by its foreign key: without this that reads every
--- contact of the organization (0.4 s at 50,000), more than a statement may take at a million.
-create index contacts_of_team on contacts (organization_id, team_id);
+-- contact of the organization (0.4 s at 50,000), more than a statement may take at a million. Without the organization,
+-- or searches would read all of that beside what they found (100 ms at a million).
+create index contacts_of_team on contacts (team_id);
 -- Rows that have come to their end; those that wait are not in it, so that accepting a push writes nothing here.
 create index import_rows_finished on import_rows (finished_at, id) where finished_at is not null;
 create index sessions_ended on sessions (ended_at, id) where ended_at is not null;

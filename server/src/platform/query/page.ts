@@ -177,25 +177,54 @@ function filtersSql(
 ): Sql | undefined {
   const parts = [
     ...conditions.map((condition) => conditionSql(resource, condition, orderedBy)),
-    ...words.map((word) => wordSql(resource, word, scope)),
+    ...(words.length > 0 ? [wordsSql(resource, words, scope)] : []),
   ]
   return parts.length > 0 ? join(parts, ' and ') : undefined
 }
 
-/** A word of `query` is part of the record's search column or of an embedded record's field. */
-function wordSql(resource: Resource, word: string, scope: Scope): Sql {
-  const pattern = sql`'%' || like_literal(${new Parameter(word)}::text) || '%'`
-  const own = sql`${raw(root)}.search like ${pattern}`
-  const through = resource.searchThrough.map((path) => {
+/**
+ * Each word of `query` is part of the record's search column or of an embedded record's field. Whoever has them all in
+ * that column is asked for first, so that the index intersects the words; word by word it would fetch all that have one.
+ */
+function wordsSql(resource: Resource, words: readonly string[], scope: Scope): Sql {
+  const places = words.map((word) => {
+    const pattern = sql`'%' || like_literal(${new Parameter(word)}::text) || '%'`
+    return { own: sql`${raw(root)}.search like ${pattern}`, through: throughSql(resource, pattern, scope) }
+  })
+  const own = join(
+    places.map((place) => place.own),
+    ' and ',
+  )
+  const through = places.flatMap((place) => place.through)
+  if (through.length === 0) return own
+  // An index takes a list, which is gone through for each record; whether a record is in a set is quick to tell.
+  const listed = through.map(({ column, found }) => sql`${column} = any(array(${found}))`)
+  if (words.length === 1) return sql`(${join([own, ...listed], ' or ')})`
+  const everywhere = places.map((place) => {
+    const members = place.through.map(({ column, found }) => sql`${column} in (${found})`)
+    return sql`(${join([place.own, ...members], ' or ')})`
+  })
+  return sql`(${own} or ${join(everywhere, ' and ')} and (${join(listed, ' or ')}))`
+}
+
+interface Through {
+  column: Sql
+  /** The ids of the embedded records that have it. */
+  found: Sql
+}
+
+function throughSql(resource: Resource, pattern: Sql, scope: Scope): Through[] {
+  return resource.searchThrough.map((path) => {
     const [name = '', fieldName = ''] = path.split('.')
     const embedded = resource.embedded[name]
     if (!embedded) throw new Error(`${resource.name} embeds no ${name}`)
-    const column = columnOf(embedded.through)
-    return sql`${raw(root)}.${identifier(column)} = any(array(select other.id from ${identifier(embedded.resource.table)} other
-      where other.organization_id = ${scope.organization} and other.deleted_at is null
-        and other.search like ${pattern} and fold(other.${identifier(fieldName)}) like ${pattern}))`
+    return {
+      column: sql`${raw(root)}.${identifier(columnOf(embedded.through))}`,
+      found: sql`select other.id from ${identifier(embedded.resource.table)} other
+        where other.organization_id = ${scope.organization} and other.deleted_at is null
+          and other.search like ${pattern} and fold(other.${identifier(fieldName)}) like ${pattern}`,
+    }
   })
-  return through.length === 0 ? own : sql`(${join([own, ...through], ' or ')})`
 }
 
 /** The best index that bounds the work, so that it follows the hits and not the size of the organization. */
