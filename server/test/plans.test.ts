@@ -165,6 +165,8 @@ test.each([
   ['a word of none', 'query=qqqq', walk],
   ['two words that are often together', 'query=grace+hopper', walk],
   ['two words that are never together', 'query=barbara+quixotic', walk + page],
+  // They are together in 714; each of them alone is in over 5,700.
+  ['two common words, by name', 'query=ada+lovelace&orderBy=lastName', walk + 2 * 600 + 2 * 714 + page],
   ['a word of many companies', 'query=globex', 2 * (size / 20) + page],
 ])('%s costs what it shows, not what there is', async (_, query, most) => {
   const plan = await pagePlan(query)

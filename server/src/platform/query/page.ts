@@ -89,6 +89,8 @@ function pageStatement(
     joins: joinsFor(resource, request, scope, order.target),
     carried: request.selection ? undefined : carriedSql(resource),
     within: withinScope(resource, scope),
+    // Those that are found through another record are found by the organization as well.
+    matched: withinScope(resource, scope, { isIndexed: request.words.length > 0 && resource.searchThrough.length > 0 }),
     filters,
     walkFirst: order.indexed && narrowedBy(resource, request) === 'inverted',
   }
@@ -143,11 +145,15 @@ export function matching(resource: Resource, request: Filters, scope: Scope): Sq
   return filters ? sql`${within} and ${filters}` : within
 }
 
-/** The organization, the parent, not deleted: what bounds every statement of the kernel. */
-export function withinScope({ parent, livesIn, softDelete }: Resource, scope: Scope, alias = root): Sql {
-  const table = raw(alias)
-  const parts = [sql`${table}.organization_id = ${scope.organization}`]
-  if (parent) parts.push(sql`${table}.${identifier(parent.column)} = ${scope.parentId}::uuid`)
+/**
+ * The organization, the parent, not deleted: what bounds every statement of the kernel. Unless it `isIndexed`, no index of
+ * the organization is used: beside what another index found, the planner would read all that belongs to it.
+ */
+export function withinScope({ parent, livesIn, softDelete }: Resource, scope: Scope, { isIndexed = true } = {}): Sql {
+  const table = raw(root)
+  const owner = [sql`${table}.organization_id = ${scope.organization}`]
+  if (parent) owner.push(sql`${table}.${identifier(parent.column)} = ${scope.parentId}::uuid`)
+  const parts = isIndexed ? owner : [sql`(${join(owner, ' and ')}) is true`]
   if (softDelete) parts.push(sql`${table}.deleted_at is null`)
   if (livesIn) parts.push(isThere(livesIn.resource, scope, sql`${table}.${identifier(livesIn.column)}`))
   return join(parts, ' and ')

@@ -13,6 +13,8 @@ export interface PageSource {
   carried: Sql | undefined
   /** The organization and what else bounds the list whoever asks. */
   within: Sql
+  /** The same of records that the filters' own index finds. */
+  matched: Sql
   /** Filters and words; undefined when the request has none. */
   filters: Sql | undefined
   /**
@@ -84,7 +86,7 @@ function scan({ table, joins, within, filters, carried }: PageSource, frame: Pag
  * Only otherwise are all matches fetched through their index and sorted; that part is not started unless it is needed,
  * nor are parallel workers, which is why it depends on the verdict row by row.
  */
-function walkThenFetch({ table, joins, within, carried }: PageSource, filters: Sql, frame: PageFrame): Found {
+function walkThenFetch({ table, joins, within, matched, carried }: PageSource, filters: Sql, frame: PageFrame): Found {
   const record = raw(root)
   const keys = keyColumns(frame.order)
   const walked = orderClause(keyNamesOf(frame.order), rootId, isDescending(frame))
@@ -107,7 +109,7 @@ function walkThenFetch({ table, joins, within, carried }: PageSource, filters: S
       select (select count(*) from (${walk.found}) walked) <= ${frame.limit} and (${join(isCut, ' or ')}) as deep),
     hits as materialized (
       select ${record}.* from verdict, lateral (
-        select ${record}.* from ${table}${joins} where verdict.deep and ${within} and ${filters} offset 0) ${record})`,
+        select ${record}.* from ${table}${joins} where verdict.deep and ${matched} and ${filters} offset 0) ${record})`,
     found: sql`select * from (${walk.found}) walked where not (select deep from verdict)
       union all ${join(fetched, ' union all ')}`,
   }
