@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { makeSlug } from './bootstrap.ts'
 import { howToPush } from './cli-import.ts'
 import { answer, configuration, tell, UsageError, withExample } from './command.ts'
+import { interruptible } from './interruptible.ts'
 import { type MadeDemo, makeDemo } from './demo/demo.ts'
 import { addressesOf, withRapport } from './open.ts'
 import { readPassword } from './password.ts'
@@ -49,19 +50,18 @@ async function run(options: Options): Promise<void> {
   const config = configuration()
   const isGiven = options.password !== undefined || options.passwordStdin || process.env['RAPPORT_PASSWORD']
   const password = isGiven ? await readPassword(options) : randomBytes(15).toString('base64url')
-  const interrupted = new AbortController()
-  const interrupt = () => interrupted.abort()
-  process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
-  const made = await withRapport({ config, purpose: 'rapport demo', log: tell }, async (rapport) => {
-    const { connection, database, secret, tokens } = rapport
-    const addresses = await addressesOf(config)
-    return makeDemo({
-      ...{ connection, database, secret, tokens, addresses, organization, email, password, contacts, seed, day },
-      signal: interrupted.signal,
-      log: tell,
-      progress: tellOf(contacts),
-    })
-  })
+  const made = await interruptible((signal) =>
+    withRapport({ config, purpose: 'rapport demo', log: tell }, async (rapport) => {
+      const { connection, database, secret, tokens } = rapport
+      const addresses = await addressesOf(config)
+      return makeDemo({
+        ...{ connection, database, secret, tokens, addresses, organization, email, password, contacts, seed, day },
+        signal,
+        log: tell,
+        progress: tellOf(contacts),
+      })
+    }),
+  )
   const told = { ...made, email, password: isGiven ? undefined : password, seed, day: dayOf(day) }
   answer(json ? JSON.stringify(jsonOf(told)) : describe(told, organization))
 }
