@@ -23,10 +23,11 @@ export async function rowsOf(client: pg.Client, organizationId: string): Promise
   return all
 }
 
-/** What counts of a table: changes of counts are summed up by the service itself after two minutes. */
+/** What counts of a table: changes of counts are summed up by the service after two minutes, and those that come to nothing go. */
 const contentOf = (table: string): string =>
   table === 'import_row_counts'
-    ? `(select organization_id, import_id, status, sum(change) from import_row_counts group by 1, 2, 3)`
+    ? `(select organization_id, import_id, status, sum(change) from import_row_counts group by 1, 2, 3
+        having sum(change) <> 0)`
     : pg.escapeIdentifier(table)
 
 /** The ids in the rows, as 32 hexadecimal digits. */
