@@ -32,6 +32,12 @@ export function makeQueue({ emails, companies }: Known, size: number, first: num
   })
 }
 
+/** So many people of a list for a round, no one twice; the next round goes on behind them, and at the end begins again. */
+export function peopleOf(emails: readonly string[], round: number, most: number): string[] {
+  const count = Math.min(most, emails.length)
+  return Array.from({ length: count }, (_, index) => emails[(round * count + index) % emails.length] ?? '')
+}
+
 /** Leads about new people at companies that there are, with `key` where each push needs another text. */
 export const makeTemplates = ({ companies }: Known, count: number, key: string): JsonObject[] => {
   const random = new Random(count)

@@ -31,7 +31,7 @@ columns.
   --organizations <n>    organizations in all (20)
   --connections <list>   connections at a time, instead of each row's own: 1 and 16, "push" at 64 too, "push, while rows are
                          processed" at 64 only; "rows processed" has none
-  --queue <number>       pushed rows that "rows processed" works on in one round (10,000)
+  --queue <number>       pushed rows that are processed in one round (10,000)
   --row <text>           only the rows with this in their name ("page", "contains", "create"); may be given repeatedly
   --seconds <number>     seconds of one measurement (3)
   --rounds <number>      turns that service, floor and driver take on each row (3)

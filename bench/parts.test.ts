@@ -6,6 +6,7 @@ import { Counter, takeTurn, type TurnMessage } from './counter.ts'
 import { insertsOf, sharesOf } from './data.ts'
 import { depthOf } from './depth.ts'
 import { pack, repeatable, unpack } from './exchange.ts'
+import { peopleOf } from './leads.ts'
 import { inTurn } from './measure.ts'
 import { absentFragment, firstNames, lastNames, Random, rareName } from './people.ts'
 import { readSteps, type Step } from './plans.ts'
@@ -175,7 +176,8 @@ test('a figure reaches its target or not, and what was not measured has none', (
     row(rowNames.rare, 16, { p50: 30 }),
     row(rowNames.pushed, 16, { perSecond: 9000 }),
     row(rowNames.pushed, 64, { perSecond: 2999 }),
-    row(rowNames.worked, null, { perSecond: 1500 }),
+    row(rowNames.worked, null, { perSecond: 1499 }),
+    row(rowNames.workedOfTwo, null, { perSecond: 1500 }),
   ]
   const expected = ['contacts_search']
   const plans = [
@@ -188,7 +190,8 @@ test('a figure reaches its target or not, and what was not measured has none', (
     'get one: ratio to the floor 16 true',
     'first page of 25: ratio to the floor 1 true',
     'push: a second 64 false',
-    'rows processed: a second  true',
+    'rows processed: a second  false',
+    'rows processed, of two organizations: a second  true',
     'deep page: p50 for that of the first page 1 false',
     'contains, rare: p50 ms 1 true',
     'contains, rare: p50 ms 16 false',
@@ -220,9 +223,20 @@ test('memory is held against a limit in the row that grew most', () => {
 
 test('--row leaves the rows with one of the texts in their name; a text that is in none is a mistake', () => {
   expect(rowsWith([])).toEqual(Object.values(rowNames))
-  expect(rowsWith(['rows processed', 'get'])).toEqual([rowNames.one, rowNames.worked])
+  expect(rowsWith(['rows processed', 'get'])).toEqual([rowNames.one, rowNames.worked, rowNames.workedOfTwo])
   expect(rowsWith(['push'])).toEqual([rowNames.pushed, rowNames.busy])
   expect(() => rowsWith(['get', 'get nothing'])).toThrow(new UsageError('No row has "get nothing" in its name.'))
+})
+
+test('each round is about other people of a list, no one twice, until it begins again', () => {
+  expect([0, 1, 2, 3].map((round) => peopleOf(['a', 'b', 'c', 'd', 'e'], round, 2).join(''))).toEqual([
+    'ab',
+    'cd',
+    'ea',
+    'bc',
+  ])
+  expect(peopleOf(['a', 'b'], 1, 5)).toEqual(['a', 'b'])
+  expect(peopleOf([], 3, 5)).toEqual([])
 })
 
 test('each of the targets goes first in one of as many rounds', () => {

@@ -34,10 +34,10 @@ const parts: readonly Part[] = [
   },
   {
     settings: {},
-    rows: [rowNames.worked, rowNames.busy],
+    rows: [rowNames.worked, rowNames.workedOfTwo, rowNames.busy],
     measure: async (stage, names, sample) => ({
       rows: [
-        ...(names.includes(rowNames.worked) ? await measureWork(stage, sample) : []),
+        ...(await measureWork(stage, names, sample)),
         ...(names.includes(rowNames.busy) ? await measureBusyPushes(stage, sample) : []),
       ],
     }),

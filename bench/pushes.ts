@@ -5,7 +5,7 @@ import { requestBytes } from './http.ts'
 import { type Known, makeTemplates } from './leads.ts'
 import { numberMark, type Request } from './load.ts'
 import { type DriverTarget, measureOnce, measureRow, watchMemory } from './measure.ts'
-import { allEnded, assertOutcomes, endedRows } from './queue.ts'
+import { allEnded, assertOutcomes, endedRows, queueOf } from './queue.ts'
 import { poolSize, usualConnections } from './reads.ts'
 import { figuresOf, type Measurement, middle, type Row, rowOf } from './report.ts'
 import { rowNames } from './row-names.ts'
@@ -64,6 +64,7 @@ function driverOf({ connection, measured }: Stage, importId: string, known: Know
 export async function measureBusyPushes(stage: Stage, known: Known): Promise<Row[]> {
   const { measured, options, say } = stage
   const requests = requestsOf(stage, known)
+  const queue = queueOf(stage)
   const since = new Date()
   let accepted = 0
   const rows: Row[] = []
@@ -74,7 +75,7 @@ export async function measureBusyPushes(stage: Stage, known: Known): Promise<Row
     const memory = watchMemory(stage.service.program)
     for (let round = 0; round < options.rounds; round++) {
       const borders: { at: number; rows: number }[] = []
-      const atBorders = async () => void borders.push({ at: performance.now(), rows: await endedRows(stage) })
+      const atBorders = async () => void borders.push({ at: performance.now(), rows: await endedRows(stage, [queue]) })
       const load = { name: rowNames.busy, requests, connections, seconds: options.seconds }
       const measurement = await measureOnce(stage.service, stage.database, load, atBorders)
       accepted += measurement.good
@@ -83,7 +84,7 @@ export async function measureBusyPushes(stage: Stage, known: Known): Promise<Row
       if (!begin || !end) throw new Error('a turn that has a result has begun and ended')
       ended.push(((end.rows - begin.rows) / (end.at - begin.at)) * 1000)
     }
-    await allEnded(stage)
+    await allEnded(stage, [queue])
     const row = rowOf({
       name: rowNames.busy,
       connections,
@@ -95,7 +96,7 @@ export async function measureBusyPushes(stage: Stage, known: Known): Promise<Row
     })
     rows.push({ ...row, meanwhile: middle(ended) })
   }
-  await assertOutcomes(stage, since, accepted)
+  await assertOutcomes(stage, queue, since, accepted)
   say(`${accepted} pushes of import ${measured.importId}: as many rows, all of them processed.`)
   return rows
 }

@@ -19,6 +19,7 @@ export const rowNames = {
   created: 'create',
   pushed: 'push',
   worked: 'rows processed',
+  workedOfTwo: 'rows processed, of two organizations',
   busy: 'push, while rows are processed',
 } as const
 

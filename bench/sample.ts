@@ -38,10 +38,6 @@ export async function takeSample(client: pg.Client, organizationId: string, emai
      group by last_name order by md5(last_name) limit $3`,
     [organizationId, lastNames, most.values],
   )
-  const { rows: companies } = await client.query<Known['companies'][number]>(
-    'select name, domain from companies where organization_id = $1 order by md5(id::text) limit $2',
-    [organizationId, most.companies],
-  )
   if (people.length === 0 || rare.length === 0) throw new Error('There are too few contacts to measure: give more.')
   return {
     ids: people.slice(0, most.ids).map(({ id }) => id),
@@ -49,9 +45,26 @@ export async function takeSample(client: pg.Client, organizationId: string, emai
     customerNumbers: people.slice(0, most.values).map(({ customerNumber }) => customerNumber),
     rareNames: rare.map(({ lastName }) => lastName),
     names: people.slice(0, most.values).map(({ name }) => name),
-    companies,
+    companies: await takeCompanies(client, organizationId),
     contacts,
   }
+}
+
+/** People and companies that there are in another organization. */
+export async function takeKnown(client: pg.Client, organizationId: string, emails: number): Promise<Known> {
+  const { rows: people } = await client.query<Pick<Person, 'email'>>(
+    'select email from contacts where organization_id = $1 order by md5(id::text) limit $2',
+    [organizationId, emails],
+  )
+  return { emails: people.map(({ email }) => email), companies: await takeCompanies(client, organizationId) }
+}
+
+async function takeCompanies(client: pg.Client, organizationId: string): Promise<Known['companies']> {
+  const { rows } = await client.query<Known['companies'][number]>(
+    'select name, domain from companies where organization_id = $1 order by md5(id::text) limit $2',
+    [organizationId, limits.companies],
+  )
+  return rows
 }
 
 interface Person {

@@ -36,7 +36,9 @@ interface Rate {
 
 const rates: readonly Rate[] = [
   { row: names.pushed, connections: 64, least: 3000, contacts: null },
+  // Of one organization or of several: one worker takes an organization's rows, and the service has two.
   { row: names.worked, connections: null, least: 1500, contacts: hundredThousand },
+  { row: names.workedOfTwo, connections: null, least: 1500, contacts: hundredThousand },
 ]
 
 /** What the service may hold in the second half of a row, for what it held at most in the first. */

@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
 import { StartError } from './platform/database/start-error.ts'
+import { allowedPlace } from './platform/egress/allow.ts'
+import { sender, smtpServer } from './platform/mail/settings.ts'
 import {
   address,
   connectionString,
@@ -104,6 +106,13 @@ export const settings = {
       return text
     },
   }),
+  signUp: setting({
+    name: 'SIGN_UP',
+    does: 'Who may make an account: `open` is anyone with an address, each with an organization of their own; `invite` those whom an organization invites; `closed` nobody new.',
+    default: 'invite',
+    example: 'closed',
+    parse: oneOf<'open' | 'invite' | 'closed'>(['open', 'invite', 'closed']),
+  }),
   trustProxy: setting({
     name: 'TRUST_PROXY',
     does: 'Whose forwarding headers tell a caller’s address: `off`, the number of proxies in front, or their addresses and networks.',
@@ -123,6 +132,26 @@ export const settings = {
     default: '',
     example: 'https://app.example.com,http://localhost:5173',
     parse: list(origin),
+  }),
+  egressAllow: setting({
+    name: 'EGRESS_ALLOW',
+    does: 'Internal hosts that the service may connect to when somebody gives their address, such as the issuer of single sign-on: host names (with a port or without), addresses or networks, separated by commas. All else that is not public is refused; link-local and cloud metadata addresses always are.',
+    default: '',
+    example: 'id.internal:8443,10.1.0.0/16',
+    parse: list(allowedPlace),
+  }),
+  smtpUrl: optional({
+    name: 'SMTP_URL',
+    does: 'The mail server that mails are handed to: `smtp://` (STARTTLS where it is offered; with a user and a password it has to be, unless the server is on this machine) or `smtps://`. User and password are percent-encoded. Unset: mails are kept, and the owners of an organization read them at `/v5/mails`. The same for every service on one database.',
+    example: 'smtp://rapport:password@mail.example.com:587',
+    secret: true,
+    parse: smtpServer,
+  }),
+  mailFrom: optional({
+    name: 'MAIL_FROM',
+    does: 'Who mails come from: an address, or a name and an address. Needed with SMTP_URL.',
+    example: 'Rapport <crm@example.com>',
+    parse: sender,
   }),
   drainMilliseconds: setting({
     name: 'DRAIN_MILLISECONDS',
@@ -187,11 +216,19 @@ export function readConfig(environment: Environment): Config {
 /** Names that look like a misspelt setting and may as well be another program's: told, not refused. */
 export const configWarnings = (environment: Environment): string[] => misspelt(environment, 'warning')
 
-function contradictions({ costlyQueries, databaseConnections, metricsPort, port }: Config): string[] {
+function contradictions({
+  costlyQueries,
+  databaseConnections,
+  metricsPort,
+  port,
+  smtpUrl,
+  mailFrom,
+}: Config): string[] {
   const found: string[] = []
   if (costlyQueries >= databaseConnections) found.push('COSTLY_QUERIES has to be below DATABASE_CONNECTIONS')
   if (metricsPort !== undefined && metricsPort !== 0 && metricsPort === port)
     found.push('METRICS_PORT has to differ from PORT')
+  if (smtpUrl && !mailFrom) found.push('SMTP_URL needs MAIL_FROM, the address that mails come from')
   return found
 }
 

@@ -4,12 +4,14 @@ import { backupCommand } from './commands/cli-backup.ts'
 import { bootstrapCommand } from './commands/cli-bootstrap.ts'
 import { demoCommand } from './commands/cli-demo.ts'
 import { importCommand } from './commands/cli-import.ts'
+import { keysCommand } from './commands/cli-keys.ts'
 import { restoreCommand } from './commands/cli-restore.ts'
 import { upgradeDatabaseCommand } from './commands/cli-upgrade-database.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { Ended, type ExitCode, Failure, tell, UsageError, withExample } from './commands/command.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { startCommand } from './commands/start.ts'
+import { userCommand } from './commands/cli-user.ts'
 import { StartError } from './platform/database/start-error.ts'
 import { version } from './release.ts'
 
@@ -31,6 +33,8 @@ export function program(): Command {
     bootstrapCommand(),
     apiKeyCommand(),
     importCommand(),
+    userCommand(),
+    keysCommand(),
     demoCommand(),
     migrateCommand(),
     doctorCommand(),

@@ -1,11 +1,18 @@
 import { resources } from './app.ts'
 import type { Config } from './config.ts'
-import { endedSessions } from './platform/access/store.ts'
+import { lapsedLogins } from './platform/access/login-store.ts'
+import { lapsedTokens } from './platform/access/one-time-tokens.ts'
+import { endedSessions, lapsedSessions } from './platform/access/store.ts'
+import { oldFailures } from './platform/access/throttle-store.ts'
 import type { Sql } from './platform/database/sql.ts'
+import { endedMails } from './platform/mail/queue-store.ts'
 import { storedAnswers } from './platform/http/idempotency-store.ts'
 import { deletedRecords } from './platform/upkeep/deleted-store.ts'
 import type { Perishable } from './platform/upkeep/store.ts'
+import { endedKeyTexts } from './resources/api-keys/store.ts'
 import { leftRoots } from './resources/contacts/upkeep-store.ts'
+import { oldFactorFailures, spentChallenges } from './resources/second-factors/store.ts'
+import { lapsedSteps } from './resources/single-sign-on/flow-store.ts'
 import { endedRows, endedTriggers, hasWaitingRows, pushKeys } from './resources/imports/upkeep-store.ts'
 
 /** What of a resource stays although it was deleted long ago, beyond what its declaration says. */
@@ -20,6 +27,15 @@ export const perishables = ({ importRowsDays }: Pick<Config, 'importRowsDays'>):
   ...(importRowsDays > 0 ? [endedRows(importRowsDays)] : []),
   pushKeys,
   endedTriggers,
+  endedKeyTexts,
   storedAnswers,
   endedSessions,
+  endedMails,
+  lapsedSessions,
+  lapsedTokens,
+  lapsedLogins,
+  spentChallenges,
+  lapsedSteps,
+  oldFactorFailures,
+  oldFailures,
 ]

@@ -4,9 +4,13 @@ import { routes } from './app.ts'
 import type { Config } from './config.ts'
 import { createIdentifier } from './platform/access/identify.ts'
 import { deriveKey, type Secret } from './platform/access/secret.ts'
+import { createDenials } from './platform/audit/denials.ts'
 import { createSessions } from './platform/access/sessions.ts'
+import { createKeyUpkeep } from './platform/access/signing-keys-upkeep.ts'
+import { createThrottle } from './platform/access/throttle.ts'
 import type { Tokens } from './platform/access/tokens.ts'
 import type { Database } from './platform/database/database.ts'
+import { createEgress } from './platform/egress/egress.ts'
 import { createMetrics } from './platform/http/metrics.ts'
 import { createRateLimiter } from './platform/http/rate-limit.ts'
 import type { Services } from './platform/http/route.ts'
@@ -14,9 +18,11 @@ import { createServer } from './platform/http/server.ts'
 import { createGate } from './platform/query/gate.ts'
 import { createUpkeep } from './platform/upkeep/upkeep.ts'
 import { perishables } from './perishables.ts'
+import { accountPage } from './resources/auth/page.ts'
 import { explorerFiles } from './resources/docs/explorer.ts'
 import { createIntake } from './resources/imports/intake.ts'
 import { createImportWork } from './resources/imports/work.ts'
+import { startMail } from './resources/mails/start.ts'
 
 export interface ServiceOptions {
   config: Config
@@ -70,17 +76,23 @@ export async function startService({
     sessions: createSessions({ database, secret, tokens }),
     tokens,
     secret,
+    throttle: createThrottle({ database, secret }),
+    signUp: config.signUp,
     limiter: createRateLimiter({ perMinute: config.rateLimitPerMinute }),
+    denials: createDenials({ database, log }),
+    egress: createEgress({ allowed: config.egressAllow }),
     gate: createGate({ concurrency: config.costlyQueries, queue: 64, waitMilliseconds: 3000 }),
     intake,
+    mail: { wake: () => undefined },
     cursorKey: deriveKey(secret, 'cursor'),
     origin: '',
+    pageOrigin: config.authOrigin ?? (config.publicUrl === undefined ? undefined : new URL(config.publicUrl).origin),
     log,
   }
   const metrics = createMetrics(() => database.counts)
   const app = await createServer({
     services,
-    routes: [...routes, ...explorerFiles],
+    routes: [...routes, ...explorerFiles, ...accountPage],
     trustProxy: config.trustProxy,
     corsOrigins: config.corsOrigins,
     authOrigin: config.authOrigin,
@@ -89,6 +101,9 @@ export async function startService({
   })
   const url = await app.listen({ port: config.port, host: config.host })
   services.origin = config.publicUrl ?? url
+  // Once it is known where links lead.
+  const mail = startMail({ ...config, origin: services.origin, database: workDatabase, secret, log, ready })
+  services.mail = mail
   const exporter =
     config.metricsPort === undefined ? undefined : await metrics.listen(config.metricsPort, config.metricsHost)
   const upkeep = createUpkeep({
@@ -98,6 +113,7 @@ export async function startService({
     ready,
     purged: (name, count) => metrics.purged(name, count),
   })
+  const keyUpkeep = createKeyUpkeep({ database: workDatabase, secret, log, ready })
   if (exporter) log.info({ url: exporter.url }, 'metrics')
   return {
     url,
@@ -106,7 +122,8 @@ export async function startService({
       await app.close()
       // Pushes whose senders did not wait for the answer.
       await intake.idle()
-      await Promise.all([work.close(), upkeep.close()])
+      await services.denials.idle()
+      await Promise.all([work.close(), upkeep.close(), keyUpkeep.close(), mail.close()])
       await exporter?.close()
     },
   }

@@ -192,7 +192,7 @@ test('/me is the key’s maker with the key’s organization, or the token’s u
     id: organization.userId,
     organizations: [{ id: organization.organizationId, role: 'owner' }],
   })
-  expect(Object.keys(byKey)).toEqual(['id', 'email', 'name', 'organizations'])
+  expect(Object.keys(byKey)).toEqual(['id', 'email', 'name', 'organizations', 'credential'])
   const byToken = await service.anonymous('GET', '/v5/me', {
     headers: { authorization: `Bearer ${organization.accessToken}` },
   })

@@ -9,8 +9,14 @@ import type { AnswerBody, ReadRoute, Route, WriteRoute } from '../src/platform/h
 import { type AnyRow, columnOf, type Resource } from '../src/platform/resource/define.ts'
 import type { Schema } from '../src/platform/resource/fields.ts'
 import { newId, readId, showId } from '../src/platform/resource/ids.ts'
+import { parameterOf } from '../src/platform/resource/routes.ts'
+import { auditEvents } from '../src/resources/audit-log/resource.ts'
+import { mails } from '../src/resources/mails/resource.ts'
+import { members } from '../src/resources/members/resource.ts'
 import { notes } from '../src/resources/notes/resource.ts'
 import { rowDetails } from '../src/resources/rows/resource.ts'
+import { teamMembers } from '../src/resources/team-members/resource.ts'
+import { keptMail } from './mail-worlds.ts'
 import { idsOf, minimalBody, type References } from './samples.ts'
 import type { Call, CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
 import { type Pushes, pushesOf } from './worked-rows.ts'
@@ -32,7 +38,7 @@ export interface Collection {
 export const collections: readonly Collection[] = routes.flatMap((list) => {
   if (list.kind !== 'read' || list.query.kind !== 'list') return []
   const { resource } = list.query
-  const one = `${list.path}/{${resource.singular}Id}`
+  const one = `${list.path}/{${parameterOf(resource)}}`
   const find = (method: string, path: string) =>
     routes.find((route) => route.method === method && route.path === path) as never
   return {
@@ -98,8 +104,18 @@ export async function newWorld(service: TestService): Promise<World> {
     make: (collection, body) => make(world, collection, body),
   }
   // What others refer to comes first.
-  for (const name of ['companies', 'teams', 'contacts', 'employments', 'notes', 'campaigns', 'imports']) {
-    const collection = creatorOf(name)
+  for (const name of [
+    'companies',
+    'teams',
+    'contacts',
+    'employments',
+    'notes',
+    'campaigns',
+    'imports',
+    'api-keys',
+    'invitations',
+  ]) {
+    const collection = creatorOf(name.replaceAll('-', '_'))
     const { idPrefix } = collection.resource
     while ((references[idPrefix]?.length ?? 0) < 2) {
       const body = minimalBody(collection.resource, 900 + (references[idPrefix]?.length ?? 0), references)
@@ -107,6 +123,8 @@ export async function newWorld(service: TestService): Promise<World> {
     }
   }
   await pushNote(world, references)
+  for (const event of (await organization.call('GET', '/v5/audit-log?limit=2')).body)
+    note(references, auditEvents, event)
   return world
 }
 
@@ -144,8 +162,25 @@ async function addMember(service: TestService, organizationId: string): Promise<
   return showId('usr', id)
 }
 
-/** Tables whose records no caller creates: they are what becomes of a push. */
-export const madeByPushes: readonly string[] = [rowDetails.table]
+/** How a record comes to be that no caller creates, by its table: what becomes of a push, what is told of a change. */
+const makers: Readonly<Record<string, (world: World, parentId: string) => Promise<string>>> = {
+  [rowDetails.table]: ({ pushes }, parentId) => pushes.row(parentId),
+  [auditEvents.table]: async ({ organization: { call }, references }) => {
+    const imported = `/v5/imports/${idsOf(references, 'imp')[1]}`
+    await call('PATCH', imported, { body: { tags: [randomUUID()] } })
+    return (await call('GET', '/v5/audit-log?limit=1&select[]=id')).body[0].id
+  },
+  [members.table]: ({ service, organization }) => addMember(service, organization.organizationId),
+  [teamMembers.table]: async ({ service, organization: { organizationId, call } }, teamId) => {
+    const id = await addMember(service, organizationId)
+    await call('POST', `/v5/teams/${teamId}/members/${id}`)
+    return id
+  },
+  [mails.table]: ({ service, organization: { userId } }) => keptMail(service, userId),
+}
+
+/** Tables whose records no caller creates. */
+export const madeOtherwise: readonly string[] = Object.keys(makers)
 
 function creatorOf(table: string): Collection {
   const found = collections.find(({ resource, create }) => resource.table === table && create)
@@ -162,7 +197,7 @@ function paramsOf(references: References, collection: Collection, id?: string): 
   const parentId = parentOf(references, collection)
   return {
     ...(resource.parent && parentId !== undefined && { [resource.parent.parameter]: parentId }),
-    ...(id !== undefined && { [`${resource.singular}Id`]: id }),
+    ...(id !== undefined && { [parameterOf(resource)]: id }),
   }
 }
 
@@ -177,8 +212,9 @@ async function make(world: World, collection: Collection, body: AnyRow): Promise
     if (typeof made.body.triggerUrl === 'string') world.pushes.learn(made.body.id, made.body.triggerUrl)
     return without(made.body, shownOnce(collection))
   }
-  if (madeByPushes.includes(resource.table) && get) {
-    const id = await world.pushes.row(parentOf(world.references, collection) ?? '')
+  const maker = makers[resource.table]
+  if (maker && get) {
+    const id = await maker(world, parentOf(world.references, collection) ?? '')
     return (await world.ask(get, { params: world.params(collection, id) })).body
   }
   // Made where it is at home: a parent through which it is seen is named in a field.

@@ -4,12 +4,13 @@ import { isScoped } from '../src/platform/http/route.ts'
 import type { AnyRow, Resource } from '../src/platform/resource/define.ts'
 import type { Field, JsonValue } from '../src/platform/resource/fields.ts'
 import { newId, showId } from '../src/platform/resource/ids.ts'
+import { parameterOf } from '../src/platform/resource/routes.ts'
 import {
   callRoute,
   type Collection,
   collections,
   collectionsWith,
-  madeByPushes,
+  madeOtherwise,
   newWorld,
   shownOnce,
   without,
@@ -35,7 +36,7 @@ const idOf = (row: AnyRow): string => String(row.id)
 
 /** Every route that names a record of this kind in its path, but the one that brings it back. */
 const routesOf = ({ resource }: Collection) =>
-  routes.filter(({ params, path }) => `${resource.singular}Id` in params && !path.endsWith('/restore'))
+  routes.filter(({ params, path }) => parameterOf(resource) in params && !path.endsWith('/restore'))
 
 /** Ids for the path of any route: those of the collection, and some well-formed id for what else it names. */
 const anyParams = (route: (typeof routes)[number], given: Record<string, string>): Record<string, string> => ({
@@ -60,9 +61,9 @@ test('the registry holds what the tests of this file go through', () => {
   )
   for (const { table } of resources) {
     const creators = collections.filter(({ resource, create }) => resource.table === table && create)
-    expect([table, creators.length]).toEqual([table, madeByPushes.includes(table) ? 0 : 1])
+    expect([table, creators.length]).toEqual([table, madeOtherwise.includes(table) ? 0 : 1])
   }
-  expect(madeByPushes.filter((table) => !resources.some((resource) => resource.table === table))).toEqual([])
+  expect(madeOtherwise.filter((table) => !resources.some((resource) => resource.table === table))).toEqual([])
 })
 
 test('every route stands once, has a name of its own, and names the scope that it needs', () => {
@@ -302,7 +303,7 @@ test.each(collectionsWith('get'))(
   async (_, collection) => {
     const strangers = await newWorld(service)
     const theirs = await strangers.make(collection, minimalBody(collection.resource, nextIndex(), strangers.references))
-    for (const route of routes.filter(({ params }) => `${collection.resource.singular}Id` in params)) {
+    for (const route of routes.filter(({ params }) => parameterOf(collection.resource) in params)) {
       const params = anyParams(route, world.params(collection, idOf(theirs)))
       const given = 'body' in route && route.body ? { body: minimalOf(route.body.shape) } : {}
       const answer = await world.ask(route, { params, ...given })

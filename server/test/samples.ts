@@ -8,8 +8,14 @@ export type References = Readonly<Record<string, readonly string[]>>
 /** One of these is asked of a new record by a rule between fields, beyond the fields that are declared as required. */
 const neededOneOf: Readonly<Record<string, readonly string[]>> = { contacts: ['email', 'name'] }
 
-/** Choices of which only some can be true yet. */
-const possible: Readonly<Record<string, readonly string[]>> = { 'campaigns.status': ['draft'] }
+/** Values of a form of their own, and choices of which only some can be true yet. */
+const possible: Readonly<Record<string, readonly JsonValue[]>> = {
+  'campaigns.status': ['draft'],
+  // An owner is invited by owners alone, whoever else may invite.
+  'invitations.role': ['member', 'viewer', 'admin'],
+  'api-keys.scopes': [['urn:service:contact:list:read'], ['urn:service:contact:*:read', 'urn:service:team:get:read']],
+  'api-keys.allowedAddresses': [['203.0.113.0/24'], ['127.0.0.1', '2001:db8::/32']],
+}
 
 /** Values that let every other field of the resource be set beside them. */
 const together: Readonly<Record<string, AnyRow>> = { employments: { current: false } }
@@ -69,7 +75,7 @@ export function sampleValue(resource: Resource, name: string, index: number, ref
   const { schema, databaseType } = field
   if (field.idPrefix !== undefined) return cycle(idsOf(references, field.idPrefix), index)
   const choices = possible[`${resource.name}.${name}`] ?? schema.enum
-  if (choices) return cycle(choices as readonly string[], index)
+  if (choices) return cycle(choices as readonly JsonValue[], index)
   if (typeof schema.format === 'string') return formatted(schema.format, name, index)
   if (field.normalize === texts.handle) return `handle.${index}`
   switch (databaseType) {
@@ -119,6 +125,8 @@ function formatted(format: string, name: string, index: number): string {
       return cycle(['DE', 'US', 'JP', 'BR'], index)
     case 'year-month':
       return `${(name === 'end' ? 2040 : 2010) + (index % 10)}-0${1 + (index % 9)}`
+    case 'date-time':
+      return `${2040 + (index % 50)}-01-31T12:00:00.000Z`
     default:
       throw new Error(`There is no sample of the format ${format}`)
   }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
-import { covers, parseScope, roles, roleScopes } from '../src/platform/access/scopes.ts'
+import { covers, isGuarded, parseScope, roles, roleScopes } from '../src/platform/access/scopes.ts'
 import { sql } from '../src/platform/database/sql.ts'
 import { isScoped, type ReadRoute, type WriteRoute } from '../src/platform/http/route.ts'
 import { readId } from '../src/platform/resource/ids.ts'
@@ -38,6 +38,8 @@ function keyWith(granted: readonly string[]): Promise<Call> {
 
 async function mayWith(granted: readonly string[], route: ScopedRoute): Promise<boolean> {
   const answer = await ask(await keyWith(granted), route)
+  // A key that may make keys, and not ones like this.
+  if (answer.status === 403 && answer.body.details?.[0].field === 'scopes') return true
   if (answer.status === 403) {
     expect(answer.body).toEqual({
       code: 'missing_scopes',
@@ -49,7 +51,7 @@ async function mayWith(granted: readonly string[], route: ScopedRoute): Promise<
     return false
   }
   // A delete has been there before: what matters is that the request came as far as the record.
-  expect([200, 201, 204, 404, 409, 422, 423]).toContain(answer.status)
+  expect([200, 201, 204, 404, 409, 422, 423, 429]).toContain(answer.status)
   return true
 }
 
@@ -78,7 +80,8 @@ test.each(cases)(
       `${resource}:${action}:*`,
       '*:*:*',
     ]) {
-      expect([granted, await mayWith([granted], route)]).toEqual([granted, true])
+      const mayAny = !granted.startsWith('*') || !isGuarded(resource, permission)
+      expect([granted, await mayWith([granted], route)]).toEqual([granted, mayAny])
     }
     for (const granted of [`${resource}:*:${other}`, `*:${action}:${other}`, `nothing:*:*`, `*:nothing:*`]) {
       expect([granted, await mayWith([granted], route)]).toEqual([granted, false])
@@ -136,8 +139,16 @@ test.each(roles)(
       if (status === 403) expect(body.code).toBe('missing_scopes')
       if (status === 403) refused.push(route.scope)
     }
-    const writes = scoped.filter(({ kind }) => kind === 'write').map(({ scope }) => scope)
-    const ofAdministrators = writes.filter((scope) => /^(?:team|import|row):/.test(scope))
-    expect(refused).toEqual({ owner: [], admin: [], member: ofAdministrators, viewer: writes }[role])
+    const ownersAlone = /^(?:sso-connection|domain):\w+:write$|^mail-content:/
+    const seen =
+      /^(?:contact|company|campaign|employment|note|import|row|team|team-member|user|member|organization):\w+:read$/
+    const worked = /^(?:contact|company|campaign|employment|note|user):\w+:write$/
+    const may: Record<string, (scope: string) => boolean> = {
+      owner: () => true,
+      admin: (scope) => !ownersAlone.test(scope),
+      member: (scope) => seen.test(scope) || worked.test(scope),
+      viewer: (scope) => seen.test(scope),
+    }
+    expect(refused).toEqual(scoped.map(({ scope }) => scope).filter((scope) => !may[role]?.(scope)))
   },
 )

@@ -4,8 +4,12 @@ import { pino } from 'pino'
 import { type BootstrapAnswer, bootstrap } from '../src/commands/bootstrap.ts'
 import { createApiKey } from '../src/commands/create-api-key.ts'
 import { type Config, readConfig } from '../src/config.ts'
+import { roleScopes } from '../src/platform/access/scopes.ts'
+import type { Secret } from '../src/platform/access/secret.ts'
 import { createTokens } from '../src/platform/access/tokens.ts'
 import { Database } from '../src/platform/database/database.ts'
+import { sql } from '../src/platform/database/sql.ts'
+import { readId } from '../src/platform/resource/ids.ts'
 import { intakeConnections } from '../src/resources/imports/intake.ts'
 import { workPool } from '../src/resources/imports/work.ts'
 import { startService } from '../src/service.ts'
@@ -53,14 +57,14 @@ export interface TestService {
 /** The real service on a database of its own, listening on a free port; `environment` as a user would set it. */
 export async function startTestService(
   environment: Record<string, string> = {},
-  given?: { connection: pg.ClientConfig; drop(): Promise<void> },
+  given?: { connection: pg.ClientConfig; secret?: Secret; drop(): Promise<void> },
 ): Promise<TestService> {
   const { connection, drop } = given ?? (await createDatabase())
   const config = readConfig({ PORT: '0', RATE_LIMIT_PER_MINUTE: '100000000', IMPORT_WORKERS: '0', ...environment })
   const database = new Database({ connection, size: 10 })
   const intakeDatabase = new Database({ connection, size: intakeConnections })
   const workDatabase = new Database({ connection, ...workPool(config) })
-  const secret = createSecretKey(randomBytes(32))
+  const secret = given?.secret ?? createSecretKey(randomBytes(32))
   const tokens = createTokens({ database, secret })
   const logged: string[] = []
   const log = pino(
@@ -96,6 +100,7 @@ export async function startTestService(
         organization: `Organization ${randomUUID()}`,
       })
       const { organizationId, apiKey } = made
+      await giveEverything(database, organizationId)
       const authorized = (key: string) =>
         call({ authorization: `Bearer ${key}`, 'service-organization-id': organizationId })
       return {
@@ -112,6 +117,14 @@ export async function startTestService(
     },
   }
 }
+
+/** What no wildcard covers has to be named: the first key of an organization may what an owner may. */
+const giveEverything = (database: Database, organizationId: string): Promise<object[]> =>
+  database.spanning(
+    'check the database',
+    sql`update api_keys set scopes = ${roleScopes('owner')}::text[], version = version + 1
+      where organization_id = ${readId('org', organizationId)}::uuid`,
+  )
 
 /** Calls over real HTTP; paths are relative to the service's root (`/v5/contacts`). */
 function callerOf(url: string): (headers: Record<string, string>) => Call {

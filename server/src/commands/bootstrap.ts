@@ -5,9 +5,11 @@ import { allScopes } from '../platform/access/scopes.ts'
 import type { Secret } from '../platform/access/secret.ts'
 import { startSession } from '../platform/access/sessions.ts'
 import type { Tokens } from '../platform/access/tokens.ts'
+import { recordCommand } from '../platform/audit/store.ts'
 import type { Database, Spanning } from '../platform/database/database.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { newId, showId } from '../platform/resource/ids.ts'
+import { slugOf } from '../platform/resource/slug.ts'
 import { insertApiKey } from '../resources/api-keys/store.ts'
 import { insertFirstImport } from '../resources/imports/store.ts'
 import { makeTriggerHash, triggerUrl } from '../resources/imports/trigger.ts'
@@ -67,7 +69,7 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
   const email = readEmail(options.email)
   const slug = makeSlug(name)
   if (await hasSlug(database, slug)) throw nameTaken(name, slug)
-  const owner = await readOwner(database, email, options.password)
+  const owner = await readOwner(database, { email, password: options.password, organization: name })
 
   const organizationId = newId()
   const sessionId = newId()
@@ -90,6 +92,8 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
       expiresAt: null,
     })
     await insertFirstImport(spanning, { organizationId, id: importId, teamId, name: 'Bootstrap', secret: secretPart })
+    const organization = { recordType: 'organization', recordId: answer.organizationId }
+    await recordCommand(spanning, organizationId, 'organization.created', organization)
     return (await startSession(spanning, { secret, userId: owner.id, organizationId, sessionId })).refreshToken
   }
   const answer = {
@@ -125,14 +129,16 @@ const violates = (error: unknown, constraint: string): boolean =>
 
 type Owner = { id: string; isNew: false } | { id: string; isNew: true; name: string; passwordHash: string }
 
-async function readOwner(database: Database, email: string, password: string): Promise<Owner> {
+async function readOwner(
+  database: Database,
+  { email, password, organization }: { email: string; password: string; organization: string },
+): Promise<Owner> {
   const user = await findUserByEmail(database, email)
   if (user) {
-    if (user.passwordHash !== null && (await isPassword(password, user.passwordHash)))
-      return { id: user.id, isNew: false }
+    if (await isPassword(password, user.passwordHash)) return { id: user.id, isNew: false }
     throw new StartError(`There is a user ${email} already, and this is not their password.`)
   }
-  const fault = passwordFault(password)
+  const fault = await passwordFault(password, { email, names: [organization] })
   if (fault) throw new StartError(`The password does not do: ${fault}.`)
   return {
     id: newId(),
@@ -154,11 +160,10 @@ function readEmail(text: string): string {
   throw new StartError(`"${text}" is not an e-mail address.`)
 }
 
-/** `Müller & Söhne` is `muller-sohne`: letters and digits of any script, without accents. */
+/** The organization's slug. Errors: `StartError`, the name has neither a letter nor a digit. */
 export function makeSlug(name: string): string {
-  const letters = name.normalize('NFKD').replace(/\p{M}/gu, '').normalize('NFC').toLowerCase()
-  const slug = letters.replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '')
-  if (slug) return slug
+  const slug = slugOf(name)
+  if (slug !== undefined) return slug
   throw new StartError('The name of the organization needs a letter or a digit.')
 }
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { routes } from '../app.ts'
-import { covers, parseScope } from '../platform/access/scopes.ts'
+import { isNeeded, routes } from '../app.ts'
+import { parseScope } from '../platform/access/scopes.ts'
 import { isScoped } from '../platform/http/route.ts'
 import { answer, configuration, tell, UsageError, withExample } from './command.ts'
 import { createApiKey, type CreatedApiKey } from './create-api-key.ts'
@@ -46,8 +46,8 @@ async function run({ organization, name, scope, expires, json }: Options): Promi
 /** A scope that no route needs makes a key that can do nothing, and is most likely a slip. */
 function checkScope(text: string): void {
   const pattern = parseScope(text)
+  if (!pattern || isNeeded(pattern)) return
   const needed = routes.flatMap((route) => (isScoped(route) ? [route.scope] : []))
-  if (!pattern || pattern.includes(':api-key:') || needed.some((scope) => covers([pattern], scope))) return
   throw new UsageError(`--scope: nothing needs "${text}". There are:\n  ${[...new Set(needed)].sort().join('\n  ')}`)
 }
 

@@ -50,8 +50,8 @@ const pathsOf = (command: Command, above: string[] = []): string[][] =>
 test('there are the commands that the documents know', () => {
   expect(pathsOf(program()).map((path) => path.join(' '))).toEqual(
     (
-      'start,bootstrap,api-key,api-key create,import,import create,import rotate,import list,demo,migrate,doctor,backup,' +
-      'restore,upgrade-database'
+      'start,bootstrap,api-key,api-key create,import,import create,import rotate,import list,keys,keys rotate,keys list,demo,' +
+      'migrate,doctor,backup,restore,upgrade-database'
     ).split(','),
   )
 })

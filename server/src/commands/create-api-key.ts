@@ -1,5 +1,6 @@
 import { hashApiKey, makeApiKey } from '../platform/access/api-key.ts'
 import { parseScope } from '../platform/access/scopes.ts'
+import { recordCommand } from '../platform/audit/store.ts'
 import type { Database } from '../platform/database/database.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { newId, showId } from '../platform/resource/ids.ts'
@@ -35,17 +36,15 @@ export async function createApiKey(options: CreateApiKeyOptions): Promise<Create
 
   const id = newId()
   const apiKey = makeApiKey()
-  await database.spanningTransaction('create an API key', (spanning) =>
-    insertApiKey(spanning, {
-      id,
-      organizationId,
-      hash: hashApiKey(apiKey),
-      name,
-      scopes,
-      createdBy: ownerId,
-      expiresAt: expiresAt ?? null,
-    }),
-  )
+  await database.spanningTransaction('create an API key', async (spanning) => {
+    const hash = hashApiKey(apiKey)
+    const key = { id, organizationId, hash, name, scopes, createdBy: ownerId, expiresAt: expiresAt ?? null }
+    await insertApiKey(spanning, key)
+    await recordCommand(spanning, organizationId, 'api-key.created', {
+      recordType: 'api-key',
+      recordId: showId('key', id),
+    })
+  })
   return { id: showId('key', id), apiKey, scopes }
 }
 

@@ -10,6 +10,7 @@ import { openEmbedded } from '../platform/database/embedded.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import type { Finding } from './doctor.ts'
 import { connectionsOf } from './open.ts'
+import { examineMail } from './examine-mail.ts'
 import { examineUpkeep, lookAtTransactions } from './examine-upkeep.ts'
 import { compareSchema } from './schema.ts'
 
@@ -47,7 +48,7 @@ async function examine(connection: pg.ClientConfig, config: Config): Promise<Fin
     for (const look of [lookAtConnections, lookAtClock, lookAtTransactions, lookAtIndexes, lookAtLetters]) {
       found.push(await look(client, config))
     }
-    if (schema.state === 'ok') found.push(...(await examineUpkeep(client, config)))
+    if (schema.state === 'ok') found.push(...(await examineUpkeep(client, config)), await examineMail(client, config))
     return found
   } finally {
     await client.end()

@@ -1,3 +1,4 @@
+import { recordCommand } from '../platform/audit/store.ts'
 import { commandActor } from '../platform/access/command-actor.ts'
 import type { Actor } from '../platform/access/caller.ts'
 import type { Connection, Database } from '../platform/database/database.ts'
@@ -44,8 +45,12 @@ export async function makeImport({ database, organization }: Place, made: NewImp
     ...(tags && { tags }),
     ...(mergePolicy !== undefined && { mergePolicy }),
   })
-  const { written, secret } = await database.transaction(actor, (transaction) => createImport(transaction, values))
-  const id = showId(imports.idPrefix, written.id)
+  const { written, secret } = await database.transaction(actor, async (transaction) => {
+    const made = await createImport(transaction, values)
+    await recordCommand(transaction, actor.organizationId, 'import.created', recordOf(made.written.id))
+    return made
+  })
+  const { recordId: id } = recordOf(written.id)
   return { id, triggerUrl: triggerUrl(baseUrl, id, secret) }
 }
 
@@ -69,10 +74,11 @@ export async function rotateImport(
   const overlap = overlapOf(readBody(rotationShape, overlapSeconds === undefined ? {} : { overlapSeconds }))
   const actor = await actorOf(database, organization)
   const importId = await importOf(database.reader(actor), named.trim())
-  const { secret, previousEndsAt } = await database.transaction(actor, (transaction) =>
-    rotateTrigger(transaction, { importId, overlapSeconds: overlap }),
-  )
-  const id = showId(imports.idPrefix, importId)
+  const { secret, previousEndsAt } = await database.transaction(actor, async (transaction) => {
+    await recordCommand(transaction, actor.organizationId, 'import.rotated', recordOf(importId))
+    return rotateTrigger(transaction, { importId, overlapSeconds: overlap })
+  })
+  const { recordId: id } = recordOf(importId)
   return { id, triggerUrl: triggerUrl(baseUrl, id, secret), previousUrlExpiresAt: previousEndsAt }
 }
 
@@ -81,6 +87,11 @@ export async function listImports({ database, organization }: Place): Promise<Ro
   const actor = await actorOf(database, organization)
   return JSON.parse(await everyImport(database.reader(actor))) as Row<typeof imports>[]
 }
+
+const recordOf = (importId: string) => ({
+  recordType: imports.singular,
+  recordId: showId(imports.idPrefix, importId),
+})
 
 async function actorOf(database: Database, organization: string): Promise<Actor> {
   const { id, ownerId } = await findOrganization(database, organization)

@@ -48,5 +48,7 @@ export async function forgetSecret(client: pg.Client): Promise<void> {
   await client.query(`delete from instance where name = 'secret_fingerprint';
     delete from signing_keys;
     delete from sessions;
+    delete from totp_secrets;
+    update users set second_factors = array_remove(second_factors, 'totp');
     delete from idempotency_answers`)
 }

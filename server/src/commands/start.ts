@@ -3,11 +3,11 @@ import { Command } from 'commander'
 import type { Logger } from 'pino'
 import { createLog } from '../log.ts'
 import { announceService } from '../platform/database/service-file.ts'
-import { sql } from '../platform/database/sql.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { type Service, startService } from '../service.ts'
 import { answer, configuration, withExample } from './command.ts'
 import { localUrl, openRapport, type Rapport } from './open.ts'
+import { makeSetUpLink } from './set-up-link.ts'
 
 /** A terminal sends Ctrl-C to npm and to us, and npm passes it on: within this many ms it is one signal. */
 const sameSignal = 1000
@@ -101,12 +101,13 @@ async function greet({ config, database }: Rapport, url: string): Promise<void> 
     `  API explorer   ${root}/v5/swagger`,
     `  OpenAPI        ${root}/v5/docs`,
   ]
-  const statement = sql`select exists (select from organizations) as found`
-  const rows = await database.spanning<{ found: boolean }>('check the database', statement).catch(() => [])
-  if (rows[0]?.found === false) {
+  const link = await makeSetUpLink(database, root).catch(() => undefined)
+  if (link !== undefined) {
     lines.push(
       '',
-      'There is no organization yet. This makes one, its owner and an API key:',
+      'Nobody is here yet. This link makes the first owner and organization; it is good once, for 30 minutes:',
+      `  ${link}`,
+      'Or, on this machine, with an API key and an import at once:',
       '  node bin/rapport.js bootstrap --email you@example.com --organization "Your company"',
     )
   }

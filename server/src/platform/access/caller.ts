@@ -1,4 +1,5 @@
 import type { Sql } from '../database/sql.ts'
+import type { Role } from './scopes.ts'
 
 /**
  * In whose name statements run, and for which organization. Only this folder makes one; everything behind it takes the
@@ -26,4 +27,10 @@ export interface Caller extends Actor {
   userId: string
   /** `urn:service:<resource>:<action>:<permission>` patterns that were granted. */
   scopes: readonly string[]
+  /** The role of the session's user; undefined for a key, whatever its maker is. */
+  role: Role | undefined
+  /** Networks and addresses that a key is good from; everywhere when there are none. */
+  allowedAddresses: readonly string[]
+  /** When a key ends. */
+  expiresAt: Date | null
 }

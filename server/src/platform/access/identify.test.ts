@@ -7,6 +7,7 @@ import { type Sql, sql } from '../database/sql.ts'
 import { newId, readId, showId } from '../resource/ids.ts'
 import { makeApiKey } from './api-key.ts'
 import type { Identifier } from './identify.ts'
+import { roleScopes } from './scopes.ts'
 
 let access: Access
 let ours: BootstrapAnswer
@@ -203,7 +204,7 @@ test('a removed member is 403, an ended session 401, a new role has its own scop
 
   await forget()
   await change(sql`update members set role = 'viewer' where organization_id = ${organizationId}`)
-  expect((await identify(authorization)).scopes).toEqual(['urn:service:*:*:read'])
+  expect((await identify(authorization)).scopes).toEqual(roleScopes('viewer'))
   await forget()
   await change(sql`delete from members where organization_id = ${organizationId} and user_id = ${userId}`)
   await expect(identify(authorization)).rejects.toMatchObject({ status: 403 })

@@ -4,9 +4,27 @@ import { invalidParameters } from '../http/errors.ts'
 import { hasIdForm, readId } from '../resource/ids.ts'
 import { apiKeyHash, looksLikeApiKey } from './api-key.ts'
 import type { Caller } from './caller.ts'
-import { foreignOrganization, invalidToken, missingAuthorization } from './refusals.ts'
+import { isWithin } from './networks.ts'
+import {
+  AddressRefused,
+  foreignOrganization,
+  formerOrganization,
+  homeless,
+  invalidToken,
+  missingAuthorization,
+  secondFactorRequired,
+} from './refusals.ts'
 import { roleScopes } from './scopes.ts'
-import { apiKeyLive, findApiKey, findMembership, findSession, isLive, noteApiKeyUse, sessionLive } from './store.ts'
+import {
+  apiKeyLive,
+  findApiKey,
+  findMembership,
+  findSession,
+  isLive,
+  noteApiKeyUse,
+  noteSessionUse,
+  sessionLive,
+} from './store.ts'
 import type { Tokens } from './tokens.ts'
 
 /**
@@ -31,13 +49,19 @@ interface SessionCredential {
   cacheKey: string
   /** By the uuid that the header named; '' for a request that named none. */
   callers: Map<string, Caller>
+  notedAt: number
 }
 
 export interface Identifier {
   /** Whose credential the Authorization header holds: 401 when there is none, or none that is good. */
   authenticate(authorization: string | undefined): Promise<Credential>
-  /** The caller, for the organization that Service-Organization-ID names, or the session's own: 400, 403. */
-  selectOrganization(credential: Credential, organization: string | undefined): Promise<Caller>
+  /**
+   * The caller, for the organization that Service-Organization-ID names, or the session's own; `address` is where the
+   * request came from. Errors: 400, 403, `CredentialChanged`.
+   */
+  selectOrganization(credential: Credential, organization: string | undefined, address?: string): Promise<Caller>
+  /** Writes down, at most once a minute, that a session is in use, and from where. */
+  noteSessionUse(credential: Credential, address: string): void
   /** Forgets what is remembered of the caller's credential, after `CredentialChanged`. */
   forget(caller: Caller): void
   /** For a refusal that never reached the database: throws `CredentialChanged` when the credential is no longer good. */
@@ -83,12 +107,25 @@ class RememberingIdentifier implements Identifier {
     return looksLikeApiKey(credential) ? this.#authenticateKey(credential) : this.#authenticateToken(credential)
   }
 
-  async selectOrganization(credential: Credential, organization: string | undefined): Promise<Caller> {
+  async selectOrganization(
+    credential: Credential,
+    organization: string | undefined,
+    address?: string,
+  ): Promise<Caller> {
     // A blank header is a mistake and not the same as none: it must not fall back to some organization.
     const header = organization?.trim()
     return credential.kind === 'key'
-      ? this.#selectForKey(credential, header)
+      ? this.#selectForKey(credential, header, address)
       : this.#selectForSession(credential, header)
+  }
+
+  noteSessionUse(credential: Credential, address: string): void {
+    if (credential.kind !== 'session') return
+    const now = this.#clock()
+    if (now - credential.notedAt < noteInterval) return
+    credential.notedAt = now
+    // Off the request's way: a failure here concerns nobody who waits.
+    noteSessionUse(this.#database, { id: credential.id, address }).catch(() => undefined)
   }
 
   forget(caller: Caller): void {
@@ -108,8 +145,8 @@ class RememberingIdentifier implements Identifier {
     if (remembered) return remembered
     const kept = await findApiKey(this.#database, hash)
     if (!kept) throw invalidToken()
-    const { id, organizationId, userId, scopes } = kept
-    const caller: Caller = { kind: 'key', credentialId: id, organizationId, userId, scopes, live: apiKeyLive(kept) }
+    const { id, version: _, ...rest } = kept
+    const caller: Caller = { kind: 'key', credentialId: id, ...rest, role: undefined, live: apiKeyLive(kept, hash) }
     this.#origins.set(caller, cacheKey)
     const read: KeyCredential = { kind: 'key', id, hash, cacheKey, caller, notedAt: -Infinity }
     this.#known.set(cacheKey, read)
@@ -130,24 +167,35 @@ class RememberingIdentifier implements Identifier {
       cacheKey,
       userId: session.userId,
       callers: new Map(),
+      notedAt: -Infinity,
     }
     this.#known.set(cacheKey, read)
     return read
   }
 
   /** Off the request's way: a failure here concerns nobody who waits. */
-  #noteUse(key: KeyCredential): void {
+  #noteUse(key: KeyCredential, address: string | undefined): void {
     const now = this.#clock()
     if (now - key.notedAt < noteInterval) return
     key.notedAt = now
-    noteApiKeyUse(this.#database, { organizationId: key.caller.organizationId, id: key.id }).catch(() => undefined)
+    const { organizationId } = key.caller
+    noteApiKeyUse(this.#database, { organizationId, id: key.id, address: address ?? null }).catch(() => undefined)
   }
 
-  async #selectForKey(key: KeyCredential, header: string | undefined): Promise<Caller> {
+  async #selectForKey(key: KeyCredential, header: string | undefined, address: string | undefined): Promise<Caller> {
     const wanted = header === undefined ? undefined : readId('org', header)
-    if (wanted === key.caller.organizationId) {
-      this.#noteUse(key)
+    const isOwn = wanted === key.caller.organizationId
+    if (isOwn && isWithin(key.caller.allowedAddresses, address)) {
+      this.#noteUse(key, address)
       return key.caller
+    }
+    if (isOwn) {
+      // The list may be another one by now.
+      await this.confirm(key.caller).catch((error: unknown) => {
+        this.forget(key.caller)
+        throw error
+      })
+      throw new AddressRefused(key.caller, address)
     }
     // A refusal out of memory has to be true now: a key revoked meanwhile is a 401, whatever else is wrong.
     if (!(await findApiKey(this.#database, key.hash))) {
@@ -169,14 +217,19 @@ class RememberingIdentifier implements Identifier {
       throw invalidToken()
     }
     if (isMalformed) throw hasIdForm('org', header) ? foreignOrganization() : headerFault(headerForm)
-    const { organizationId, role } = membership
-    if (role === null) throw foreignOrganization()
+    const { organizationId, role, lacksFactor } = membership
+    if (organizationId === null) throw homeless()
+    if (role === null) throw wanted === undefined ? formerOrganization() : foreignOrganization()
+    if (lacksFactor) throw secondFactorRequired()
     const caller: Caller = {
       kind: 'session',
       credentialId: session.id,
       userId: session.userId,
       organizationId,
       scopes: roleScopes(role),
+      role,
+      allowedAddresses: [],
+      expiresAt: null,
       live: sessionLive({ id: session.id, organizationId, role, isCurrent: wanted === undefined }),
     }
     this.#origins.set(caller, session.cacheKey)

@@ -9,21 +9,38 @@ export type Role = (typeof roles)[number]
 /** Every scope a key can be given by a wildcard: what "all scopes" means. */
 export const allScopes: readonly string[] = ['urn:service:*:*:read', 'urn:service:*:*:write']
 
-const administration: readonly string[] = [...allScopes, 'urn:service:api-key:*:write']
+/**
+ * What a wildcard in the resource never covers: whoever may do this can give themselves or others more than they have, or
+ * read links that log someone in. It is given by name.
+ */
+const guarded: Readonly<Record<string, readonly ('read' | 'write')[]>> = {
+  'api-key': ['write'],
+  member: ['write'],
+  invitation: ['write'],
+  organization: ['write'],
+  'sso-connection': ['write'],
+  domain: ['write'],
+  'mail-content': ['read'],
+}
+
+/** Does only a scope that names the resource cover this? */
+export const isGuarded = (resource: string, permission: string): boolean =>
+  guarded[resource]?.some((one) => one === permission) ?? false
+
+const write = (...resources: string[]): string[] => resources.map((resource) => `${prefix}${resource}:*:write`)
+const read = (...resources: string[]): string[] => resources.map((resource) => `${prefix}${resource}:*:read`)
+
+const records = ['contact', 'company', 'campaign', 'employment', 'note']
+/** Everything that a member may see; not the audit log, the keys, the mails and how people get in. */
+const seen = [...records, 'import', 'row', 'team', 'team-member', 'user', 'member', 'organization']
+
+const administration: readonly string[] = [...allScopes, ...write('api-key', 'member', 'invitation', 'organization')]
 
 const scopesOfRole: Record<Role, readonly string[]> = {
-  owner: administration,
+  owner: [...administration, ...write('sso-connection', 'domain'), ...read('mail-content')],
   admin: administration,
-  member: [
-    'urn:service:*:*:read',
-    'urn:service:user:*:write',
-    'urn:service:contact:*:write',
-    'urn:service:company:*:write',
-    'urn:service:campaign:*:write',
-    'urn:service:employment:*:write',
-    'urn:service:note:*:write',
-  ],
-  viewer: ['urn:service:*:*:read'],
+  member: [...read(...seen), ...write(...records, 'user')],
+  viewer: read(...seen),
 }
 
 /** The scopes of a member; what the interface says about a key's scopes holds for them alike. */
@@ -44,7 +61,7 @@ export function parseScope(text: string): string | undefined {
 
 /**
  * Do the granted scopes (full form) hold the needed one (short form, no wildcard)? Reading does not follow from
- * writing, and a wildcard in the resource never covers making or changing API keys.
+ * writing, and a wildcard in the resource never covers what is guarded.
  */
 export function covers(granted: readonly string[], needed: string): boolean {
   const [resource, action, permission] = needed.split(':')
@@ -52,7 +69,7 @@ export function covers(granted: readonly string[], needed: string): boolean {
     const [grantedResource, grantedAction, grantedPermission] = scope.slice(prefix.length).split(':')
     if (grantedAction !== '*' && grantedAction !== action) return false
     if (grantedPermission !== '*' && grantedPermission !== permission) return false
-    if (grantedResource === '*') return !(resource === 'api-key' && permission === 'write')
+    if (grantedResource === '*') return !isGuarded(resource ?? '', permission ?? '')
     return grantedResource === resource
   })
 }

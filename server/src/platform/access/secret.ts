@@ -38,7 +38,18 @@ export async function loadSecret({
 }
 
 /** What a key is derived for: the keys of two purposes tell nothing about each other. */
-export type Purpose = 'fingerprint' | 'refresh token' | 'signing key' | 'idempotency answer' | 'cursor'
+export type Purpose =
+  | 'fingerprint'
+  | 'refresh token'
+  | 'signing key'
+  | 'idempotency answer'
+  | 'cursor'
+  | 'failed login'
+  | 'mail'
+  | 'totp secret'
+  | 'passkey challenge'
+  | 'client secret'
+  | 'single sign-on'
 
 /** 32 bytes for one purpose, and for one `info` within it (HKDF-SHA-256, RFC 5869). */
 export const deriveKey = (secret: Secret, purpose: Purpose, info = ''): Buffer =>

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { recordPersonEvent } from '../audit/store.ts'
 import type { Database, Spanning } from '../database/database.ts'
 import { newId, readId, showId } from '../resource/ids.ts'
 import { invalidToken } from './refusals.ts'
@@ -22,36 +23,44 @@ export interface RefreshAnswer {
 /** Milliseconds within which the refresh token just used gives its successor again, for a lost answer or a second tab. */
 export const repeatWindow = 30_000
 
+export interface NewSessionOptions {
+  secret: Secret
+  userId: string
+  organizationId: string | null
+  sessionId?: string
+  userAgent?: string | null
+  address?: string | null
+  /** SHA-256 of what the browser keeps to be known again. */
+  deviceHash?: Buffer | null
+  /** Was a second factor proved at this login? */
+  isStrong?: boolean
+  /** Does the login prove who the person is to everybody, and not to one organization alone? */
+  isProof?: boolean
+  /** How it began, for the rules about sessions of one kind. */
+  begunBy?: string | null
+  clock?: () => number
+}
+
 /** Starts a session and gives its first refresh token; `sessionId` is a uuid, chosen here unless given. */
-export async function startSession(
-  spanning: Spanning,
-  {
-    secret,
-    userId,
-    organizationId,
-    sessionId = newId(),
-    userAgent = null,
-    address = null,
-    clock = Date.now,
-  }: {
-    secret: Secret
-    userId: string
-    organizationId: string
-    sessionId?: string
-    userAgent?: string | null
-    address?: string | null
-    clock?: () => number
-  },
-): Promise<StartedSession> {
+export async function startSession(spanning: Spanning, options: NewSessionOptions): Promise<StartedSession> {
+  const { secret, userId, organizationId, sessionId = newId(), clock = Date.now } = options
+  const { userAgent = null, address = null, deviceHash = null, isStrong = false } = options
+  const { isProof = true, begunBy = null } = options
   const nonce = randomBytes(32)
   const startedAt = new Date(clock())
-  await insertSession(spanning, { id: sessionId, userId, organizationId, nonce, startedAt, userAgent, address })
+  const how = { userAgent, address, deviceHash, isStrong, isProof, begunBy }
+  await insertSession(spanning, { id: sessionId, userId, organizationId, nonce, startedAt, ...how })
   return { sessionId, refreshToken: makeToken(secret, sessionId, { nonce, generation: 0 }) }
 }
 
 export interface Sessions {
   /** Trades a refresh token for its successor and an access token; 401 when it is not (or no more) good. */
   refresh(token: string): Promise<RefreshAnswer>
+  /**
+   * Ends the session of a refresh token that was really given out, the last one or not; tells whose it was. In the
+   * transaction `within`, or in one of its own.
+   */
+  end(token: string, within?: Spanning): Promise<{ userId: string; sessionId: string } | undefined>
 }
 
 /**
@@ -71,10 +80,10 @@ export function createSessions({
 }): Sessions {
   async function judge(spanning: Spanning, presented: Presented): Promise<Verdict | undefined> {
     const session = await lockSession(spanning, presented.sessionId)
-    if (!session || session.ended) return undefined
+    const now = clock()
+    if (!session || session.ended || session.expiresAt <= now) return undefined
     // Anyone can write a session's id into a text; only a token that was really given out says something about it.
     if (!isGenuine(secret, presented, session)) return undefined
-    const now = clock()
     if (presented.generation === session.generation) {
       await rotateSession(spanning, presented.sessionId, new Date(now))
       return { session, generation: session.generation + 1 }
@@ -84,6 +93,13 @@ export function createSessions({
     }
     // Used twice, by its owner and by someone else: which is which cannot be told, so both are out.
     await endSession(spanning, presented.sessionId, new Date(now))
+    await recordPersonEvent(spanning, session.userId, {
+      action: 'session.misused',
+      actorKind: 'anonymous',
+      actorId: null,
+      recordType: 'session',
+      recordId: showId('session', presented.sessionId),
+    })
     return undefined
   }
 
@@ -104,6 +120,19 @@ export function createSessions({
         accessToken: await tokens.issue({ userId, sessionId, organizationId }),
         refreshToken: makeToken(secret, sessionId, { nonce, generation: verdict.generation }),
       }
+    },
+
+    async end(token, within) {
+      const presented = readToken(token)
+      if (!presented) return undefined
+      const { sessionId } = presented
+      const work = async (spanning: Spanning) => {
+        const session = await lockSession(spanning, sessionId)
+        if (!session || session.ended || !isGenuine(secret, presented, session)) return undefined
+        await endSession(spanning, sessionId, new Date(clock()))
+        return { userId: session.userId, sessionId }
+      }
+      return within ? work(within) : database.spanningTransaction('rotate a refresh token', work)
     },
   }
 }

@@ -1,4 +1,3 @@
-import type { JWK } from 'jose'
 import type { Database, Spanning } from '../database/database.ts'
 import { type Sql, sql } from '../database/sql.ts'
 import type { Perishable } from '../upkeep/store.ts'
@@ -17,68 +16,48 @@ export async function rememberedFingerprint(database: Database, own: string): Pr
   return rows[0]?.value
 }
 
-export interface KeptSigningKey {
-  id: string
-  publicJwk: JWK
-  privateKeyEncrypted: Buffer
-  status: 'active' | 'retired'
-}
-
-/** The keys that tokens may be signed with, the active one first. */
-export const findSigningKeys = (database: Database): Promise<KeptSigningKey[]> =>
-  database.spanning<KeptSigningKey>(
-    'keep the signing key',
-    sql`select id, public_jwk as "publicJwk", private_key_encrypted as "privateKeyEncrypted", status
-      from signing_keys order by status, created_at desc`,
-  )
-
-/** Keeps the key as the active one, unless another process was first. */
-export async function keepSigningKey(
-  database: Database,
-  key: { id: string; algorithm: string; publicJwk: JWK; privateKeyEncrypted: Buffer },
-): Promise<void> {
-  await database.spanning(
-    'keep the signing key',
-    sql`insert into signing_keys (id, algorithm, public_jwk, private_key_encrypted, status)
-      values (${key.id}, ${key.algorithm}, ${JSON.stringify(key.publicJwk)}::jsonb, ${key.privateKeyEncrypted}, 'active')
-      on conflict do nothing`,
-  )
-}
-
 export interface KeptApiKey {
   id: string
   organizationId: string
   userId: string
   scopes: string[]
+  allowedAddresses: string[]
+  expiresAt: Date | null
   version: number
 }
 
-/** The API key of this hash, if it is good now. */
+/** The API key of this hash, if it is good now: the key's own, or one from before a rotation that has not ended. */
 export async function findApiKey(database: Database, hash: Buffer): Promise<KeptApiKey | undefined> {
   const rows = await database.spanning<KeptApiKey>(
     'find the API key of a request',
-    sql`select id, organization_id as "organizationId", created_by as "userId", scopes, version
+    sql`select id, organization_id as "organizationId", created_by as "userId", scopes,
+        allowed_addresses as "allowedAddresses", expires_at as "expiresAt", version
       from api_keys
-      where hash = ${hash} and revoked_at is null and (expires_at is null or expires_at > now())`,
+      where (hash = ${hash} or (organization_id, id) = (select previous.organization_id, previous.api_key_id
+          from api_key_previous_hashes previous where previous.hash = ${hash} and previous.ends_at > now()))
+        and revoked_at is null and (expires_at is null or expires_at > now())`,
   )
   return rows[0]
 }
 
-/** Is the key still good, and what it was when it was read? One look-up by primary key. */
-export const apiKeyLive = (key: KeptApiKey): Sql =>
+/** Is the key still good by this hash, and what it was when it was read? One look-up by primary key, two for a previous hash. */
+export const apiKeyLive = (key: KeptApiKey, hash: Buffer): Sql =>
   sql`exists (select from api_keys credential_key
     where credential_key.organization_id = ${key.organizationId}::uuid and credential_key.id = ${key.id}::uuid
       and credential_key.version = ${key.version}::integer and credential_key.revoked_at is null
-      and (credential_key.expires_at is null or credential_key.expires_at > now()))`
+      and (credential_key.expires_at is null or credential_key.expires_at > now())
+      and (credential_key.hash = ${hash}::bytea or exists (
+        select from api_key_previous_hashes credential_hash
+        where credential_hash.hash = ${hash}::bytea and credential_hash.ends_at > now())))`
 
-/** Writes down that the key is in use, unless that was done less than a minute ago. */
+/** Writes down that the key is in use and from where, unless that was done less than a minute ago. */
 export async function noteApiKeyUse(
   database: Database,
-  { organizationId, id }: { organizationId: string; id: string },
+  { organizationId, id, address }: { organizationId: string; id: string; address: string | null },
 ): Promise<void> {
   await database.spanning(
     'note the last use of a key',
-    sql`update api_keys set last_used_at = now()
+    sql`update api_keys set last_used_at = now(), last_used_address = ${address}
       where organization_id = ${organizationId}::uuid and id = ${id}::uuid
         and (last_used_at is null or last_used_at < now() - interval '1 minute')`,
   )
@@ -88,28 +67,38 @@ export async function noteApiKeyUse(
 export async function findSession(database: Database, id: string): Promise<{ userId: string } | undefined> {
   const rows = await database.spanning<{ userId: string }>(
     'find the session of a request',
-    sql`select user_id as "userId" from sessions where id = ${id}::uuid and ended_at is null`,
+    sql`select user_id as "userId" from sessions
+      where id = ${id}::uuid and ended_at is null and expires_at > now()`,
   )
   return rows[0]
+}
+
+export interface Membership {
+  organizationId: string | null
+  role: Role | null
+  /** The organization requires a second factor, and this session has none. */
+  lacksFactor: boolean
 }
 
 /** The session's role in the named organization, or in its current one; undefined when the session has ended. */
 export async function findMembership(
   database: Database,
   { sessionId, organizationId }: { sessionId: string; organizationId: string | undefined },
-): Promise<{ organizationId: string; role: Role | null } | undefined> {
-  const rows = await database.spanning<{ organizationId: string; role: Role | null }>(
+): Promise<Membership | undefined> {
+  const rows = await database.spanning<Membership>(
     'find the session of a request',
-    sql`select wanted.id as "organizationId", members.role
+    sql`select wanted.id as "organizationId", members.role,
+        coalesce(organizations.requires_second_factor, false) and sessions.second_factor_at is null as "lacksFactor"
       from sessions
       cross join lateral (select coalesce(${organizationId ?? null}::uuid, sessions.organization_id) as id) wanted
       left join members on members.organization_id = wanted.id and members.user_id = sessions.user_id
-      where sessions.id = ${sessionId}::uuid and sessions.ended_at is null`,
+      left join organizations on organizations.id = members.organization_id
+      where sessions.id = ${sessionId}::uuid and sessions.ended_at is null and sessions.expires_at > now()`,
   )
   return rows[0]
 }
 
-/** Does the session still live, and its user still have this role? Two look-ups by primary key. */
+/** Does the session still live, and its user still have this role? Three look-ups by primary key. */
 export function sessionLive(session: {
   id: string
   organizationId: string
@@ -120,10 +109,13 @@ export function sessionLive(session: {
   // One text for both kinds of request: statements that hold it are prepared under one name.
   return sql`exists (select from sessions credential_session
     join members credential_member on credential_member.user_id = credential_session.user_id
+    join organizations credential_home on credential_home.id = credential_member.organization_id
     where credential_session.id = ${session.id}::uuid and credential_session.ended_at is null
+      and credential_session.expires_at > now()
       and (credential_session.organization_id = ${session.organizationId}::uuid or not ${session.isCurrent}::boolean)
       and credential_member.organization_id = ${session.organizationId}::uuid
-      and credential_member.role = ${session.role}::text)`
+      and credential_member.role = ${session.role}::text
+      and (not credential_home.requires_second_factor or credential_session.second_factor_at is not null))`
 }
 
 /** Is what the expression says true now? */
@@ -135,29 +127,53 @@ export async function isLive(database: Database, live: Sql): Promise<boolean> {
 export interface NewSession {
   id: string
   userId: string
-  organizationId: string
+  organizationId: string | null
   nonce: Buffer
   startedAt: Date
   userAgent: string | null
   address: string | null
+  deviceHash: Buffer | null
+  isStrong: boolean
+  isProof: boolean
+  begunBy: string | null
 }
 
+/** Days that a session lives without being refreshed, and at most. */
+const sessionDays = { idle: 30, most: 90 }
+
 export async function insertSession(spanning: Spanning, session: NewSession): Promise<void> {
+  const { startedAt } = session
   await spanning.query(
     sql`insert into sessions
-        (id, user_id, organization_id, nonce, rotated_at, created_at, last_used_at, user_agent, address)
-      values (${session.id}, ${session.userId}, ${session.organizationId}, ${session.nonce}, ${session.startedAt},
-        ${session.startedAt}, ${session.startedAt}, ${session.userAgent}, ${session.address})`,
+        (id, user_id, organization_id, nonce, rotated_at, created_at, last_used_at, user_agent, address, device_hash,
+          begun_by, proved_at, second_factor_at, expires_at)
+      values (${session.id}, ${session.userId}, ${session.organizationId}, ${session.nonce}, ${startedAt}, ${startedAt},
+        ${startedAt}, ${session.userAgent}, ${session.address}, ${session.deviceHash},
+        ${session.begunBy}, ${session.isProof ? startedAt : new Date(0)}, ${session.isStrong ? startedAt : null}, ${startedAt}::timestamptz + make_interval(days => ${sessionDays.idle}))`,
+  )
+}
+
+/** Writes down that the session is in use, and from where, unless that was done less than a minute ago. */
+export async function noteSessionUse(
+  database: Database,
+  { id, address }: { id: string; address: string },
+): Promise<void> {
+  await database.spanning(
+    'note the last use of a session',
+    sql`update sessions set last_used_at = now(), address = ${address}
+      where id = ${id}::uuid and ended_at is null and last_used_at < now() - interval '1 minute'`,
   )
 }
 
 export interface KeptSession {
   userId: string
-  organizationId: string
+  organizationId: string | null
   nonce: Buffer
   generation: number
   /** Milliseconds since 1970. */
   rotatedAt: number
+  /** Milliseconds since 1970. */
+  expiresAt: number
   ended: boolean
 }
 
@@ -165,7 +181,8 @@ export interface KeptSession {
 export async function lockSession(spanning: Spanning, id: string): Promise<KeptSession | undefined> {
   const rows = await spanning.query<KeptSession>(
     sql`select user_id as "userId", organization_id as "organizationId", nonce, generation,
-        (extract(epoch from rotated_at) * 1000)::float8 as "rotatedAt", ended_at is not null as ended
+        (extract(epoch from rotated_at) * 1000)::float8 as "rotatedAt",
+        (extract(epoch from expires_at) * 1000)::float8 as "expiresAt", ended_at is not null as ended
       from sessions where id = ${id}::uuid for update`,
   )
   return rows[0]
@@ -173,7 +190,9 @@ export async function lockSession(spanning: Spanning, id: string): Promise<KeptS
 
 export async function rotateSession(spanning: Spanning, id: string, at: Date): Promise<void> {
   await spanning.query(
-    sql`update sessions set generation = generation + 1, rotated_at = ${at}, last_used_at = ${at}
+    sql`update sessions set generation = generation + 1, rotated_at = ${at}, last_used_at = ${at},
+        expires_at = least(created_at + make_interval(days => ${sessionDays.most}),
+          ${at}::timestamptz + make_interval(days => ${sessionDays.idle}))
       where id = ${id}::uuid`,
   )
 }
@@ -182,11 +201,15 @@ export async function endSession(spanning: Spanning, id: string, at: Date): Prom
   await spanning.query(sql`update sessions set ended_at = ${at} where id = ${id}::uuid and ended_at is null`)
 }
 
-/** Sessions that ended a while ago. Those that nobody has ended live on. */
+/** Sessions that were ended a while ago. */
 export const endedSessions: Perishable = {
   name: 'sessions',
   table: 'sessions',
   key: { id: 'uuid' },
   since: 'ended_at',
   keptSeconds: 30 * 24 * 60 * 60,
+  isPersonal: true,
 }
+
+/** Sessions that nobody used for so long that they ended by themselves. */
+export const lapsedSessions: Perishable = { ...endedSessions, name: 'lapsed sessions', since: 'expires_at' }

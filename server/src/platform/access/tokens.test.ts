@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Access, openAccess } from '../../../test/access.ts'
 import { newId } from '../resource/ids.ts'
 import { deriveKey, unseal } from './secret.ts'
-import { findSigningKeys } from './store.ts'
+import { findSigningKeys } from './signing-key-store.ts'
 import { accessTokenLifetime, createTokens } from './tokens.ts'
 
 let access: Access
@@ -17,7 +17,7 @@ beforeAll(async () => {
   access = await openAccess()
   await access.tokens.issue(subject)
   const [kept] = await findSigningKeys(access.database)
-  if (!kept) throw new Error('no signing key was kept')
+  if (!kept?.privateKeyEncrypted) throw new Error('no signing key was kept')
   const pem = unseal(deriveKey(access.secret, 'signing key', kept.id), kept.privateKeyEncrypted)
   signing = { id: kept.id, privateKey: createPrivateKey(pem) }
 })
@@ -39,6 +39,9 @@ async function forge(
   const wanted = Object.fromEntries(Object.entries(payload).filter(([, value]) => value !== null)) as JWTPayload
   return new SignJWT(wanted).setProtectedHeader({ ...decodeProtectedHeader(ours), alg: 'ES256', ...header }).sign(key)
 }
+
+const nextKeyId = async (): Promise<string | undefined> =>
+  (await findSigningKeys(access.database)).find(({ status }) => status === 'next')?.id
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
@@ -62,6 +65,8 @@ test.each<[string, () => Promise<string> | string]>([
   ['of another type', () => forge({}, { typ: 'JWT' })],
   ['without a type', () => forge({}, { typ: undefined })],
   ['of an unknown key', () => forge({}, { kid: 'another' })],
+  ['of the key that will sign next, signed with the present one', async () => forge({}, { kid: await nextKeyId() })],
+  ['whose key id is no text', () => forge({}, { kid: [signing.id] as unknown as string })],
   ['without a key id', () => forge({}, { kid: undefined })],
   ['for another audience', () => forge({ aud: 'urn:rapport:web' })],
   ['without an audience', () => forge({ aud: null })],
@@ -72,9 +77,12 @@ test.each<[string, () => Promise<string> | string]>([
   ['not valid yet (nbf)', () => forge({ nbf: seconds() + 60 })],
   ['of the future (iat)', () => forge({ iat: seconds() + 60 })],
   ['older than a day, whatever its expiry', () => forge({ iat: seconds() - accessTokenLifetime - 60 })],
+  ['without a time of issue', () => forge({ iat: null })],
+  ['without an id of its own', () => forge({ jti: null })],
+  ['without a user', () => forge({ sub: null })],
   ['without a session', () => forge({ sid: null })],
   ['whose session is no id', () => forge({ sid: 'session_1' })],
-  ['without an organization', () => forge({ org: null })],
+  ['whose organization is no id', () => forge({ org: 'org_1' })],
   ['whose user is no id', () => forge({ sub: "usr_' or true" })],
   ['with a critical extension', () => forge({}, { crit: ['b64'], b64: true, kid: 'another' })],
   ['that is empty', () => ''],
@@ -90,12 +98,26 @@ test('a changed claim breaks the signature', async () => {
   expect(await access.tokens.verify(`${header}.${changed}.${signature}`)).toBeUndefined()
 })
 
+test.each<[string, (signature: Buffer) => Buffer]>([
+  ['cut short by a byte', (signature) => signature.subarray(0, -1)],
+  ['cut to a half', (signature) => signature.subarray(0, 32)],
+  ['cut away', () => Buffer.alloc(0)],
+  ['of zeros alone', () => Buffer.alloc(64)],
+  ['a byte longer', (signature) => Buffer.concat([signature, Buffer.alloc(1)])],
+  ['changed in one bit', (signature) => Buffer.from(signature.map((byte, at) => (at === 40 ? byte ^ 1 : byte)))],
+])('a token whose signature is %s is refused', async (_, change) => {
+  const [header = '', payload = '', signature = ''] = (await access.tokens.issue(subject)).split('.')
+  const changed = change(Buffer.from(signature, 'base64url')).toString('base64url')
+  expect(await access.tokens.verify(`${header}.${payload}.${changed}`)).toBeUndefined()
+})
+
 test('a token signed by HS256 with the public key as its secret is refused', async () => {
   const publicKey = createPublicKey(signing.privateKey)
   const [, payload = ''] = (await access.tokens.issue(subject)).split('.')
   for (const key of [
     publicKey.export({ type: 'spki', format: 'pem' }),
     publicKey.export({ type: 'spki', format: 'der' }),
+    JSON.stringify((await access.tokens.jwks()).keys[0]),
   ]) {
     const head = `${encode({ alg: 'HS256', typ: 'at+jwt', kid: signing.id })}.${payload}`
     const signature = createHmac('sha256', key).update(head).digest('base64url')
@@ -112,12 +134,22 @@ test('a key that the token brings along, or the address of one, is never used', 
     response.end(JSON.stringify({ keys: [jwk] }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const jku = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`
+  const x5c = [publicKey.export({ type: 'spki', format: 'der' }).toString('base64')]
   try {
-    expect(await access.tokens.verify(await forge({}, { jwk, jku }, privateKey))).toBeUndefined()
-    expect(await access.tokens.verify(await forge({}, { jku, kid: 'mine' }, privateKey))).toBeUndefined()
-    // Our own signature counts, whatever else the header says.
-    expect(await access.tokens.verify(await forge({}, { jwk, jku }))).toEqual(subject)
+    for (const brought of [
+      { jwk },
+      { jku: address },
+      { x5u: address },
+      { x5c },
+      { jwk, jku: address, x5u: address, x5c },
+    ]) {
+      for (const kid of [signing.id, 'mine', undefined]) {
+        expect(await access.tokens.verify(await forge({}, { ...brought, kid }, privateKey))).toBeUndefined()
+      }
+      // Our own signature counts, whatever else the header says.
+      expect(await access.tokens.verify(await forge({}, brought))).toEqual(subject)
+    }
     expect(asked).toBe(0)
   } finally {
     server.close()
@@ -147,7 +179,7 @@ test('processes that start at once make one signing key, and each takes the toke
     for (const token of tokens) {
       for (const process of processes) expect(await process.verify(token)).toEqual(subject)
     }
-    expect(await findSigningKeys(fresh.database)).toHaveLength(1)
+    expect((await findSigningKeys(fresh.database)).map(({ status }) => status)).toEqual(['active', 'next'])
     expect(await access.tokens.verify(tokens[0] ?? '')).toBeUndefined()
   } finally {
     await fresh.close()
@@ -156,7 +188,16 @@ test('processes that start at once make one signing key, and each takes the toke
 
 test('the key set holds public keys only', async () => {
   const { keys } = await access.tokens.jwks()
-  expect(keys).toHaveLength(1)
-  expect(keys[0]).toMatchObject({ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', kid: signing.id })
-  expect(keys[0]).not.toHaveProperty('d')
+  expect(keys.map(({ kid }) => kid)).toEqual([signing.id, await nextKeyId()])
+  for (const key of keys) {
+    expect(key).toEqual({
+      kid: expect.any(String),
+      kty: 'EC',
+      crv: 'P-256',
+      alg: 'ES256',
+      use: 'sig',
+      x: expect.any(String),
+      y: expect.any(String),
+    })
+  }
 })

@@ -41,18 +41,24 @@ export const spanningPurposes = [
   'find the API key of a request',
   'find the session of a request',
   'rotate a refresh token',
+  'log in',
+  'manage an account',
+  'set the service up',
   'read the profile of a user',
   'keep the signing key',
   'create an organization',
   'find the organization of a command',
   'create an API key',
   'note the last use of a key',
+  'note the last use of a session',
   'check the database',
   'find the import of a push',
   'keep pushes',
   'choose whose rows to work on',
   'sum up the counts of imports',
+  'send mails',
   'purge what is no longer kept',
+  'take statistics',
 ] as const
 export type SpanningPurpose = (typeof spanningPurposes)[number]
 
@@ -194,12 +200,13 @@ export class Database {
     return this.#send({ ...render(statement), name })
   }
 
-  /** A transaction that may span organizations. */
+  /** A transaction that may span organizations; `CredentialChanged` unless `live` holds. */
   async spanningTransaction<Result>(
     _purpose: SpanningPurpose,
     work: (spanning: Spanning) => Promise<Result>,
+    live = sql`true`,
   ): Promise<Result> {
-    return this.#transact(sql`select true as live`, (send) => work({ query: send }))
+    return this.#transact(sql`select ${live} as live`, (send) => work({ query: send }))
   }
 
   /** Does the database answer? Throws as any statement does. */
@@ -229,8 +236,11 @@ export class Database {
           const [, checked] = await Promise.all([
             client.query('begin'),
             client.query<{ live: boolean }>(render(check)),
-          ]).catch((error: unknown) => {
-            throw isConnectionLoss(error) ? new NothingSent(error) : error
+          ]).catch(async (error: unknown) => {
+            if (isConnectionLoss(error)) throw new NothingSent(error)
+            // Begun it is: the next user of the connection would be within it.
+            await client.query('rollback')
+            throw error
           })
           let isOver = false
           const send: Send = async <Row extends object>(statement: Sql) => {

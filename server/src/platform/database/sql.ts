@@ -74,6 +74,13 @@ export function join(items: readonly Sql[], separator: string): Sql {
   )
 }
 
-/** The organization of a connection as a parameter; only the connection makes one. */
+/**
+ * The organization of a connection as a parameter; only the connection makes one. The planner is kept from seeing which
+ * one it is and takes it for one like the others: of one that is new since the statistics it would think that it has no
+ * records, and read all of them again for each one that is looked up.
+ */
 export const organizationParameter = (organizationId: string): Sql =>
-  new Sql(['', '::uuid'], [new Parameter(organizationId)], true)
+  new Sql(['(select ', '::uuid)'], [new Parameter(organizationId)], true)
+
+/** The same where the planner is to weigh how much belongs to the organization, by what statistics know of it: in lists. */
+export const weighed = (organization: Sql): Sql => new Sql(['', '::uuid'], organization.values, organization.scoped)

@@ -34,6 +34,12 @@ export const errorCodes = {
     when: 'The API key, access token or refresh token is not valid, has expired or was revoked.',
     remedy: 'Refresh an access token at `POST /auth`. When that is refused too, log in again; make a new API key.',
   },
+  invalid_credentials: {
+    status: 401,
+    message: 'Not logged in',
+    when: 'The address and the password, the code or the passkey do not fit together; which of them is wrong is not told.',
+    remedy: 'Try again, or ask for a link to set a new password (`POST /auth/forgot-password`).',
+  },
   insufficient_permissions: {
     status: 403,
     message: 'Insufficient permissions',
@@ -45,6 +51,18 @@ export const errorCodes = {
     message: 'Missing scopes',
     when: 'The API key, or the role of the user, does not have the scope that the operation needs.',
     remedy: 'Use a credential with the scopes that `details` names.',
+  },
+  proof_required: {
+    status: 403,
+    message: 'Prove that it is you',
+    when: 'What was asked for needs a proof of the last five minutes, and the last one of this session is older.',
+    remedy: 'Give a password, a code or a passkey at `/v5/me/proof`, then repeat the request.',
+  },
+  second_factor_required: {
+    status: 403,
+    message: 'Second factor required',
+    when: 'The organization takes only those who have logged in with a second factor, and this session has not.',
+    remedy: 'Set one up under `/v5/me`, which counts for the session at once, or log in again with yours.',
   },
   not_found: {
     status: 404,
@@ -134,7 +152,7 @@ export const errorCodes = {
   rate_limited: {
     status: 429,
     message: 'Too many requests',
-    when: 'The credential, the trigger or the address sent more requests than `RateLimit-Policy` allows.',
+    when: 'The credential, the trigger or the address sent more requests than `RateLimit-Policy` allows, or too many attempts to log in have failed.',
     remedy: 'Wait for the seconds in `Retry-After`. `RateLimit` tells on every answer how much is left.',
   },
   headers_too_large: {

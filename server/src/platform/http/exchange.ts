@@ -34,7 +34,8 @@ export function single(request: FastifyRequest, name: string): string | undefine
 /** The nil UUID (RFC 9562), which no record has: what an id of another form is looked up as. */
 export const noRecord = '00000000-0000-0000-0000-000000000000'
 
-const limited = ({ policy, state, retryAfterSeconds }: Allowance) =>
+/** 429 with the headers that say when to try again. */
+export const limited = ({ policy, state, retryAfterSeconds }: Allowance): ApiError =>
   new ApiError('rate_limited', `Try again in ${retryAfterSeconds} s.`, {
     headers: { 'ratelimit-policy': policy, ratelimit: state, 'retry-after': String(retryAfterSeconds) },
   })

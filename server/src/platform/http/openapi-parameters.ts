@@ -45,6 +45,14 @@ function pathParameters(route: Route, components: Components): Schema[] {
 
 function queryParameters({ query }: Route, components: Components): Schema[] {
   if (query.kind === 'none') return []
+  if (query.kind === 'words') {
+    return Object.entries(query.words).map(([name, description]) => ({
+      name,
+      in: 'query',
+      description,
+      schema: { type: 'string' },
+    }))
+  }
   const { kind, resource } = query
   const select = () => selectParameter(resource, components)
   if (kind === 'one') return [select()]

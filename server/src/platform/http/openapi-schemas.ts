@@ -1,3 +1,4 @@
+import { embeddedThrough } from '../query/target.ts'
 import type { BodyShape } from '../resource/body.ts'
 import type { Embedded, Resource } from '../resource/define.ts'
 import type { Field, JsonValue, Schema } from '../resource/fields.ts'
@@ -85,8 +86,7 @@ export function orNull(schema: Schema): Schema {
 /** A reference that is read through its record is null while that record is deleted, required or not. */
 function answered(resource: Resource, name: string): Schema {
   const field = fieldOf(resource, name)
-  const isEmbeddedThrough = Object.values(resource.embedded).some(({ through }) => through === name)
-  return field.nullable || isEmbeddedThrough ? orNull(field.schema) : field.schema
+  return field.nullable || embeddedThrough(resource, name) ? orNull(field.schema) : field.schema
 }
 
 function sent(field: Field, mode: 'create' | 'update'): Schema {
@@ -98,12 +98,13 @@ function sent(field: Field, mode: 'create' | 'update'): Schema {
   return field.nullable ? orNull(whole) : whole
 }
 
-function embeddedSchema({ label, resource, show, through }: Embedded): Schema {
+function embeddedSchema({ label, resource, show, through, always }: Embedded): Schema {
   const members = show.map((name): [string, Schema] => [
     name,
     described(fieldOf(resource, name), answered(resource, name)),
   ])
-  return { ...orNull(closed(members)), description: `${label} behind \`${through}\`.` }
+  const schema = closed(members)
+  return { ...(always ? schema : orNull(schema)), description: `${label} behind \`${through}\`.` }
 }
 
 function described(field: Field, schema: Schema, initial?: JsonValue): Schema {

@@ -84,8 +84,14 @@ function operation(route: Route, components: Components): Operation {
         errorStatuses(route).map((status) => [status, { $ref: `#/components/responses/${responseName(status)}` }]),
       ),
     },
-    security: scope ? [{ bearer: [scope], organization: [] }, { bearer: [scope] }] : [],
+    security: securityOf(route, scope),
   }
+}
+
+/** A key goes with its organization; a person's access token goes alone, and is all that their own account takes. */
+function securityOf(route: Route, scope: string | undefined): Operation['security'] {
+  if (scope !== undefined) return [{ bearer: [scope], organization: [] }, { bearer: [scope] }]
+  return route.kind === 'account' ? [{ bearer: [] }] : []
 }
 
 function requestBody(route: Exclude<Route, ReadRoute>, components: Components): Schema | undefined {
@@ -138,7 +144,7 @@ function errorStatuses(route: Route): number[] {
   const isJson = Object.values(route.answers).every(({ kind }) => kind !== 'text')
   const statuses = [400, 413, 414, 429, 431, 500, 503, ...(route.errors ?? [])]
   if (isJson) statuses.push(406)
-  if (isScoped(route)) statuses.push(401, 403)
+  if (isScoped(route) || route.kind === 'account') statuses.push(401, 403)
   if (Object.keys(route.params).length > 0 || route.query.kind === 'list') statuses.push(404)
   if (route.method !== 'GET') statuses.push(422)
   if (route.method === 'POST' || route.method === 'PATCH') statuses.push(415)

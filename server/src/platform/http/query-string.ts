@@ -11,6 +11,21 @@ export class ListFault extends Error {}
 
 const maximumFaults = 100
 
+/** Each parameter once at most, and none that is not known. Error: 400. */
+export function checkWords(
+  query: readonly QueryParameter[],
+  { words, takesOthers }: { words: Readonly<Record<string, string>>; takesOthers: boolean },
+): void {
+  const faults = query.flatMap(({ name }, index) => {
+    const isKnown = Object.hasOwn(words, name)
+    if (isKnown && query.findIndex((other) => other.name === name) < index) {
+      return [{ field: name, message: 'is given twice' }]
+    }
+    return isKnown || takesOthers ? [] : [{ field: name.slice(0, 200), message: 'unknown parameter' }]
+  })
+  if (faults.length > 0) throw invalidParameters(faults.slice(0, maximumFaults))
+}
+
 /**
  * The parameters after the first `?` in their order, repeated ones included; the caller decides which may repeat. A
  * plus is a space, a name without `=` has the value '', an empty piece between two `&` says nothing. Escapes that are

@@ -1,15 +1,19 @@
 import type { Logger } from 'pino'
+import type { AuditAction } from '../audit/actions.ts'
+import type { Denials } from '../audit/denials.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Identifier } from '../access/identify.ts'
 import type { Secret } from '../access/secret.ts'
 import type { Sessions } from '../access/sessions.ts'
+import type { Throttle } from '../access/throttle.ts'
 import type { Tokens } from '../access/tokens.ts'
-import type { Connection, Database, Transaction } from '../database/database.ts'
+import type { Connection, Database, Spanning, Transaction } from '../database/database.ts'
+import type { Egress } from '../egress/egress.ts'
 import type { Gate } from '../query/gate.ts'
 import type { CursorScope } from '../query/cursor.ts'
 import type { BodyShape } from '../resource/body.ts'
 import type { AnyRow, Resource } from '../resource/define.ts'
-import type { JsonValue, Schema } from '../resource/fields.ts'
+import type { JsonObject, JsonValue, Schema } from '../resource/fields.ts'
 import type { Intake, PushKey, Trigger } from './push.ts'
 import type { QueryParameter } from './query-string.ts'
 import type { RateLimiter } from './rate-limit.ts'
@@ -22,12 +26,22 @@ export interface Services {
   tokens: Tokens
   secret: Secret
   limiter: RateLimiter
+  denials: Denials
+  throttle: Throttle
   gate: Gate
+  /** The one way out to addresses that somebody else chose. */
+  egress: Egress
+  /** Who may make an account: anyone, who was invited, nobody. */
+  signUp: 'open' | 'invite' | 'closed'
   intake: Intake
+  /** To be woken once a mail that was queued is committed. */
+  mail: { wake(): void }
   /** Signs the opaque cursors of `Link` headers. */
   cursorKey: Buffer
-  /** The origin that links in answers start with. */
+  /** What links in answers start with: the public address, else the one it listens on. */
   origin: string
+  /** The origin that people log in at, where AUTH_ORIGIN or PUBLIC_URL says it; else it is the host that a caller names. */
+  pageOrigin: string | undefined
   log: Logger
 }
 
@@ -37,10 +51,36 @@ export interface Answer {
   text?: string
   revision?: number
   headers?: Record<string, string>
+  /** Values of `Set-Cookie`. */
+  cookies?: readonly string[]
+  /** What the audit log tells of it, beyond what the request and the answer say. */
+  effect?: Effect
+}
+
+/** What an audited request did; `none` when it turned out to change nothing, which is not told. */
+export type Effect =
+  | 'none'
+  | {
+      /** Names of the fields that changed; without it those that the body names. */
+      fields?: readonly string[]
+      details?: JsonObject
+    }
+
+/** Who is at the other end, as far as the connection and the headers say. */
+export interface Client {
+  readonly address: string
+  readonly userAgent: string | null
+  readonly requestId: string
+  /** The `Origin` header: the page whose script asks. */
+  readonly origin: string | undefined
+  /** The host, as the caller names it, with its scheme: what a page of ours has as its origin. */
+  readonly ownOrigin: string
+  cookie(name: string): string | undefined
 }
 
 interface BaseRequest {
   services: Services
+  client: Client
   /** The path's ids as uuids. */
   params: Record<string, string>
   query: readonly QueryParameter[]
@@ -63,6 +103,25 @@ export interface WriteRequest extends BaseRequest {
 
 export interface PublicRequest extends BaseRequest {
   body: AnyRow
+}
+
+/** A person and the session in which they ask; uuids. */
+export interface Person {
+  userId: string
+  sessionId: string
+}
+
+export interface AccountRequest extends BaseRequest {
+  person: Person
+  /** A transaction, in which the session was found alive. */
+  db: Spanning
+  body: AnyRow
+}
+
+/** The same for work that takes long before it writes: no connection waits for it meanwhile. */
+export interface AccountWork extends Omit<AccountRequest, 'db'> {
+  /** Runs in a transaction, in which the session was found alive. */
+  transact<Result>(work: (db: Spanning) => Promise<Result>): Promise<Result>
 }
 
 /** A push whose path opened an import; its body is not read yet. */
@@ -89,6 +148,13 @@ interface PathParameter {
   resource: string
 }
 
+/** Parameters of its own, each once, with what it is for; `takesOthers` where another party adds what it likes. */
+interface WordsQuery {
+  kind: 'words'
+  words: Readonly<Record<string, string>>
+  takesOthers: boolean
+}
+
 interface RouteBase {
   /** With `{parameters}` in braces. */
   path: string
@@ -100,7 +166,7 @@ interface RouteBase {
   tag: string
   params: Record<string, PathParameter>
   /** Which query parameters it takes: those of a list, of a count, of a change by filter, `select[]` alone, or none. */
-  query: { kind: 'list' | 'count' | 'change' | 'one'; resource: Resource } | { kind: 'none' }
+  query: { kind: 'list' | 'count' | 'change' | 'one'; resource: Resource } | WordsQuery | { kind: 'none' }
   answers: Record<number, AnswerBody>
   /** Error statuses that do not follow from the rest of the declaration. */
   errors?: readonly number[]
@@ -123,8 +189,25 @@ export interface WriteRoute extends RouteBase {
   body?: { component: string; shape: BodyShape; required: boolean }
   /** Does the route heed If-Match? */
   conditional: boolean
+  /** What the audit log tells of its effect, in the effect's own transaction; without it nothing. */
+  audited?: AuditAction
+  /** Does it need a proof of the last five minutes, or an API key that was given the resource by name? */
+  fresh?: boolean
   handle(request: WriteRequest): Promise<Answer>
 }
+
+/** A route about the caller's own account, whatever the organization: by access token, never by API key. */
+interface AccountBase extends RouteBase {
+  kind: 'account'
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  body?: { component: string; shape: BodyShape; required: boolean }
+  query: { kind: 'none' }
+  /** Does it need a proof of the last five minutes? */
+  fresh?: boolean
+}
+
+export type AccountRoute = AccountBase &
+  ({ handle(request: AccountRequest): Promise<Answer> } | { outside(request: AccountWork): Promise<Answer> })
 
 /** A route that needs no credential. */
 export interface PublicRoute extends RouteBase {
@@ -145,7 +228,7 @@ export interface PushRoute extends RouteBase {
   handle(request: PushRequest): Promise<Answer>
 }
 
-export type Route = ReadRoute | WriteRoute | PublicRoute | PushRoute
+export type Route = ReadRoute | WriteRoute | AccountRoute | PublicRoute | PushRoute
 
 /** Does the route ask for a credential in the Authorization header, and for a scope? */
 export const isScoped = (route: Route): route is ReadRoute | WriteRoute =>

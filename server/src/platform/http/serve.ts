@@ -1,24 +1,25 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Credential } from '../access/identify.ts'
 import type { Caller } from '../access/caller.ts'
+import { assertFresh } from '../access/fresh.ts'
+import { AddressRefused } from '../access/refusals.ts'
 import { covers } from '../access/scopes.ts'
 import { deriveKey } from '../access/secret.ts'
 import { CredentialChanged } from '../database/database.ts'
-import { readBody } from '../resource/body.ts'
-import type { AnyRow } from '../resource/define.ts'
-import { readId, showId } from '../resource/ids.ts'
+import { showId } from '../resource/ids.ts'
 import { UniqueConflict } from '../resource/write.ts'
 import { readNone } from '../query/parse.ts'
-import { ApiError, invalidBody, invalidParameters } from './errors.ts'
-import { checkTags, matchesNone, recordTag, listTag, revisionsOf } from './etag.ts'
-import { charge, noRecord, type Progress, single, targetOf } from './exchange.ts'
-import { checkMedia, readBytes } from './frame.ts'
+import { recordEffect } from './audited.ts'
+import { ApiError, invalidParameters } from './errors.ts'
+import { matchesNone, recordTag, listTag, revisionsOf } from './etag.ts'
+import { charge, type Progress, single, targetOf } from './exchange.ts'
+import { checkMedia } from './frame.ts'
 import { findAnswer, type IdempotentUse, keepAnswer } from './idempotency-store.ts'
 import { checkIdempotencyKey, requestHash } from './idempotency.ts'
-import { readJson } from './json.ts'
-import { readQuery } from './query-string.ts'
+import { checkWords, readQuery } from './query-string.ts'
 import { addressKey } from './rate-limit.ts'
 import type { Answer, PublicRoute, ReadRoute, Route, Services, WriteRoute } from './route.ts'
+import { serveAccount } from './serve-account.ts'
+import { authenticate, bodyOf, checkReadConditions, clientOf, paramsOf, unheeded } from './serve-parts.ts'
 import { servePush } from './serve-push.ts'
 
 /**
@@ -35,6 +36,8 @@ export async function serve(
   checkMedia(route, request)
   if (route.kind === 'public')
     return send(request, reply, services, progress, await servePublic(route, services, request, reply, progress))
+  if (route.kind === 'account')
+    return send(request, reply, services, progress, await serveAccount(route, services, request, reply, progress))
   if (route.kind === 'push')
     return send(request, reply, services, progress, await servePush(route, services, request, reply, progress))
   for (let attempt = 1; ; attempt++) {
@@ -60,10 +63,11 @@ async function servePublic(
   const url = targetOf(request)
   const query = readQuery(url)
   if (route.query.kind === 'none') readNone(query)
+  if (route.query.kind === 'words') checkWords(query, route.query)
   if (route.method === 'GET') checkReadConditions(request)
   // What a GET sends along has no meaning (RFC 9110 section 9.3.1).
   const { body } = route.method === 'GET' ? { body: {} } : await bodyOf(route, request, progress)
-  return route.handle({ services, params: {}, query, body, url })
+  return route.handle({ services, client: clientOf(request), params: paramsOf(route, request), query, body, url })
 }
 
 /** Credential, limit, organization, scope. */
@@ -81,36 +85,28 @@ async function identify(
   if (progress.charged?.key !== credential.id) {
     charge(services, reply, progress, route.kind === 'read' ? 'read' : 'write', credential.id)
   }
-  const caller = await identifier.selectOrganization(credential, single(request, 'service-organization-id'))
+  const wanted = single(request, 'service-organization-id')
+  const caller = await identifier.selectOrganization(credential, wanted, request.ip).catch((error: unknown) => {
+    if (error instanceof AddressRefused) {
+      services.denials.note(error.caller, clientOf(request), {
+        action: 'access.denied',
+        about: 'address',
+        route: route.path,
+      })
+    }
+    throw error
+  })
   progress.organization = showId('org', caller.organizationId)
   if (!covers(caller.scopes, route.scope)) {
     await identifier.confirm(caller).catch((error: unknown) => forgetting(services, caller, error))
+    const scope = `urn:service:${route.scope}`
+    services.denials.note(caller, clientOf(request), { action: 'scope.denied', about: scope, route: route.path })
     throw new ApiError('missing_scopes', 'The credential must have the required scopes.', {
-      details: [{ field: 'scope', message: `urn:service:${route.scope}` }],
+      details: [{ field: 'scope', message: scope }],
     })
   }
+  if (route.kind === 'write' && route.fresh) await assertFresh(services, caller)
   return caller
-}
-
-/**
- * Attempts that fail, and they alone, are charged to their address: a good credential is never refused for what others
- * behind the same proxy send.
- */
-async function authenticate(
-  services: Services,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  progress: Progress,
-): Promise<Credential> {
-  const header = request.headers.authorization
-  try {
-    return await services.identifier.authenticate(header)
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 401) {
-      charge(services, reply, progress, header === undefined ? 'address' : 'key', addressKey(request.ip))
-    }
-    throw error
-  }
 }
 
 /** Runs the work; a refusal that never reached the database must not hide that the credential is revoked. */
@@ -141,9 +137,10 @@ async function perform(
   const query = readQuery(url)
   if (route.query.kind === 'none') readNone(query)
   const params = paramsOf(route, request)
+  const client = clientOf(request)
   if (route.kind === 'read') {
     checkReadConditions(request)
-    return route.handle({ services, caller, db: services.database.reader(caller), params, query, url })
+    return route.handle({ services, client, caller, db: services.database.reader(caller), params, query, url })
   }
   const revisions = preconditions(route, request)
   const use = idempotentUse(route, services, request, caller)
@@ -154,7 +151,8 @@ async function perform(
       const kept = use && (await findAnswer(db, use))
       if (kept)
         return { status: kept.status, text: kept.body, headers: { ...kept.headers, 'idempotent-replayed': 'true' } }
-      const answer = tagged(await route.handle({ services, caller, db, params, query, body, revisions, url }))
+      const answer = tagged(await route.handle({ services, client, caller, db, params, query, body, revisions, url }))
+      await recordEffect(route, { db, caller, client, params, body, answer })
       if (use)
         await keepAnswer(db, use, { status: answer.status, headers: answer.headers ?? {}, body: answer.text ?? '' })
       return answer
@@ -177,27 +175,6 @@ async function conflict(
   const message = `is taken by another ${resource.singular}${held}`
   return new ApiError('already_exists', `${field}: ${message}`, { details: [{ field, message }] })
 }
-
-/** The ids of the path. One of another form is looked up like one that does not exist, and as late. */
-function paramsOf(route: Route, request: FastifyRequest): Record<string, string> {
-  const given = request.params as Record<string, string>
-  return Object.fromEntries(
-    Object.entries(route.params).map(([name, { prefix }]) => {
-      const text = given[name] ?? ''
-      if (text.includes('\0')) throw invalidParameters([{ field: name, message: 'must not hold NUL' }])
-      return [name, readId(prefix, text) ?? noRecord]
-    }),
-  )
-}
-
-/** A read heeds If-None-Match alone. */
-function checkReadConditions(request: FastifyRequest): void {
-  if (single(request, 'if-match') !== undefined) throw unheeded('If-Match')
-  const none = single(request, 'if-none-match')
-  if (none !== undefined) checkTags('If-None-Match', none)
-}
-
-const unheeded = (field: string) => invalidParameters([{ field, message: 'is not taken on this request' }])
 
 /** If-Match as revisions; If-None-Match on a change can only ask for a record that is not there yet. */
 function preconditions(route: WriteRoute, request: FastifyRequest): readonly number[] | undefined {
@@ -233,24 +210,6 @@ function idempotentUse(
   }
 }
 
-async function bodyOf(
-  route: WriteRoute | PublicRoute,
-  request: FastifyRequest,
-  progress: Progress,
-): Promise<{ body: AnyRow; bytes: Uint8Array }> {
-  const bytes = (progress.bytes ??= await readBytes(request.raw))
-  const { body } = route
-  if (!body) {
-    if (bytes.length === 0) return { body: {}, bytes }
-    const value = readJson(bytes)
-    const names = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : ['body']
-    if (names.length > 0) throw invalidBody(names.map((field) => ({ field, message: 'this request takes no body' })))
-    return { body: {}, bytes }
-  }
-  const isLeftOut = !body.required && bytes.length === 0
-  return { body: readBody(body.shape, isLeftOut ? {} : readJson(bytes)), bytes }
-}
-
 /** Adds the entity tag: strong for a record, weak for anything else. */
 function tagged(answer: Answer): Answer {
   if (answer.text === undefined || answer.headers?.etag !== undefined) return answer
@@ -268,10 +227,13 @@ async function send(
 ): Promise<void> {
   const answer = tagged(given)
   reply.headers(answer.headers ?? {})
+  if (answer.cookies) reply.header('set-cookie', [...answer.cookies])
   const reads = request.method === 'GET' || request.method === 'HEAD'
   const etag = reads ? answer.headers?.etag : undefined
   // May be kept, so that If-None-Match has a use, and has to be asked for each time, so that nothing outlives a key.
-  if (etag !== undefined) reply.header('cache-control', 'private, no-cache')
+  if (etag !== undefined && answer.headers?.['cache-control'] === undefined) {
+    reply.header('cache-control', 'private, no-cache')
+  }
   const none = single(request, 'if-none-match')
   if (etag !== undefined && none !== undefined && !matchesNone(none, etag)) {
     if (progress.charged) {

@@ -42,6 +42,7 @@ declare module 'fastify' {
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { services, routes, trustProxy, corsOrigins, metrics } = options
   const patience = options.patience ?? { headers: 15_000, request: 30_000 }
+  const isHttps = services.pageOrigin?.startsWith('https://') ?? false
   const unparsed = new UnparsedRequests({ version, log: services.log })
   const settings: FastifyHttpOptions<Server> = {
     trustProxy: proxies(trustProxy),
@@ -72,7 +73,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
   }
   const begin = (request: FastifyRequest, reply: FastifyReply) => {
-    prepare(request, reply)
+    prepare(request, reply, isHttps)
     // Not the framework's hook: it says nothing of callers who left, nor of what the router refused.
     reply.raw.once('close', () => told(services, metrics, request, reply))
   }
@@ -242,12 +243,20 @@ function probes(app: FastifyInstance, { services, isReady }: ServerOptions): voi
 
 const notReady = (description: string) => new ApiError('overloaded', description, { headers: { 'retry-after': '1' } })
 
+/** An answer of the API is no page: nothing of it is run or framed, should a browser show it. Our pages have their own. */
+const noContent = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** Seconds: two years, as RFC 6797's readers expect. */
+const strictTransport = `max-age=${2 * 365 * 24 * 60 * 60}`
+
 /** What every answer carries, also one that goes wrong later. */
-function prepare(request: FastifyRequest, reply: FastifyReply): void {
+function prepare(request: FastifyRequest, reply: FastifyReply, isHttps: boolean): void {
   request.startedAt = performance.now()
   request.progress = { route: 'unknown' }
   reply.header('x-request-id', request.id).header('version', version).header('cache-control', 'no-store')
   reply.header('x-content-type-options', 'nosniff').header('vary', 'accept-encoding')
+  reply.header('referrer-policy', 'no-referrer').header('content-security-policy', noContent)
+  if (isHttps) reply.header('strict-transport-security', strictTransport)
 }
 
 function refuse(services: Services, request: FastifyRequest, reply: FastifyReply, error: unknown): void {

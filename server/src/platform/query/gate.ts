@@ -6,6 +6,8 @@ export interface GateOptions {
   /** Works that may wait, in all. */
   queue: number
   waitMilliseconds: number
+  /** What a work is told that is refused. */
+  refusals?: { full: string; late: string }
 }
 
 export interface Gate {
@@ -16,8 +18,10 @@ export interface Gate {
   run<Result>(organizationId: string, work: () => Promise<Result>): Promise<Result>
 }
 
-const full = 'Too many costly queries are waiting. Try again, or narrow this one.'
-const late = 'This costly query waited too long for its turn. Try again, or narrow it.'
+const costlyQueries = {
+  full: 'Too many costly queries are waiting. Try again, or narrow this one.',
+  late: 'This costly query waited too long for its turn. Try again, or narrow it.',
+}
 
 interface Waiter {
   admit(): void
@@ -34,7 +38,8 @@ interface Party {
  * whose last start is longest ago: one with fifty waiting delays another's one by a single turn at most. Of a full queue
  * a newcomer takes the newest place of the organization that holds most, as long as its own would still hold fewer.
  */
-export function createGate({ concurrency, queue, waitMilliseconds }: GateOptions): Gate {
+export function createGate({ concurrency, queue, waitMilliseconds, refusals = costlyQueries }: GateOptions): Gate {
+  const { full, late } = refusals
   /** Organizations that run or wait, in the order of their last start. */
   const parties = new Map<string, Party>()
   let running = 0

@@ -1,5 +1,5 @@
 import type { FixedStatement } from '../database/database.ts'
-import { identifier, join, Parameter, raw, type Sql, sql } from '../database/sql.ts'
+import { identifier, join, Parameter, raw, type Sql, sql, weighed } from '../database/sql.ts'
 import { columnOf, type Resource } from '../resource/define.ts'
 import { conditionSql, hasTrigram, lookupSql, lookupValues, type Narrowing, narrowingOf } from './condition.ts'
 import type { Position } from './cursor.ts'
@@ -88,9 +88,12 @@ function pageStatement(
     table: sql`${identifier(resource.table)} ${raw(root)}`,
     joins: joinsFor(resource, request, scope, order.target),
     carried: request.selection ? undefined : carriedSql(resource),
-    within: withinScope(resource, scope),
+    within: withinScope(resource, scope, { isListed: true }),
     // Those that are found through another record are found by the organization as well.
-    matched: withinScope(resource, scope, { isIndexed: request.words.length > 0 && resource.searchThrough.length > 0 }),
+    matched: withinScope(resource, scope, {
+      isListed: true,
+      isIndexed: request.words.length > 0 && resource.searchThrough.length > 0,
+    }),
     filters,
     walkFirst: order.indexed && narrowedBy(resource, request) === 'inverted',
   }
@@ -141,21 +144,30 @@ export function planCount(resource: Resource, request: Filters, scope: Scope): {
 /** A boolean: is it one of the records that a count of this request counts? */
 export function matching(resource: Resource, request: Filters, scope: Scope): Sql {
   const filters = filtersSql(resource, request, scope)
-  const within = withinScope(resource, scope)
+  const within = withinScope(resource, scope, { isListed: true, ofMany: true })
   return filters ? sql`${within} and ${filters}` : within
 }
 
 /**
  * The organization, the parent, not deleted: what bounds every statement of the kernel. Unless it `isIndexed`, no index of
- * the organization is used: beside what another index found, the planner would read all that belongs to it.
+ * the organization is used: beside what another index found, the planner would read all that belongs to it. `isListed`:
+ * many are looked through, not single ones looked up; `ofMany`: what they live in may be read as a whole.
  */
-export function withinScope({ parent, livesIn, softDelete }: Resource, scope: Scope, { isIndexed = true } = {}): Sql {
+export function withinScope(
+  { parent, livesIn, softDelete }: Resource,
+  scope: Scope,
+  { isIndexed = true, isListed = false, ofMany = false } = {},
+): Sql {
   const table = raw(root)
-  const owner = [sql`${table}.organization_id = ${scope.organization}`]
+  const organization = isListed ? weighed(scope.organization) : scope.organization
+  const owner = [sql`${table}.organization_id = ${organization}`]
   if (parent) owner.push(sql`${table}.${identifier(parent.column)} = ${scope.parentId}::uuid`)
   const parts = isIndexed ? owner : [sql`(${join(owner, ' and ')}) is true`]
   if (softDelete) parts.push(sql`${table}.deleted_at is null`)
-  if (livesIn) parts.push(isThere(livesIn.resource, scope, sql`${table}.${identifier(livesIn.column)}`))
+  if (livesIn) {
+    const id = sql`${table}.${identifier(livesIn.column)}`
+    parts.push(ofMany ? isAmong(livesIn.resource, scope, id) : isThere(livesIn.resource, scope, id))
+  }
   return join(parts, ' and ')
 }
 
@@ -164,7 +176,13 @@ export function parentFound(resource: Resource, scope: Scope): Sql {
   return resource.parent ? isThere(resource.parent.resource, scope, sql`${scope.parentId}::uuid`) : raw('true')
 }
 
+/** Looked up by its key alone, whatever the planner thinks of how many there are, and of how many are deleted. */
 const isThere = ({ table, softDelete }: Resource, { organization }: Scope, id: Sql): Sql =>
+  sql`coalesce((select ${raw(softDelete ? 'parent.deleted_at is null' : 'true')} from ${identifier(table)} parent
+    where parent.organization_id = ${organization} and parent.id = ${id}), false)`
+
+/** The same for a set, which can be joined: at a million, looking up each one takes five times as long. */
+const isAmong = ({ table, softDelete }: Resource, { organization }: Scope, id: Sql): Sql =>
   sql`exists (select from ${identifier(table)} parent where parent.organization_id = ${organization}
     and parent.id = ${id}${raw(softDelete ? ' and parent.deleted_at is null' : '')})`
 
@@ -227,7 +245,7 @@ function throughSql(resource: Resource, pattern: Sql, scope: Scope): Through[] {
     return {
       column: sql`${raw(root)}.${identifier(columnOf(embedded.through))}`,
       found: sql`select other.id from ${identifier(embedded.resource.table)} other
-        where other.organization_id = ${scope.organization} and other.deleted_at is null
+        where other.organization_id = ${weighed(scope.organization)} and other.deleted_at is null
           and other.search like ${pattern} and fold(other.${identifier(fieldName)}) like ${pattern}`,
     }
   })

@@ -1,7 +1,7 @@
 import type { Parameter } from '../database/sql.ts'
 import { type Fault, invalidParameters } from '../http/errors.ts'
 import type { QueryParameter } from '../http/query-string.ts'
-import type { Resource } from '../resource/define.ts'
+import { inWords, type Resource } from '../resource/define.ts'
 import { hasIdForm, readId } from '../resource/ids.ts'
 import { type Condition } from './condition.ts'
 import { type CursorScope, isCursor, type Position, readCursor } from './cursor.ts'
@@ -229,7 +229,7 @@ function readCursors(reading: Reading, resource: Resource, scope: CursorScope): 
   if (id !== undefined) return { direction, parameter, at: { id } }
   if (hasIdForm(resource.idPrefix, text)) return { direction, parameter, at: { id: noRecord } }
   if (!isCursor(text))
-    return reading.refuse(parameter, `must be the id of a ${resource.singular} (${resource.idPrefix}_…)`)
+    return reading.refuse(parameter, `must be the id of a ${inWords(resource.singular)} (${resource.idPrefix}_…)`)
   const read = readCursor(scope, text)
   if ('position' in read) return { direction, parameter, at: { position: read.position } }
   if (read.fault === 'otherOrder') {

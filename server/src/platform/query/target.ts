@@ -27,7 +27,7 @@ const column = (alias: string, name: string): Sql => sql`${raw(alias)}.${identif
 
 /** The embedded record that a reference field is read through: its id is null while that record is deleted. */
 export const embeddedThrough = (resource: Resource, fieldName: string): [string, Embedded] | undefined =>
-  Object.entries(resource.embedded).find(([, embedded]) => embedded.through === fieldName)
+  Object.entries(resource.embedded).find(([, embedded]) => embedded.through === fieldName && !embedded.always)
 
 /** The value of a record's field in a statement that joins what `joins` gives. */
 export function valueOf(resource: Resource, fieldName: string, alias = root): Sql {
@@ -41,28 +41,33 @@ export function valueOf(resource: Resource, fieldName: string, alias = root): Sq
 export const isJoined = (resource: Resource, { name, own }: Target): boolean =>
   !own || embeddedThrough(resource, name) !== undefined
 
-/** The left joins that embedded records are read from. */
+/** The left joins that embedded records are read from where they decide what is found, or its order. */
 export function joins(resource: Resource, organization: Sql): Sql {
   const parts = Object.entries(resource.embedded).map(
     ([name, embedded]) =>
-      sql` left join ${identifier(embedded.resource.table)} ${raw(name)} on ${joined(name, embedded, organization)}`,
+      sql` left join ${identifier(embedded.resource.table)} ${raw(name)}
+        on ${isEmbedded(name, embedded, organization)} and ${isShown(name)}`,
   )
   return join(parts, '')
 }
 
-/** The same for the few records of a page: each looks up its own, whatever the planner thinks of reading them all. */
+/**
+ * The same for the few records of a page: each looks up its own, whatever the planner thinks of reading them all. By the
+ * key alone: of a table without statistics it thinks that nearly all is deleted, and then any index would do.
+ */
 export function lookups(resource: Resource, organization: Sql): Sql {
   const parts = Object.entries(resource.embedded).map(
     ([name, embedded]) => sql` left join lateral (
-      select * from ${identifier(embedded.resource.table)} ${raw(name)} where ${joined(name, embedded, organization)} offset 0
-    ) ${raw(name)} on true`,
+      select * from ${identifier(embedded.resource.table)} ${raw(name)} where ${isEmbedded(name, embedded, organization)} offset 0
+    ) ${raw(name)} on ${isShown(name)}`,
   )
   return join(parts, '')
 }
 
-const joined = (name: string, { through }: Embedded, organization: Sql): Sql =>
-  sql`${raw(name)}.organization_id = ${organization} and ${raw(name)}.id = ${column(root, through)}
-    and ${raw(name)}.deleted_at is null`
+const isEmbedded = (name: string, { through }: Embedded, organization: Sql): Sql =>
+  sql`${raw(name)}.organization_id = ${organization} and ${raw(name)}.id = ${column(root, through)}`
+
+const isShown = (name: string): Sql => sql`${raw(name)}.deleted_at is null`
 
 /** Finds what `path` names, or says what is wrong with it. */
 export function findTarget(resource: Resource, path: string): Target | { fault: string } {

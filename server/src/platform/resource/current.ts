@@ -2,7 +2,7 @@ import type { Transaction } from '../database/database.ts'
 import { identifier, join, raw, type Sql, sql } from '../database/sql.ts'
 import { withinScope } from '../query/page.ts'
 import { documentSql } from '../query/select.ts'
-import { joins, root } from '../query/target.ts'
+import { lookups, root } from '../query/target.ts'
 import { type AnyRow, columnOf, type Resource } from './define.ts'
 import { scopeOf } from './read.ts'
 import type { Change } from './write.ts'
@@ -27,7 +27,7 @@ export interface CurrentRow extends StoredRow {
   dangling: readonly string[]
 }
 
-/** What a `StoredRow` is selected by. Needs the joins of `joins(resource)`. */
+/** What a `StoredRow` is selected by. Needs the joins of `lookups(resource)`. */
 export const storedSql = (resource: Resource): Sql => sql`${raw(root)}.id, ${documentSql(resource)} as text,
   ${resource.whole ? documentSql(resource.whole) : raw('null')} as whole, ${raw(root)}.revision`
 
@@ -48,7 +48,7 @@ export async function lockCurrent(
   const deleted = restoring ? raw(` and ${root}.deleted_at > now() - interval '${restorableDays} days'`) : raw('')
   const rows = await transaction.query<Omit<CurrentRow, 'record'>>(sql`
     select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
-    from ${identifier(resource.table)} ${raw(root)}${joins(resource, transaction.organization)}
+    from ${identifier(resource.table)} ${raw(root)}${lookups(resource, transaction.organization)}
     where ${bounds}${deleted} and ${raw(root)}.id = any(${ids}::uuid[])
     order by ${raw(root)}.id for update of ${raw(root)}`)
   return new Map(rows.map((row) => [row.id, { ...row, record: wholeOf(row) }]))
@@ -67,7 +67,7 @@ export async function lockFound(transaction: Transaction, resource: Resource, id
   const rows = await transaction.query<Omit<CurrentRow, 'record'>>(sql`
     with found as materialized (${ids})
     select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
-    from ${identifier(resource.table)} ${raw(root)}${joins(resource, transaction.organization)}
+    from ${identifier(resource.table)} ${raw(root)}${lookups(resource, transaction.organization)}
     where ${withinScope(resource, scopeOf(transaction, undefined))} and ${raw(root)}.id = any(array(select id from found))
     order by ${raw(root)}.id for no key update of ${raw(root)}`)
   return rows.map((row) => ({ ...row, record: wholeOf(row) }))

@@ -12,6 +12,8 @@ export interface Embedded {
   show: readonly string[]
   /** Field of the other resource that stands for the whole when a list is ordered by it. */
   orderBy: string
+  /** The other record is there as long as this one is, such as the person behind a member. */
+  always?: true
 }
 
 /** A resource that lives inside another (`/contacts/{contactId}/employments`) or is seen through it (a team's contacts). */
@@ -122,6 +124,10 @@ export type Create<R extends Resource> = { [Name in RequiredKeys<R['fields']>]: 
 
 /** The body that changes a record: any of the writable fields. */
 export type Update<R extends Resource> = { [Name in WritableKeys<R['fields']>]?: ValueOf<R['fields'][Name]> }
+
+/** A noun of a declaration as people write it: `API key`. */
+export const inWords = (noun: string): string =>
+  noun.replace(/\b(?:api|sso)\b/g, (name) => name.toUpperCase()).replaceAll('-', ' ')
 
 /** The column of a field: its name in snake case. */
 export function columnOf(fieldName: string): string {

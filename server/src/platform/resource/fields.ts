@@ -144,6 +144,18 @@ export const text = <const O extends FieldOptions>(options: O & { max?: number }
     options,
   )
 
+/** What is compared to the letter and kept nowhere: a password, a token. */
+export const secretText = <const O extends FieldOptions>(options: O & { max?: number }) =>
+  field<string, O>(
+    {
+      filter: 'none',
+      schema: { type: 'string', minLength: 1, maxLength: options.max ?? 500, format: 'password' },
+      databaseType: 'text',
+      sortable: false,
+    },
+    options,
+  )
+
 /** Text over several lines. */
 export const longText = <const O extends FieldOptions>(options: O & { max?: number }) =>
   field<string, O>(

@@ -4,8 +4,8 @@ import { ApiError, type Fault } from '../http/errors.ts'
 import { type PagePlan, type PageRow, parentFound, type planCount, type Scope, withinScope } from '../query/page.ts'
 import type { Cursor } from '../query/parse.ts'
 import { documentSql, type Selection } from '../query/select.ts'
-import { joins, root } from '../query/target.ts'
-import type { Resource } from './define.ts'
+import { lookups, root } from '../query/target.ts'
+import { inWords, type Resource } from './define.ts'
 
 /** A record as it is sent, with the revision that its ETag tells. */
 export interface ShownRecord {
@@ -15,15 +15,21 @@ export interface ShownRecord {
 
 /** 404 for a record that is not there, is deleted, or belongs to another organization, team or parent. */
 export const notFound = (resource: Resource): ApiError =>
-  new ApiError('not_found', `There is no ${resource.singular} with this id.`)
+  new ApiError('not_found', `There is no ${inWords(resource.singular)} with this id.`)
 
 /** 404 for a restore of what was never deleted, or too long ago. */
 export const notDeleted = (resource: Resource): ApiError =>
-  new ApiError('not_found', `There is no ${resource.singular} with this id that was deleted within the last 30 days.`)
+  new ApiError(
+    'not_found',
+    `There is no ${inWords(resource.singular)} with this id that was deleted within the last 30 days.`,
+  )
 
 /** 404 for the parent in a path. */
 export function parentNotFound(resource: Resource): ApiError {
-  return new ApiError('not_found', `There is no ${resource.parent?.resource.singular ?? 'record'} with this id.`)
+  return new ApiError(
+    'not_found',
+    `There is no ${inWords(resource.parent?.resource.singular ?? 'record')} with this id.`,
+  )
 }
 
 /** One record as text. Errors: 404. */
@@ -37,7 +43,7 @@ export async function readRecord(
   const build = ([
     value,
   ]: readonly Parameter[]) => sql`select ${documentSql(resource, selection)} as text, ${raw(root)}.revision
-    from ${identifier(resource.table)} ${raw(root)}${joins(resource, db.organization)}
+    from ${identifier(resource.table)} ${raw(root)}${lookups(resource, db.organization)}
     where ${withinScope(resource, scope)} and ${raw(root)}.id = ${value}::uuid and ${parentFound(resource, scope)}`
   // A parent would be a second value, and a selection another text.
   const isFixed = selection === undefined && parentId === undefined
@@ -62,7 +68,10 @@ export async function readPage(
 }
 
 function unknownCursor(resource: Resource, cursor: Cursor | undefined): ApiError {
-  const fault: Fault = { field: cursor?.parameter ?? 'startingAfter', message: `names no ${resource.singular}` }
+  const fault: Fault = {
+    field: cursor?.parameter ?? 'startingAfter',
+    message: `names no ${inWords(resource.singular)}`,
+  }
   return new ApiError('not_found', 'The cursor names no record of this list; start again from the first page.', {
     details: [fault],
   })

@@ -1,11 +1,22 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { AuditAction } from '../audit/actions.ts'
 import type { Transaction } from '../database/database.ts'
-import type { AnswerBody, Answer, ReadRequest, ReadRoute, Route, WriteRequest, WriteRoute } from '../http/route.ts'
+import type {
+  AnswerBody,
+  Answer,
+  Effect,
+  ReadRequest,
+  ReadRoute,
+  Route,
+  WriteRequest,
+  WriteRoute,
+} from '../http/route.ts'
 import { cursorScope } from '../http/route.ts'
 import { planCount, planPage, readPlace } from '../query/page.ts'
 import { writeCursor } from '../query/cursor.ts'
 import { type ListRequest, readFilters, readList, readOne } from '../query/parse.ts'
 import { bodyShape } from './body.ts'
-import type { Resource } from './define.ts'
+import { inWords, type Resource } from './define.ts'
 import { showId } from './ids.ts'
 import { readCount, readPage, readRecord, scopeOf } from './read.ts'
 import { type Change, type WriteOptions, writeSet, type WriteSteps, type Written } from './write.ts'
@@ -34,10 +45,15 @@ export interface Placement {
   operations?: readonly StandardOperation[]
   /** Appended to the operations' names where a resource is served twice. */
   suffix?: string
+  /** What the audit log tells of the changes; without it nothing. */
+  audited?: Partial<Record<StandardOperation, AuditAction>>
 }
 
 /** The routes that every resource has: list, count, get, create, update, delete, restore. */
-export function standardRoutes(store: StandardStore, { at, operations = everything, suffix = '' }: Placement): Route[] {
+export function standardRoutes(
+  store: StandardStore,
+  { at, operations = everything, suffix = '', audited = {} }: Placement,
+): Route[] {
   const { resource } = store
   const place = new Place(store, at, suffix)
   const made: Record<StandardOperation, () => Route> = {
@@ -49,8 +65,19 @@ export function standardRoutes(store: StandardStore, { at, operations = everythi
     delete: () => deleteRoute(place),
     restore: () => restoreRoute(place),
   }
-  return operations.filter((name) => name !== 'restore' || resource.softDelete).map((name) => made[name]())
+  return operations
+    .filter((name) => name !== 'restore' || resource.softDelete)
+    .map((name) => {
+      const route = made[name]()
+      const action = audited[name]
+      return action !== undefined && route.kind === 'write' ? { ...route, audited: action } : route
+    })
 }
+
+const camelCase = (noun: string): string => noun.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** The path parameter that names one record: `contactId`, `auditEventId`. */
+export const parameterOf = ({ singular }: Pick<Resource, 'singular'>): string => `${camelCase(singular)}Id`
 
 /** The words and parameters that the routes of one collection share. */
 export class Place {
@@ -67,7 +94,7 @@ export class Place {
     this.store = store
     this.resource = store.resource
     this.at = at
-    this.parameter = `${store.resource.singular}Id`
+    this.parameter = parameterOf(store.resource)
     this.one = `${at}/{${this.parameter}}`
     this.suffix = suffix
     const { parent, idPrefix, singular } = store.resource
@@ -82,7 +109,7 @@ export class Place {
   }
 
   operation(action: string, plural = false): string {
-    const noun = plural ? this.resource.name : this.resource.singular
+    const noun = camelCase(plural ? this.resource.name : this.resource.singular)
     return `${action}${noun.charAt(0).toUpperCase()}${noun.slice(1)}${this.suffix}`
   }
 
@@ -103,7 +130,7 @@ export class Place {
   }
 }
 
-const oneOf = ({ singular }: Resource): string => `${/^[aeio]/.test(singular) ? 'an' : 'a'} ${singular}`
+const oneOf = ({ singular }: Resource): string => `${/^[aeio]/.test(singular) ? 'an' : 'a'} ${inWords(singular)}`
 
 function listRoute(place: Place): ReadRoute {
   const { resource } = place
@@ -112,7 +139,7 @@ function listRoute(place: Place): ReadRoute {
     method: 'GET',
     path: place.at,
     operation: place.operation('list', true),
-    summary: `List ${resource.name}`,
+    summary: `List ${inWords(resource.name)}`,
     tag: place.tag,
     params: place.collectionParams,
     scope: place.scope('list', 'read'),
@@ -170,7 +197,7 @@ function countRoute(place: Place): ReadRoute {
     method: 'GET',
     path: `${place.at}/count`,
     operation: place.operation('count', true),
-    summary: `Count ${resource.name}`,
+    summary: `Count ${inWords(resource.name)}`,
     tag: place.tag,
     params: place.collectionParams,
     scope: place.scope('count', 'read'),
@@ -239,7 +266,14 @@ export async function changeOne(
   const whole: Change = { kind: 'update', id: place.id(params), revisions, ...change }
   const [written] = await place.store.write(db, [whole], { parentId: place.parentId(params) })
   if (!written) throw new Error('a set of one change gives one record')
-  return { status: 200, text: written.text, revision: written.revision }
+  return { status: 200, text: written.text, revision: written.revision, effect: effectOf(place.resource, written) }
+}
+
+/** The fields that are others than before, beside the time of the change: without one nothing was changed. */
+function effectOf({ whole, fields }: Resource, { before, after }: Written): Effect {
+  const stored = Object.entries(whole?.fields ?? fields).filter(([, field]) => field.computed === undefined)
+  const changed = stored.map(([name]) => name).filter((name) => !isDeepStrictEqual(before?.[name], after[name]))
+  return changed.length === 0 ? 'none' : { fields: changed.filter((name) => name !== 'updatedAt') }
 }
 
 function updateRoute(place: Place): WriteRoute {
@@ -291,7 +325,7 @@ function restoreRoute(place: Place): WriteRoute {
     method: 'POST',
     path: `${place.one}/restore`,
     operation: place.operation('restore'),
-    summary: `Restore a deleted ${resource.singular}`,
+    summary: `Restore a deleted ${inWords(resource.singular)}`,
     description: 'Within 30 days of its deletion; 409 when another record took one of its unique values meanwhile.',
     tag: place.tag,
     params: place.recordParams,
@@ -299,7 +333,13 @@ function restoreRoute(place: Place): WriteRoute {
     query: { kind: 'none' },
     conditional: true,
     answers: { 200: place.record },
-    handle: (request) =>
-      changeOne(place, request, { values: {}, columns: () => ({ deleted_at: null }), deleted: true }),
+    async handle(request) {
+      const answer = await changeOne(place, request, {
+        values: {},
+        columns: () => ({ deleted_at: null }),
+        deleted: true,
+      })
+      return { ...answer, effect: {} }
+    },
   }
 }

@@ -3,9 +3,9 @@ import type { Transaction } from '../database/database.ts'
 import { sqlState } from '../database/failures.ts'
 import { identifier, join, Parameter, raw, type Sql, sql } from '../database/sql.ts'
 import { ApiError, type BodyFault, invalidBody } from '../http/errors.ts'
-import { joins, root } from '../query/target.ts'
+import { lookups, root } from '../query/target.ts'
 import { type CurrentRow, lockCurrent, storedSql, type StoredRow, wholeOf } from './current.ts'
-import { type AnyRow, columnOf, columnTypes, initialOf, type Resource } from './define.ts'
+import { inWords, type AnyRow, columnOf, columnTypes, initialOf, type Resource } from './define.ts'
 import type { JsonValue } from './fields.ts'
 import { newId, readId } from './ids.ts'
 import { mergePatch } from './properties.ts'
@@ -157,7 +157,7 @@ function prepareChange(resource: Resource, change: Change, current: ReadonlyMap<
   const row = current.get(change.id)
   if (!row) throw change.deleted ? notDeleted(resource) : notFound(resource)
   if (change.revisions && !change.revisions.includes(row.revision)) {
-    throw new ApiError('precondition_failed', `The ${resource.singular} was changed since; read it again.`)
+    throw new ApiError('precondition_failed', `The ${inWords(resource.singular)} was changed since; read it again.`)
   }
   const before = row.record
   const values = Object.fromEntries(
@@ -259,7 +259,7 @@ async function insert(
       insert into ${identifier(resource.table)} (${join(targets, ', ')})
       select ${transaction.organization}, ${parent ? sql`${parentId}::uuid, ` : raw('')}${join(values, ', ')} from input
       returning *)
-    select ${shown} from written ${raw(root)}${joins(resource, transaction.organization)}`,
+    select ${shown} from written ${raw(root)}${lookups(resource, transaction.organization)}`,
   )
 }
 
@@ -294,7 +294,7 @@ async function update(
       set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = now()`], ', ')}
       from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id
       returning ${raw(root)}.*)
-    select ${shown} from written ${raw(root)}${joins(resource, transaction.organization)}`,
+    select ${shown} from written ${raw(root)}${lookups(resource, transaction.organization)}`,
   )
 }
 
@@ -331,7 +331,8 @@ async function guarded(
     const compared = (value: Sql) => (unique.folded ? sql`fold(${value})` : value)
     const same = unique.columns.map((name) => sameValue(resource, transaction, records[0] ?? {}, name, compared))
     const holder = sql`select id from ${identifier(resource.table)}
-      where organization_id = ${transaction.organization} and deleted_at is null and id <> ${id} and ${join(same, ' and ')}
+      where organization_id = ${transaction.organization} ${raw(resource.softDelete ? 'and deleted_at is null' : '')}
+        and id <> ${id} and ${join(same, ' and ')}
       limit 1`
     throw new UniqueConflict(resource, unique.field, holder, error)
   }

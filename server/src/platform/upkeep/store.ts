@@ -13,6 +13,8 @@ export interface Perishable {
   since: string
   /** Seconds that it is kept after that. */
   keptSeconds: number
+  /** The row is a person's, or nobody's: its table knows no organization. */
+  isPersonal?: true
   /** What keeps a row although its time is over: a condition on `record`. */
   spared?: (organization: Sql) => Sql
   /** Rows that are in its way because they refer to it, and may be many. */
@@ -51,11 +53,12 @@ export const findDue = (database: Database, perishable: Perishable, span: Span):
 
 /** What `findDue` asks. */
 export function dueSql(perishable: Perishable, { most, after }: Span): Sql {
-  const { table, since, key } = perishable
+  const { table, since, key, isPersonal } = perishable
+  const organization = raw(isPersonal ? `''` : 'organization_id')
   const place = [since, ...Object.keys(key)].map(identifier)
   const types = ['timestamptz', ...Object.values(key)]
   const values = [after?.since, ...(after?.key ?? [])].map((value, index) => sql`${value}::${raw(types[index] ?? '')}`)
-  return sql`select organization_id as "organizationId", ${identifier(since)}::text as since, ${keyText(perishable)} as key
+  return sql`select ${organization} as "organizationId", ${identifier(since)}::text as since, ${keyText(perishable)} as key
     from ${identifier(table)}
     where ${isDue(perishable)} ${after ? sql`and (${join(place, ', ')}) > (${join(values, ', ')})` : raw('')}
     order by ${join(place, ', ')} limit ${most}`
@@ -72,17 +75,15 @@ export const isPlain = ({ dependents = [], discard }: Perishable): boolean => de
  * organizations would take a transaction for nearly each row where there are many organizations.
  */
 export async function purgePlain(database: Database, perishable: Perishable, due: readonly Due[]): Promise<Step> {
-  const { table, key, spared, name } = perishable
-  const whole = { ...perishable, key: { organization_id: 'uuid', ...key } }
+  const { table, key, spared, name, isPersonal } = perishable
+  const whole = isPersonal ? perishable : { ...perishable, key: { organization_id: 'uuid', ...key } }
+  const keys = due.map((one) => (isPersonal ? one.key : [one.organizationId, ...one.key]))
   return database.spanningTransaction('purge what is no longer kept', async (spanning) => {
     const [turn] = await spanning.query<{ taken: boolean }>(tryTurnSql)
     if (!turn?.taken) return undefined
     const gone = await spanning.query(sql`
       delete from ${identifier(table)} record
-      where ${isOneOf(
-        whole,
-        due.map((one) => [one.organizationId, ...one.key]),
-      )} and ${isDue(perishable)}
+      where ${isOneOf(whole, keys)} and ${isDue(perishable)}
       ${spared ? sql`and not (${spared(raw('record.organization_id'))})` : raw('')} returning 1`)
     return { gone: { [name]: gone.length }, isPart: false }
   })

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../database/database.ts'
 import { isConnectionLoss } from '../database/failures.ts'
 import { ApiError } from '../http/errors.ts'
+import { takeStatistics } from './statistics-store.ts'
 import { type Due, findDue, isPlain, type Key, type Perishable, purge, purgePlain, type Step } from './store.ts'
 
 export interface RoundOptions {
@@ -33,22 +34,25 @@ const restRatio = 3
 const rests = { shortest: 10, longest: 2000 }
 const betweenFaults = 60_000
 const betweenRounds = 60_000
+const betweenLooks = 10_000
 
 /**
- * Purges in the background what is no longer kept, in small steps: at most a quarter of one connection's time. Several
- * processes on one database share the work; a crash leaves nothing but work to do.
+ * Purges in the background what is no longer kept, in small steps: at most a quarter of one connection's time; and takes
+ * statistics of what has grown, which plans depend on. Several processes on one database share the work; a crash leaves
+ * nothing but work to do.
  */
 export function createUpkeep({ ready, ...options }: UpkeepOptions): Upkeep {
   const closing = new AbortController()
   const rounds = new Rounds(options, closing.signal)
+  const purgeAgain = async () => {
+    while (!closing.signal.aborted) {
+      await rounds.run()
+      // Not in step with other processes, which would find each other at work each time.
+      await pause(betweenRounds * (0.75 + Math.random() / 2), closing.signal)
+    }
+  }
   const running = ready.then(
-    async () => {
-      while (!closing.signal.aborted) {
-        await rounds.run()
-        // Not in step with other processes, which would find each other at work each time.
-        await pause(betweenRounds * (0.75 + Math.random() / 2), closing.signal)
-      }
-    },
+    async () => void (await Promise.all([purgeAgain(), keepStatistics(options, closing.signal)])),
     () => undefined,
   )
   return {
@@ -56,6 +60,19 @@ export function createUpkeep({ ready, ...options }: UpkeepOptions): Upkeep {
       closing.abort()
       await running
     },
+  }
+}
+
+async function keepStatistics({ database, log }: Pick<RoundOptions, 'database' | 'log'>, signal: AbortSignal) {
+  while (!signal.aborted) {
+    const failed = await takeStatistics(database).then(
+      () => false,
+      (error: unknown) => {
+        log.error(inWords(error), 'upkeep: statistics could not be taken; it is tried again')
+        return true
+      },
+    )
+    await pause(failed ? betweenFaults : betweenLooks, signal)
   }
 }
 
@@ -144,11 +161,14 @@ export class Rounds {
     const now = performance.now()
     if (now - this.#toldAt < betweenFaults) return
     this.#toldAt = now
-    // What PostgreSQL adds to its errors (the row, the value) would bring people into the log.
-    const message = error instanceof Error ? error.message : String(error)
-    const cause = error instanceof ApiError && error.cause instanceof Error ? error.cause.message : undefined
-    this.#options.log.error({ of: name, error: message, cause }, 'upkeep: a purge failed; it is tried again')
+    this.#options.log.error({ of: name, ...inWords(error) }, 'upkeep: a purge failed; it is tried again')
   }
+}
+
+/** What PostgreSQL adds to its errors (the row, the value) would bring people into the log. */
+function inWords(error: unknown): { error: string; cause: string | undefined } {
+  const cause = error instanceof ApiError && error.cause instanceof Error ? error.cause.message : undefined
+  return { error: error instanceof Error ? error.message : String(error), cause }
 }
 
 /** The database is away: nothing else would succeed either. */

@@ -1,5 +1,12 @@
-import type { Spanning } from '../../platform/database/database.ts'
+import { hashApiKey, makeApiKey } from '../../platform/access/api-key.ts'
+import type { Spanning, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
+import type { AnyRow } from '../../platform/resource/define.ts'
+import { showId } from '../../platform/resource/ids.ts'
+import { standardStore } from '../../platform/resource/routes.ts'
+import type { Change, Written } from '../../platform/resource/write.ts'
+import type { Perishable } from '../../platform/upkeep/store.ts'
+import { apiKeys } from './resource.ts'
 
 export interface NewApiKey {
   id: string
@@ -19,3 +26,91 @@ export async function insertApiKey(spanning: Spanning, key: NewApiKey): Promise<
       values (${key.organizationId}, ${key.id}, ${key.hash}, ${key.name}, ${key.scopes}::text[], ${key.createdBy}, ${key.expiresAt})`,
   )
 }
+
+export const apiKeyStore = standardStore(apiKeys)
+
+/** A key and its text, which only its hash is kept of. */
+export interface WithText {
+  written: Written
+  apiKey: string
+}
+
+/** Makes a key in the name of the user (uuid). Errors: 422. */
+export async function createKey(transaction: Transaction, createdBy: string, values: AnyRow): Promise<WithText> {
+  const apiKey = makeApiKey()
+  const columns = { hash: hexOf(hashApiKey(apiKey)), created_by: createdBy }
+  return { written: await writeOne(transaction, { kind: 'create', values, columns }), apiKey }
+}
+
+export interface KeyRotation {
+  keyId: string
+  /** How long the texts from before stay good; 0 ends them at once. */
+  overlapSeconds: number
+  revisions: readonly number[] | undefined
+  /** Refuses by throwing, given the key as it is. */
+  check: (before: AnyRow) => void
+}
+
+/**
+ * Gives the key a new text. None from before stays good for longer than the overlap, and one that has an end already
+ * keeps it when it is earlier: whoever repeats a rotation whose answer was lost ends nothing too early. Errors: 404, 412,
+ * and those of `check`.
+ */
+export async function rotateKey(
+  transaction: Transaction,
+  { keyId, overlapSeconds, revisions, check }: KeyRotation,
+): Promise<WithText & { previousEndsAt: string | null }> {
+  const apiKey = makeApiKey()
+  // The text before, which the write replaces; it locks the key, so that of two rotations one sees what the other did.
+  const [before] = await transaction.query<{ hash: Buffer }>(sql`
+    select hash from api_keys where organization_id = ${transaction.organization} and id = ${keyId}::uuid for update`)
+  const columns = (row: AnyRow) => {
+    check(row)
+    return { hash: hexOf(hashApiKey(apiKey)) }
+  }
+  const written = await writeOne(transaction, { kind: 'update', id: keyId, values: {}, columns, revisions })
+  const previousEndsAt = await endTexts(transaction, { keyId, hash: before?.hash, overlapSeconds })
+  return { written, apiKey, previousEndsAt }
+}
+
+/** Keeps the text before for the overlap, and no other for longer; tells when the last of them ends. */
+async function endTexts(
+  transaction: Transaction,
+  { keyId, hash, overlapSeconds }: { keyId: string; hash: Buffer | undefined; overlapSeconds: number },
+): Promise<string | null> {
+  await transaction.query(sql`
+    delete from api_key_previous_hashes
+    where organization_id = ${transaction.organization} and api_key_id = ${keyId}::uuid
+      and (${overlapSeconds === 0}::boolean or ends_at <= now())`)
+  if (overlapSeconds === 0) return null
+  await transaction.query(sql`
+    insert into api_key_previous_hashes (organization_id, api_key_id, hash, ends_at)
+    values (${transaction.organization}, ${keyId}::uuid, ${hash}, 'infinity')`)
+  const previous = await transaction.query<{ endsAt: string }>(sql`
+    update api_key_previous_hashes set ends_at = least(ends_at, now() + make_interval(secs => ${overlapSeconds}))
+    where organization_id = ${transaction.organization} and api_key_id = ${keyId}::uuid
+    returning to_char(ends_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endsAt"`)
+  const ends = previous.map(({ endsAt }) => endsAt).sort()
+  return ends.at(-1) ?? null
+}
+
+/** The id of a key as callers see it. */
+export const showKeyId = (id: string): string => showId(apiKeys.idPrefix, id)
+
+/** Texts from before a rotation whose time is over. */
+export const endedKeyTexts: Perishable = {
+  name: 'api_key_texts',
+  table: 'api_key_previous_hashes',
+  key: { api_key_id: 'uuid', hash: 'bytea' },
+  since: 'ends_at',
+  keptSeconds: 0,
+}
+
+async function writeOne(transaction: Transaction, change: Change): Promise<Written> {
+  const [written] = await apiKeyStore.write(transaction, [change])
+  if (!written) throw new Error('a set of one change gives one record')
+  return written
+}
+
+/** Bytes as a recordset takes them. */
+const hexOf = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`

@@ -66,6 +66,7 @@ const create: WriteRoute = {
   query: { kind: 'none' },
   body: { component: 'ImportCreate', shape: bodyShape(imports, 'create'), required: true },
   conditional: false,
+  audited: 'import.created',
   answers: { 201: { kind: 'record', resource: importWithUrl } },
   async handle({ services, db, body }) {
     const made = await createImport(db, body)
@@ -95,6 +96,7 @@ const rotate: WriteRoute = {
   description:
     'The URLs from before stay good for `overlapSeconds` at most, so that each sender can change over; one that was to end earlier still does.',
   body: { component: 'ImportRotation', shape: rotationShape, required: false },
+  audited: 'import.rotated',
   answers: { 200: { kind: 'record', resource: rotatedImport } },
   async handle({ services, db, params, body, revisions }) {
     const rotation = { importId: place.id(params), overlapSeconds: overlapOf(body), revisions }
@@ -106,10 +108,15 @@ const rotate: WriteRoute = {
 export const importRoutes: Route[] = [
   ...standardRoutes(importStore, { at: place.at, operations: ['list', 'count', 'get'] }),
   create,
-  ...standardRoutes(importStore, { at: place.at, operations: ['update', 'delete', 'restore'] }),
+  ...standardRoutes(importStore, {
+    at: place.at,
+    operations: ['update', 'delete', 'restore'],
+    audited: { update: 'import.updated', delete: 'import.deleted', restore: 'import.restored' },
+  }),
   rotate,
   {
     ...action('disable'),
+    audited: 'import.disabled',
     summary: 'Disable an import',
     description:
       'Its trigger URL answers 404 until it is enabled again. What was pushed before is worked on. An import that is disabled already keeps its time.',
@@ -121,6 +128,7 @@ export const importRoutes: Route[] = [
   },
   {
     ...action('enable'),
+    audited: 'import.enabled',
     summary: 'Enable an import',
     handle: (request: WriteRequest) =>
       changeOne(place, request, {

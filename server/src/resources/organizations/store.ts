@@ -1,5 +1,8 @@
-import type { Database, Spanning } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { proofSeconds } from '../../platform/access/account-store.ts'
+import type { Role } from '../../platform/access/scopes.ts'
+import type { Connection, Database, Spanning, Transaction } from '../../platform/database/database.ts'
+import { identifier, join, raw, sql } from '../../platform/database/sql.ts'
+import { type AnyRow, columnOf } from '../../platform/resource/define.ts'
 
 /** A new organization with its default team and its first owner. */
 export async function insertOrganization(
@@ -45,3 +48,89 @@ export const findOrganizations = (
       where organizations.id = ${id}::uuid or slug = ${text} or fold(name) = fold(${text})
       order by "isExact" desc, organizations.id`,
   )
+
+/** The organization as it is answered. */
+export async function readOrganization(db: Connection): Promise<string> {
+  const [row] = await db.query<{ text: string }>(sql`
+    select json_build_object('id', 'org_' || replace(id::text, '-', ''), 'name', name, 'slug', slug, 'timeZone', time_zone,
+      'defaultCurrency', default_currency, 'requiresSecondFactor', requires_second_factor,
+      'createdAt', ${instantSql('created_at')}, 'updatedAt', ${instantSql('updated_at')})::text as text
+    from organizations where id = ${db.organization}`)
+  if (!row) throw new Error('a caller has an organization')
+  return row.text
+}
+
+const instantSql = (column: string) => sql`to_char(${identifier(column)}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+/** Changes what is named and gives the names of what is another value than before. */
+export async function updateOrganization(transaction: Transaction, values: AnyRow): Promise<string[]> {
+  const names = Object.keys(values)
+  if (names.length === 0) return []
+  const before = JSON.parse(await lockedOrganization(transaction)) as AnyRow
+  const changed = names.filter((name) => before[name] !== values[name])
+  if (changed.length === 0) return []
+  const sets = changed.map((name) => sql`${identifier(columnOf(name))} = ${values[name]}`)
+  await transaction.query(sql`
+    update organizations set ${join([...sets, raw('updated_at = now()')], ', ')} where id = ${transaction.organization}`)
+  return changed
+}
+
+async function lockedOrganization(transaction: Transaction): Promise<string> {
+  await transaction.query(sql`select id from organizations where id = ${transaction.organization} for no key update`)
+  return readOrganization(transaction)
+}
+
+/** What counts for a setting that only an owner changes. */
+export interface Standing {
+  role: Role | null
+  isFresh: boolean
+  isStrong: boolean
+}
+
+/** The person (uuid) in this organization, and the session (uuid) in which they ask. */
+export async function standingOf(
+  transaction: Transaction,
+  { userId, sessionId }: { userId: string; sessionId: string },
+): Promise<Standing> {
+  const [row] = await transaction.query<Standing>(sql`
+    select members.role, proved_at > now() - make_interval(secs => ${proofSeconds}) as "isFresh",
+      second_factor_at is not null as "isStrong"
+    from sessions left join members
+      on members.organization_id = ${transaction.organization} and members.user_id = ${userId}::uuid
+    where sessions.id = ${sessionId}::uuid`)
+  return row ?? { role: null, isFresh: false, isStrong: false }
+}
+
+/** One of a person's own organizations, as it is answered; undefined when they are not in it. */
+export async function readMembership(
+  spanning: Spanning,
+  { organizationId, userId }: { organizationId: string; userId: string },
+): Promise<string | undefined> {
+  const [row] = await spanning.query<{ text: string }>(sql`
+    select json_build_object('id', 'org_' || replace(organizations.id::text, '-', ''), 'name', name, 'slug', slug,
+      'role', role)::text as text
+    from members join organizations on organizations.id = members.organization_id
+    where members.organization_id = ${organizationId}::uuid and members.user_id = ${userId}::uuid`)
+  return row?.text
+}
+
+/** Is the person (uuid) an owner of any organization? */
+export async function ownsOne(spanning: Spanning, userId: string): Promise<boolean> {
+  const rows = await spanning.query(sql`
+    select organization_id from members where user_id = ${userId}::uuid and role = 'owner' limit 1`)
+  return rows.length > 0
+}
+
+/** Makes the organization (uuid) the session's current one, or only where it has none. */
+export async function chooseOrganization(
+  spanning: Spanning,
+  {
+    sessionId,
+    organizationId,
+    onlyIfNone = false,
+  }: { sessionId: string; organizationId: string; onlyIfNone?: boolean },
+): Promise<void> {
+  await spanning.query(sql`
+    update sessions set organization_id = ${organizationId}::uuid
+    where id = ${sessionId}::uuid and (organization_id is null or not ${onlyIfNone}::boolean)`)
+}

@@ -32,11 +32,14 @@ const byFilter = (action: RowAction, summary: string, description: string): Writ
   scope: place.scope(action, 'write'),
   query: { kind: 'change', resource: rowStore.resource },
   conditional: false,
+  audited: action === 'retry' ? 'rows.retried' : 'rows.cancelled',
   answers: { 200: { kind: 'schema', component: 'RowsChanged', schema: changedSchema } },
   async handle({ db, params, query }) {
     const request = readChange(rowStore.resource, query)
     const changed = await changeRows(db, params.importId ?? '', action, request)
-    return { status: 200, text: JSON.stringify({ dryRun: request.dryRun, ...changed }) }
+    const { count } = changed
+    const effect = request.dryRun || count === 0 ? 'none' : { details: { count } }
+    return { status: 200, text: JSON.stringify({ dryRun: request.dryRun, ...changed }), effect }
   },
 })
 
@@ -66,6 +69,7 @@ export const rowRoutes: Route[] = [
     scope: place.scope('retry', 'write'),
     query: { kind: 'none' },
     conditional: true,
+    audited: 'row.retried',
     answers: { 200: place.record },
     handle: (request: WriteRequest) => changeOne(place, request, { values: {}, columns: retried }),
   },

@@ -3,7 +3,7 @@ import { profile } from './store.ts'
 
 const profileSchema = {
   type: 'object',
-  required: ['id', 'email', 'name', 'organizations'],
+  required: ['id', 'email', 'name', 'organizations', 'credential'],
   additionalProperties: false,
   properties: {
     id: { type: 'string', pattern: '^usr_[0-9a-f]{32}$' },
@@ -22,6 +22,23 @@ const profileSchema = {
         },
       },
     },
+    credential: {
+      type: 'object',
+      description: 'What the request was sent with, and what it may do in this organization.',
+      required: ['kind', 'id', 'name', 'scopes', 'expiresAt'],
+      additionalProperties: false,
+      properties: {
+        kind: { type: 'string', enum: ['key', 'session'] },
+        id: { type: 'string', pattern: '^(key|session)_[0-9a-f]{32}$' },
+        name: { type: ['string', 'null'], description: 'Of an API key.' },
+        scopes: { type: 'array', items: { type: 'string' } },
+        expiresAt: {
+          type: ['string', 'null'],
+          format: 'date-time',
+          description: 'When it ends by itself; of a session, unless it is refreshed before.',
+        },
+      },
+    },
   },
 }
 
@@ -32,7 +49,8 @@ export const userRoutes: Route[] = [
     path: '/v5/me',
     operation: 'getMe',
     summary: 'Get the caller’s own profile',
-    description: 'By API key: the key’s maker, with the key’s organization alone.',
+    description:
+      'By API key: the key’s maker, with the key’s organization alone. `credential` tells what the request was sent with.',
     tag: 'users',
     params: {},
     scope: 'user:get:read',

@@ -1,6 +1,6 @@
 import type { Caller } from '../../platform/access/caller.ts'
 import { CredentialChanged, type Database, type Spanning } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { raw, type Sql, sql } from '../../platform/database/sql.ts'
 import { emailKey } from '../../platform/resource/texts.ts'
 
 export interface KeptUser {
@@ -19,12 +19,26 @@ export async function findUserByEmail(database: Database, email: string): Promis
 
 export async function insertUser(
   spanning: Spanning,
-  user: { id: string; email: string; name: string; passwordHash: string },
+  user: { id: string; email: string; name: string; passwordHash: string | null; isVerified?: boolean },
 ): Promise<void> {
+  const { id, email, name, passwordHash, isVerified = false } = user
   await spanning.query(
-    sql`insert into users (id, email, email_key, name, password_hash)
-      values (${user.id}, ${user.email}, ${emailKey(user.email)}, ${user.name}, ${user.passwordHash})`,
+    sql`insert into users (id, email, email_key, name, password_hash, verified_at)
+      values (${id}, ${email}, ${emailKey(email)}, ${name}, ${passwordHash}, case when ${isVerified}::boolean then now() end)`,
   )
+}
+
+/** What the request was sent with, as a row. */
+const credentialOf = (caller: Caller): Sql => {
+  const scopes = sql`${caller.scopes}::text[] as scopes`
+  const end = (table: string) => sql`to_char(${raw(table)}.expires_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt"`
+  return caller.kind === 'key'
+    ? sql`select 'key' as kind, 'key_' || replace(key.id::text, '-', '') as id, key.name, ${scopes}, ${end('key')}
+        from api_keys key
+        where key.organization_id = ${caller.organizationId}::uuid and key.id = ${caller.credentialId}::uuid`
+    : sql`select 'session' as kind, 'session_' || replace(session.id::text, '-', '') as id, null::text as name, ${scopes},
+          ${end('session')}
+        from sessions session where session.id = ${caller.credentialId}::uuid`
 }
 
 /**
@@ -50,7 +64,9 @@ export async function profile(database: Database, caller: Caller): Promise<strin
               select 'org_' || replace(membership.id::text, '-', '') as id, membership.name, membership.role
               from (${memberships}) membership order by membership.id
             ) organization
-          ) as organizations
+          ) as organizations, (
+            select row_to_json(credential) from (${credentialOf(caller)}) credential
+          ) as credential
           from users where users.id = ${caller.userId}::uuid
         ) profile
       ) as text`,

@@ -1,0 +1,78 @@
+import { Command } from 'commander'
+import { findSigningKeys, type KeptSigningKey } from '../platform/access/signing-key-store.ts'
+import { rotateSigningKeys } from '../platform/access/signing-keys.ts'
+import { answer, configuration, Failure, tell, withExample } from './command.ts'
+import { withRapport } from './open.ts'
+
+interface Options {
+  json?: boolean
+}
+
+const jsonOption = ['--json', 'answer with one JSON object'] as const
+
+/** `rapport keys`: the keys that access tokens are signed with. */
+export const keysCommand = () =>
+  withExample(
+    new Command('keys')
+      .description('Rotate and list the keys that sign access tokens.')
+      .addCommand(rotateCommand())
+      .addCommand(listCommand()),
+    '$ rapport keys rotate\n$ rapport keys list --json',
+  )
+
+const rotateCommand = () =>
+  withExample(
+    new Command('rotate')
+      .description('Sign with the next key from now on. Nobody is logged out: tokens of the one before stay good.')
+      .option(...jsonOption)
+      .action(rotate),
+    '$ rapport keys rotate',
+  )
+
+async function rotate({ json }: Options): Promise<void> {
+  const options = { config: configuration(), purpose: 'rapport keys rotate', log: tell } as const
+  const rotation = await withRapport(options, ({ database, secret }) => rotateSigningKeys({ database, secret }))
+  if (!rotation.rotated) {
+    throw new Failure(
+      'Not rotated: programs that keep the key set may not have seen the next key yet. ' +
+        `It can sign from ${rotation.possibleAt.toISOString()} on; rotate then.`,
+    )
+  }
+  const { active, retired } = rotation
+  answer(
+    json
+      ? JSON.stringify({ active, retired })
+      : `${active} signs from now on (running services notice within a minute).\n` +
+          `${retired} is retired; what it signed stays good until it expires.`,
+  )
+}
+
+const listCommand = () =>
+  withExample(
+    new Command('list')
+      .description('List the keys of the key set: the active one, the next one and those that are retired.')
+      .option(...jsonOption)
+      .action(list),
+    '$ rapport keys list',
+  )
+
+async function list({ json }: Options): Promise<void> {
+  const options = { config: configuration(), purpose: 'rapport keys list', log: tell } as const
+  const keys = (await withRapport(options, ({ database }) => findSigningKeys(database))).map(shown)
+  if (json) answer(JSON.stringify({ keys }))
+  else answer(keys.length === 0 ? 'There are no keys yet: the service makes them.' : keys.map(describe).join('\n'))
+}
+
+const shown = ({ id, status, createdAt, activeSince, retiredAt }: KeptSigningKey) => ({
+  id,
+  status,
+  createdAt,
+  activeSince,
+  retiredAt,
+})
+
+function describe({ id, status, createdAt, activeSince, retiredAt }: ReturnType<typeof shown>): string {
+  if (status === 'next') return `${id}  next      since ${createdAt.toISOString()}`
+  if (status === 'active') return `${id}  active    since ${(activeSince ?? createdAt).toISOString()}`
+  return `${id}  retired   since ${retiredAt?.toISOString() ?? ''}`
+}

@@ -1,0 +1,48 @@
+import type pg from 'pg'
+import type { Config } from '../config.ts'
+import type { Finding } from './doctor.ts'
+import { count } from './progress.ts'
+
+interface Mails {
+  waiting: number
+  kept: number
+  /** Within the last day. */
+  failed: number
+  reason: string | null
+  /** Seconds that the first one has been due for. */
+  lag: number
+}
+
+/** Seconds that a mail may be due for while a service runs. */
+const patience = 15 * 60
+
+/** Where mails go, how many wait, and what kept the last ones from being sent. */
+export async function examineMail(client: pg.Client, { smtpUrl }: Pick<Config, 'smtpUrl'>): Promise<Finding> {
+  const name = 'mail'
+  const { waiting, kept, failed, reason, lag } = await countMails(client)
+  if (!smtpUrl) {
+    const message = `SMTP_URL is not set; ${count(kept)} mails are kept`
+    const advice = 'Owners read them at GET /v5/mails. With SMTP_URL and MAIL_FROM new ones are sent.'
+    return { name, state: 'note', message, advice }
+  }
+  const message = `handed to ${smtpUrl.host}:${smtpUrl.port}; ${count(waiting)} wait, ${count(failed)} failed within a day`
+  if (lag > patience) return { name, state: 'wrong', message, advice: 'Is a service running? It is what sends them.' }
+  if (reason === null) return { name, state: 'ok', message }
+  return { name, state: 'note', message, advice: `The last one that was not sent: ${reason}. The log says more.` }
+}
+
+async function countMails(client: pg.Client): Promise<Mails> {
+  const { rows } = await client.query<Mails>(
+    `select count(*) filter (where status = 'queued')::int as waiting,
+       count(*) filter (where status = 'kept')::int as kept,
+       count(*) filter (where status = 'failed' and ended_at > now() - interval '1 day')::int as failed,
+       (array_agg(last_error order by updated_at desc) filter (
+         where last_error is not null and status in ('queued', 'failed') and updated_at > now() - interval '1 day'))[1]
+         as reason,
+       coalesce(extract(epoch from now() - min(run_at)), 0)::float8 as lag
+     from mails`,
+  )
+  const [row] = rows
+  if (!row) throw new Error('an aggregate is always one row')
+  return row
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { ApiError } from '../http/errors.ts'
+import { createHashQueue } from './hash-queue.ts'
+
+/** Works that stay until they are told to end. */
+function works() {
+  const ends: (() => void)[] = []
+  let [running, most] = [0, 0]
+  return {
+    ends,
+    most: () => most,
+    work: async () => {
+      most = Math.max(most, ++running)
+      await new Promise<void>((resolve) => ends.push(resolve))
+      running--
+    },
+  }
+}
+
+const isOverloaded = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 503 && Number(error.headers['retry-after']) >= 1
+
+test('two run at a time at most, 32 wait, and the next is told to come back', async () => {
+  const queue = createHashQueue({ concurrency: 2, waitMilliseconds: 60_000 })
+  const { ends, work, most } = works()
+  const taken = Array.from({ length: 34 }, () => queue.run(work))
+  for (let more = 0; more < 5; more++) {
+    expect(isOverloaded(await queue.run(work).catch((error: unknown) => error))).toBe(true)
+  }
+  for (let done = 0; done < taken.length; done++) {
+    while (ends.length <= done) await new Promise((resolve) => setImmediate(resolve))
+    ends[done]?.()
+  }
+  await Promise.all(taken)
+  expect(most()).toBe(2)
+})
+
+test('one that waited too long is refused, was never started, and leaves its place to others', async () => {
+  const queue = createHashQueue({ concurrency: 1, queue: 1, waitMilliseconds: 10 })
+  const { ends, work } = works()
+  const first = queue.run(work)
+  expect(isOverloaded(await queue.run(work).catch((error: unknown) => error))).toBe(true)
+  expect(ends).toHaveLength(1)
+  const next = queue.run(work)
+  ends[0]?.()
+  await first
+  while (ends.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  ends[1]?.()
+  await next
+})
+
+test('a work that fails gives its turn back', async () => {
+  const queue = createHashQueue({ concurrency: 1 })
+  await expect(queue.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  expect(await queue.run(() => Promise.resolve('yes'))).toBe('yes')
+})

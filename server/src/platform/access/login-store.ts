@@ -1,0 +1,89 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Spanning } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import type { Perishable } from '../upkeep/store.ts'
+import { newId } from '../resource/ids.ts'
+
+/** Seconds within which the second factor has to follow the password, and how many wrong ones it may take. */
+const pendingSeconds = 600
+const mostFailures = 5
+
+const shape = /^pnd_[A-Za-z0-9_-]{43}$/
+
+const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** A login whose password was right; the ids are uuids. */
+export interface PendingLogin {
+  id: string
+  userId: string
+  wantsCookie: boolean
+  /** SHA-256 of the WebAuthn challenge under way. */
+  challenge: Buffer | null
+}
+
+/** Remembers that the password was right, and gives the token that the second step needs. */
+export async function beginPendingLogin(
+  spanning: Spanning,
+  { userId, wantsCookie }: { userId: string; wantsCookie: boolean },
+): Promise<string> {
+  const text = `pnd_${randomBytes(32).toString('base64url')}`
+  await spanning.query(sql`
+    insert into pending_logins (id, hash, user_id, wants_cookie, expires_at)
+    values (${newId()}, ${hashOf(text)}, ${userId}, ${wantsCookie}, now() + make_interval(secs => ${pendingSeconds}))`)
+  return text
+}
+
+/** The login of this token, locked until the transaction ends; undefined when it is over or has failed too often. */
+export async function lockPendingLogin(spanning: Spanning, text: string): Promise<PendingLogin | undefined> {
+  if (!shape.test(text)) return undefined
+  const [row] = await spanning.query<PendingLogin>(sql`
+    select id, user_id as "userId", wants_cookie as "wantsCookie", challenge from pending_logins
+    where hash = ${hashOf(text)} and expires_at > now() and failures < ${mostFailures} for update`)
+  return row
+}
+
+/** Counts a wrong second factor. Has to be committed: give the refusal out of the transaction as a value. */
+export async function failPendingLogin(spanning: Spanning, id: string): Promise<void> {
+  await spanning.query(sql`update pending_logins set failures = failures + 1 where id = ${id}::uuid`)
+}
+
+/** Keeps the hash of the WebAuthn challenge that was given out; null once it was used. */
+export async function setPendingChallenge(spanning: Spanning, id: string, challenge: Buffer | null): Promise<void> {
+  await spanning.query(sql`update pending_logins set challenge = ${challenge} where id = ${id}::uuid`)
+}
+
+/** The login is complete: its token is good no more. */
+export async function endPendingLogin(spanning: Spanning, id: string): Promise<void> {
+  await spanning.query(sql`delete from pending_logins where id = ${id}::uuid`)
+}
+
+/** Has the person logged in from this device, or from this address with this program, within 90 days? */
+export async function familiarity(
+  spanning: Spanning,
+  device: { userId: string; deviceHash: Buffer | null; address: string; userAgent: string | null },
+): Promise<{ isKnown: boolean }> {
+  const [row] = await spanning.query<{ isKnown: boolean }>(sql`
+    select coalesce(bool_or(device_hash = ${device.deviceHash}::bytea
+      or (address = ${device.address}::text and user_agent is not distinct from ${device.userAgent}::text)), false) as "isKnown"
+    from sessions where user_id = ${device.userId}::uuid and created_at > now() - interval '90 days'`)
+  return row ?? { isKnown: false }
+}
+
+/** Writes down that the person logs in; was it not for the first time? */
+export async function noteLogin(spanning: Spanning, userId: string): Promise<boolean> {
+  const [row] = await spanning.query<{ again: boolean }>(sql`
+    with before as (select id, last_login_at from users where id = ${userId}::uuid for update)
+    update users set last_login_at = now() from before where users.id = before.id
+    returning before.last_login_at is not null as again`)
+  return row?.again ?? false
+}
+
+/** Logins that were never completed. */
+export const lapsedLogins: Perishable = {
+  name: 'pending logins',
+  table: 'pending_logins',
+  key: { id: 'uuid' },
+  since: 'expires_at',
+  keptSeconds: 0,
+  isPersonal: true,
+}

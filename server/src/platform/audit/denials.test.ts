@@ -1,0 +1,62 @@
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Access, openAccess } from '../../../test/access.ts'
+import type { Caller } from '../access/caller.ts'
+import { sql } from '../database/sql.ts'
+import { createDenials, type Denial } from './denials.ts'
+
+let access: Access
+let caller: Caller
+beforeAll(async () => {
+  access = await openAccess()
+  const { apiKey, organizationId } = await access.newOrganization()
+  const credential = await access.identifier.authenticate(`Bearer ${apiKey}`)
+  caller = await access.identifier.selectOrganization(credential, organizationId)
+})
+afterAll(() => access.close())
+
+const client = { address: '192.0.2.1', requestId: 'req_1', userAgent: 'never told' }
+const lacking = (scope: string): Denial => ({ action: 'scope.denied', about: scope, route: '/v5/contacts' })
+
+const told = async (): Promise<{ scope: string; whole: string }[]> =>
+  access.database.spanning(
+    'check the database',
+    sql`select details->>'scope' as scope, audit_events::text as whole from audit_events
+      where action = 'scope.denied' order by created_at, id`,
+  )
+
+function denialsWith(logged: string[] = []) {
+  const log = pino(new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }))
+  return createDenials({ database: access.database, log, clock: () => access.clock.now })
+}
+
+test('the same refusal is told again after a minute, another one at once', async () => {
+  const denials = denialsWith()
+  const note = async (scope: string) => {
+    denials.note(caller, client, lacking(scope))
+    await denials.idle()
+  }
+  await note('a')
+  await note('a')
+  await note('b')
+  access.clock.now += 59_999
+  await note('a')
+  expect((await told()).map(({ scope }) => scope)).toEqual(['a', 'b'])
+  access.clock.now += 1
+  await note('a')
+  expect((await told()).map(({ scope }) => scope)).toEqual(['a', 'b', 'a'])
+  expect((await told())[0]?.whole).not.toContain('never told')
+})
+
+test('a refusal that could not be written is logged, and the next one is tried', async () => {
+  const logged: string[] = []
+  const denials = denialsWith(logged)
+  const broken: Caller = { ...caller, live: sql`no_such_column` }
+  denials.note(broken, client, lacking('c'))
+  await denials.idle()
+  expect(logged).toHaveLength(1)
+  denials.note(caller, client, lacking('c'))
+  await denials.idle()
+  expect((await told()).filter(({ scope }) => scope === 'c')).toHaveLength(1)
+})

@@ -1,0 +1,69 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { standingOf } from './addresses.ts'
+
+/** An item of EGRESS_ALLOW: an internal host, by its name or its address, or a network of them. */
+export type AllowedPlace =
+  | { kind: 'name'; name: string; port: number | undefined }
+  | { kind: 'network'; network: string; port: number | undefined }
+
+/** Names of the machines that tell a cloud's secrets; their addresses are refused too. */
+const metadataNames = new Set(['metadata', 'metadata.google.internal', 'metadata.goog', 'instance-data'])
+
+const forms =
+  'has to be a host name, an address or a network, such as id.internal, 10.0.0.5:8443, [fd00::5] or 10.0.0.0/8'
+
+/** Reads one item of EGRESS_ALLOW. Throws an error whose message completes "EGRESS_ALLOW …". */
+export function allowedPlace(text: string): AllowedPlace {
+  const { host, port } = split(text)
+  if (isIP(host) !== 0) {
+    if (standingOf(host) === 'never') throw new Error(`has to leave out ${host}, which is never connected to`)
+    return { kind: 'network', network: `${host}/${isIP(host) === 6 ? 128 : 32}`, port }
+  }
+  if (host.includes('/')) {
+    if (port !== undefined || isIP(host.split('/')[0] ?? '') === 0 || !ipaddr.isValidCIDR(host)) throw new Error(forms)
+    return { kind: 'network', network: host, port }
+  }
+  const url = `http://${host}`
+  if (!/^[^\s/?#@:*]+$/.test(host) || !URL.canParse(url)) throw new Error(forms)
+  const name = plainName(new URL(url).hostname)
+  // An address in another form, such as 0x7f.1, is not what an operator would look for here.
+  if (isIP(name) !== 0) throw new Error(forms)
+  if (isMetadataName(name)) throw new Error(`has to leave out ${name}, which is never connected to`)
+  return { kind: 'name', name, port }
+}
+
+/** Is this a name of a cloud's metadata? */
+export const isMetadataName = (name: string): boolean => metadataNames.has(name)
+
+/** A host name without the dot that may stand at its end. */
+export const plainName = (hostname: string): string => hostname.replace(/\.$/, '')
+
+/** Does EGRESS_ALLOW name this host and port? */
+export const allowsName = (allowed: readonly AllowedPlace[], name: string, port: number): boolean =>
+  allowed.some((place) => place.kind === 'name' && place.name === name && (place.port ?? port) === port)
+
+/** Does EGRESS_ALLOW name this address and port, by itself or by its network? */
+export function allowsAddress(allowed: readonly AllowedPlace[], address: string, port: number): boolean {
+  const parsed = ipaddr.parse(address)
+  return allowed.some((place) => {
+    if (place.kind !== 'network' || (place.port ?? port) !== port) return false
+    const [start, bits] = ipaddr.parseCIDR(place.network)
+    return start.kind() === parsed.kind() && parsed.match(start, bits)
+  })
+}
+
+function split(text: string): { host: string; port: number | undefined } {
+  if (isIP(text) !== 0) return { host: text, port: undefined }
+  const [, bracketed, named, digits] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::(\d{1,5}))?$/.exec(text.toLowerCase()) ?? []
+  const host = bracketed ?? named ?? ''
+  const port = digits === undefined ? undefined : Number(digits)
+  const isPort = port === undefined || (port >= 1 && port <= 65_535)
+  // Brackets hold an IPv6 address and nothing else.
+  if (host === '' || !isPort || (bracketed !== undefined && isIP(bracketed) !== 6)) {
+    // A network of IPv6 has colons and no brackets.
+    if (ipaddr.isValidCIDR(text)) return { host: text, port: undefined }
+    throw new Error(forms)
+  }
+  return { host, port }
+}

@@ -1,0 +1,50 @@
+import type { Caller } from '../access/caller.ts'
+import { actorOf } from '../audit/actor.ts'
+import { recordEvent } from '../audit/store.ts'
+import type { Transaction } from '../database/database.ts'
+import type { AnyRow } from '../resource/define.ts'
+import type { JsonObject } from '../resource/fields.ts'
+import { showId } from '../resource/ids.ts'
+import type { Answer, Client, WriteRoute } from './route.ts'
+
+interface Done {
+  db: Transaction
+  caller: Caller
+  client: Client
+  params: Readonly<Record<string, string>>
+  body: AnyRow
+  answer: Answer
+}
+
+/** Tells the audit log what an audited route did, in the transaction of its effect. */
+export async function recordEffect(route: WriteRoute, done: Done): Promise<void> {
+  const { db, caller, client, body, answer } = done
+  const { effect = {} } = answer
+  if (!route.audited || effect === 'none') return
+  const fields = effect.fields ?? Object.keys(body)
+  const details: JsonObject = { ...(fields.length > 0 && { fields: [...fields] }), ...effect.details }
+  await recordEvent(db, {
+    organizationId: db.organizationId,
+    action: route.audited,
+    ...actorOf(caller),
+    ...recordOf(route, done),
+    address: client.address,
+    requestId: client.requestId,
+    details,
+  })
+}
+
+/** The record that was made, by the answer; else the last one that the path names. */
+function recordOf(
+  route: WriteRoute,
+  { params, answer }: Done,
+): { recordType: string; recordId: string } | Record<string, never> {
+  const declared = route.answers[answer.status]
+  if (answer.status === 201 && declared?.kind === 'record' && answer.text !== undefined) {
+    const { id } = JSON.parse(answer.text) as { id: string }
+    return { recordType: declared.resource.singular, recordId: id }
+  }
+  const [name, parameter] = Object.entries(route.params).at(-1) ?? []
+  if (name === undefined || !parameter) return {}
+  return { recordType: parameter.resource, recordId: showId(parameter.prefix, params[name] ?? '') }
+}

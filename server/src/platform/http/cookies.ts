@@ -1,0 +1,57 @@
+import { ApiError } from './errors.ts'
+import type { Client, Services } from './route.ts'
+
+/** Seconds that a browser keeps them: a session lives 90 days at most, a device is known for a year, a log-in elsewhere is short. */
+const lifetimes = { refresh: 90 * 24 * 60 * 60, device: 365 * 24 * 60 * 60, 'single-sign-on': 600 }
+export type CookieName = keyof typeof lifetimes
+
+const names: Record<CookieName, string> = { refresh: 'rapport', device: 'rapport-device', 'single-sign-on': 'rapport-sso' }
+
+/** The origin that this caller logs in at: the one that is set, else the host that they named. */
+export const pageOrigin = ({ pageOrigin: known }: Services, { ownOrigin }: Client): string => known ?? ownOrigin
+
+/**
+ * Refuses what another site's page sends with the browser's cookies. Error: 403. A browser names the page's origin on each
+ * POST (Fetch standard, section 3.2); who names none is no page of ours.
+ */
+export function assertOwnPage(services: Services, client: Client): void {
+  const own = [pageOrigin(services, client), new URL(services.origin).origin]
+  if (client.origin !== undefined && own.includes(client.origin)) return
+  throw new ApiError('insufficient_permissions', 'Cookies are taken from this service’s own pages only (Origin).')
+}
+
+/**
+ * The value of `Set-Cookie`: for this host alone, out of the reach of scripts, on no request that begins elsewhere. Without
+ * https browsers keep no `__Host-` cookie; on the machine itself a plain one does. Error: 403, plain http from elsewhere.
+ */
+export function makeCookie(services: Services, client: Client, name: CookieName, value: string): string {
+  return written(services, client, name, value, lifetimes[name])
+}
+
+/** Takes the cookie away. */
+export const endCookie = (services: Services, client: Client, name: CookieName): string =>
+  written(services, client, name, '', 0)
+
+/** What the browser sent as this cookie. */
+export const readCookie = (services: Services, client: Client, name: CookieName): string | undefined =>
+  client.cookie(fullName(pageOrigin(services, client), name)) || undefined
+
+function written(services: Services, client: Client, name: CookieName, value: string, seconds: number): string {
+  const origin = pageOrigin(services, client)
+  if (!isSecure(origin) && !isLocal(origin)) {
+    throw new ApiError(
+      'insufficient_permissions',
+      'A browser keeps the session over https only: set PUBLIC_URL to an https address, or use http://localhost.',
+    )
+  }
+  const secure = isSecure(origin) ? '; Secure' : ''
+  // A provider sends the browser back: a strict cookie would stay behind.
+  const site = name === 'single-sign-on' ? 'Lax' : 'Strict'
+  return `${fullName(origin, name)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=${site}${secure}`
+}
+
+const fullName = (origin: string, name: CookieName): string => `${isSecure(origin) ? '__Host-' : ''}${names[name]}`
+
+const isSecure = (origin: string): boolean => origin.startsWith('https://')
+
+const isLocal = (origin: string): boolean => /^http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?$/.test(origin)

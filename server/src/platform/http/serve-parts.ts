@@ -1,0 +1,115 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Credential } from '../access/identify.ts'
+import { readBody } from '../resource/body.ts'
+import type { AnyRow } from '../resource/define.ts'
+import { readId } from '../resource/ids.ts'
+import { ApiError, invalidBody, invalidParameters } from './errors.ts'
+import { checkTags } from './etag.ts'
+import { charge, noRecord, type Progress, single } from './exchange.ts'
+import { readBytes } from './frame.ts'
+import { readJson } from './json.ts'
+import { addressKey } from './rate-limit.ts'
+import type { AccountRoute, Client, PublicRoute, Route, Services, WriteRoute } from './route.ts'
+
+/** Who is at the other end of the request, looked up when it is asked for. */
+export const clientOf = (request: FastifyRequest): Client => new RequestClient(request)
+
+class RequestClient implements Client {
+  readonly #request: FastifyRequest
+
+  constructor(request: FastifyRequest) {
+    this.#request = request
+  }
+
+  get address(): string {
+    return this.#request.ip
+  }
+
+  get userAgent(): string | null {
+    return single(this.#request, 'user-agent')?.slice(0, 400) ?? null
+  }
+
+  get requestId(): string {
+    return this.#request.id
+  }
+
+  get origin(): string | undefined {
+    return single(this.#request, 'origin')
+  }
+
+  get ownOrigin(): string {
+    return `${this.#request.protocol}://${this.#request.host}`
+  }
+
+  cookie(name: string): string | undefined {
+    return readCookie(single(this.#request, 'cookie'), name)
+  }
+}
+
+/** The first cookie of the name (RFC 6265 section 4.2.1); ours hold nothing that is quoted or encoded. */
+function readCookie(header: string | undefined, name: string): string | undefined {
+  const pairs = header?.split(';').map((pair) => pair.trim()) ?? []
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
+}
+
+/**
+ * Attempts that fail, and they alone, are charged to their address: a good credential is never refused for what others
+ * behind the same proxy send.
+ */
+export async function authenticate(
+  services: Services,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  progress: Progress,
+): Promise<Credential> {
+  const header = request.headers.authorization
+  try {
+    const credential = await services.identifier.authenticate(header)
+    services.identifier.noteSessionUse(credential, request.ip)
+    return credential
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) {
+      charge(services, reply, progress, header === undefined ? 'address' : 'key', addressKey(request.ip))
+    }
+    throw error
+  }
+}
+
+/** The ids of the path. One of another form is looked up like one that does not exist, and as late. */
+export function paramsOf(route: Route, request: FastifyRequest): Record<string, string> {
+  const given = request.params as Record<string, string>
+  return Object.fromEntries(
+    Object.entries(route.params).map(([name, { prefix }]) => {
+      const text = given[name] ?? ''
+      if (text.includes('\0')) throw invalidParameters([{ field: name, message: 'must not hold NUL' }])
+      return [name, readId(prefix, text) ?? noRecord]
+    }),
+  )
+}
+
+/** A read heeds If-None-Match alone. */
+export function checkReadConditions(request: FastifyRequest): void {
+  if (single(request, 'if-match') !== undefined) throw unheeded('If-Match')
+  const none = single(request, 'if-none-match')
+  if (none !== undefined) checkTags('If-None-Match', none)
+}
+
+export const unheeded = (field: string) => invalidParameters([{ field, message: 'is not taken on this request' }])
+
+export async function bodyOf(
+  route: WriteRoute | AccountRoute | PublicRoute,
+  request: FastifyRequest,
+  progress: Progress,
+): Promise<{ body: AnyRow; bytes: Uint8Array }> {
+  const bytes = (progress.bytes ??= await readBytes(request.raw))
+  const { body } = route
+  if (!body) {
+    if (bytes.length === 0) return { body: {}, bytes }
+    const value = readJson(bytes)
+    const names = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : ['body']
+    if (names.length > 0) throw invalidBody(names.map((field) => ({ field, message: 'this request takes no body' })))
+    return { body: {}, bytes }
+  }
+  const isLeftOut = !body.required && bytes.length === 0
+  return { body: readBody(body.shape, isLeftOut ? {} : readJson(bytes)), bytes }
+}

@@ -1,0 +1,163 @@
+import { recordTag } from '../../platform/http/etag.ts'
+import { type Fault, invalidBody } from '../../platform/http/errors.ts'
+import type { Answer, Route, WriteRoute } from '../../platform/http/route.ts'
+import { bodyShape } from '../../platform/resource/body.ts'
+import type { AnyRow, Fields, Resource } from '../../platform/resource/define.ts'
+import { text, timestamp } from '../../platform/resource/fields.ts'
+import { changeOne, Place, standardRoutes } from '../../platform/resource/routes.ts'
+import { apiKeys, keyOverlapOf, keyRotationShape } from './resource.ts'
+import { assertAhead, assertMayGive, assertNotRevoked, isWider, powerOf } from './rules.ts'
+import { apiKeyStore, createKey, rotateKey, showKeyId, type WithText } from './store.ts'
+
+const place = new Place(apiKeyStore, '/v5/api-keys')
+
+const withMembers = (component: string, more: Fields): Resource => ({
+  ...apiKeys,
+  component,
+  fields: { ...apiKeys.fields, ...more },
+  members: [...apiKeys.members, ...Object.keys(more)],
+})
+
+const keyText = text({
+  label: 'API key',
+  description: 'The key itself. It is shown this once: keep it, and keep it secret',
+  readOnly: true,
+  nullable: false,
+})
+
+const keyWithText = withMembers('ApiKeyWithText', { apiKey: keyText })
+
+const rotatedKey = withMembers('RotatedApiKey', {
+  apiKey: keyText,
+  previousKeyExpiresAt: timestamp({
+    label: 'Previous key expires at',
+    description: 'The text before is good until then; null when it has ended',
+    readOnly: true,
+  }),
+})
+
+/** The record and what is shown beside it this once; the entity tag is the record's own. */
+function withText(
+  { written, apiKey }: WithText,
+  more: Readonly<Record<string, string | null>> = {},
+): Required<Pick<Answer, 'text' | 'headers'>> {
+  const members = JSON.stringify({ apiKey, ...more })
+  return {
+    text: `${written.text.slice(0, -1)},${members.slice(1)}`,
+    headers: { etag: recordTag(written.revision, written.text) },
+  }
+}
+
+const change = (name: string) =>
+  ({
+    kind: 'write',
+    method: 'POST',
+    path: `${place.one}/${name}`,
+    operation: place.operation(name),
+    tag: place.tag,
+    params: place.recordParams,
+    scope: place.scope(name, 'write'),
+    query: { kind: 'none' },
+    conditional: true,
+    fresh: true,
+    answers: { 200: place.record },
+  }) satisfies Partial<WriteRoute>
+
+const rules =
+  'A person needs a fresh proof, a key a scope that names `api-key`. Nobody gives a key a scope that they lack, and only an owner who is logged in gives one that lets it make keys or manage people and settings.'
+
+/** Tells whether any route of the service needs something that the scope covers. */
+type IsNeeded = (scope: string) => boolean
+
+const createRoute = (isNeeded: IsNeeded): WriteRoute => ({
+  ...change('create'),
+  path: place.at,
+  params: {},
+  summary: 'Create an API key',
+  description: `The answer alone holds \`apiKey\`; whoever loses it rotates the key. ${rules}`,
+  conditional: false,
+  body: { component: 'ApiKeyCreate', shape: bodyShape(apiKeys, 'create'), required: true },
+  audited: 'api-key.created',
+  answers: { 201: { kind: 'record', resource: keyWithText } },
+  async handle({ db, caller, body }) {
+    assertNeeded(body, isNeeded)
+    assertAhead(body)
+    assertMayGive(caller, powerOf(body))
+    const made = await createKey(db, caller.userId, body)
+    const { text, headers } = withText(made)
+    return { status: 201, text, headers: { ...headers, location: `${place.at}/${showKeyId(made.written.id)}` } }
+  },
+})
+
+const updateRoute = (isNeeded: IsNeeded): WriteRoute => ({
+  ...change('update'),
+  method: 'PATCH',
+  path: place.one,
+  summary: 'Change an API key',
+  description: `JSON Merge Patch (RFC 7396): only what is sent is changed, null clears a field. What it may do counts at once. Taking away is open to everyone who may change keys; whoever adds a scope, an address or time needs every scope that the key has then. ${rules}`,
+  body: { component: 'ApiKeyUpdate', shape: bodyShape(apiKeys, 'update'), required: true },
+  audited: 'api-key.updated',
+  async handle(request) {
+    const { body, caller } = request
+    assertNeeded(body, isNeeded)
+    return changeOne(place, request, {
+      values: body,
+      columns: (before) => {
+        assertNotRevoked(before)
+        if (body.expiresAt !== before.expiresAt) assertAhead(body)
+        const after = powerOf({ ...before, ...body })
+        if (isWider(powerOf(before), after)) assertMayGive(caller, after)
+        return {}
+      },
+    })
+  },
+})
+
+const rotateRoute: WriteRoute = {
+  ...change('rotate'),
+  summary: 'Give an API key a new text',
+  description: `The texts from before stay good for \`overlapSeconds\` at most; one that was to end earlier still does. Everything else about the key stays. A key may rotate itself. ${rules}`,
+  body: { component: 'ApiKeyRotation', shape: keyRotationShape, required: false },
+  audited: 'api-key.rotated',
+  answers: { 200: { kind: 'record', resource: rotatedKey } },
+  async handle({ db, caller, params, body, revisions }) {
+    const keyId = place.id(params)
+    const check = (before: AnyRow) => {
+      assertNotRevoked(before)
+      // The same power in the same hands; anyone else would get what they may not have.
+      if (caller.kind !== 'key' || caller.credentialId !== keyId) assertMayGive(caller, powerOf(before))
+    }
+    const rotated = await rotateKey(db, { keyId, overlapSeconds: keyOverlapOf(body), revisions, check })
+    return { status: 200, ...withText(rotated, { previousKeyExpiresAt: rotated.previousEndsAt }) }
+  },
+}
+
+const revokeRoute: WriteRoute = {
+  ...change('revoke'),
+  summary: 'Revoke an API key',
+  description:
+    'It is good for nothing from now on, in every process, and stays in the list. This is final. A key that is revoked already keeps its time.',
+  audited: 'api-key.revoked',
+  handle: (request) =>
+    changeOne(place, request, {
+      values: {},
+      columns: ({ revokedAt }) => (revokedAt === null ? { revoked_at: 'now' } : {}),
+    }),
+}
+
+/** The routes of API keys. */
+export const apiKeyRoutes = (isNeeded: IsNeeded): Route[] => [
+  ...standardRoutes(apiKeyStore, { at: place.at, operations: ['list', 'count', 'get'] }),
+  createRoute(isNeeded),
+  updateRoute(isNeeded),
+  rotateRoute,
+  revokeRoute,
+]
+
+/** A scope that no route needs makes a key that can do nothing, and is most likely a slip. Error: 422. */
+function assertNeeded({ scopes = [] }: AnyRow, isNeeded: (scope: string) => boolean): void {
+  const faults: Fault[] = (scopes as string[])
+    .filter((scope) => !isNeeded(scope))
+    .map((scope) => ({ field: 'scopes', message: `nothing needs ${scope}; GET /v5/scopes lists what there is` }))
+  if (faults.length > 0) throw invalidBody(faults)
+}

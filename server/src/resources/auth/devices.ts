@@ -1,0 +1,26 @@
+/** The first that fits says it: what others also claim to be comes later. */
+const programs: readonly (readonly [RegExp, string])[] = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Chrome|CriOS|HeadlessChrome)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+  [/^curl\//, 'curl'],
+]
+
+const systems: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:iPhone|iPad)\b/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b|\bMacintosh\b/, 'macOS'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bLinux\b/, 'Linux'],
+]
+
+/** What a person would call the program of this `User-Agent`: `Firefox on Windows`. */
+export function deviceOf(userAgent: string | null): string {
+  if (userAgent === null || userAgent.trim() === '') return 'An unknown program'
+  const [program, system] = [programs, systems].map((known) => known.find(([form]) => form.test(userAgent))?.[1])
+  if (program === undefined) return (userAgent.split(/[\s/(]/, 1)[0] ?? '').slice(0, 40) || 'An unknown program'
+  return system === undefined ? program : `${program} on ${system}`
+}

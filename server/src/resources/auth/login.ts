@@ -1,0 +1,82 @@
+import type { Account } from '../../platform/access/account-store.ts'
+import { checkCookieWish, completeLogin, deviceHashOf, loginSchema } from '../../platform/access/logins.ts'
+import { hashPassword, isPassword, needsRehash } from '../../platform/access/passwords.ts'
+import { invalidCredentials } from '../../platform/access/refusals.ts'
+import type { Answer, PublicRequest } from '../../platform/http/route.ts'
+import { showId } from '../../platform/resource/ids.ts'
+import { emailKey } from '../../platform/resource/texts.ts'
+import { asks, authRoute, bodyOf, wordOf } from './forms.ts'
+import { beginSecondStep, findLogin, lockUnchanged, noteFailedLogin, replaceHash } from './store.ts'
+
+const secondStepSchema = {
+  type: 'object',
+  required: ['status', 'pendingToken', 'factors'],
+  additionalProperties: false,
+  properties: {
+    status: { type: 'string', enum: ['second_factor_required'] },
+    pendingToken: { type: 'string', description: 'For the second step, within ten minutes' },
+    factors: { type: 'array', items: { type: 'string', enum: ['passkey', 'totp', 'recovery-code'] } },
+  },
+}
+
+/** Password first; a person who has a second factor gets a token for the second step and nothing else. */
+export const loginRoute = authRoute({
+  path: '/auth/login',
+  operation: 'logIn',
+  summary: 'Log in with a password',
+  description:
+    'With `second_factor_required` the login goes on at `/auth/login/totp`, `/auth/login/recovery-code` or `/auth/login/passkey`. What is wrong with an address or password is not told.',
+  body: bodyOf('LoginRequest', { email: asks.email, password: asks.password, cookie: asks.cookie }),
+  answers: {
+    200: { kind: 'schema', component: 'LoginStep', schema: { oneOf: [loginSchema, secondStepSchema] } },
+  },
+  errors: [401, 403],
+  handle: logIn,
+})
+
+async function logIn(request: PublicRequest): Promise<Answer> {
+  const { services, client, body } = request
+  const wantsCookie = body.cookie === true
+  checkCookieWish(request, wantsCookie)
+  const account = emailKey(wordOf(body, 'email'))
+  const { address, userAgent } = client
+  const found = await findLogin(services.database, { account, deviceHash: deviceHashOf(request), address, userAgent })
+  const attempt = { account, address, source: found.source }
+  const person = await services.throttle.attempt(attempt, () => verify(wordOf(body, 'password'), found.person))
+  if (!person) {
+    // Not awaited: a line in the log of who exists must not show in the time.
+    if (found.person) void noteFailedLogin(services.database, found.person.id, client).catch(() => undefined)
+    throw invalidCredentials()
+  }
+  const rehashed = needsRehash(person.passwordHash) ? await hashPassword(wordOf(body, 'password')) : undefined
+  return services.database.spanningTransaction('log in', async (db) => {
+    // Changed since it was verified, the password is another one.
+    const known = await lockUnchanged(db, person)
+    if (!known) throw invalidCredentials()
+    if (rehashed !== undefined) await replaceHash(db, person.id, rehashed)
+    const login = { userId: person.id, wantsCookie }
+    if (known.factors.length === 0) {
+      return completeLogin(request, db, { ...login, email: known.email, isStrong: false, by: 'password' })
+    }
+    return { status: 200, text: JSON.stringify({ status: 'second_factor_required', ...(await secondStep(known)) }) }
+
+    async function secondStep({ factors }: Account) {
+      return { pendingToken: await beginSecondStep(db, login), factors: [...factors, 'recovery-code'].filter(unique) }
+    }
+  })
+}
+
+const unique = (word: string, index: number, words: readonly string[]): boolean => words.indexOf(word) === index
+
+/** The person, when the password is theirs. It takes as long when there is nobody. */
+async function verify(
+  password: string,
+  person: Account | undefined,
+): Promise<(Account & { passwordHash: string }) | undefined> {
+  const isRight = await isPassword(password, person?.passwordHash ?? null)
+  if (!isRight || !person || person.passwordHash === null) return undefined
+  return { ...person, passwordHash: person.passwordHash }
+}
+
+/** `usr_…`, for what is told of a person. */
+export const shownUser = (userId: string): string => showId('usr', userId)

@@ -1,0 +1,168 @@
+import { lockAccount, noteProof } from '../../platform/access/account-store.ts'
+import { readOneTimeToken, spendOneTimeToken } from '../../platform/access/one-time-tokens.ts'
+import { hashPassword, isPassword, passwordFault } from '../../platform/access/passwords.ts'
+import { proofRequired } from '../../platform/access/refusals.ts'
+import { recordPersonEvent } from '../../platform/audit/store.ts'
+import type { AuditAction } from '../../platform/audit/actions.ts'
+import type { Spanning } from '../../platform/database/database.ts'
+import { invalidBody } from '../../platform/http/errors.ts'
+import type { AccountRoute, AccountWork, Client } from '../../platform/http/route.ts'
+import { queueMail } from '../../platform/mail/queue-store.ts'
+import { showId } from '../../platform/resource/ids.ts'
+import { emailKey } from '../../platform/resource/texts.ts'
+import { isFresh } from '../../platform/access/account-store.ts'
+import { accepted, acceptedSchema, asks, authRoute, bodyOf, chargeTry, deadLink, wordOf } from './forms.ts'
+import { setPassword } from './store.ts'
+
+/** The same answer, in the same time, for every address: whoever has the mailbox learns more. */
+export const forgotPasswordRoute = authRoute({
+  path: '/auth/forgot-password',
+  operation: 'forgotPassword',
+  summary: 'Ask for a link to set a new password',
+  description: 'The link is sent to the address if it has an account; it is good once, for 30 minutes.',
+  body: bodyOf('ForgottenPassword', { email: asks.email }),
+  answers: { 202: { kind: 'schema', component: 'Accepted', schema: acceptedSchema } },
+  async handle(request) {
+    const { services, body } = request
+    chargeTry(request)
+    await services.database.spanningTransaction('log in', (db) =>
+      queueMail(db, { kind: 'reset-password', recipient: wordOf(body, 'email') }),
+    )
+    services.mail.wake()
+    return accepted
+  },
+})
+
+/** Logs nobody in: whoever has a second factor still needs it. */
+export const resetPasswordRoute = authRoute({
+  path: '/auth/reset-password',
+  operation: 'resetPassword',
+  summary: 'Set a new password with the link that was sent',
+  description: 'Ends every session of the person. It does not log in.',
+  body: bodyOf('PasswordReset', { token: asks.token, password: asks.newPassword }),
+  answers: { 204: { kind: 'none' } },
+  async handle(request) {
+    const { services, client, body } = request
+    chargeTry(request)
+    const token = wordOf(body, 'token')
+    const spent = await services.database.spanningTransaction('log in', (db) =>
+      readOneTimeToken(db, 'reset-password', token),
+    )
+    if (!spent || spent.userId === null) throw deadLink()
+    const { userId } = spent
+    const hash = await newHash(wordOf(body, 'password'), 'password', spent.email ?? undefined)
+    await services.database.spanningTransaction('log in', async (db) => {
+      const person = await lockAccount(db, userId)
+      if (!person || !(await spendOneTimeToken(db, 'reset-password', token))) throw deadLink()
+      await setPassword(db, { userId, hash })
+      await tell(db, { userId, email: person.email, client, action: 'password.reset' })
+    })
+    services.mail.wake()
+    return { status: 204 }
+  },
+})
+
+export const changePasswordRoute: AccountRoute = {
+  kind: 'account',
+  method: 'POST',
+  path: '/v5/me/password',
+  operation: 'changePassword',
+  summary: 'Change your password',
+  description:
+    'Ends every other session of yours. Without a password so far, a fresh proof stands for the current one.',
+  tag: 'account',
+  params: {},
+  query: { kind: 'none' },
+  body: bodyOf('PasswordChange', {
+    currentPassword: { ...asks.password, label: 'Current password', required: false },
+    newPassword: asks.newPassword,
+  }),
+  answers: { 204: { kind: 'none' } },
+  async outside(request) {
+    const { services, body, client, person, transact } = request
+    const account = await transact((db) => lockAccount(db, person.userId))
+    if (!account) throw new Error('a session belongs to a person')
+    if (account.passwordHash !== null) await assertPassword(request, 'currentPassword', account)
+    else if (!(await transact((db) => isFresh(db, person.sessionId)))) throw proofRequired()
+    const hash = await newHash(wordOf(body, 'newPassword'), 'newPassword', account.email, account.name)
+    await transact(async (db) => {
+      const now = await lockAccount(db, person.userId)
+      // Changed meanwhile: what was verified is not the current one any more.
+      if (now?.passwordHash !== account.passwordHash) throw wrongPassword('currentPassword')
+      await setPassword(db, { userId: person.userId, hash, except: person.sessionId })
+      await tell(db, { userId: person.userId, email: account.email, client, action: 'password.changed' })
+    })
+    services.mail.wake()
+    return { status: 204 }
+  },
+}
+
+/** For those who have nothing stronger: a person with a second factor proves that one. */
+export const proveRoute: AccountRoute = {
+  kind: 'account',
+  method: 'POST',
+  path: '/v5/me/proof',
+  operation: 'provePassword',
+  summary: 'Prove again that it is you, by password',
+  description:
+    'Good for five minutes in this session, for what needs a fresh proof. A person with a second factor proves that one, at `/v5/me/proof/totp` or `/v5/me/proof/passkey`.',
+  tag: 'account',
+  params: {},
+  query: { kind: 'none' },
+  body: bodyOf('PasswordProof', { password: asks.password }),
+  answers: { 204: { kind: 'none' } },
+  async outside(request) {
+    const { client, person, transact } = request
+    const account = await transact((db) => lockAccount(db, person.userId))
+    if (!account) throw new Error('a session belongs to a person')
+    if (account.factors.length > 0) {
+      throw invalidBody([{ field: 'password', message: 'is not enough: prove your second factor' }])
+    }
+    await assertPassword(request, 'password', account)
+    await transact(async (db) => {
+      await noteProof(db, person.sessionId, false)
+      await recordPersonEvent(db, person.userId, eventOf(person.userId, client, 'proof.given'))
+    })
+    return { status: 204 }
+  },
+}
+
+/** Error: 422 when it is not the person's password, 429 after too many of those. */
+async function assertPassword(
+  { services, client, body }: AccountWork,
+  field: string,
+  { email, passwordHash }: { email: string; passwordHash: string | null },
+): Promise<void> {
+  const attempt = { account: emailKey(email), address: client.address, source: 'session' } as const
+  const verify = async () => ((await isPassword(wordOf(body, field), passwordHash)) ? true : undefined)
+  if (!(await services.throttle.attempt(attempt, verify))) throw wrongPassword(field)
+}
+
+const wrongPassword = (field: string) => invalidBody([{ field, message: 'is not your password' }])
+
+/** Error: 422, a password that would be guessed. */
+async function newHash(password: string, field: string, email?: string, name?: string): Promise<string> {
+  const fault = await passwordFault(password, { email, names: name === undefined ? [] : [name] })
+  if (fault !== undefined) throw invalidBody([{ field, message: fault }])
+  return hashPassword(password)
+}
+
+/** The audit log's line, and a mail to whoever the account belongs to. */
+async function tell(
+  db: Spanning,
+  { userId, email, client, action }: { userId: string; email: string; client: Client; action: AuditAction },
+): Promise<void> {
+  await recordPersonEvent(db, userId, eventOf(userId, client, action))
+  await queueMail(db, { kind: 'account-changed', recipient: email, userId, facts: { what: 'password-changed' } })
+}
+
+const eventOf = (userId: string, { address, requestId }: Client, action: AuditAction) =>
+  ({
+    action,
+    actorKind: 'user',
+    actorId: showId('usr', userId),
+    recordType: 'user',
+    recordId: showId('usr', userId),
+    address,
+    requestId,
+  }) as const

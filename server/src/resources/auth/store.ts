@@ -1,0 +1,174 @@
+import { type Account, lockAccount } from '../../platform/access/account-store.ts'
+import { beginPendingLogin } from '../../platform/access/login-store.ts'
+import { revokeOneTimeTokens } from '../../platform/access/one-time-tokens.ts'
+import { recordPersonEvent } from '../../platform/audit/store.ts'
+import type { AttemptSource } from '../../platform/access/throttle-store.ts'
+import type { Database, Spanning } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { dropMails } from '../../platform/mail/queue-store.ts'
+import { showId } from '../../platform/resource/ids.ts'
+import { emailKey } from '../../platform/resource/texts.ts'
+
+export interface FoundLogin {
+  person: Account | undefined
+  /** From this browser, or from this address with this program, the account was logged in to within 30 days. */
+  source: AttemptSource
+}
+
+/** Who has this folded address, and whether they know this device: one statement, whether there is anyone or not. */
+export async function findLogin(
+  database: Database,
+  device: { account: string; deviceHash: Buffer | null; address: string; userAgent: string | null },
+): Promise<FoundLogin> {
+  const [row] = await database.spanning<{ source: AttemptSource } & { [Key in keyof Account]: Account[Key] | null }>(
+    'log in',
+    sql`select users.id, users.email, users.name, users.password_hash as "passwordHash",
+        users.second_factors as factors,
+        case when known.device then 'device' when known.familiar then 'familiar' else 'stranger' end as source
+      from (select) always left join users on users.email_key = ${device.account}
+      cross join lateral (
+        select coalesce(bool_or(device_hash = ${device.deviceHash}::bytea), false) as device,
+          coalesce(bool_or(address = ${device.address}::text
+            and user_agent is not distinct from ${device.userAgent}::text), false) as familiar
+        from sessions where sessions.user_id = users.id and created_at > now() - interval '30 days') known`,
+  )
+  if (!row || row.id === null || row.email === null) return { person: undefined, source: 'stranger' }
+  const { id, email, name, passwordHash, factors, source } = row
+  return { person: { id, email, name: name ?? '', passwordHash, factors: factors ?? [] }, source }
+}
+
+/** The person, locked, while the password is still the one that was verified. */
+export async function lockUnchanged(
+  spanning: Spanning,
+  { id, passwordHash }: { id: string; passwordHash: string },
+): Promise<Account | undefined> {
+  const account = await lockAccount(spanning, id)
+  return account?.passwordHash === passwordHash ? account : undefined
+}
+
+export const beginSecondStep = beginPendingLogin
+
+/** The same password under today's parameters. */
+export async function replaceHash(spanning: Spanning, userId: string, hash: string): Promise<void> {
+  await spanning.query(sql`update users set password_hash = ${hash} where id = ${userId}::uuid`)
+}
+
+/** A new password: nothing that was sent before it, and no session but `except` (uuid), is good after it. */
+export async function setPassword(
+  spanning: Spanning,
+  { userId, hash, except = null }: { userId: string; hash: string; except?: string | null },
+): Promise<void> {
+  await spanning.query(sql`
+    update users set password_hash = ${hash}, password_changed_at = now(), updated_at = now()
+    where id = ${userId}::uuid`)
+  await revokeLinks(spanning, userId)
+  await spanning.query(sql`delete from pending_logins where user_id = ${userId}::uuid`)
+  await endSessions(spanning, userId, except)
+}
+
+/** Links that were sent to the person's addresses, or are about to be, do nothing any more. */
+export async function revokeLinks(spanning: Spanning, userId: string): Promise<void> {
+  for (const purpose of ['reset-password', 'verify-address'] as const) {
+    await revokeOneTimeTokens(spanning, purpose, userId)
+    await dropMails(spanning, purpose, userId)
+  }
+}
+
+/** Ends every session of the person (uuid) but one; tells how many those were. */
+export async function endSessions(spanning: Spanning, userId: string, except: string | null = null): Promise<number> {
+  const ended = await spanning.query(sql`
+    update sessions set ended_at = now()
+    where user_id = ${userId}::uuid and ended_at is null and id is distinct from ${except}::uuid returning 1`)
+  return ended.length
+}
+
+/** Ends one session of the person; false when it is none of theirs, or has ended. */
+export async function endOwnSession(spanning: Spanning, userId: string, sessionId: string): Promise<boolean> {
+  const ended = await spanning.query(sql`
+    update sessions set ended_at = now()
+    where user_id = ${userId}::uuid and id = ${sessionId}::uuid and ended_at is null and expires_at > now() returning 1`)
+  return ended.length > 0
+}
+
+export interface ShownSession {
+  id: string
+  organizationId: string | null
+  userAgent: string | null
+  address: string | null
+  createdAt: Date
+  lastUsedAt: Date
+  expiresAt: Date
+  secondFactor: boolean
+}
+
+/** The sessions of the person that live, the one used last first. */
+export async function liveSessions(spanning: Spanning, userId: string): Promise<ShownSession[]> {
+  return spanning.query<ShownSession>(sql`
+    select id, organization_id as "organizationId", user_agent as "userAgent", address,
+      created_at as "createdAt", last_used_at as "lastUsedAt",
+      expires_at as "expiresAt", second_factor_at is not null as "secondFactor"
+    from sessions where user_id = ${userId}::uuid and ended_at is null and expires_at > now()
+    order by last_used_at desc, id desc`)
+}
+
+/** Takes the turn of whoever sets the service up; false when there is a person or an organization already. */
+export async function beginSetUp(spanning: Spanning): Promise<boolean> {
+  await spanning.query(sql`select pg_advisory_xact_lock(hashtextextended('set-up', 0))`)
+  const [row] = await spanning.query<{ isEmpty: boolean }>(
+    sql`select not exists (select from users) and not exists (select from organizations) as "isEmpty"`,
+  )
+  return row?.isEmpty ?? false
+}
+
+/** Takes back the set-up links that earlier starts have printed. */
+export async function revokeSetUpLinks(spanning: Spanning): Promise<void> {
+  await spanning.query(sql`delete from one_time_tokens where purpose = 'set-up'`)
+}
+
+/** Takes back every sign-up link of this address: it has become an account. */
+export async function revokeSignUps(spanning: Spanning, email: string): Promise<void> {
+  await spanning.query(sql`delete from one_time_tokens where purpose = 'sign-up' and lower(email) = lower(${email})`)
+}
+
+/** The address is the person's: they opened a link that was sent there. */
+export async function setVerifiedAddress(spanning: Spanning, userId: string, email: string): Promise<void> {
+  await spanning.query(sql`
+    update users set email = ${email}, email_key = ${emailKey(email)}, verified_at = now(), updated_at = now()
+    where id = ${userId}::uuid`)
+  await revokeLinks(spanning, userId)
+}
+
+export async function setName(spanning: Spanning, userId: string, name: string): Promise<void> {
+  await spanning.query(sql`update users set name = ${name}, updated_at = now() where id = ${userId}::uuid`)
+}
+
+/** A slug that nobody has, made of this one; nobody else gets one until the transaction ends. */
+export async function freeSlug(spanning: Spanning, slug: string): Promise<string> {
+  await spanning.query(sql`select pg_advisory_xact_lock(hashtextextended('organization slugs', 0))`)
+  const [row] = await spanning.query<{ slug: string }>(sql`
+    select candidate.slug from (
+      select ${slug}::text || case when number = 1 then '' else '-' || number end as slug, number
+      from generate_series(1, 10000) number) candidate
+    where not exists (select from organizations where organizations.slug = candidate.slug)
+    order by candidate.number limit 1`)
+  return row?.slug ?? slug
+}
+
+/** Someone failed to log in as this person; told in the log of each of their organizations. */
+export async function noteFailedLogin(
+  database: Database,
+  userId: string,
+  { address, requestId }: { address: string; requestId: string },
+): Promise<void> {
+  await database.spanningTransaction('log in', (spanning) =>
+    recordPersonEvent(spanning, userId, {
+      action: 'login.failed',
+      actorKind: 'anonymous',
+      actorId: null,
+      recordType: 'user',
+      recordId: showId('usr', userId),
+      address,
+      requestId,
+    }),
+  )
+}

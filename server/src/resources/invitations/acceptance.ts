@@ -1,0 +1,202 @@
+import { checkCookieWish, completeLogin, loginSchema } from '../../platform/access/logins.ts'
+import { hashPassword, passwordFault } from '../../platform/access/passwords.ts'
+import { recordEvent } from '../../platform/audit/store.ts'
+import type { Spanning } from '../../platform/database/database.ts'
+import { ApiError, invalidBody } from '../../platform/http/errors.ts'
+import type { AccountRoute, Client, PublicRoute, Route } from '../../platform/http/route.ts'
+import type { Fields } from '../../platform/resource/define.ts'
+import { flag, secretText, text } from '../../platform/resource/fields.ts'
+import { newId, showId } from '../../platform/resource/ids.ts'
+import { addMember } from '../members/store.ts'
+import { chooseOrganization, readMembership } from '../organizations/store.ts'
+import { membershipSchema } from '../organizations/resource.ts'
+import { insertUser } from '../users/store.ts'
+import {
+  addressOf,
+  closeInvitation,
+  isSameAddress,
+  noteVerified,
+  openInvitation,
+  type OpenInvitation,
+} from './store.ts'
+
+const token = secretText({ label: 'Token', description: 'From the link, after the `=`', required: true })
+
+const bodyOf = (component: string, fields: Fields) => ({
+  component,
+  shape: { mode: 'create', readOnly: [], fields } as const,
+  required: true,
+})
+
+const open = {
+  kind: 'public',
+  host: 'auth',
+  method: 'POST',
+  tag: 'authentication',
+  params: {},
+  query: { kind: 'none' },
+} as const
+
+const shown = {
+  organization: { type: 'string', description: 'The name of the organization' },
+  email: { type: 'string' },
+  role: { type: 'string' },
+  expiresAt: { type: 'string', format: 'date-time' },
+  hasAccount: {
+    type: 'boolean',
+    description:
+      'True: log in with the address, then `POST /v5/me/invitations`. False: `POST /auth/invitations/accept`',
+  },
+}
+
+/** Whoever has the link has the mailbox: they may know whether the address has an account. */
+const look: PublicRoute = {
+  ...open,
+  path: '/auth/invitations/look',
+  operation: 'lookAtInvitation',
+  summary: 'Look at an invitation',
+  description: 'Whom it is for, and to what. The link stays good.',
+  body: bodyOf('InvitationLink', { token }),
+  answers: {
+    200: {
+      kind: 'schema',
+      component: 'InvitationShown',
+      schema: { type: 'object', required: Object.keys(shown), additionalProperties: false, properties: shown },
+    },
+  },
+  async handle({ services, body }) {
+    const found = await services.database.spanningTransaction('log in', (db) => opened(db, String(body.token)))
+    const { organization, email, role, expiresAt, userId } = found
+    return { status: 200, text: JSON.stringify({ organization, email, role, expiresAt, hasAccount: userId !== null }) }
+  },
+}
+
+const accept: PublicRoute = {
+  ...open,
+  path: '/auth/invitations/accept',
+  operation: 'acceptInvitation',
+  summary: 'Make an account with an invitation, and log in',
+  description:
+    'For those who have no account; who has one logs in and uses `POST /v5/me/invitations`. With `SIGN_UP=closed` nobody new is let in.',
+  body: bodyOf('InvitationAcceptance', {
+    token,
+    name: text({ label: 'Name', description: 'Of the person', required: true, max: 100 }),
+    password: secretText({
+      label: 'Password',
+      description: '12 to 128 characters of any kind; the most common ones are refused',
+      required: true,
+      max: 1000,
+    }),
+    cookie: flag({
+      label: 'Cookie',
+      description:
+        'Put the refresh token into a cookie that no script can read, instead of the answer; for our own pages',
+      nullable: false,
+    }),
+  }),
+  answers: { 200: { kind: 'schema', component: 'Login', schema: loginSchema } },
+  errors: [403, 409],
+  async handle(request) {
+    const { services, client, body } = request
+    const [link, name, password] = [String(body.token), String(body.name), String(body.password)]
+    const wantsCookie = body.cookie === true
+    checkCookieWish(request, wantsCookie)
+    const found = await services.database.spanningTransaction('log in', (db) => opened(db, link))
+    assertNew(found)
+    if (services.signUp === 'closed') {
+      throw new ApiError('insufficient_permissions', 'This service takes nobody new (SIGN_UP); ask who runs it.')
+    }
+    const fault = await passwordFault(password, { email: found.email, names: [name, found.organization] })
+    if (fault !== undefined) throw invalidBody([{ field: 'password', message: fault }])
+    // Hashed before the transaction: nobody waits for a connection meanwhile.
+    const passwordHash = await hashPassword(password)
+    const userId = newId()
+    return services.database.spanningTransaction('log in', async (db) => {
+      const invitation = await opened(db, link)
+      assertNew(invitation)
+      const { email } = invitation
+      await insertUser(db, { id: userId, email, name, passwordHash, isVerified: true }).catch((error: unknown) => {
+        throw (error as { constraint?: string }).constraint === 'users_email_unique' ? hasAccount() : error
+      })
+      await join(db, { invitation, userId, client })
+      return completeLogin(request, db, { userId, email, wantsCookie, isStrong: false, by: 'invitation' })
+    })
+  },
+}
+
+const acceptOwn: AccountRoute = {
+  kind: 'account',
+  method: 'POST',
+  path: '/v5/me/invitations',
+  operation: 'acceptOwnInvitation',
+  summary: 'Accept an invitation to another organization',
+  description:
+    'The invitation has to be to the address of the account. The session stays in its organization, unless it has none.',
+  tag: 'organizations',
+  params: {},
+  query: { kind: 'none' },
+  body: bodyOf('OwnInvitation', { token }),
+  answers: { 200: { kind: 'schema', component: 'OwnOrganization', schema: membershipSchema } },
+  errors: [403],
+  async handle({ client, person, db, body }) {
+    const { userId, sessionId } = person
+    // The person first, so that a change of the address and this wait for each other.
+    const address = await addressOf(db, userId)
+    const invitation = await opened(db, String(body.token))
+    if (!isSameAddress(invitation, address)) {
+      throw new ApiError(
+        'insufficient_permissions',
+        'This invitation is to another address than your account’s: log in with that one, or ask for one to yours.',
+      )
+    }
+    const { organizationId } = invitation
+    await noteVerified(db, userId)
+    await join(db, { invitation, userId, client })
+    await chooseOrganization(db, { sessionId, organizationId, onlyIfNone: true })
+    const text = await readMembership(db, { organizationId, userId })
+    if (text === undefined) throw new Error('who has joined is a member')
+    return { status: 200, text }
+  },
+}
+
+/** The invitation behind the link. Error: 422. */
+async function opened(db: Spanning, link: string): Promise<OpenInvitation> {
+  const found = await openInvitation(db, link)
+  if (found) return found
+  throw invalidBody([
+    { field: 'token', message: 'was used or taken back, or its time is over: ask to be invited again' },
+  ])
+}
+
+function assertNew({ userId }: OpenInvitation): void {
+  if (userId !== null) throw hasAccount()
+}
+
+function hasAccount(): ApiError {
+  const message = 'has an account already: log in with it, then accept at POST /v5/me/invitations'
+  return new ApiError('already_exists', `email: ${message}`, { details: [{ field: 'email', message }] })
+}
+
+/** The person becomes a member, and the invitation is no more. */
+async function join(
+  db: Spanning,
+  { invitation, userId, client }: { invitation: OpenInvitation; userId: string; client: Client },
+): Promise<void> {
+  const { id, organizationId, role, teamId } = invitation
+  const isNew = await addMember(db, { organizationId, userId, role, teamId })
+  await closeInvitation(db, invitation)
+  const event = {
+    organizationId,
+    actorKind: 'user',
+    actorId: showId('usr', userId),
+    address: client.address,
+    requestId: client.requestId,
+  } as const
+  const [recordType, recordId] = ['invitation', showId('inv', id)]
+  await recordEvent(db, { ...event, action: 'invitation.accepted', recordType, recordId })
+  if (!isNew) return
+  const member = { recordType: 'member', recordId: showId('usr', userId) }
+  await recordEvent(db, { ...event, action: 'member.added', ...member, details: { role, by: 'invitation' } })
+}
+
+export const acceptanceRoutes: Route[] = [look, accept, acceptOwn]

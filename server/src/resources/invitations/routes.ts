@@ -1,0 +1,99 @@
+import { roles } from '../../platform/access/scopes.ts'
+import { ApiError } from '../../platform/http/errors.ts'
+import type { Answer, Route, WriteRequest, WriteRoute } from '../../platform/http/route.ts'
+import { queueMail } from '../../platform/mail/queue-store.ts'
+import { Place, standardRoutes } from '../../platform/resource/routes.ts'
+import { bodyShape } from '../../platform/resource/body.ts'
+import { assertMayChange } from '../members/store.ts'
+import { invitations } from './resource.ts'
+import { invitationStore, revokeLinks, sendingColumns, sentTime } from './store.ts'
+
+const place = new Place(invitationStore, '/v5/invitations')
+
+/** Seconds between two mails about one invitation. */
+const pause = 60
+
+const base = { kind: 'write', method: 'POST', tag: place.tag, query: { kind: 'none' } } satisfies Partial<WriteRoute>
+
+/** The link is made and sent once the transaction is over. */
+async function send({ services, db }: WriteRequest, { id, email }: { id: string; email: string }): Promise<void> {
+  await queueMail(db, { kind: 'invitation', recipient: email, organizationId: db.organizationId, recordId: id })
+  services.mail.wake()
+}
+
+const create: WriteRoute = {
+  ...base,
+  path: place.at,
+  operation: place.operation('create'),
+  summary: 'Invite a person',
+  description:
+    'A link is sent to the address. There is one invitation for each address; one whose time is over can be sent again. To invite an owner takes an owner who has proved who they are within the last five minutes.',
+  params: {},
+  scope: place.scope('create', 'write'),
+  body: { component: 'InvitationCreate', shape: bodyShape(invitations, 'create'), required: true },
+  conditional: false,
+  audited: 'invitation.created',
+  answers: { 201: place.record },
+  async handle(request) {
+    const { db, caller, body } = request
+    const role = roles.find((one) => one === body.role) ?? null
+    await assertMayChange(db, caller, { role })
+    const [written] = await invitationStore.write(db, [{ kind: 'create', values: body }])
+    if (!written) throw new Error('a set of one change gives one record')
+    await send(request, { id: written.id, email: String(body.email) })
+    const { id } = written.after
+    const { text, revision } = written
+    const headers = { location: `${place.at}/${String(id)}` }
+    return { status: 201, text, revision, headers, effect: { details: { role } } }
+  },
+}
+
+const resend: WriteRoute = {
+  ...base,
+  path: `${place.one}/resend`,
+  operation: place.operation('resend'),
+  summary: 'Send an invitation again',
+  description: 'With a new link, good for as many days as the first one; the one before is good no more.',
+  params: place.recordParams,
+  scope: place.scope('resend', 'write'),
+  conditional: true,
+  audited: 'invitation.resent',
+  answers: { 200: place.record },
+  errors: [429],
+  async handle(request): Promise<Answer> {
+    const { db, caller, params, revisions } = request
+    const id = place.id(params)
+    const columns = (before: { sentAt?: unknown; expiresInDays?: unknown }) =>
+      sendingColumns(Number(before.expiresInDays), caller.userId)
+    const [written] = await invitationStore.write(db, [{ kind: 'update', id, values: {}, columns, revisions }])
+    if (!written?.before) throw new Error('a set of one change gives one record')
+    const { before, after, text, revision } = written
+    const wait = Math.ceil((sentTime(before) - Date.now()) / 1000) + pause
+    if (wait > 0) throw tooSoon(wait)
+    const role = roles.find((one) => one === after.role) ?? null
+    await assertMayChange(db, caller, { role })
+    await revokeLinks(db, id)
+    await send(request, { id, email: String(after.email) })
+    return { status: 200, text, revision }
+  },
+}
+
+const tooSoon = (seconds: number) =>
+  new ApiError('rate_limited', `It was sent less than a minute ago. Send it again in ${seconds} seconds.`, {
+    headers: { 'retry-after': `${seconds}` },
+  })
+
+const [remove] = standardRoutes(invitationStore, {
+  at: place.at,
+  operations: ['delete'],
+  audited: { delete: 'invitation.revoked' },
+})
+
+export const invitationRoutes: Route[] = [
+  ...standardRoutes(invitationStore, { at: place.at, operations: ['list', 'count', 'get'] }),
+  create,
+  ...(remove
+    ? [{ ...remove, summary: 'Take an invitation back', description: 'The link that was sent is good no more.' }]
+    : []),
+  resend,
+]

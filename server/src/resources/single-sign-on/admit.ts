@@ -1,0 +1,123 @@
+import { findAccount, lockAccount } from '../../platform/access/account-store.ts'
+import { recordEvent } from '../../platform/audit/store.ts'
+import type { Spanning } from '../../platform/database/database.ts'
+import type { PublicRequest } from '../../platform/http/route.ts'
+import { newId, showId } from '../../platform/resource/ids.ts'
+import { emailKey, texts } from '../../platform/resource/texts.ts'
+import { addMember } from '../members/store.ts'
+import { insertUser } from '../users/store.ts'
+import type { JoinRole } from './connection.ts'
+import type { KeptConnection } from './flow-store.ts'
+import { isProved, linkIdentity, standingOf, useIdentity } from './identity-store.ts'
+import type { Claims } from './provider.ts'
+
+/** Why a person whom the provider knows does not get in; docs/decisions/0014-single-sign-on.md says why. */
+export type Refusal = 'not-linked' | 'not-a-member' | 'second-factor-needed'
+
+/** Another request has just made what this one was about to make: what it does now depends on that. */
+export class Raced extends Error {}
+
+/** Who logs in, by uuid, or why nobody does. */
+export type Verdict = { userId: string } | { refusal: Refusal }
+
+type Asking = Pick<PublicRequest, 'services' | 'client'>
+
+/**
+ * Decides whose login it is. Issuer and subject say who somebody is; the address counts only where the organization has
+ * proved that its domain is its own, and then only for an account that is in no other organization.
+ */
+export async function admit(
+  asking: Asking,
+  db: Spanning,
+  { connection, claims }: { connection: KeptConnection; claims: Claims },
+): Promise<Verdict> {
+  const { organizationId } = connection
+  const { issuer, subject } = claims
+  const known = await useIdentity(db, { organizationId, issuer, subject })
+  if (known !== undefined) return admitKnown(db, known, organizationId)
+  const joining = await joiningOf(db, connection, claims)
+  if (!joining) return { refusal: 'not-linked' }
+  const account = await findAccount(db, emailKey(joining.email))
+  const userId = account ? await joined(db, account.id, organizationId) : await newPerson(asking, db, joining)
+  if (userId === undefined) return { refusal: 'not-linked' }
+  const { email } = joining
+  const identity = await linkIdentity(db, {
+    organizationId,
+    connectionId: connection.id,
+    userId,
+    issuer,
+    subject,
+    email,
+  })
+  if (identity === undefined) throw new Raced()
+  if (await addMember(db, { organizationId, userId, role: joining.role })) {
+    await tellJoined(asking, db, { organizationId, userId, role: joining.role })
+  }
+  return { userId }
+}
+
+/** A member still, and one that no other organization has to trust this one's provider for. */
+async function admitKnown(db: Spanning, userId: string, organizationId: string): Promise<Verdict> {
+  const account = await lockAccount(db, userId)
+  const { isMember, isElsewhere } = await standingOf(db, userId, organizationId)
+  if (!account || !isMember) return { refusal: 'not-a-member' }
+  if (isElsewhere && account.factors.length === 0) return { refusal: 'second-factor-needed' }
+  return { userId }
+}
+
+interface Joining {
+  email: string
+  name: string
+  role: JoinRole
+}
+
+/** Who may join by themself: whoever has an address that the provider vouches for, of a domain that was proved. */
+async function joiningOf(
+  db: Spanning,
+  { organizationId, defaultRole }: KeptConnection,
+  { email, isEmailVerified, name }: Claims,
+): Promise<Joining | undefined> {
+  if (defaultRole === null || email === null || !isEmailVerified) return undefined
+  const read = texts.email(email)
+  if (!('value' in read) || email.length > 320) return undefined
+  const key = emailKey(email)
+  const domain = key.slice(key.lastIndexOf('@') + 1)
+  if (!(await isProved(db, organizationId, domain))) return undefined
+  const line = texts.line(name ?? '')
+  const usable = 'value' in line && name !== null ? name.slice(0, 100) : key.slice(0, key.lastIndexOf('@'))
+  return { email, name: usable, role: defaultRole }
+}
+
+/** The account of the address, if nobody else has a say in it; an address that nobody has opened a mail at may be anyone's. */
+async function joined(db: Spanning, userId: string, organizationId: string): Promise<string | undefined> {
+  await lockAccount(db, userId)
+  const { isElsewhere, isVerified } = await standingOf(db, userId, organizationId)
+  return isElsewhere || !isVerified ? undefined : userId
+}
+
+/** A new account without a password. The provider's word for the address is as good as a mail to it: the domain is theirs. */
+async function newPerson({ services }: Asking, db: Spanning, { email, name }: Joining): Promise<string | undefined> {
+  if (services.signUp === 'closed') return undefined
+  const userId = newId()
+  await insertUser(db, { id: userId, email, name, passwordHash: null, isVerified: true }).catch((error: unknown) => {
+    throw (error as { constraint?: string }).constraint === 'users_email_unique' ? new Raced() : error
+  })
+  return userId
+}
+
+const tellJoined = (
+  { client }: Asking,
+  db: Spanning,
+  { organizationId, userId, role }: { organizationId: string; userId: string; role: JoinRole },
+): Promise<void> =>
+  recordEvent(db, {
+    organizationId,
+    action: 'member.added',
+    actorKind: 'user',
+    actorId: showId('usr', userId),
+    recordType: 'member',
+    recordId: showId('usr', userId),
+    address: client.address,
+    requestId: client.requestId,
+    details: { by: 'single-sign-on', role },
+  })

@@ -1,0 +1,124 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { deriveKey, unseal } from '../../platform/access/secret.ts'
+import { makeCookie, pageOrigin } from '../../platform/http/cookies.ts'
+import { invalidParameters } from '../../platform/http/errors.ts'
+import type { Answer, PublicRequest, Services } from '../../platform/http/route.ts'
+import type { QueryParameter } from '../../platform/http/query-string.ts'
+import { showId } from '../../platform/resource/ids.ts'
+import { findConnection, hashOf, keepStep, type KeptConnection, spendStep } from './flow-store.ts'
+import { authorizationUrl, causeOf, type Flow, type OpenConnection } from './provider.ts'
+
+/** What the page of ours is told that a login came to nothing for, as `#sso-error=<code>`. */
+export const ssoErrors = {
+  unavailable: 'There is no such connection, or it is not enabled.',
+  provider: 'The provider cannot be reached, or its answer is not good. The log says why.',
+  denied: 'The provider, or the person there, said no.',
+  expired: 'It took longer than ten minutes, was done before, or began in another browser.',
+  'not-linked':
+    'Nobody is linked to this identity, and its address does not let it join: log in otherwise and link it, or be invited.',
+  'not-a-member': 'The person is no member of the organization any more.',
+  'second-factor-needed':
+    'The person is in other organizations too, which do not trust this provider: log in otherwise and add a second factor.',
+} as const
+export type SsoError = keyof typeof ssoErrors
+
+type Asking = Pick<PublicRequest, 'services' | 'client'>
+
+/** The address that people log in at, without a slash at its end. */
+export function baseOf({ services, client }: Asking): string {
+  const origin = pageOrigin(services, client)
+  // PUBLIC_URL may have a path.
+  return services.pageOrigin !== undefined && services.origin.startsWith(origin) ? services.origin : origin
+}
+
+/** Back to a page of ours. What a fragment says no server sees. */
+export const toPage = (asking: Asking, fragment: string): Answer => ({
+  status: 303,
+  headers: { location: `${baseOf(asking)}/account#${fragment}` },
+})
+
+/** Back to a page of ours, with the reason. */
+export const toError = (asking: Asking, code: SsoError): Answer => toPage(asking, `sso-error=${code}`)
+
+/** 256 random bits. */
+export const makeText = (): string => randomBytes(32).toString('base64url')
+
+/**
+ * What the provider is told of a login. Nonce and verifier follow from what the browser holds and what comes back in the
+ * address, so that the database keeps neither.
+ */
+export function flowOf(
+  asking: Asking,
+  { connectionId, state, browser }: { connectionId: string; state: string; browser: string },
+): Flow {
+  const key = deriveKey(asking.services.secret, 'single sign-on', state)
+  const of = (what: string) => createHmac('sha256', key).update(`${what}\0${browser}`).digest('base64url')
+  // An address for each connection: an answer of one provider cannot be taken for another's (RFC 9700 section 4.4.2).
+  const redirectUri = `${baseOf(asking)}/auth/sso/callback/${showId('sso', connectionId)}`
+  return { redirectUri, state, nonce: of('nonce'), verifier: of('verifier') }
+}
+
+/** The connection with its secret in the clear. */
+export function opened({ secret }: Services, connection: KeptConnection): OpenConnection {
+  const { id, secretEncrypted } = connection
+  const clientSecret =
+    secretEncrypted === null ? null : unseal(deriveKey(secret, 'client secret', id), secretEncrypted).toString()
+  return { ...connection, clientSecret }
+}
+
+/** Sends the browser to the provider. */
+export async function begin(request: PublicRequest): Promise<Answer> {
+  const { services, client, params, query } = request
+  const connectionId = params.connectionId ?? ''
+  const returnTo = readReturnTo(query, pageOrigin(services, client))
+  const link = valueOf(query, 'link')
+  const { connection, linking } = await services.database.spanningTransaction('log in', async (db) => ({
+    connection: await findConnection(db, connectionId),
+    linking: link === undefined ? undefined : await spendStep(db, { kind: 'link', text: link, connectionId }),
+  }))
+  if (!connection) return toError(request, 'unavailable')
+  if (link !== undefined && !linking) return toError(request, 'expired')
+  const [state, browser] = [makeText(), makeText()]
+  // Before anything is asked of the provider: over plain http no browser keeps it.
+  const cookie = makeCookie(services, client, 'single-sign-on', browser)
+  let location: URL
+  try {
+    const flow = flowOf(request, { connectionId, state, browser })
+    location = await authorizationUrl(services.egress, opened(services, connection), flow)
+  } catch (error) {
+    logFailure(request, connection, error)
+    return toError(request, 'provider')
+  }
+  const { organizationId } = connection
+  const step = { organizationId, connectionId, browserHash: hashOf(browser), returnTo, userId: linking?.userId ?? null }
+  await services.database.spanningTransaction('log in', (db) => keepStep(db, 'flow', state, step))
+  return { status: 303, headers: { location: location.href }, cookies: [cookie] }
+}
+
+/** Tells the log what the provider did wrong; nothing of what it said. */
+export function logFailure({ services, client }: Asking, connection: KeptConnection, error: unknown): void {
+  const { log } = services
+  log.warn(
+    { requestId: client.requestId, connection: showId('sso', connection.id), cause: causeOf(error) },
+    'single sign-on failed at the provider',
+  )
+}
+
+/** Did this browser begin it? */
+export const isSameBrowser = (hash: Buffer | null, browser: string | undefined): browser is string =>
+  hash !== null && browser !== undefined && timingSafeEqual(hash, hashOf(browser))
+
+/** The one value of a parameter. */
+export const valueOf = (query: readonly QueryParameter[], wanted: string): string | undefined =>
+  query.find(({ name }) => name === wanted)?.value
+
+/** A path of ours to go on to; null when none is given. Error: 400. */
+function readReturnTo(query: readonly QueryParameter[], origin: string): string | null {
+  const text = valueOf(query, 'returnTo')
+  if (text === undefined) return null
+  const url = URL.canParse(text, origin) ? new URL(text, origin) : undefined
+  if (!/^\/(?![/\\])[^\\\s\p{Cc}]*$/u.test(text) || text.length > 2000 || url?.origin !== origin) {
+    throw invalidParameters([{ field: 'returnTo', message: 'must be a path of this service, such as /contacts' }])
+  }
+  return `${url.pathname}${url.search}${url.hash}`
+}

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import { deriveKey, seal, type Secret } from '../../platform/access/secret.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { identifier, sql } from '../../platform/database/sql.ts'
+import { ApiError } from '../../platform/http/errors.ts'
+import type { AnyRow, Resource } from '../../platform/resource/define.ts'
+import { newId } from '../../platform/resource/ids.ts'
+import { notFound } from '../../platform/resource/read.ts'
+import { standardStore } from '../../platform/resource/routes.ts'
+import type { Written } from '../../platform/resource/write.ts'
+import { ssoConnections } from './connection.ts'
+import { domains } from './domain.ts'
+
+export const connectionStore = standardStore(ssoConnections)
+export const domainStore = standardStore(domains)
+
+/** The client secret of the connection (uuid) as the database keeps it, in the form of a recordset's bytes. */
+export const sealedSecret = (secret: Secret, connectionId: string, text: string): string =>
+  `\\x${seal(deriveKey(secret, 'client secret', connectionId), Buffer.from(text)).toString('hex')}`
+
+/** Makes a connection; `clientSecret` is null for a client that has none. Errors: 422. */
+export async function createConnection(
+  transaction: Transaction,
+  secret: Secret,
+  { values, clientSecret }: { values: AnyRow; clientSecret: string | null },
+): Promise<Written> {
+  const id = newId()
+  const columns = clientSecret === null ? {} : { client_secret_encrypted: sealedSecret(secret, id, clientSecret) }
+  return only(await connectionStore.write(transaction, [{ kind: 'create', id, values, columns }]))
+}
+
+/** Claims a domain, with what its record has to say. Errors: 409, 422. */
+export async function createDomain(transaction: Transaction, values: AnyRow): Promise<Written> {
+  const columns = { record_value: `rapport-domain=${randomBytes(24).toString('base64url')}` }
+  return only(await domainStore.write(transaction, [{ kind: 'create', values, columns }]))
+}
+
+/** A claimed domain and its record; undefined when there is none of this uuid. */
+export async function findDomain(
+  transaction: Transaction,
+  domainId: string,
+): Promise<{ domain: string; recordName: string; recordValue: string } | undefined> {
+  const [row] = await transaction.query<{ domain: string; recordName: string; recordValue: string }>(sql`
+    select domain, record_name as "recordName", record_value as "recordValue" from domains
+    where organization_id = ${transaction.organization} and id = ${domainId}::uuid`)
+  return row
+}
+
+/** Deletes the record (uuid) for good. Errors: 404, 412. */
+export async function deleteRecord(
+  transaction: Transaction,
+  resource: Resource,
+  { id, revisions }: { id: string; revisions: readonly number[] | undefined },
+): Promise<void> {
+  const [row] = await transaction.query<{ revision: number }>(sql`
+    select revision from ${identifier(resource.table)}
+    where organization_id = ${transaction.organization} and id = ${id}::uuid for update`)
+  if (!row) throw notFound(resource)
+  if (revisions && !revisions.includes(row.revision)) {
+    throw new ApiError('precondition_failed', 'The record was changed since; read it again.')
+  }
+  await transaction.query(sql`
+    delete from ${identifier(resource.table)}
+    where organization_id = ${transaction.organization} and id = ${id}::uuid`)
+}
+
+function only([written]: readonly Written[]): Written {
+  if (!written) throw new Error('a set of one change gives one record')
+  return written
+}

@@ -1,0 +1,104 @@
+import { type Browser, chromium as browsers, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { chromium } from './chromium.ts'
+import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
+import { goodPassword, linkIn, loggedIn, newEmail, setUpToken } from './people.ts'
+import { startTestService, type TestService } from './service.ts'
+
+let receiver: MailReceiver
+let service: TestService
+let browser: Browser | undefined
+const owner = newEmail()
+
+beforeAll(async () => {
+  receiver = await startMailReceiver()
+  const settings = { SMTP_URL: receiver.url, MAIL_FROM: 'Rapport <crm@example.com>', SIGN_UP: 'open' }
+  service = await startTestService(settings)
+  if (chromium) browser = await browsers.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] })
+})
+afterAll(async () => {
+  await browser?.close()
+  await service.close()
+  await receiver.close()
+})
+
+/** The page of a link, in a browser of its own; what went wrong in it by itself is told at the end. */
+async function open(purpose: string, token: string): Promise<{ page: Page; troubles: string[] }> {
+  const context = await (browser as Browser).newContext()
+  const page = await context.newPage()
+  const troubles: string[] = []
+  page.on('pageerror', ({ message }) => troubles.push(message))
+  page.on('console', (message) => {
+    // A refusal that the page shows is logged by the browser too.
+    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) troubles.push(message.text())
+  })
+  await page.goto(`${service.url}/account#${purpose}=${token}`)
+  return { page, troubles }
+}
+
+const fill = async (page: Page, values: Record<string, string>) => {
+  for (const [name, value] of Object.entries(values)) await page.fill(`#${name}`, value)
+  await page.click('#send')
+}
+
+const isDone = (page: Page) => page.locator('#heading', { hasText: 'Done' }).waitFor()
+
+test.skipIf(!chromium)('the set-up link leads to a form that makes the first owner and logs them in', async () => {
+  const token = (await setUpToken(service)) ?? ''
+  const { page, troubles } = await open('set-up', token)
+  await page.waitForSelector('#email')
+  // The secret stands in no address and no history.
+  expect(page.url()).toBe(`${service.url}/account`)
+  const person = { email: owner, name: 'Ada', organization: 'Ada & Co' }
+  await fill(page, { ...person, password: 'password1234' })
+  await page.locator('#password-fault', { hasText: 'most common' }).waitFor()
+  expect(await page.getAttribute('#password', 'aria-invalid')).toBe('true')
+  expect(await page.evaluate('document.activeElement.id')).toBe('password')
+  await fill(page, { ...person, password: goodPassword })
+  await isDone(page)
+  const cookies = await page.context().cookies()
+  expect(cookies.map(({ name, httpOnly, sameSite }) => [name, httpOnly, sameSite]).sort()).toEqual([
+    ['rapport', true, 'Strict'],
+    ['rapport-device', true, 'Strict'],
+  ])
+  expect(await page.evaluate('document.cookie')).toBe('')
+  const status = await page.evaluate(async () => {
+    const headers = { 'content-type': 'application/json' }
+    return (await fetch('/auth/refresh', { method: 'POST', headers, body: '{}' })).status
+  })
+  expect(status).toBe(200)
+  expect(troubles).toEqual([])
+  await loggedIn(service, owner)
+})
+
+test.skipIf(!chromium)('the links of mails lead to forms that do what they say, once', async () => {
+  const email = newEmail()
+  await service.anonymous('POST', '/auth/sign-up', { body: { email } })
+  const signUp = await open('sign-up', await linkIn(receiver, email, 'sign-up'))
+  await fill(signUp.page, { name: 'Grace', organization: 'Grace & Co', password: goodPassword })
+  await isDone(signUp.page)
+  await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
+  const token = await linkIn(receiver, email, 'reset-password')
+  const reset = await open('reset-password', token)
+  await fill(reset.page, { password: 'another quiet harbour' })
+  await isDone(reset.page)
+  await loggedIn(service, email, 'another quiet harbour')
+  const again = await open('reset-password', token)
+  await fill(again.page, { password: 'yet another harbour' })
+  await again.page.locator('#message.bad', { hasText: 'new link' }).waitFor()
+  expect([...signUp.troubles, ...reset.troubles, ...again.troubles]).toEqual([])
+})
+
+test.skipIf(!chromium)('a link of nothing, or of something made up, is explained and runs nothing', async () => {
+  for (const [purpose, token] of [
+    ['', ''],
+    ['constructor', 'x'],
+    ['sso-error', '%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E'],
+  ] as const) {
+    const { page, troubles } = await open(purpose, token)
+    await page.locator('#lead', { hasText: /link|provider/ }).waitFor()
+    expect(await page.locator('img').count()).toBe(0)
+    expect(await page.locator('#form').isHidden()).toBe(true)
+    expect(troubles).toEqual([])
+  }
+})

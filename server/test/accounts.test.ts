@@ -1,0 +1,369 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sql } from '../src/platform/database/sql.ts'
+import { readId } from '../src/platform/resource/ids.ts'
+import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
+import { callAs, goodPassword, linkIn, logIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
+import { until } from './processes.ts'
+import { startTestService, type TestService } from './service.ts'
+
+let receiver: MailReceiver
+let service: TestService
+beforeAll(async () => {
+  receiver = await startMailReceiver()
+  service = await startTestService({
+    SMTP_URL: receiver.url,
+    MAIL_FROM: 'Rapport <crm@example.com>',
+    SIGN_UP: 'open',
+    TRUST_PROXY: '1',
+  })
+})
+afterAll(async () => {
+  await service.close()
+  await receiver.close()
+})
+
+const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+  service.anonymous('POST', path, { body, headers })
+
+const from = (address: string) => ({ 'x-forwarded-for': address })
+
+/** As if the last proof in the session was given so many seconds ago. */
+const agedProof = (sessionId: string, seconds: number) =>
+  service.database.spanning(
+    'manage an account',
+    sql`update sessions set proved_at = now() - make_interval(secs => ${seconds})
+      where id = ${readId('session', sessionId)}::uuid`,
+  )
+
+test('the set-up link makes the first owner once, also when it is used by many at the same moment', async () => {
+  const fresh = await startTestService()
+  try {
+    const early = await setUpToken(fresh)
+    const token = await setUpToken(fresh)
+    const person = (index: number) => ({
+      token,
+      email: `first-${index}@example.com`,
+      name: 'First',
+      organization: 'Ada & Co',
+      password: goodPassword,
+    })
+    const outdated = await fresh.anonymous('POST', '/auth/set-up', { body: { ...person(0), token: early } })
+    expect([outdated.status, outdated.body.details[0].field]).toEqual([422, 'token'])
+    const weak = await fresh.anonymous('POST', '/auth/set-up', { body: { ...person(0), password: '123456789012' } })
+    expect([weak.status, weak.body.details[0].field]).toEqual([422, 'password'])
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => fresh.anonymous('POST', '/auth/set-up', { body: person(index) })),
+    )
+    const made = answers.filter(({ status }) => status === 200)
+    expect(made).toHaveLength(1)
+    for (const { status } of answers) expect([200, 403, 422]).toContain(status)
+    const me = await callAs(fresh, made[0]?.body.accessToken)('GET', '/v5/me')
+    expect(me.body.organizations).toEqual([{ id: expect.any(String), name: 'Ada & Co', role: 'owner' }])
+    expect(await setUpToken(fresh)).toBeUndefined()
+  } finally {
+    await fresh.close()
+  }
+})
+
+test('a person logs in whatever the case of the address, and each login is a session of its own', async () => {
+  const { email, password } = await newOwner(service)
+  const one = await loggedIn(service, email.toUpperCase(), password)
+  const two = await loggedIn(service, email, password)
+  expect(two.sessionId).not.toBe(one.sessionId)
+  expect((await one.call('GET', '/v5/me')).body.email).toBe(email)
+})
+
+test('a wrong password and an unknown address are answered alike, and no password of any length is anybody’s', async () => {
+  const { email } = await newOwner(service)
+  const answers = await Promise.all([
+    logIn(service, email, 'not the password at all', from('192.0.2.10')),
+    logIn(service, newEmail(), 'not the password at all', from('192.0.2.11')),
+    logIn(service, email, 'x', from('192.0.2.12')),
+  ])
+  for (const { status, body, headers } of answers) {
+    expect(status).toBe(401)
+    expect(body).toEqual(answers[0]?.body)
+    expect(headers.get('set-cookie')).toBeNull()
+  }
+})
+
+test('whoever fails on purpose stops neither the person’s own device nor other accounts', async () => {
+  const { email, password } = await newOwner(service)
+  await loggedIn(service, email, password, from('198.51.100.7'))
+  const statuses: number[] = []
+  for (let index = 1; index <= 11; index++) {
+    const guess = await logIn(service, email, 'guess after guess after guess', from(`203.0.113.${index}`))
+    statuses.push(guess.status)
+  }
+  expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429])
+  const stranger = await logIn(service, email, password, from('203.0.113.99'))
+  expect(stranger.status).toBe(429)
+  expect(Number(stranger.headers.get('retry-after'))).toBeGreaterThan(0)
+  await loggedIn(service, email, password, from('198.51.100.7'))
+})
+
+test('logging out ends the session at once: access token and refresh token are good no more', async () => {
+  const { email, password } = await newOwner(service)
+  const { refreshToken, call } = await loggedIn(service, email, password)
+  const other = await loggedIn(service, email, password)
+  expect((await call('GET', '/v5/me')).status).toBe(200)
+  expect((await post('/auth/logout', { token: refreshToken })).status).toBe(204)
+  expect((await call('GET', '/v5/me')).status).toBe(401)
+  expect((await post('/auth', { token: refreshToken })).status).toBe(401)
+  expect((await other.call('GET', '/v5/me')).status).toBe(200)
+  // Again, or with nonsense: nothing is told.
+  expect((await post('/auth/logout', { token: refreshToken })).status).toBe(204)
+  expect((await post('/auth/logout', { token: 'rft_nonsense' })).status).toBe(204)
+})
+
+test('sessions are listed with device and address, and one of them or all are ended; nobody ends another person’s', async () => {
+  const { email, password } = await newOwner(service)
+  const firefox = { 'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:130.0) Gecko/20100101 Firefox/130.0' }
+  const one = await loggedIn(service, email, password, { ...firefox, ...from('192.0.2.77') })
+  const two = await loggedIn(service, email, password)
+  const listed = (await two.call('GET', '/v5/me/sessions')).body
+  const shown = listed.find(({ id }: { id: string }) => id === one.sessionId)
+  expect(shown).toMatchObject({ device: 'Firefox on Windows', address: '192.0.2.77', isCurrent: false })
+  expect(listed.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent).id).toBe(two.sessionId)
+  const stranger = await newOwner(service)
+  expect((await stranger.call('DELETE', `/v5/me/sessions/${one.sessionId}`)).status).toBe(404)
+  expect((await one.call('GET', '/v5/me')).status).toBe(200)
+  expect((await two.call('DELETE', `/v5/me/sessions/${one.sessionId}`)).status).toBe(204)
+  expect((await one.call('GET', '/v5/me')).status).toBe(401)
+  expect((await two.call('DELETE', '/v5/me/sessions')).status).toBe(204)
+  expect((await two.call('GET', '/v5/me/sessions')).status).toBe(401)
+  expect((await stranger.call('GET', '/v5/me')).status).toBe(200)
+})
+
+test('a forgotten password is replaced by the mailed link, once, and every session ends', async () => {
+  const { email, call } = await newOwner(service)
+  const unknown = newEmail()
+  const answers = await Promise.all(
+    [email, unknown].map((address) => post('/auth/forgot-password', { email: address })),
+  )
+  expect(answers.map(({ status, text }) => [status, text])).toEqual([
+    [202, '{"status":"accepted"}'],
+    [202, '{"status":"accepted"}'],
+  ])
+  const token = await linkIn(receiver, email, 'reset-password')
+  expect(receiver.mails().filter(({ to }) => to.includes(unknown))).toEqual([])
+  expect((await post('/auth/reset-password', { token, password: 'password1234' })).status).toBe(422)
+  const both = await Promise.all([1, 2].map(() => post('/auth/reset-password', { token, password: goodPassword })))
+  expect(both.map(({ status }) => status).sort()).toEqual([204, 422])
+  expect(both.every(({ text }) => !text.includes('accessToken'))).toBe(true)
+  expect((await call('GET', '/v5/me')).status).toBe(401)
+  await loggedIn(service, email)
+  await receiver.next(({ to, subject }) => to.includes(email) && /password|account/i.test(subject))
+})
+
+test('of two links to one new password, using one ends the other', async () => {
+  const { email } = await newOwner(service)
+  await post('/auth/forgot-password', { email })
+  const one = await linkIn(receiver, email, 'reset-password')
+  await post('/auth/forgot-password', { email })
+  const two = await linkIn(receiver, email, 'reset-password')
+  expect((await post('/auth/reset-password', { token: two, password: goodPassword })).status).toBe(204)
+  expect((await post('/auth/reset-password', { token: one, password: 'another good password' })).status).toBe(422)
+})
+
+test('with open sign-up the mailed link makes an account and an organization; a known address is told so in the mail', async () => {
+  const email = newEmail()
+  expect((await post('/auth/sign-up', { email })).status).toBe(202)
+  const token = await linkIn(receiver, email, 'sign-up')
+  const person = { token, name: 'Grace', organization: 'Grace & Co', password: goodPassword }
+  const nameless = await post('/auth/sign-up/confirm', { ...person, organization: '!!!' })
+  expect([nameless.status, nameless.body.details[0].field]).toEqual([422, 'organization'])
+  const made = await post('/auth/sign-up/confirm', person)
+  expect(made.status).toBe(200)
+  const me = await callAs(service, made.body.accessToken)('GET', '/v5/me')
+  expect(me.body).toMatchObject({ email, name: 'Grace', organizations: [{ name: 'Grace & Co', role: 'owner' }] })
+  expect((await post('/auth/sign-up/confirm', person)).status).toBe(422)
+  const again = await post('/auth/sign-up', { email: email.toUpperCase() })
+  expect([again.status, again.text]).toEqual([202, '{"status":"accepted"}'])
+  const told = await receiver.next(({ to }) => to.some((one) => one.toLowerCase() === email))
+  expect(told.links.some((link) => link.includes('#sign-up='))).toBe(false)
+})
+
+test.each(['invite', 'closed'])('with SIGN_UP=%s nobody signs up by themselves', async (how) => {
+  const other = await startTestService({ SIGN_UP: how })
+  try {
+    for (const [path, body] of [
+      ['/auth/sign-up', { email: newEmail() }],
+      ['/auth/sign-up/confirm', { token: 'ott_x', name: 'A', organization: 'A', password: goodPassword }],
+    ] as const) {
+      expect((await other.anonymous('POST', path, { body })).status).toBe(403)
+    }
+  } finally {
+    await other.close()
+  }
+})
+
+test('a password is changed by whoever knows the current one, and only this session goes on', async () => {
+  const owner = await newOwner(service)
+  const here = await loggedIn(service, owner.email, owner.password)
+  const change = (currentPassword: string, newPassword: string) =>
+    here.call('POST', '/v5/me/password', { body: { currentPassword, newPassword } })
+  const wrong = await change('not my password at all', goodPassword)
+  expect([wrong.status, wrong.body.details[0].field]).toEqual([422, 'currentPassword'])
+  const weak = await change(owner.password, owner.email)
+  expect([weak.status, weak.body.details[0].field]).toEqual([422, 'newPassword'])
+  expect((await change(owner.password, goodPassword)).status).toBe(204)
+  expect((await here.call('GET', '/v5/me')).status).toBe(200)
+  expect((await owner.call('GET', '/v5/me')).status).toBe(401)
+  expect((await logIn(service, owner.email, owner.password)).status).toBe(401)
+  await loggedIn(service, owner.email)
+})
+
+test('another address is the person’s once they open its link logged in, and the old one is told', async () => {
+  const { email, call } = await newOwner(service)
+  const [next, taken] = [newEmail(), (await newOwner(service)).email]
+  expect((await call('POST', '/v5/me/address', { body: { email: next } })).status).toBe(202)
+  const token = await linkIn(receiver, next, 'verify-address')
+  // Whoever has the mailbox alone moves nothing, and neither does another person who is logged in.
+  expect((await post('/auth/verify-address', { token })).status).toBe(403)
+  const stranger = await newOwner(service)
+  expect((await stranger.call('POST', '/v5/me/address/confirm', { body: { token } })).status).toBe(422)
+  expect((await call('GET', '/v5/me')).body.email).toBe(email)
+  const confirmed = await call('POST', '/v5/me/address/confirm', { body: { token } })
+  expect([confirmed.status, confirmed.body]).toEqual([200, { email: next }])
+  expect((await call('GET', '/v5/me')).body.email).toBe(next)
+  await receiver.next(({ to }) => to.includes(email))
+  await call('POST', '/v5/me/address', { body: { email: taken } })
+  const held = { token: await linkIn(receiver, taken, 'verify-address') }
+  expect((await call('POST', '/v5/me/address/confirm', { body: held })).status).toBe(409)
+  expect((await call('GET', '/v5/me')).body.email).toBe(next)
+})
+
+test('the address that a person has is verified by its link alone', async () => {
+  const { email, call } = await newOwner(service)
+  await call('POST', '/v5/me/address', { body: { email } })
+  const token = await linkIn(receiver, email, 'verify-address')
+  expect((await post('/auth/verify-address', { token })).body).toEqual({ email })
+  expect((await post('/auth/verify-address', { token })).status).toBe(422)
+})
+
+test('after a change of address or another request for one, no link from before does anything', async () => {
+  const { email, call } = await newOwner(service)
+  const [mistyped, meant] = [newEmail(), newEmail()]
+  await call('POST', '/v5/me/address', { body: { email: mistyped } })
+  const wrong = await linkIn(receiver, mistyped, 'verify-address')
+  await call('POST', '/v5/me/address', { body: { email: meant } })
+  const right = await linkIn(receiver, meant, 'verify-address')
+  expect((await call('POST', '/v5/me/address/confirm', { body: { token: wrong } })).status).toBe(422)
+  await post('/auth/forgot-password', { email })
+  const reset = await linkIn(receiver, email, 'reset-password')
+  expect((await call('POST', '/v5/me/address/confirm', { body: { token: right } })).status).toBe(200)
+  expect((await post('/auth/reset-password', { token: reset, password: goodPassword })).status).toBe(422)
+})
+
+test('a mail that still waits says nothing of what was overtaken: a new password takes back the links before it', async () => {
+  const keeping = await startTestService()
+  try {
+    const { email, password, userId, call } = await newOwner(keeping)
+    await call('POST', '/v5/me/address', { body: { email: newEmail() } })
+    await keeping.anonymous('POST', '/auth/forgot-password', { body: { email } })
+    const body = { currentPassword: password, newPassword: goodPassword }
+    expect((await call('POST', '/v5/me/password', { body })).status).toBe(204)
+    const counted = () =>
+      keeping.database.spanning<{ links: number; waiting: number }>(
+        'log in',
+        sql`select (select count(*) from one_time_tokens where user_id = ${readId('usr', userId)}::uuid)::integer as links,
+          (select count(*) from mails where kind <> 'account-changed' and status <> 'dropped')::integer as waiting`,
+      )
+    expect(await counted()).toEqual([{ links: 0, waiting: 0 }])
+  } finally {
+    await keeping.close()
+  }
+})
+
+test('what needs a fresh proof is refused five minutes after the last one, until the password is given again', async () => {
+  const owner = await newOwner(service)
+  const { call, sessionId } = await loggedIn(service, owner.email, owner.password)
+  const ask = () => call('POST', '/v5/me/address', { body: { email: newEmail() } })
+  await agedProof(sessionId, 295)
+  expect((await ask()).status).toBe(202)
+  await agedProof(sessionId, 301)
+  expect((await ask()).body.code).toBe('proof_required')
+  expect((await call('POST', '/v5/me/proof', { body: { password: 'not my password' } })).status).toBe(422)
+  expect((await ask()).body.code).toBe('proof_required')
+  expect((await call('POST', '/v5/me/proof', { body: { password: owner.password } })).status).toBe(204)
+  expect((await ask()).status).toBe(202)
+})
+
+test('a login from a device that was not seen before is told by mail, one from a known device is not', async () => {
+  const { email, password } = await newOwner(service)
+  await loggedIn(service, email, password)
+  const safari = { 'user-agent': 'Mozilla/5.0 (Macintosh) Version/17 Safari/605.1', ...from('192.0.2.200') }
+  await loggedIn(service, email, password, safari)
+  const mail = await receiver.next(({ to, text }) => to.includes(email) && text.includes('192.0.2.200'))
+  expect(mail.links.filter((link) => link.includes('='))).toEqual([])
+  await loggedIn(service, email, password, safari)
+  await post('/auth/forgot-password', { email })
+  await linkIn(receiver, email, 'reset-password')
+  expect(receiver.mails().filter(({ to, text }) => to.includes(email) && text.includes('192.0.2.200'))).toHaveLength(1)
+})
+
+test('an API key has no account: it is refused there, and so is a header that would mean nothing', async () => {
+  const organization = await service.newOrganization()
+  expect((await organization.call('GET', '/v5/me/sessions')).status).toBe(403)
+  const { call } = await newOwner(service)
+  const headers = { 'idempotency-key': 'once' }
+  const named = await call('PATCH', '/v5/me', { body: { name: 'Ada' }, headers })
+  expect([named.status, named.body.details[0].field]).toEqual([400, 'Idempotency-Key'])
+  const foreign = { 'service-organization-id': organization.organizationId }
+  expect((await call('GET', '/v5/me/sessions', { headers: foreign })).status).toBe(403)
+})
+
+test('a refresh token that is used twice ends its session, and the audit log tells', async () => {
+  const { email, password, call } = await newOwner(service)
+  const { refreshToken, sessionId } = await loggedIn(service, email, password)
+  const next = await post('/auth', { token: refreshToken })
+  await post('/auth', { token: next.body.refreshToken })
+  expect((await post('/auth', { token: refreshToken })).status).toBe(401)
+  const told = await call('GET', '/v5/audit-log?filter.action.equals=session.misused')
+  expect(told.body).toMatchObject([{ recordId: sessionId, actorKind: 'anonymous' }])
+})
+
+test('what an organization’s single sign-on began ends when the person joins another organization', async () => {
+  const person = await newOwner(service)
+  const other = await service.newOrganization()
+  const [bySignOn, byPassword] = [
+    await loggedIn(service, person.email, person.password),
+    await loggedIn(service, person.email, person.password),
+  ]
+  const change = (statement: ReturnType<typeof sql>) => service.database.spanning('log in', statement)
+  await change(
+    sql`update sessions set begun_by = 'single-sign-on' where id = ${readId('session', bySignOn.sessionId)}::uuid`,
+  )
+  expect((await bySignOn.call('GET', '/v5/me')).status).toBe(200)
+  await change(sql`insert into members (organization_id, user_id, role)
+    values (${readId('org', other.organizationId)}::uuid, ${readId('usr', person.userId)}::uuid, 'viewer')`)
+  expect((await bySignOn.call('GET', '/v5/me')).status).toBe(401)
+  expect((await byPassword.call('GET', '/v5/me')).status).toBe(200)
+})
+
+test('a session that nobody has used for thirty days has ended', async () => {
+  const { email, password } = await newOwner(service)
+  const { call, sessionId, refreshToken } = await loggedIn(service, email, password)
+  await service.database.spanning(
+    'manage an account',
+    sql`update sessions set expires_at = now() - interval '1 second'
+      where id = ${readId('session', sessionId)}::uuid`,
+  )
+  expect((await call('GET', '/v5/me')).status).toBe(401)
+  expect((await call('GET', '/v5/me/sessions')).status).toBe(401)
+  expect((await post('/auth', { token: refreshToken })).status).toBe(401)
+})
+
+test('logins, failures and new passwords stand in the audit log of the person’s organization', async () => {
+  const { email, password, organizationId } = await newOwner(service)
+  const { call } = await loggedIn(service, email, password)
+  await logIn(service, email, 'not the password at all')
+  const actions = async () => {
+    const { body } = await call('GET', '/v5/audit-log?limit=100')
+    return body.map(({ action }: { action: string }) => action)
+  }
+  await until('the failure is told', async () => (await actions()).includes('login.failed'))
+  expect(await actions()).toEqual(expect.arrayContaining(['login.succeeded', 'login.failed']))
+  expect(organizationId).toMatch(/^org_/)
+})

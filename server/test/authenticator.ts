@@ -1,0 +1,123 @@
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { isoCBOR } from '@simplewebauthn/server/helpers'
+import type { Json } from './service.ts'
+
+/** How an answer differs from an honest one. */
+export interface Twist {
+  /** The page that asked. */
+  origin?: string
+  rpId?: string
+  /** Signature counter, instead of the next one. */
+  counter?: number
+  /** The authenticator did not verify the person. */
+  unverified?: boolean
+  /** Nobody was there. */
+  absent?: boolean
+  challenge?: string
+  /** What the client says it did. */
+  type?: string
+  userHandle?: string | null
+  crossOrigin?: boolean
+  /** Signs with another key. */
+  key?: KeyObject
+  /** The attestation statement, with its format. */
+  attestation?: { format: string; statement: Map<string, unknown> }
+}
+
+const flags = { present: 0x01, verified: 0x04, attested: 0x40 }
+
+/** An authenticator in software, which can be dishonest as no browser lets one be. */
+export class Authenticator {
+  readonly #origin: string
+  readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  readonly #id = randomBytes(32)
+  #userHandle = ''
+  #counter: number
+
+  /** `counts` is false for one that keeps no counter, as those do that synchronize. */
+  constructor(origin: string, { counts = true } = {}) {
+    this.#origin = origin
+    this.#counter = counts ? 1 : 0
+  }
+
+  /** The answer to `navigator.credentials.create(options)`. */
+  create(options: Json, twist: Twist = {}): Json {
+    this.#userHandle = options.user.id
+    const length = Buffer.alloc(2)
+    length.writeUInt16BE(this.#id.length)
+    const credential = Buffer.concat([Buffer.alloc(16), length, this.#id, this.#coseKey()])
+    const authData = Buffer.concat([this.#head(options.rp.id, twist, flags.attested), credential])
+    const { format, statement } = twist.attestation ?? { format: 'none', statement: new Map() }
+    const attestation = new Map<string, unknown>([
+      ['fmt', format],
+      ['attStmt', statement],
+      ['authData', Uint8Array.from(authData)],
+    ])
+    const attestationObject = Buffer.from(isoCBOR.encode(attestation as never)).toString('base64url')
+    const clientDataJSON = this.#clientData('webauthn.create', options, twist)
+    return this.#shown({ clientDataJSON, attestationObject, transports: ['internal'] })
+  }
+
+  /** The answer to `navigator.credentials.get(options)`. */
+  get(options: Json, twist: Twist = {}): Json {
+    if (this.#counter > 0) this.#counter++
+    const authData = this.#head(options.rpId, twist)
+    const clientDataJSON = this.#clientData('webauthn.get', options, twist)
+    const hash = createHash('sha256').update(Buffer.from(clientDataJSON, 'base64url')).digest()
+    const signature = sign('sha256', Buffer.concat([authData, hash]), twist.key ?? this.#keys.privateKey)
+    const { userHandle = this.#userHandle } = twist
+    return this.#shown({
+      clientDataJSON,
+      authenticatorData: authData.toString('base64url'),
+      signature: signature.toString('base64url'),
+      ...(userHandle !== null && { userHandle }),
+    })
+  }
+
+  #shown(response: Json): Json {
+    const id = this.#id.toString('base64url')
+    return {
+      id,
+      rawId: id,
+      type: 'public-key',
+      response,
+      clientExtensionResults: {},
+      authenticatorAttachment: 'platform',
+    }
+  }
+
+  #head(rpId: string, { rpId: other, counter, unverified, absent }: Twist, more = 0): Buffer {
+    const hash = createHash('sha256')
+      .update(other ?? rpId)
+      .digest()
+    const flag = (absent ? 0 : flags.present) | (unverified ? 0 : flags.verified) | more
+    const count = Buffer.alloc(4)
+    count.writeUInt32BE(counter ?? this.#counter)
+    return Buffer.concat([hash, Buffer.of(flag), count])
+  }
+
+  #clientData(type: string, { challenge }: Json, twist: Twist): string {
+    const data = {
+      type: twist.type ?? type,
+      challenge: twist.challenge ?? challenge,
+      origin: twist.origin ?? this.#origin,
+      crossOrigin: twist.crossOrigin ?? false,
+    }
+    return Buffer.from(JSON.stringify(data)).toString('base64url')
+  }
+
+  /** RFC 9053: key type EC2, algorithm ES256, curve P-256. */
+  #coseKey(): Uint8Array {
+    const { x = '', y = '' } = this.#keys.publicKey.export({ format: 'jwk' })
+    const bytes = (text: string) => Uint8Array.from(Buffer.from(text, 'base64url'))
+    return isoCBOR.encode(
+      new Map<number, number | Uint8Array<ArrayBuffer>>([
+        [1, 2],
+        [3, -7],
+        [-1, 1],
+        [-2, bytes(x)],
+        [-3, bytes(y)],
+      ]),
+    )
+  }
+}

@@ -1,0 +1,42 @@
+/** As much of a browser as following links takes: cookies for each host, and no redirect followed unasked. */
+export class Browser {
+  readonly #jars = new Map<string, Map<string, string>>()
+  /** Every address that was opened, in order. */
+  readonly visited: string[] = []
+
+  /** Opens one address as a navigation. */
+  async open(url: string, headers: Record<string, string> = {}): Promise<Response> {
+    this.visited.push(url)
+    const { host } = new URL(url)
+    const jar = this.#jars.get(host) ?? new Map<string, string>()
+    this.#jars.set(host, jar)
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const answer = await fetch(url, { redirect: 'manual', headers: { ...(cookie && { cookie }), ...headers } })
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (value === '' || /max-age=0|expires=thu, 01 jan 1970/i.test(line)) jar.delete(name)
+      else jar.set(name, value)
+    }
+    return answer
+  }
+
+  /** Follows redirects until an address that `stop` knows, which it gives without opening it. */
+  async follow(url: string, stop: (next: URL) => boolean): Promise<URL> {
+    for (let next = new URL(url), steps = 0; steps < 20; steps++) {
+      const answer = await this.open(next.href)
+      const location = answer.headers.get('location')
+      if (location === null) throw new Error(`${next.href} is no redirect: ${answer.status} ${await answer.text()}`)
+      next = new URL(location, next)
+      if (stop(next)) return next
+    }
+    throw new Error('it goes on for ever')
+  }
+
+  cookie(host: string, name: string): string | undefined {
+    return this.#jars.get(host)?.get(name)
+  }
+
+  setCookie(host: string, name: string, value: string): void {
+    this.#jars.set(host, (this.#jars.get(host) ?? new Map<string, string>()).set(name, value))
+  }
+}

@@ -1,0 +1,165 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { expect, test } from 'vitest'
+
+// Every address that somebody else chose is connected to by platform/egress, and by nothing else. What follows reads the
+// product for the ways out that Node and our libraries have.
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Of Node's modules, what connects to nothing; any other name taken from them is a way out. */
+const harmless: Readonly<Record<string, ReadonlySet<string>>> = {
+  http: new Set(['createServer', 'METHODS', 'STATUS_CODES']),
+  https: new Set(),
+  http2: new Set(),
+  net: new Set(['isIP', 'isIPv4', 'isIPv6', 'BlockList', 'createServer']),
+  tls: new Set(),
+  dgram: new Set(),
+  dns: new Set(),
+  'dns/promises': new Set(),
+  inspector: new Set(),
+}
+
+/** Globals of Node that connect to somewhere, and those by which a check like this one is passed by. */
+const globals = new Set(['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'eval', 'require'])
+
+/** Functions of libraries that fetch what they are told to. */
+const fetching = new Set(['createRemoteJWKSet', 'getBuiltinModule'])
+
+/** Packages that connect to somewhere. */
+const clients =
+  /^(?:undici|axios|got|ky|needle|superagent|request|node-fetch|cross-fetch|ws|pg|postgres|nodemailer|openid-client|oauth4webapi)(?:\/|$)/
+
+const egress = 'server/src/platform/egress/'
+
+/** Where a way out may stand beside the egress module, and why: none takes an address that a caller chose. */
+const allowed: Readonly<Record<string, string>> = {
+  'server/src/commands/examine-service.ts: fetch': 'the doctor looks at this installation’s own service',
+  'server/src/platform/database/: pg': 'the operator’s own database (DATABASE_URL)',
+  'server/src/commands/: pg': 'the operator’s own database (DATABASE_URL)',
+  'server/src/platform/mail/: nodemailer': 'the operator’s own mail server (SMTP_URL)',
+  'server/src/resources/single-sign-on/provider.ts: openid-client': 'every request goes through `customFetch`',
+}
+
+/** The ways out of one file, each as what it is. */
+function waysOut(path: string, text: string): string[] {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
+  const found: string[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node) && !node.importClause?.isTypeOnly) found.push(...imported(node))
+    else if (ts.isExportDeclaration(node) && !node.isTypeOnly && node.moduleSpecifier)
+      found.push(...module(node.moduleSpecifier, ['*']))
+    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+      found.push(...module(node.arguments[0], ['*']))
+    else if (ts.isIdentifier(node) && globals.has(node.text) && isReference(node)) found.push(node.text)
+    else if (ts.isIdentifier(node) && fetching.has(node.text)) found.push(node.text)
+    else if (ts.isStringLiteral(node) && globals.has(node.text) && ts.isElementAccessExpression(node.parent))
+      found.push(node.text)
+    ts.forEachChild(node, visit)
+  }
+  visit(file)
+  return [...new Set(found)]
+}
+
+function imported(node: ts.ImportDeclaration): string[] {
+  const clause = node.importClause
+  const bindings = clause?.namedBindings
+  const names = bindings && ts.isNamedImports(bindings) ? bindings.elements : []
+  const values = names.filter((name) => !name.isTypeOnly).map((name) => (name.propertyName ?? name.name).text)
+  const takesAll = !clause || clause.name !== undefined || (bindings && ts.isNamespaceImport(bindings))
+  return module(node.moduleSpecifier, takesAll ? [...values, '*'] : values)
+}
+
+/** A module and what is taken of it, if that can connect to somewhere. */
+function module(specifier: ts.Expression | undefined, values: readonly string[]): string[] {
+  if (!specifier || !ts.isStringLiteral(specifier)) return ['an import that cannot be read']
+  const name = specifier.text.replace(/^node:/, '')
+  if (clients.test(name)) return values.length > 0 ? [name.split('/')[0] ?? name] : []
+  const known = Object.hasOwn(harmless, name) ? harmless[name] : undefined
+  return known ? values.filter((value) => !known.has(value)).map((value) => `${name}.${value}`) : []
+}
+
+/** Is the name used as a variable, or taken from the global object? A member or a type of that name is something else. */
+function isReference(node: ts.Identifier): boolean {
+  const { parent } = node
+  if (ts.isPropertyAccessExpression(parent) && parent.name === node)
+    return ['globalThis', 'global', 'self'].includes(parent.expression.getText())
+  if (ts.isBindingElement(parent) && (parent.propertyName ?? parent.name) === node) return true
+  const isName = 'name' in parent && parent.name === node && !ts.isShorthandPropertyAssignment(parent)
+  return !isName && !ts.isTypeNode(parent) && !ts.isQualifiedName(parent)
+}
+
+const product = readdirSync(join(root, 'server/src'), { recursive: true })
+  .map((name) => relative(root, join(root, 'server/src', String(name))))
+  .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+const found = product.flatMap((path) =>
+  waysOut(path, readFileSync(join(root, path), 'utf8')).map((way) => ({ path, way })),
+)
+const isAllowed = ({ path, way }: { path: string; way: string }) =>
+  Object.keys(allowed).some((entry) => {
+    const [place = '', what] = entry.split(': ')
+    return what === way && (place.endsWith('/') ? path.startsWith(place) : path === place)
+  })
+
+test('the product is read, and the ways out of the egress module itself are seen', () => {
+  expect(product.length).toBeGreaterThan(100)
+  const own = found.filter(({ path }) => path.startsWith(egress)).map(({ way }) => way)
+  expect(own).toEqual(expect.arrayContaining(['http.request', 'https.request', 'dns.*']))
+})
+
+test('nothing but the egress module connects to an address that somebody else chose', () => {
+  const others = found.filter(({ path }) => !path.startsWith(egress))
+  expect(others.filter((one) => !isAllowed(one)).map(({ path, way }) => `${path}: ${way}`)).toEqual([])
+})
+
+test('what is allowed beside it is in use: a place that is gone takes its permission along', () => {
+  const unused = Object.keys(allowed).filter((entry) => {
+    const [place = '', what] = entry.split(': ')
+    return !found.some(({ path, way }) => way === what && path.startsWith(place))
+  })
+  expect(unused).toEqual([])
+})
+
+test.each([
+  ['await fetch(url)', 'fetch'],
+  ['const get = fetch', 'fetch'],
+  ['globalThis.fetch(url)', 'fetch'],
+  ['globalThis["fetch"](url)', 'fetch'],
+  ['const { fetch } = globalThis', 'fetch'],
+  ['const { fetch: get } = globalThis', 'fetch'],
+  ['call({ fetch })', 'fetch'],
+  ['new WebSocket(url)', 'WebSocket'],
+  ['import { request } from "node:http"', 'http.request'],
+  ['import { get } from "https"', 'https.get'],
+  ['import http from "node:http"', 'http.*'],
+  ['import * as net from "node:net"', 'net.*'],
+  ['import { connect as open } from "node:tls"', 'tls.connect'],
+  ['import { Socket } from "node:net"', 'net.Socket'],
+  ['export * from "node:http2"', 'http2.*'],
+  ['const net = await import("node:net")', 'net.*'],
+  ['const net = await import(name)', 'an import that cannot be read'],
+  ['const net = process.getBuiltinModule("net")', 'getBuiltinModule'],
+  ['const net = require("net")', 'require'],
+  ['import { createSocket } from "node:dgram"', 'dgram.createSocket'],
+  ['import { resolveTxt } from "node:dns/promises"', 'dns/promises.resolveTxt'],
+  ['import { Agent } from "undici"', 'undici'],
+  ['import pg from "pg"', 'pg'],
+  ['import { createRemoteJWKSet } from "jose"', 'createRemoteJWKSet'],
+])('the reader sees %s', (text, way) => {
+  expect(waysOut('planted.ts', text)).toContain(way)
+})
+
+test.each([
+  'import type { IncomingMessage } from "node:http"',
+  'import { type IncomingMessage, createServer } from "node:http"',
+  'import { isIP } from "node:net"',
+  'import type pg from "pg"',
+  'await services.egress.fetch(url)',
+  'interface Way { fetch(url: string): Promise<Response> }',
+  'class Way { async fetch() { return 1 } }',
+  'const note = "fetch"',
+])('the reader passes %s', (text) => {
+  expect(waysOut('planted.ts', text)).toEqual([])
+})

@@ -1,0 +1,130 @@
+import { TOTP } from 'otpauth'
+import { beginPendingLogin } from '../src/platform/access/login-store.ts'
+import { sql } from '../src/platform/database/sql.ts'
+import { readId } from '../src/platform/resource/ids.ts'
+import type { Call, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
+
+/** The owner of a new organization, who has just logged in. */
+export interface Person {
+  /** A uuid. */
+  userId: string
+  email: string
+  password: string
+  organization: TestOrganization
+  /** Calls with an access token of theirs. */
+  call: Call
+  /** A new session by password, with what it takes besides. */
+  logIn(): Promise<TestAnswer<Json>>
+  /** The first step of a login that needs a second one. */
+  begin(): Promise<string>
+}
+
+export async function newPerson(service: TestService): Promise<Person> {
+  const organization = await service.newOrganization()
+  const userId = readId('usr', organization.userId) ?? ''
+  const [row] = await service.database.spanning<{ email: string }>(
+    'check the database',
+    sql`select email from users where id = ${userId}::uuid`,
+  )
+  const email = row?.email ?? ''
+  const password = 'a password that is long enough'
+  const logIn = () => service.anonymous('POST', '/auth/login', { body: { email, password } })
+  return {
+    userId,
+    email,
+    password,
+    organization,
+    call: callWith(service, organization.accessToken),
+    logIn,
+    async begin() {
+      const { status, body } = await logIn()
+      if (status !== 200 || body.status !== 'second_factor_required') throw new Error(JSON.stringify(body))
+      return body.pendingToken
+    },
+  }
+}
+
+/** Calls as whoever has this access token. */
+export const callWith =
+  (service: TestService, accessToken: string): Call =>
+  (method, path, options = {}) =>
+    service.anonymous(method, path, {
+      ...options,
+      headers: { authorization: `Bearer ${accessToken}`, ...options.headers },
+    })
+
+/** An authenticator app that was set up with this address. */
+export class App {
+  readonly #totp: TOTP
+
+  constructor(uri: string) {
+    const url = new URL(uri)
+    this.#totp = new TOTP({ secret: url.searchParams.get('secret') ?? '' })
+  }
+
+  /** The code that it shows so many steps of 30 seconds from now. */
+  code(steps = 0): string {
+    return this.#totp.generate({ timestamp: Date.now() + steps * 30_000 })
+  }
+
+  /** Six digits that are right at no step from the one before now to the one after it. */
+  wrong(): string {
+    const right = [-2, -1, 0, 1, 2].map((steps) => this.code(steps))
+    return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !right.includes(code)) ?? ''
+  }
+}
+
+/**
+ * Confirms the app by the code of the step before now, so that now's is still good. A step that ends meanwhile makes it
+ * too old, and the next one is tried.
+ */
+export async function confirmApp({ call }: Pick<Person, 'call'>, app: App): Promise<TestAnswer<Json>> {
+  const confirm = () => call('POST', '/v5/me/totp/confirm', { body: { code: app.code(-1) } })
+  const first = await confirm()
+  return first.status === 422 ? confirm() : first
+}
+
+/** Sets an authenticator app up. */
+export async function enrolApp(person: Pick<Person, 'call'>): Promise<{ app: App; recoveryCodes: string[] }> {
+  const begun = await person.call('POST', '/v5/me/totp')
+  if (begun.status !== 200) throw new Error(begun.text)
+  const app = new App(begun.body.uri)
+  const confirmed = await confirmApp(person, app)
+  if (confirmed.status !== 200) throw new Error(confirmed.text)
+  return { app, recoveryCodes: confirmed.body.recoveryCodes }
+}
+
+/** First steps of logins without the price of a password each. */
+export const beginMany = (service: TestService, { userId }: Pick<Person, 'userId'>, count: number): Promise<string[]> =>
+  service.database.spanningTransaction('log in', async (db) => {
+    const tokens: string[] = []
+    for (let index = 0; index < count; index++) {
+      tokens.push(await beginPendingLogin(db, { userId, wantsCookie: false }))
+    }
+    return tokens
+  })
+
+/** What the log of the person's organization tells of an action. */
+export const eventsOf = (service: TestService, { organization }: Person, action: string): Promise<Json[]> =>
+  service.database.spanning(
+    'check the database',
+    sql`select actor_kind as kind, details from audit_events
+      where organization_id = ${readId('org', organization.organizationId)}::uuid and action = ${action}`,
+  )
+
+/** Which changes of their account the person was told of by mail. */
+export const mailsOf = async (service: TestService, { userId }: Pick<Person, 'userId'>): Promise<string[]> => {
+  const rows = await service.database.spanning<{ what: string }>(
+    'check the database',
+    sql`select facts->>'what' as what from mails
+      where user_id = ${userId}::uuid and kind = 'account-changed' order by id`,
+  )
+  return rows.map(({ what }) => what)
+}
+
+/** Lets the last proof of every session of the person be older than five minutes. */
+export const age = (service: TestService, { userId }: Pick<Person, 'userId'>): Promise<object[]> =>
+  service.database.spanning(
+    'check the database',
+    sql`update sessions set proved_at = now() - interval '6 minutes' where user_id = ${userId}::uuid`,
+  )

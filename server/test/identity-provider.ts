@@ -1,0 +1,113 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Provider } from 'oidc-provider'
+
+/** Who logs in at the provider, and what it says of them. */
+export interface ProviderPerson {
+  sub: string
+  email?: string
+  email_verified?: unknown
+  name?: string
+}
+
+export interface IdentityProvider {
+  issuer: string
+  clientId: string
+  clientSecret: string
+  /** Who logs in next; null to say no. */
+  person: ProviderPerson | null
+  /** What stands in place of the provider's own answers, by path, until it is taken away. */
+  readonly answers: Map<string, (request: IncomingMessage, response: ServerResponse) => void>
+  /** What was asked for: method and path. */
+  readonly asked: string[]
+  /** Lets the client come back there. */
+  register(redirectUri: string): void
+  close(): Promise<void>
+}
+
+export interface IdentityProviderOptions {
+  /** The client has no secret. */
+  isPublic?: boolean
+  /** The address is in the ID token, not only where it has to be asked for. */
+  inToken?: boolean
+}
+
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const key = { ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: randomUUID() }
+
+/** The real thing, on loopback: logs in whoever is next without asking. */
+export async function startIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
+  const { isPublic = false, inToken = false } = options
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const redirectUris: string[] = []
+  let real: Provider | undefined
+  const identityProvider: IdentityProvider = {
+    issuer,
+    clientId: `client of ${issuer}`,
+    clientSecret: `the secret of ${issuer} & more: %+`,
+    person: { sub: 'nobody yet' },
+    answers: new Map(),
+    asked: [],
+    register(redirectUri) {
+      redirectUris.push(redirectUri)
+      const { clientId, clientSecret } = identityProvider
+      const secret = isPublic
+        ? { token_endpoint_auth_method: 'none' }
+        : { client_secret: clientSecret, token_endpoint_auth_method: 'client_secret_basic' }
+      real = make(identityProvider, inToken, { client_id: clientId, redirect_uris: [...redirectUris], ...secret })
+    },
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((done) => server.close(done))
+    },
+  }
+  server.on('request', (request, response) => {
+    const path = request.url?.split('?')[0] ?? ''
+    identityProvider.asked.push(`${request.method} ${path}`)
+    const instead = identityProvider.answers.get(path)
+    if (instead) return instead(request, response)
+    if (!real) return response.writeHead(503).end()
+    if (path.startsWith('/interaction/')) return void finish(real, identityProvider.person, request, response)
+    real.callback()(request, response)
+  })
+  return identityProvider
+}
+
+function make(identityProvider: IdentityProvider, inToken: boolean, client: Record<string, unknown>): Provider {
+  return new Provider(identityProvider.issuer, {
+    clients: [client],
+    findAccount: async (_, accountId) => ({
+      accountId,
+      claims: async () => ({ ...identityProvider.person, sub: accountId }),
+    }),
+    loadExistingGrant: async ({ oidc }) => {
+      const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId })
+      grant.addOIDCScope('openid email profile')
+      await grant.save()
+      return grant
+    },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    conformIdTokenClaims: !inToken,
+    interactions: { url: (_, { uid }) => `/interaction/${uid}` },
+    features: { devInteractions: { enabled: false } },
+    cookies: { keys: ['a key of a test'] },
+    jwks: { keys: [key] },
+  })
+}
+
+async function finish(
+  provider: Provider,
+  person: ProviderPerson | null,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const result = person
+    ? { login: { accountId: person.sub } }
+    : { error: 'access_denied', error_description: 'the person said no' }
+  await provider.interactionFinished(request, response, result)
+}

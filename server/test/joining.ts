@@ -1,0 +1,56 @@
+import { expect } from 'vitest'
+import type { Role } from '../src/platform/access/scopes.ts'
+import { sql } from '../src/platform/database/sql.ts'
+import { readId } from '../src/platform/resource/ids.ts'
+import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
+import { callAs, goodPassword, linkIn, newEmail, type TestPerson } from './people.ts'
+import { type Call, startTestService, type TestService } from './service.ts'
+
+/** A service whose mails arrive somewhere. */
+export interface MailedService {
+  service: TestService
+  receiver: MailReceiver
+  /** Invites a new address; gives what stands in the link that was sent there. */
+  invite(by: Call, body?: Record<string, unknown>): Promise<{ id: string; email: string; token: string }>
+  /** A new person who was invited and has accepted; in that organization alone. */
+  join(by: Call, role: Role): Promise<TestPerson>
+  /** As if the last proof in the session was given an hour ago, or now. */
+  setProof(person: { sessionId: string }, isFresh: boolean): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startMailedService(environment: Record<string, string> = {}): Promise<MailedService> {
+  const receiver = await startMailReceiver()
+  const mail = { SMTP_URL: receiver.url, MAIL_FROM: 'Rapport <crm@example.com>' }
+  const service = await startTestService({ ...mail, ...environment })
+  const invite: MailedService['invite'] = async (by, body = {}) => {
+    const email = newEmail()
+    const made = await by('POST', '/v5/invitations', { body: { email, role: 'member', ...body } })
+    expect(made.status, made.text).toBe(201)
+    return { id: made.body.id, email: made.body.email, token: await linkIn(receiver, made.body.email, 'invitation') }
+  }
+  return {
+    service,
+    receiver,
+    invite,
+    async join(by, role) {
+      const { email, token } = await invite(by, { role })
+      const body = { token, name: `Person who is ${role}`, password: goodPassword }
+      const accepted = await service.anonymous('POST', '/auth/invitations/accept', { body })
+      expect(accepted.status, accepted.text).toBe(200)
+      const { accessToken } = accepted.body
+      return { email, password: goodPassword, ...accepted.body, call: callAs(service, accessToken) }
+    },
+    async setProof({ sessionId }, isFresh) {
+      await service.database.spanning(
+        'manage an account',
+        sql`update sessions set proved_at = now() - case when ${isFresh}::boolean then 0 else 1 end * interval '1 hour'
+          where id = ${readId('session', sessionId)}::uuid`,
+      )
+    },
+    async close() {
+      await service.close()
+      await receiver.close()
+    },
+  }
+}

@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sql } from '../src/platform/database/sql.ts'
+import { endedMails } from '../src/platform/mail/queue-store.ts'
+import { readId, showId } from '../src/platform/resource/ids.ts'
+import { mailOf, mailsOf, newPerson } from './mail-worlds.ts'
+import { findDue, purgePlain } from '../src/platform/upkeep/store.ts'
+import { until } from './processes.ts'
+import { type Call, startTestService, type TestOrganization, type TestService } from './service.ts'
+import { dump } from './tenancy.ts'
+
+let service: TestService
+let ours: TestOrganization
+let theirs: TestOrganization
+beforeAll(async () => {
+  service = await startTestService({ PUBLIC_URL: 'https://crm.example.com', SIGN_UP: 'open' })
+  ours = await service.newOrganization()
+  theirs = await service.newOrganization()
+})
+afterAll(() => service.close())
+
+const uuid = ({ organizationId }: TestOrganization): string => readId('org', organizationId) ?? ''
+
+/** The owner, by access token. */
+const owner = ({ accessToken }: TestOrganization): Call => asToken(accessToken)
+
+const asToken =
+  (token: string): Call =>
+  (method, path, options = {}) =>
+    service.anonymous(method, path, { ...options, headers: { ...options.headers, authorization: `Bearer ${token}` } })
+
+/** A kept mail with a link to set a new password, and its id as callers see it. */
+async function forgotten(organizations: readonly TestOrganization[]) {
+  const person = await newPerson(service, organizations.map(uuid))
+  await service.anonymous('POST', '/auth/forgot-password', { body: { email: person.email } })
+  await until('the mail is kept', async () => (await mailOf(service, person.email)).status === 'kept')
+  return { ...person, mailId: showId('mai', (await mailOf(service, person.email)).id) }
+}
+
+const listed = async (call: Call, id: string): Promise<boolean> => {
+  const { status, body } = await call('GET', `/v5/mails?filter.id.equals=${id}`)
+  expect(status).toBe(200)
+  return body.length === 1
+}
+
+test('without a mail server the log says so, and the owner reads what would have been sent, links and all', async () => {
+  expect(service.logged.filter((line) => line.includes('SMTP_URL is not set'))).toHaveLength(1)
+  const { mailId, email } = await forgotten([ours])
+  const record = await owner(ours)('GET', `/v5/mails/${mailId}`)
+  expect(record.body).toMatchObject({ kind: 'reset-password', recipient: email, status: 'kept', sentAt: null })
+  expect(record.text).not.toMatch(/ott_/)
+  const content = await owner(ours)('GET', `/v5/mails/${mailId}/content`)
+  expect(content.status).toBe(200)
+  const [link] = content.body.links
+  expect(link).toMatch(/^https:\/\/crm\.example\.com\/account#reset-password=ott_[\w-]{43}$/)
+  expect(content.body.text).toContain(link)
+  expect(content.body.html).toContain(link)
+  // The link does what it is for.
+  const token = new URL(link).hash.split('=')[1]
+  const reset = await service.anonymous('POST', '/auth/reset-password', {
+    body: { token, password: 'quite another long password' },
+  })
+  expect(reset.status).toBe(204)
+})
+
+test('mails of one organization are not there for another one, in no list, by no id', async () => {
+  const { mailId } = await forgotten([theirs])
+  expect(await listed(owner(theirs), mailId)).toBe(true)
+  expect(await listed(owner(ours), mailId)).toBe(false)
+  for (const path of [`/v5/mails/${mailId}`, `/v5/mails/${mailId}/content`])
+    expect((await owner(ours)('GET', path)).status).toBe(404)
+})
+
+test('the mail of a person in two organizations, or in none, is seen by nobody', async () => {
+  for (const organizations of [[ours, theirs], []]) {
+    const { mailId } = await forgotten(organizations)
+    for (const call of [owner(ours), owner(theirs)]) {
+      expect(await listed(call, mailId)).toBe(false)
+      expect((await call('GET', `/v5/mails/${mailId}/content`)).status).toBe(404)
+    }
+  }
+  const stranger = `${randomUUID()}@example.com`
+  await service.anonymous('POST', '/auth/sign-up', { body: { email: stranger } })
+  await until('the mail is kept', async () => (await mailOf(service, stranger)).status === 'kept')
+  expect((await mailOf(service, stranger)).organizationId).toBeNull()
+})
+
+test('a link is not shown any more once the person is in another organization too, or has left', async () => {
+  const { id, mailId } = await forgotten([ours])
+  const read = async () => (await owner(ours)('GET', `/v5/mails/${mailId}/content`)).status
+  const change = (statement: ReturnType<typeof sql>) => service.database.spanning('check the database', statement)
+  expect(await read()).toBe(200)
+  await change(sql`insert into members (organization_id, user_id, role) values (${uuid(theirs)}, ${id}, 'viewer')`)
+  expect(await read()).toBe(404)
+  await change(sql`delete from members where user_id = ${id} and organization_id = ${uuid(theirs)}`)
+  expect(await read()).toBe(200)
+  await change(sql`delete from members where user_id = ${id}`)
+  expect(await read()).toBe(404)
+})
+
+test('what a mail says is read by owners alone: no other role, and no key of every scope', async () => {
+  const { mailId } = await forgotten([ours])
+  const path = `/v5/mails/${mailId}/content`
+  const ownerId = readId('usr', ours.userId) ?? ''
+  try {
+    for (const role of ['admin', 'member', 'viewer']) {
+      await service.database.spanning(
+        'check the database',
+        sql`update members set role = ${role} where organization_id = ${uuid(ours)} and user_id = ${ownerId}`,
+      )
+      const refused = await owner(ours)('GET', path)
+      expect([role, refused.status, refused.body.code]).toEqual([role, 403, 'missing_scopes'])
+      expect([role, (await owner(ours)('GET', '/v5/mails')).status]).toEqual([role, role === 'admin' ? 200 : 403])
+    }
+  } finally {
+    await service.database.spanning(
+      'check the database',
+      sql`update members set role = 'owner' where organization_id = ${uuid(ours)} and user_id = ${ownerId}`,
+    )
+  }
+  const everything = await ours.withScopes(['urn:service:*:*:*', 'urn:service:mail:*:*'])
+  expect((await everything('GET', `/v5/mails/${mailId}`)).status).toBe(200)
+  expect(await everything('GET', path)).toMatchObject({ status: 403, body: { code: 'missing_scopes' } })
+})
+
+test('neither the database nor the log holds a token, in no form that could be used', async () => {
+  const { mailId } = await forgotten([ours])
+  const { body } = await owner(ours)('GET', `/v5/mails/${mailId}/content`)
+  const token = new URL(body.links[0]).hash.split('=')[1] ?? ''
+  expect(token).toMatch(/^ott_/)
+  const rows = Object.values(await dump(service.database))
+    .flat()
+    .join('\n')
+  const bare = Buffer.from(token.slice(4), 'base64url')
+  const forms = [
+    token,
+    token.slice(4),
+    bare.toString('hex'),
+    Buffer.from(token).toString('hex'),
+    'Somebody, you we hope',
+  ]
+  for (const form of forms) {
+    expect(rows).not.toContain(form)
+    expect(service.logged.join('')).not.toContain(form)
+  }
+  expect(rows).toContain('body_sealed')
+})
+
+test('a body does not open for another mail, nor with a byte changed', async () => {
+  const [one, other] = [await forgotten([ours]), await forgotten([ours])]
+  const read = ({ mailId }: { mailId: string }) => owner(ours)('GET', `/v5/mails/${mailId}/content`)
+  await service.database.spanning(
+    'check the database',
+    sql`update mails set body_sealed = (select body_sealed from mails where recipient = ${other.email})
+      where recipient = ${one.email}`,
+  )
+  expect((await read(one)).status).toBe(500)
+  expect((await read(other)).status).toBe(200)
+})
+
+test('a mail of the time when a person was in no organization stays nobody’s when they join one', async () => {
+  const { id, mailId } = await forgotten([])
+  await service.database.spanning(
+    'check the database',
+    sql`insert into members (organization_id, user_id, role) values (${uuid(ours)}, ${id}, 'member')`,
+  )
+  expect(await listed(owner(ours), mailId)).toBe(false)
+})
+
+test('mails are purged thirty days after their end, whoever they belong to, and those that ended later are not', async () => {
+  const [mine, nobodys, later] = [await forgotten([ours]), await forgotten([]), await forgotten([ours])]
+  await service.database.spanning(
+    'check the database',
+    sql`update mails set ended_at = ended_at - interval '30 days' - interval '1 minute'
+      where recipient in (${mine.email}, ${nobodys.email})`,
+  )
+  await until('they are purged', async () => {
+    const due = await findDue(service.database, endedMails, { most: 100, after: undefined })
+    if (due.length > 0) await purgePlain(service.database, endedMails, due)
+    return due.length === 0
+  })
+  for (const { email } of [mine, nobodys]) expect(await mailsOf(service, email)).toEqual([])
+  expect(await mailsOf(service, later.email)).toHaveLength(1)
+})
+
+test('what a mail says is shown to an owner who has just proved who they are, not to an old session', async () => {
+  const { mailId } = await forgotten([ours])
+  const path = `/v5/mails/${mailId}/content`
+  const age = (minutes: number) =>
+    service.database.spanning(
+      'check the database',
+      sql`update sessions set proved_at = now() - make_interval(mins => ${minutes})
+        where user_id = ${readId('usr', ours.userId) ?? ''}`,
+    )
+  await age(6)
+  expect(await owner(ours)('GET', path)).toMatchObject({ status: 403, body: { code: 'proof_required' } })
+  await age(0)
+  expect((await owner(ours)('GET', path)).status).toBe(200)
+})

@@ -1,0 +1,212 @@
+import type { AddressInfo } from 'node:net'
+import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
+import { until } from './processes.ts'
+
+/** A mail as it was delivered, read as a mail program would. */
+export interface ReceivedMail {
+  /** Of the envelope, bare addresses. */
+  from: string
+  to: string[]
+  subject: string
+  /** With its angle brackets. */
+  messageId: string
+  /** Decoded, by name in lower case. */
+  headers: ReadonlyMap<string, string>
+  /** The part for reading as plain text, with `\n` alone. */
+  text: string
+  html: string
+  /** Every http or https address in the text, in its order. */
+  links: string[]
+  /** As it came, byte for byte. */
+  raw: string
+  isEncrypted: boolean
+  /** Who was logged in. */
+  user: string | undefined
+}
+
+/**
+ * A real SMTP server on loopback, for tests of what the service sends:
+ *
+ *     const receiver = await startMailReceiver()
+ *     const service = await startTestService({ SMTP_URL: receiver.url, MAIL_FROM: 'Rapport <crm@example.com>' })
+ *     const mail = await receiver.next(({ to, subject }) => to.includes(email) && /password/.test(subject))
+ *     const token = new URL(mail.links[0] ?? '').hash.split('=')[1]
+ *     await receiver.close()
+ */
+export interface MailReceiver {
+  /** For SMTP_URL, without credentials. */
+  url: string
+  port: number
+  /** All that came, the first one first. */
+  mails(): readonly ReceivedMail[]
+  /** The first mail that `next` has not given yet and that is the one asked for; waits 15 seconds for it. */
+  next(isMeant?: (mail: ReceivedMail) => boolean): Promise<ReceivedMail>
+  /** Connections so far. */
+  connections(): number
+  /** Every user that a password was sent for, right or wrong. */
+  logins(): readonly string[]
+  close(): Promise<void>
+}
+
+export interface ReceiverOptions {
+  /** The port of a receiver that was closed; any free one unless given. */
+  port?: number
+  host?: string
+  /** `always`: from the first byte (smtps); `offered`: by STARTTLS; `never`. */
+  encryption?: 'always' | 'offered' | 'never'
+  /** PEM texts; a certificate that nobody trusts unless given. */
+  certificate?: { key: string; cert: string }
+  /** Who has to log in. */
+  login?: { user: string; password: string }
+  /** The SMTP status to refuse a recipient with, or the whole mail once it was read. */
+  refuseRecipient?: (address: string) => number | undefined
+  refuseMail?: (mail: ReceivedMail) => number | undefined
+}
+
+/** Starts one; every option off: it takes every mail, unencrypted and from anyone. */
+export async function startMailReceiver(options: ReceiverOptions = {}): Promise<MailReceiver> {
+  const { port = 0, host = '127.0.0.1', encryption = 'never' } = options
+  const received: ReceivedMail[] = []
+  const given = new Set<ReceivedMail>()
+  const logins: string[] = []
+  let connections = 0
+  const server = new SMTPServer({
+    ...behaviour(options, { keep: (mail) => received.push(mail), met: (user) => logins.push(user) }),
+    onConnect: (_, done) => {
+      connections++
+      done()
+    },
+  })
+  // A client that goes away in the middle is the test's own doing.
+  server.on('error', () => undefined)
+  await new Promise<void>((resolve, reject) => {
+    server.server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const { port: own } = server.server.address() as AddressInfo
+  return {
+    url: `${encryption === 'always' ? 'smtps' : 'smtp'}://${host}:${own}`,
+    port: own,
+    mails: () => received,
+    async next(isMeant = () => true) {
+      const find = () => received.find((mail) => !given.has(mail) && isMeant(mail))
+      await until('the mail comes', () => find() !== undefined)
+      const mail = find()
+      if (!mail) throw new Error('it came')
+      given.add(mail)
+      return mail
+    },
+    connections: () => connections,
+    logins: () => logins,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  }
+}
+
+/** Filters do quote what they refuse. */
+const refusal = (status: number, quoted = ''): Error =>
+  Object.assign(new Error(`refused because of ${quoted}`), { responseCode: status })
+
+function behaviour(
+  { encryption = 'never', certificate, login, refuseRecipient, refuseMail }: ReceiverOptions,
+  { keep, met }: { keep: (mail: ReceivedMail) => void; met: (user: string) => void },
+): SMTPServerOptions {
+  return {
+    ...certificate,
+    secure: encryption === 'always',
+    authOptional: !login,
+    allowInsecureAuth: true,
+    disabledCommands: [...(encryption === 'offered' ? [] : ['STARTTLS']), ...(login ? [] : ['AUTH'])],
+    disableReverseLookup: true,
+    closeTimeout: 100,
+    logger: false,
+    onAuth: ({ username, password }, _, done) => {
+      met(username ?? '')
+      if (username === login?.user && password === login?.password) done(null, { user: username })
+      else done(refusal(535))
+    },
+    onRcptTo: ({ address }, _, done) => {
+      const status = refuseRecipient?.(address)
+      done(status === undefined ? null : refusal(status, address))
+    },
+    onData: (stream, session, done) => {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => {
+        const mail = readMail(Buffer.concat(chunks).toString('utf8'), session)
+        const status = refuseMail?.(mail)
+        if (status === undefined) keep(mail)
+        done(status === undefined ? null : refusal(status, mail.links.join(' ')))
+      })
+    },
+  }
+}
+
+/** What a mail program would make of the message. */
+export function readMail(raw: string, session?: SMTPServerSession): ReceivedMail {
+  const { headers, parts } = readPart(raw)
+  const text = parts.get('text/plain') ?? ''
+  const mailFrom = session?.envelope.mailFrom
+  return {
+    from: mailFrom ? mailFrom.address : '',
+    to: session?.envelope.rcptTo.map(({ address }) => address) ?? [],
+    subject: headers.get('subject') ?? '',
+    messageId: headers.get('message-id') ?? '',
+    headers,
+    text,
+    html: parts.get('text/html') ?? '',
+    links: text.match(/https?:\/\/[^\s<>"]+/g) ?? [],
+    raw,
+    isEncrypted: session?.secure ?? false,
+    user: session?.user,
+  }
+}
+
+interface Part {
+  headers: Map<string, string>
+  /** The texts in it, by media type. */
+  parts: Map<string, string>
+}
+
+function readPart(source: string): Part {
+  const end = source.indexOf('\r\n\r\n')
+  const head = (end < 0 ? source : source.slice(0, end)).replace(/\r\n[ \t]+/g, ' ')
+  const body = end < 0 ? '' : source.slice(end + 4)
+  const headers = new Map(
+    head.split('\r\n').map((line) => {
+      const colon = line.indexOf(':')
+      return [line.slice(0, colon).toLowerCase(), decodeWords(line.slice(colon + 1).trim())]
+    }),
+  )
+  const type = headers.get('content-type') ?? 'text/plain'
+  const boundary = /^multipart\/.*boundary="?([^";]+)"?/i.exec(type)?.[1]
+  if (boundary === undefined) {
+    const decoded = decodeBody(body, headers.get('content-transfer-encoding') ?? '7bit')
+    return { headers, parts: new Map([[type.split(';')[0]?.toLowerCase() ?? '', decoded]]) }
+  }
+  const inner = `\r\n${body}`.split(`\r\n--${boundary}`).slice(1, -1)
+  return { headers, parts: new Map(inner.flatMap((part) => [...readPart(part.replace(/^\r\n/, '')).parts])) }
+}
+
+function decodeBody(body: string, encoding: string): string {
+  const bytes =
+    encoding.toLowerCase() === 'base64'
+      ? Buffer.from(body, 'base64')
+      : encoding.toLowerCase() === 'quoted-printable'
+        ? fromQuoted(body.replace(/=\r\n/g, ''))
+        : Buffer.from(body)
+  return bytes.toString('utf8').replaceAll('\r\n', '\n')
+}
+
+const fromQuoted = (text: string): Buffer =>
+  Buffer.from(
+    text.replace(/=([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  )
+
+/** Encoded words (RFC 2047); the space between two of them is none of theirs. */
+const decodeWords = (text: string): string =>
+  text
+    .replace(/(=\?[^?]+\?[BQ]\?[^?]*\?=)\s+(?==\?)/gi, '$1')
+    .replace(/=\?[^?]+\?([BQ])\?([^?]*)\?=/gi, (_, kind: string, word: string) =>
+      (kind.toUpperCase() === 'B' ? Buffer.from(word, 'base64') : fromQuoted(word.replaceAll('_', ' '))).toString(),
+    )

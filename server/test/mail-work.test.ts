@@ -1,0 +1,198 @@
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { spendOneTimeToken } from '../src/platform/access/one-time-tokens.ts'
+import { sql } from '../src/platform/database/sql.ts'
+import { createTransport, type OutgoingMail, SendError, type Transport } from '../src/platform/mail/transport.ts'
+import { smtpServer } from '../src/platform/mail/settings.ts'
+import { createMailWork, delayAfter, patience } from '../src/platform/mail/work.ts'
+import { composer } from '../src/resources/mails/compose.ts'
+import { type Access, openAccess } from './access.ts'
+import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
+import { hasten, liveTokens, mailOf, mailsOf, newPerson, queue } from './mail-worlds.ts'
+import { until } from './processes.ts'
+
+let access: Access
+let receiver: MailReceiver
+let closers: (() => Promise<unknown>)[]
+beforeEach(async () => {
+  ;[access, receiver] = await Promise.all([openAccess(), startMailReceiver()])
+  closers = []
+})
+afterEach(async () => {
+  await Promise.all(closers.map((close) => close()))
+  await Promise.all([access.close(), receiver.close()])
+})
+
+const realTransport = () => createTransport(smtpServer(receiver.url), { name: '', address: 'crm@example.com' })
+
+/** A process of the service, as far as mail is concerned. */
+function startProcess(transport: Transport = realTransport()) {
+  const { database, secret } = access
+  const log = pino({ level: 'silent' })
+  const ready = Promise.resolve()
+  return createMailWork({ database, secret, log, ready, transport, compose: composer('https://crm.example.com') })
+}
+
+function startClosed(transport?: Transport) {
+  const work = startProcess(transport)
+  closers.push(() => work.close())
+  return work
+}
+
+/** A process that ends when it has done so much of the sending; gives what it was about to send, or had sent. */
+function startKilled(after: 'nothing' | 'sending'): OutgoingMail[] {
+  const reached: OutgoingMail[] = []
+  const real = realTransport()
+  const work = startProcess({
+    async send(mail) {
+      if (after === 'sending') await real.send(mail)
+      reached.push(mail)
+      // It takes no more mails and never goes on with this one.
+      void work.close()
+      await new Promise(() => undefined)
+    },
+  })
+  return reached
+}
+
+/** What another process sees once the time of a killed one is over. */
+const endLeases = () =>
+  access.database.spanning('check the database', sql`update mails set run_at = now() where lease is not null`)
+
+const tokenOf = (link = ''): string => new URL(link).hash.split('=')[1] ?? ''
+
+const spend = (token: string) =>
+  access.database.spanningTransaction('check the database', (spanning) =>
+    spendOneTimeToken(spanning, 'reset-password', token),
+  )
+
+test('of several processes one sends each mail', async () => {
+  const people = await Promise.all(Array.from({ length: 24 }, () => newPerson(access)))
+  for (const { email } of people) await queue(access, { kind: 'reset-password', recipient: email })
+  for (let count = 0; count < 3; count++) startClosed()
+  for (const { email } of people) await until('it is sent', async () => (await mailOf(access, email)).status === 'sent')
+  expect(
+    receiver
+      .mails()
+      .map(({ to: [address] }) => address)
+      .sort(),
+  ).toEqual(people.map(({ email }) => email).sort())
+})
+
+test('a mail whose process ended between the sending and the note of it comes twice, as one and the same message', async () => {
+  const { email } = await newPerson(access)
+  const reached = startKilled('sending')
+  await queue(access, { kind: 'reset-password', recipient: email })
+  await until('it was sent', () => reached.length === 1)
+  expect(await mailOf(access, email)).toMatchObject({ status: 'queued', isLeased: true })
+  await endLeases()
+  startClosed()
+  await until('it is sent again', async () => (await mailOf(access, email)).status === 'sent')
+  const [first, second, ...more] = receiver.mails()
+  expect(more).toEqual([])
+  expect(second).toMatchObject({ messageId: first?.messageId, text: first?.text, html: first?.html })
+})
+
+test('a crash after the composing leaves one usable token, that of the mail that is sent', async () => {
+  const { id, email } = await newPerson(access)
+  const reached = startKilled('nothing')
+  await queue(access, { kind: 'reset-password', recipient: email })
+  await until('it was composed', () => reached.length === 1)
+  await endLeases()
+  startClosed()
+  const mail = await receiver.next()
+  expect(await liveTokens(access, { email, userId: id })).toBe(1)
+  expect(mail.text).toBe(reached[0]?.text)
+  expect(await spend(tokenOf(mail.links[0]))).toMatchObject({ userId: id, email })
+})
+
+test('a mail that waited for too long gets a new link; the one before is not good any more', async () => {
+  const { id, email } = await newPerson(access)
+  const sent: OutgoingMail[] = []
+  const work = startClosed({
+    async send(mail) {
+      sent.push(mail)
+      if (sent.length === 1) throw new SendError('not now', { isFinal: false, detail: undefined })
+    },
+  })
+  await queue(access, { kind: 'reset-password', recipient: email })
+  await until('an attempt failed', async () => (await mailOf(access, email)).lastError === 'not now')
+  await access.database.spanning(
+    'check the database',
+    sql`update mails set composed_at = composed_at - interval '16 minutes'`,
+  )
+  await hasten(access)
+  work.wake()
+  await until('it is sent', async () => (await mailOf(access, email)).status === 'sent')
+  const [first, second] = sent.map(({ text }) => tokenOf(/https:\S+/.exec(text)?.[0]))
+  expect(first).not.toBe(second)
+  expect(sent[0]?.reference).not.toBe(sent[1]?.reference)
+  expect(await spend(first ?? '')).toBeUndefined()
+  expect(await liveTokens(access, { email, userId: id })).toBe(1)
+  expect(await spend(second ?? '')).toMatchObject({ userId: id })
+})
+
+test('a process that lost its mail to another writes nothing down', async () => {
+  const { email } = await newPerson(access)
+  let release: () => void = () => undefined
+  const held = new Promise<void>((resolve) => (release = resolve))
+  const slow: OutgoingMail[] = []
+  const work = startProcess({
+    async send(mail) {
+      slow.push(mail)
+      await held
+      throw new SendError('too late', { isFinal: true, detail: undefined })
+    },
+  })
+  await queue(access, { kind: 'reset-password', recipient: email })
+  await until('the slow one has it', () => slow.length === 1)
+  const closed = work.close()
+  await endLeases()
+  startClosed()
+  await until('the other one has sent it', async () => (await mailOf(access, email)).status === 'sent')
+  const before = await mailOf(access, email)
+  release()
+  await closed
+  expect(await mailOf(access, email)).toEqual(before)
+})
+
+test('a mail that no process ever brought to an end is given up after the last attempt', async () => {
+  const { email } = await newPerson(access)
+  await queue(access, { kind: 'reset-password', recipient: email })
+  await access.database.spanning('check the database', sql`update mails set attempts = ${patience.attempts}`)
+  startClosed()
+  await until('it failed', async () => (await mailOf(access, email)).status === 'failed')
+  expect(receiver.mails()).toEqual([])
+  expect(await liveTokens(access, { email })).toBe(0)
+})
+
+test('the delays double up to the longest, and come to about a day in all', () => {
+  const delays = Array.from({ length: patience.attempts }, (_, index) => delayAfter(index + 1))
+  expect(delays.slice(0, 3)).toEqual([30, 60, 120])
+  expect(delays.at(-1)).toBeUndefined()
+  const total = delays.reduce<number>((sum, delay) => sum + (delay ?? 0), 0)
+  expect(total / 3600).toBeGreaterThan(20)
+  expect(total / 3600).toBeLessThan(28)
+})
+
+test('a stop waits for what is under way and takes nothing more', async () => {
+  const { email } = await newPerson(access)
+  let release: () => void = () => undefined
+  const held = new Promise<void>((resolve) => (release = resolve))
+  let begun = 0
+  const work = startProcess({
+    async send() {
+      begun++
+      await held
+    },
+  })
+  await queue(access, { kind: 'reset-password', recipient: email })
+  await until('it is under way', () => begun === 1)
+  const closed = work.close()
+  const { email: later } = await newPerson(access)
+  await queue(access, { kind: 'reset-password', recipient: later })
+  release()
+  await closed
+  expect((await mailOf(access, email)).status).toBe('sent')
+  expect(await mailsOf(access, later)).toMatchObject([{ status: 'queued', attempts: 0 }])
+})

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from '../src/platform/database/sql.ts'
+import type { NewMail } from '../src/platform/mail/kinds.ts'
+import { queueMail } from '../src/platform/mail/queue-store.ts'
+import { newId, readId, showId } from '../src/platform/resource/ids.ts'
+import { emailKey } from '../src/platform/resource/texts.ts'
+import { until } from './processes.ts'
+import type { TestService } from './service.ts'
+
+/** A row of the queue, as a test looks at it. */
+export interface MailRow {
+  id: string
+  organizationId: string | null
+  userId: string | null
+  recipient: string
+  status: string
+  attempts: number
+  subject: string | null
+  lastError: string | null
+  isSealed: boolean
+  isLeased: boolean
+  /** Seconds until it may be taken on. */
+  waits: number | null
+}
+
+/** Queues a mail as a route would, and gives the row's uuid. */
+export async function queue({ database }: Pick<TestService, 'database'>, mail: NewMail): Promise<string> {
+  const before = await mailsOf({ database }, mail.recipient)
+  await database.spanningTransaction('check the database', (spanning) => queueMail(spanning, mail))
+  const added = (await mailsOf({ database }, mail.recipient)).find(({ id }) => !before.some((row) => row.id === id))
+  if (!added) throw new Error('It was not queued')
+  return added.id
+}
+
+/** Every mail that was queued for the address, the first one first. */
+export const mailsOf = ({ database }: Pick<TestService, 'database'>, recipient: string): Promise<MailRow[]> =>
+  database.spanning<MailRow>(
+    'check the database',
+    sql`select id, organization_id as "organizationId", user_id as "userId", recipient, status, attempts, subject,
+        lease is not null as "isLeased", last_error as "lastError", body_sealed is not null as "isSealed",
+        extract(epoch from run_at - now())::float8 as waits
+      from mails where recipient_key = ${emailKey(recipient)} order by created_at, id`,
+  )
+
+/** The one mail of the address. */
+export async function mailOf(service: Pick<TestService, 'database'>, recipient: string): Promise<MailRow> {
+  const [row, ...more] = await mailsOf(service, recipient)
+  if (!row || more.length > 0) throw new Error(`${recipient} has ${row ? 'several mails' : 'no mail'}`)
+  return row
+}
+
+/** Makes mails that wait for another attempt due now. */
+export const hasten = ({ database }: Pick<TestService, 'database'>): Promise<object[]> =>
+  database.spanning(
+    'check the database',
+    sql`update mails set run_at = now() where status = 'queued' and lease is null`,
+  )
+
+/** A mail to the person, composed and kept, as a service without a mail server does. Gives its id as callers see it. */
+export async function keptMail(service: Pick<TestService, 'database'>, userId: string): Promise<string> {
+  const recipient = `${randomUUID()}@example.com`
+  const facts = { what: 'password-changed' } as const
+  await queue(service, { kind: 'account-changed', recipient, userId: readId('usr', userId) ?? null, facts })
+  await until('the mail is kept', async () => (await mailOf(service, recipient)).status === 'kept')
+  return showId('mai', (await mailOf(service, recipient)).id)
+}
+
+/** A person of these organizations (uuids), and of none when none is given. */
+export async function newPerson(
+  { database }: Pick<TestService, 'database'>,
+  organizationIds: readonly string[] = [],
+  { name = 'Grace Hopper', email = `${randomUUID()}@example.com` } = {},
+): Promise<{ id: string; email: string }> {
+  const id = newId()
+  await database.spanningTransaction('check the database', async (spanning) => {
+    await spanning.query(
+      sql`insert into users (id, email, email_key, name) values (${id}, ${email}, ${emailKey(email)}, ${name})`,
+    )
+    for (const organizationId of organizationIds)
+      await spanning.query(
+        sql`insert into members (organization_id, user_id, role) values (${organizationId}, ${id}, 'member')`,
+      )
+  })
+  return { id, email }
+}
+
+/** How many tokens of the person or the address are still good. */
+export async function liveTokens(
+  { database }: Pick<TestService, 'database'>,
+  { email, userId = null }: { email: string; userId?: string | null },
+): Promise<number> {
+  const [row] = await database.spanning<{ count: number }>(
+    'check the database',
+    sql`select count(*)::int as count from one_time_tokens
+      where expires_at > now() and (email = ${email} or user_id = ${userId}::uuid)`,
+  )
+  return row?.count ?? 0
+}

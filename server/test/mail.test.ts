@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type OneTimePurpose, readOneTimeToken } from '../src/platform/access/one-time-tokens.ts'
+import { sql } from '../src/platform/database/sql.ts'
+import { accountChanges, mailKindNames, type NewMail } from '../src/platform/mail/kinds.ts'
+import { newId, readId } from '../src/platform/resource/ids.ts'
+import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
+import { liveTokens, mailOf, mailsOf, newPerson, queue } from './mail-worlds.ts'
+import { until } from './processes.ts'
+import { startTestService, type TestService } from './service.ts'
+
+let receiver: MailReceiver
+let service: TestService
+beforeAll(async () => {
+  receiver = await startMailReceiver()
+  service = await startTestService({
+    SMTP_URL: receiver.url,
+    MAIL_FROM: 'Rapport <crm@example.com>',
+    PUBLIC_URL: 'https://crm.example.com',
+    SIGN_UP: 'open',
+  })
+})
+afterAll(async () => {
+  await service.close()
+  await receiver.close()
+})
+
+const newAddress = () => `${randomUUID()}@example.com`
+const to = (address: string) => receiver.next((mail) => mail.to.includes(address))
+const isDone = (address: string, status: string) =>
+  until(`the mail is ${status}`, async () => (await mailOf(service, address)).status === status)
+
+const linkTo = (purpose: OneTimePurpose) =>
+  expect.stringMatching(new RegExp(`^https://crm\\.example\\.com/account#${purpose}=ott_[\\w-]{43}$`))
+
+const read = (purpose: OneTimePurpose, link = '') =>
+  service.database.spanningTransaction('check the database', (spanning) =>
+    readOneTimeToken(spanning, purpose, new URL(link).hash.split('=')[1] ?? ''),
+  )
+
+const newOrganization = async () => {
+  const made = await service.newOrganization()
+  return { ...made, uuid: readId('org', made.organizationId) ?? '', owner: readId('usr', made.userId) ?? '' }
+}
+
+async function invite(
+  organizationId: string,
+  { email = newAddress(), days = 7, invitedBy = null as string | null } = {},
+): Promise<NewMail & { recordId: string }> {
+  const recordId = newId()
+  await service.database.spanning(
+    'check the database',
+    sql`insert into invitations (organization_id, id, email, email_key, role, invited_by, expires_at)
+      values (${organizationId}, ${recordId}, ${email}, ${email}, 'member', ${invitedBy}::uuid,
+        now() + make_interval(days => ${days}))`,
+  )
+  return { kind: 'invitation', recipient: email, organizationId, recordId }
+}
+
+test('a mail goes from MAIL_FROM to its one recipient, as plain text and as HTML, and says that a program wrote it', async () => {
+  const { id, email } = await newPerson(service)
+  const mailId = await queue(service, { kind: 'reset-password', recipient: email })
+  const mail = await to(email)
+  expect(mail).toMatchObject({ from: 'crm@example.com', to: [email], subject: 'Set a new password' })
+  expect(mail.headers.get('from')).toBe('Rapport <crm@example.com>')
+  expect(mail.headers.get('to')).toBe(email)
+  expect(mail.headers.get('content-type')).toMatch(/^multipart\/alternative/)
+  expect(mail.headers.get('auto-submitted')).toBe('auto-generated')
+  expect(mail.messageId).toMatch(new RegExp(`^<${mailId.replaceAll('-', '')}\\.\\d+@example\\.com>$`))
+  expect(mail.links).toEqual([linkTo('reset-password')])
+  expect(mail.html).toContain(`href="${mail.links[0]}"`)
+  await isDone(email, 'sent')
+  expect(await mailOf(service, email)).toMatchObject({ userId: id, attempts: 1, isSealed: false, lastError: null })
+})
+
+test('a forgotten password is answered with a link to the address that the account has, however it was typed', async () => {
+  const { id, email } = await newPerson(service, [], { email: `Kelvin-${newAddress()}` })
+  // The sign for Kelvin folds to a k: whoever owns the look-alike address must not get the link.
+  const typed = email.replace('K', '\u212a').toUpperCase()
+  await queue(service, { kind: 'reset-password', recipient: typed })
+  const mail = await to(email)
+  expect(await read('reset-password', mail.links[0])).toMatchObject({ userId: id, email })
+  expect(receiver.mails().filter(({ to: all }) => all.includes(typed))).toEqual([])
+})
+
+test('the same is asked for a known and an unknown address, in the same time and words; only the known one gets a mail', async () => {
+  const { email: known } = await newPerson(service)
+  const unknown = newAddress()
+  const ask = (email: string) => service.anonymous('POST', '/auth/forgot-password', { body: { email } })
+  const [one, other] = [await ask(known), await ask(unknown)]
+  expect(other.status).toBe(one.status)
+  expect(other.text).toBe(one.text)
+  await to(known)
+  await isDone(unknown, 'dropped')
+  expect(await mailOf(service, unknown)).toMatchObject({ lastError: 'the address has no account', isSealed: false })
+  expect(await liveTokens(service, { email: unknown })).toBe(0)
+  expect(receiver.mails().filter(({ to: all }) => all.includes(unknown))).toEqual([])
+})
+
+test('signing up with a new address gets a link; with the address of an account, the news that it has one, and no link in', async () => {
+  const { email: known } = await newPerson(service)
+  const unknown = newAddress()
+  const ask = (email: string) => service.anonymous('POST', '/auth/sign-up', { body: { email } })
+  const [one, other] = [await ask(known), await ask(unknown)]
+  expect([other.status, other.text]).toEqual([one.status, one.text])
+  const welcome = await to(unknown)
+  expect(welcome.links).toEqual([linkTo('sign-up')])
+  expect(await read('sign-up', welcome.links[0])).toMatchObject({ email: unknown, userId: null })
+  const news = await to(known)
+  expect(news.subject).toBe('You have an account already')
+  expect(news.raw).not.toMatch(/ott_/)
+  expect(await liveTokens(service, { email: known })).toBe(0)
+})
+
+test('the link that verifies an address says whose and which, and goes to that address', async () => {
+  const { id } = await newPerson(service)
+  const wanted = newAddress()
+  await queue(service, { kind: 'verify-address', recipient: wanted, userId: id })
+  const mail = await to(wanted)
+  expect(await read('verify-address', mail.links[0])).toMatchObject({ userId: id, email: wanted })
+})
+
+test('an invitation says who invites and where to; its link is good as long as it is, and gone when it is', async () => {
+  const { uuid, owner } = await newOrganization()
+  const mail = await invite(uuid, { days: 3, invitedBy: owner })
+  await queue(service, mail)
+  const received = await to(mail.recipient)
+  expect(received.subject).toMatch(/^Invitation to Organization /)
+  expect(received.text).toMatch(/ invites you to join the organization “Organization [^”]+” at crm\.example\.com/)
+  expect(received.text).toContain('good once, for 2 days')
+  expect(await read('invitation', received.links[0])).toEqual({
+    userId: null,
+    email: mail.recipient,
+    organizationId: uuid,
+    recordId: mail.recordId,
+  })
+  await isDone(mail.recipient, 'sent')
+  expect((await mailOf(service, mail.recipient)).organizationId).toBe(uuid)
+
+  const over = await invite(uuid, { days: 0 })
+  await queue(service, over)
+  await isDone(over.recipient, 'dropped')
+  expect(await liveTokens(service, { email: over.recipient })).toBe(0)
+})
+
+test('names of people and organizations put no header, element or link into a mail', async () => {
+  const { uuid } = await newOrganization()
+  const evil = 'Free money\r\nBcc: all@example.com <a href="https://evil.example/?a=1">https://evil.example/pay</a>'
+  const { id } = await newPerson(service, [uuid], { name: evil })
+  await service.database.spanning('check the database', sql`update organizations set name = ${evil} where id = ${uuid}`)
+  const mail = await invite(uuid, { invitedBy: id })
+  await queue(service, mail)
+  const received = await to(mail.recipient)
+  expect(received.to).toEqual([mail.recipient])
+  expect(received.headers.has('bcc')).toBe(false)
+  expect(received.subject.length).toBeLessThan(80)
+  expect(received.links).toEqual([linkTo('invitation')])
+  expect(received.html.match(/<a [^>]*>/g)).toEqual([`<a href="${received.links[0]}">`])
+  for (const part of [received.text, received.html, received.subject]) {
+    expect(part).toContain('Free money')
+    expect(part).not.toMatch(/evil\.example|https:\/\/evil/)
+  }
+})
+
+test('a log-in from a new device is told with time, device and address, and what to do about it', async () => {
+  const { id, email } = await newPerson(service)
+  const facts = {
+    device: 'Firefox\r\nX: y https://evil.example',
+    address: '203.0.113.5',
+    at: '2026-11-22T05:00:00.000Z',
+  }
+  await queue(service, { kind: 'new-device', recipient: email, userId: id, facts })
+  const { text, links } = await to(email)
+  for (const part of ['2026-11-22 05:00 UTC', 'Firefox X: y', '203.0.113.5', 'If it was not you'])
+    expect(text).toContain(part)
+  expect(links).toEqual(['https://crm.example.com/'])
+})
+
+test('every change of how a person proves who they are is told, with what to do when it was somebody else', async () => {
+  const { id } = await newPerson(service)
+  const told = Object.entries(accountChanges).map(([what, sentence]) => ({ what, sentence, recipient: newAddress() }))
+  for (const { what, recipient } of told)
+    await queue(service, {
+      kind: 'account-changed',
+      recipient,
+      userId: id,
+      facts: { what: what as keyof typeof accountChanges },
+    })
+  for (const { sentence, recipient } of told) {
+    const { text, raw } = await to(recipient)
+    expect(text).toContain(sentence)
+    expect(text).toContain('If it was not you')
+    expect(raw).not.toMatch(/ott_/)
+  }
+})
+
+test('nobody can fill an inbox: an address gets five links in half an hour, and the first ones are still good then', async () => {
+  const { email } = await newPerson(service)
+  for (let count = 0; count < 8; count++) {
+    const answer = await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
+    expect(answer.status).toBe(202)
+  }
+  expect(await mailsOf(service, email)).toHaveLength(5)
+  const other = newAddress()
+  await queue(service, { kind: 'reset-password', recipient: other })
+  await service.database.spanning(
+    'check the database',
+    sql`update mails set created_at = created_at - interval '31 minutes' where recipient_key = ${email}`,
+  )
+  await queue(service, { kind: 'reset-password', recipient: email })
+})
+
+test('an address that nothing can be sent to is given up, and nothing else goes anywhere', async () => {
+  const { id } = await newPerson(service)
+  const before = receiver.mails().length
+  for (const recipient of ['ada@example.com,eve@evil.example', 'ada@example.com\r\nRCPT TO:<eve@evil.example>', 'x']) {
+    await queue(service, { kind: 'account-changed', recipient, userId: id, facts: { what: 'password-changed' } })
+    await until('it is given up', async () => (await mailsOf(service, recipient))[0]?.status === 'failed')
+  }
+  expect(receiver.mails()).toHaveLength(before)
+})
+
+test('every kind of mail is one that the database takes', async () => {
+  const [row] = await service.database.spanning<{ definition: string }>(
+    'check the database',
+    sql`select pg_get_constraintdef(oid) as definition from pg_constraint where conname = 'mails_kind_check'`,
+  )
+  expect([...(row?.definition ?? '').matchAll(/'([\w-]+)'/g)].map(([, kind]) => kind).sort()).toEqual(
+    [...mailKindNames].sort(),
+  )
+})

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Sql, sql } from '../src/platform/database/sql.ts'
+import { readId } from '../src/platform/resource/ids.ts'
+import { beginMany, callWith, enrolApp, eventsOf, newPerson } from './factors.ts'
+import { expectRefusal } from './refusals.ts'
+import { type Json, startTestService, type TestService } from './service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.close())
+
+const database = (statement: Sql): Promise<Json[]> => service.database.spanning('check the database', statement)
+const post = (path: string, body: Json) => service.anonymous('POST', path, { body })
+const byTotp = (pendingToken: string, code: string) => post('/auth/login/totp', { pendingToken, code })
+const byRecoveryCode = (pendingToken: string, code: string) => post('/auth/login/recovery-code', { pendingToken, code })
+
+test('five wrong tries end a pending login, with the right code too', async () => {
+  const person = await newPerson(service)
+  const { app, recoveryCodes } = await enrolApp(person)
+  const pending = await person.begin()
+  for (let count = 0; count < 3; count++) expectRefusal(await byTotp(pending, app.wrong()), 401, 'invalid_credentials')
+  for (let count = 0; count < 2; count++)
+    expectRefusal(await byRecoveryCode(pending, 'none'), 401, 'invalid_credentials')
+  expectRefusal(await byTotp(pending, app.code()), 401, 'invalid_credentials')
+  expectRefusal(await byRecoveryCode(pending, recoveryCodes[0] ?? ''), 401, 'invalid_credentials')
+  expect((await byTotp(await person.begin(), app.code())).status).toBe(200)
+  expect(await eventsOf(service, person, 'factor.failed')).toHaveLength(5)
+})
+
+test('whoever knows the password can guess twenty codes a day, and keeps its owner out of nothing', async () => {
+  const person = await newPerson(service)
+  const { app, recoveryCodes } = await enrolApp(person)
+  // The owner has a device, which the stranger's is not.
+  const mine = { 'user-agent': 'my browser' }
+  const stranger = { 'user-agent': 'another program' }
+  const login = (path: string, body: Json, headers: Record<string, string>) =>
+    service.anonymous('POST', path, { body, headers })
+  const known = await person.begin()
+  expect((await login('/auth/login/recovery-code', { pendingToken: known, code: recoveryCodes[0] }, mine)).status).toBe(
+    200,
+  )
+
+  const pending = await beginMany(service, person, 40)
+  const guess = (pendingToken: string) => login('/auth/login/totp', { pendingToken, code: app.wrong() }, stranger)
+  // Those that come at once are not tried at all, or are counted one by one.
+  const guesses = await Promise.all(pending.map(guess))
+  for (const token of pending) guesses.push(await guess(token))
+  expect(guesses.filter(({ status }) => status === 401)).toHaveLength(20)
+  expect(guesses.filter(({ status }) => status === 429)).toHaveLength(60)
+  const refused = guesses.at(-1)
+  expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(86_000)
+  expect(await eventsOf(service, person, 'factor.failed')).toHaveLength(20)
+
+  const [one = '', two = '', three = ''] = await beginMany(service, person, 3)
+  expectRefusal(await login('/auth/login/totp', { pendingToken: one, code: app.code() }, stranger), 429, 'rate_limited')
+  expect((await login('/auth/login/totp', { pendingToken: two, code: app.code() }, mine)).status).toBe(200)
+  expect(
+    (await login('/auth/login/recovery-code', { pendingToken: three, code: recoveryCodes[1] }, stranger)).status,
+  ).toBe(200)
+})
+
+test('a stolen session cannot guess codes without end', async () => {
+  const person = await newPerson(service)
+  const { app } = await enrolApp(person)
+  const guess = () => person.call('POST', '/v5/me/proof/totp', { body: { code: app.wrong() } })
+  const answers = await Promise.all(Array.from({ length: 30 }, guess))
+  for (let count = 0; count < 30; count++) answers.push(await guess())
+  expect(answers.filter(({ status }) => status === 422)).toHaveLength(20)
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(40)
+  expectRefusal(await person.call('POST', '/v5/me/proof/totp', { body: { code: app.code() } }), 429, 'rate_limited')
+  // Logins have an allowance of their own.
+  expect((await byTotp(await person.begin(), app.code())).status).toBe(200)
+})
+
+test('an organization that requires a factor refuses sessions without one at once, and lets them set one up', async () => {
+  const person = await newPerson(service)
+  const { organizationId } = person.organization
+  expect((await person.call('GET', '/v5/contacts')).status).toBe(200)
+  const require = (wanted: boolean) =>
+    database(sql`update organizations set requires_second_factor = ${wanted}
+      where id = ${readId('org', organizationId)}::uuid`)
+  await require(true)
+  const attempts = () =>
+    Promise.all([
+      person.call('GET', '/v5/contacts'),
+      person.call('POST', '/v5/contacts', { body: { name: 'Ada' } }),
+      person.call('GET', '/v5/contacts', { headers: { 'service-organization-id': organizationId } }),
+    ])
+  for (const answer of await attempts()) expectRefusal(answer, 403, 'second_factor_required')
+  // A key of the organization stands for no person.
+  expect((await person.organization.call('GET', '/v5/contacts')).status).toBe(200)
+
+  const { app } = await enrolApp(person)
+  expect((await attempts()).map(({ status }) => status)).toEqual([200, 201, 200])
+  const strong = await byTotp(await person.begin(), app.code())
+  expect((await callWith(service, strong.body.accessToken)('GET', '/v5/contacts')).status).toBe(200)
+  // Without the factor it is refused again, in every session.
+  expect((await person.call('DELETE', '/v5/me/totp')).status).toBe(204)
+  expectRefusal(await callWith(service, strong.body.accessToken)('GET', '/v5/contacts'), 403, 'second_factor_required')
+  expectRefusal((await attempts())[0], 403, 'second_factor_required')
+})
+
+test('a session from before the factor counts once it has proved it', async () => {
+  const person = await newPerson(service)
+  const weak = callWith(service, (await person.logIn()).body.accessToken)
+  const { app } = await enrolApp(person)
+  await database(sql`update organizations set requires_second_factor = true
+    where id = ${readId('org', person.organization.organizationId)}::uuid`)
+  expectRefusal(await weak('GET', '/v5/contacts'), 403, 'second_factor_required')
+  expect((await weak('POST', '/v5/me/proof/totp', { body: { code: app.code() } })).status).toBe(204)
+  expect((await weak('GET', '/v5/contacts')).status).toBe(200)
+})

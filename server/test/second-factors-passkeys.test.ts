@@ -1,0 +1,381 @@
+import { createSecretKey, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Sql, sql } from '../src/platform/database/sql.ts'
+import { readId } from '../src/platform/resource/ids.ts'
+import { makeChallenge, readChallenge } from '../src/resources/second-factors/challenges.ts'
+import { Authenticator, type Twist } from './authenticator.ts'
+import { age, callWith, enrolApp, newPerson, type Person } from './factors.ts'
+import { requestText, sendRaw } from './raw.ts'
+import { expectRefusal } from './refusals.ts'
+import { type Json, startTestService, type TestAnswer, type TestService } from './service.ts'
+
+let service: TestService
+/** Where the service's pages would be. */
+const origin = 'https://crm.example.com'
+
+beforeAll(async () => {
+  service = await startTestService({ PUBLIC_URL: origin })
+})
+afterAll(() => service.close())
+
+const database = (statement: Sql): Promise<Json[]> => service.database.spanning('check the database', statement)
+const post = (path: string, body?: Json, headers = {}) => service.anonymous('POST', path, { body, headers })
+
+/** Adds a passkey in the person's session. */
+async function add(person: Pick<Person, 'call'>, authenticator: Authenticator, twist: Twist = {}, name = 'Laptop') {
+  const options = await person.call('POST', '/v5/me/passkeys/options')
+  if (options.status !== 200) throw new Error(options.text)
+  const credential = authenticator.create(options.body, twist)
+  return person.call('POST', '/v5/me/passkeys', { body: { name, credential } })
+}
+
+/** A person with a passkey. */
+async function newHolder(counts = true) {
+  const person = await newPerson(service)
+  const authenticator = new Authenticator(origin, { counts })
+  const added = await add(person, authenticator)
+  expect(added.status).toBe(201)
+  return { person, authenticator, added: added.body }
+}
+
+const options = async (): Promise<Json> => (await post('/auth/passkeys/options')).body
+const logInAlone = (credential: Json) => post('/auth/passkeys', { credential })
+
+test('a passkey logs in alone, without address and password, and counts as a second factor', async () => {
+  const { person, authenticator, added } = await newHolder()
+  expect(added.passkey).toMatchObject({
+    id: expect.stringMatching(/^psk_/),
+    name: 'Laptop',
+    isSynced: false,
+    lastUsedAt: null,
+  })
+  expect(added.recoveryCodes).toHaveLength(10)
+  const given = await options()
+  expect(given).toMatchObject({ rpId: 'crm.example.com', userVerification: 'required' })
+  expect(given.allowCredentials ?? []).toEqual([])
+  const done = await logInAlone(authenticator.get(given))
+  expect(done.body).toMatchObject({ status: 'complete', userId: person.organization.userId })
+  await database(sql`update organizations set requires_second_factor = true
+    where id = ${readId('org', person.organization.organizationId)}::uuid`)
+  const call = callWith(service, done.body.accessToken)
+  expect((await call('GET', '/v5/contacts')).status).toBe(200)
+  // Logging in with it is a fresh proof too.
+  expect((await call('POST', '/v5/me/passkeys/options')).status).toBe(200)
+  const [listed] = (await call('GET', '/v5/me/second-factors')).body.passkeys
+  expect(listed.lastUsedAt).toEqual(expect.any(String))
+})
+
+test('what a browser is asked to make is resident and verifies its user, and nothing is made twice', async () => {
+  const { person, authenticator } = await newHolder()
+  const { body } = await person.call('POST', '/v5/me/passkeys/options')
+  expect(body).toMatchObject({
+    rp: { id: 'crm.example.com', name: 'Rapport' },
+    user: { name: person.email, id: Buffer.from(person.userId.replaceAll('-', ''), 'hex').toString('base64url') },
+    attestation: 'none',
+    authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+  })
+  expect(body.excludeCredentials).toHaveLength(1)
+  const again = await person.call('POST', '/v5/me/passkeys', {
+    body: { name: 'Again', credential: authenticator.create(body) },
+  })
+  expect(expectRefusal(again, 422, 'invalid_field_value').details).toEqual([
+    { field: 'credential', message: 'is registered already' },
+  ])
+})
+
+test('a passkey completes a login whose password was right, of its own person only', async () => {
+  const { person, authenticator } = await newHolder()
+  const other = await newHolder()
+  const step = async () => {
+    const pendingToken = await person.begin()
+    const given = (await post('/auth/login/passkey/options', { pendingToken })).body
+    return { pendingToken, given }
+  }
+  const first = await step()
+  expect(first.given.allowCredentials).toHaveLength(1)
+  const theirs = await post('/auth/login/passkey', {
+    pendingToken: first.pendingToken,
+    credential: other.authenticator.get(first.given),
+  })
+  expectRefusal(theirs, 401, 'invalid_credentials')
+  const second = await step()
+  // A challenge of one login is none of another, nor of a login without password.
+  const { pendingToken } = second
+  for (const given of [first.given, await options()]) {
+    const credential = authenticator.get(given)
+    expectRefusal(await post('/auth/login/passkey', { pendingToken, credential }), 401, 'invalid_credentials')
+  }
+  expectRefusal(await logInAlone(authenticator.get(second.given)), 401, 'invalid_credentials')
+  const done = await post('/auth/login/passkey', { pendingToken, credential: authenticator.get(second.given) })
+  expect(done.body).toMatchObject({ status: 'complete', userId: person.organization.userId })
+  expectRefusal(await post('/auth/login/passkey/options', { pendingToken }), 401, 'invalid_credentials')
+})
+
+const strangeKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+const twists: [string, Twist][] = [
+  ['of a page of another origin', { origin: 'https://crm.example.com.evil.test' }],
+  ['of a page without https', { origin: 'http://crm.example.com' }],
+  ['of another port', { origin: 'https://crm.example.com:8443' }],
+  ['of a subdomain', { origin: 'https://evil.crm.example.com' }],
+  ['for another relying party', { rpId: 'evil.test' }],
+  ['for the parent domain', { rpId: 'example.com' }],
+  ['without verification of the user', { unverified: true }],
+  ['without anyone there', { absent: true, unverified: true }],
+  ['to a challenge that nobody gave', { challenge: randomBytes(54).toString('base64url') }],
+  ['to an empty challenge', { challenge: '' }],
+]
+
+test.each<[string, Twist]>([
+  ...twists,
+  ['of a registration', { type: 'webauthn.create' }],
+  ['signed with another key', { key: strangeKey }],
+  ['that names another person', { userHandle: Buffer.alloc(16).toString('base64url') }],
+])('an answer %s logs nobody in', async (_, twist) => {
+  const { authenticator } = await newHolder()
+  const refused = await logInAlone(authenticator.get(await options(), twist))
+  expectRefusal(refused, 401, 'invalid_credentials')
+  // The same authenticator, honest again.
+  expect((await logInAlone(authenticator.get(await options()))).status).toBe(200)
+})
+
+test.each<[string, Twist]>([...twists, ['of a login', { type: 'webauthn.get' }]])(
+  'a passkey made by an answer %s is not registered',
+  async (_, twist) => {
+    const person = await newPerson(service)
+    const refused = await add(person, new Authenticator(origin), twist)
+    expect(expectRefusal(refused, 422, 'invalid_field_value').details).toMatchObject([{ field: 'credential' }])
+    expect((await person.call('GET', '/v5/me/second-factors')).body.passkeys).toEqual([])
+  },
+)
+
+test('the same answer, and the same challenge answered again, is refused', async () => {
+  const { authenticator } = await newHolder()
+  const given = await options()
+  const credential = authenticator.get(given)
+  expect((await logInAlone(credential)).status).toBe(200)
+  expectRefusal(await logInAlone(credential), 401, 'invalid_credentials')
+  expectRefusal(await logInAlone(authenticator.get(given)), 401, 'invalid_credentials')
+})
+
+test('of fifty logins at once with one answer, one succeeds, with a counter and without', async () => {
+  for (const counts of [true, false]) {
+    const { authenticator } = await newHolder(counts)
+    const credential = authenticator.get(await options())
+    const answers = await Promise.all(Array.from({ length: 50 }, () => logInAlone(credential)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => ![200, 401, 429].includes(status)).map(({ text }) => text)).toEqual([])
+  }
+})
+
+test('a counter that does not go on is refused: a copy may have signed; one that is not kept says nothing', async () => {
+  const { authenticator } = await newHolder()
+  expect((await logInAlone(authenticator.get(await options(), { counter: 10 }))).status).toBe(200)
+  for (const counter of [10, 9, 1, 0]) {
+    expectRefusal(await logInAlone(authenticator.get(await options(), { counter })), 401, 'invalid_credentials')
+  }
+  expect((await logInAlone(authenticator.get(await options(), { counter: 11 }))).status).toBe(200)
+  const synced = await newHolder(false)
+  for (let count = 0; count < 2; count++) {
+    expect((await logInAlone(synced.authenticator.get(await options()))).status).toBe(200)
+  }
+})
+
+test('a registration is good in the session that asked for it, once', async () => {
+  const person = await newPerson(service)
+  const asked = (await person.call('POST', '/v5/me/passkeys/options')).body
+  const elsewhere = callWith(service, (await person.logIn()).body.accessToken)
+  const credential = new Authenticator(origin).create(asked)
+  expectRefusal(await elsewhere('POST', '/v5/me/passkeys', { body: { name: 'x', credential } }), 422)
+  expect((await person.call('POST', '/v5/me/passkeys', { body: { name: 'x', credential } })).status).toBe(201)
+  const other = new Authenticator(origin).create(asked)
+  expectRefusal(await person.call('POST', '/v5/me/passkeys', { body: { name: 'x', credential: other } }), 422)
+})
+
+test('an authenticator that brings certificates is refused, and no address in them is asked', async () => {
+  let asked = 0
+  const server = createServer((_, response) => {
+    asked++
+    response.end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = Buffer.from(`http://127.0.0.1:${(server.address() as AddressInfo).port}/crl`)
+  try {
+    const x5c = [Uint8Array.from(url)]
+    for (const format of ['packed', 'android-key', 'apple', 'tpm', 'fido-u2f', 'android-safetynet', 'unheard-of']) {
+      const person = await newPerson(service)
+      const statement = new Map<string, unknown>([
+        ['alg', -7],
+        ['sig', Uint8Array.of(1, 2, 3)],
+        ['x5c', x5c],
+      ])
+      const refused = await add(person, new Authenticator(origin), { attestation: { format, statement } })
+      expectRefusal(refused, 422, 'invalid_field_value')
+    }
+    expect(asked).toBe(0)
+  } finally {
+    server.close()
+  }
+})
+
+test('what is no credential at all is refused like one that is wrong', async () => {
+  const { person, authenticator } = await newHolder()
+  const good = authenticator.get(await options())
+  const garbage = [
+    { ...good, id: 'AAAA', rawId: 'AAAA' },
+    { ...good, rawId: 'AAAA' },
+    { ...good, response: { ...good.response, clientDataJSON: 'AAAA' } },
+    { ...good, response: { ...good.response, clientDataJSON: Buffer.from('null').toString('base64url') } },
+    { ...good, response: { ...good.response, authenticatorData: 'AAAA' } },
+    { ...good, response: { ...good.response, signature: 'AAAA' } },
+  ]
+  for (const credential of garbage) expectRefusal(await logInAlone(credential), 401, 'invalid_credentials')
+  const { body } = await person.call('POST', '/v5/me/passkeys/options')
+  const made = new Authenticator(origin).create(body)
+  for (const attestationObject of ['AAAA', 'oA', Buffer.from('text').toString('base64url')]) {
+    const credential = { ...made, response: { ...made.response, attestationObject } }
+    expectRefusal(await person.call('POST', '/v5/me/passkeys', { body: { name: 'x', credential } }), 422)
+  }
+  for (const credential of [null, 'x', 7, [], {}, { id: 'AAAA' }, { ...good, type: 'other' }, { ...good, id: 'a b' }]) {
+    expectRefusal(await logInAlone(credential), 422)
+  }
+})
+
+test('a passkey is a fresh proof in the session that asked, and nowhere else', async () => {
+  const { person, authenticator } = await newHolder()
+  const other = await newHolder()
+  await age(service, person)
+  const prove = (credential: Json) => person.call('POST', '/v5/me/proof/passkey', { body: { credential } })
+  expectRefusal(await person.call('POST', '/v5/me/passkeys/options'), 403, 'proof_required')
+  const asked = (await person.call('POST', '/v5/me/proof/passkey/options')).body
+  expectRefusal(await prove(other.authenticator.get(asked)), 422)
+  expectRefusal(await prove(authenticator.get(await options())), 422)
+  expectRefusal(await prove(authenticator.get(asked, { unverified: true })), 422)
+  expectRefusal(await person.call('POST', '/v5/me/passkeys/options'), 403, 'proof_required')
+  expect((await prove(authenticator.get(asked))).status).toBe(204)
+  expect((await person.call('POST', '/v5/me/passkeys/options')).status).toBe(200)
+})
+
+test('passkeys are renamed and removed by their person alone; the last factor takes the recovery codes along', async () => {
+  const { person, authenticator, added } = await newHolder()
+  const path = `/v5/me/passkeys/${added.passkey.id}`
+  const stranger = await newPerson(service)
+  expectRefusal(await stranger.call('PATCH', path, { body: { name: 'mine' } }), 404, 'not_found')
+  expectRefusal(await stranger.call('DELETE', path), 404, 'not_found')
+  expect((await person.call('PATCH', path, { body: { name: 'Phone' } })).status).toBe(204)
+  const second = await add(person, new Authenticator(origin), {}, 'Key')
+  expect(second.body.recoveryCodes).toBeNull()
+  const factors = async () => (await person.call('GET', '/v5/me/second-factors')).body
+  expect((await factors()).passkeys.map(({ name }: Json) => name)).toEqual(['Phone', 'Key'])
+  expect((await person.call('DELETE', path)).status).toBe(204)
+  expectRefusal(await person.call('DELETE', path), 404, 'not_found')
+  expectRefusal(await logInAlone(authenticator.get(await options())), 401, 'invalid_credentials')
+  expect((await factors()).recoveryCodes).toEqual({ remaining: 10 })
+  expect((await person.call('DELETE', `/v5/me/passkeys/${second.body.passkey.id}`)).status).toBe(204)
+  expect(await factors()).toEqual({ totp: null, passkeys: [], recoveryCodes: { remaining: 0 } })
+  expect((await person.logIn()).body.status).toBe('complete')
+  const mails = await database(sql`select facts->>'what' as what from mails
+    where user_id = ${person.userId}::uuid and kind = 'account-changed' order by id`)
+  expect(mails.map(({ what }) => what)).toEqual([
+    'passkey-added',
+    'passkey-added',
+    'passkey-removed',
+    'passkey-removed',
+  ])
+})
+
+test('a person has twenty passkeys at most', async () => {
+  const { person } = await newHolder()
+  for (let count = 1; count < 20; count++) expect((await add(person, new Authenticator(origin))).status).toBe(201)
+  expectRefusal(await add(person, new Authenticator(origin)), 423, 'resource_locked')
+})
+
+test('a person with app and passkey may take either, and keeps the other when one goes', async () => {
+  const { person, authenticator, added } = await newHolder()
+  const { app, recoveryCodes } = await enrolApp(person)
+  expect(recoveryCodes).toBeNull()
+  const step = await person.logIn()
+  expect([...step.body.factors].sort()).toEqual(['passkey', 'recovery-code', 'totp'])
+  const { pendingToken } = step.body
+  expect((await post('/auth/login/totp', { pendingToken, code: app.code() })).status).toBe(200)
+  expect((await logInAlone(authenticator.get(await options()))).status).toBe(200)
+  expect((await person.call('DELETE', `/v5/me/passkeys/${added.passkey.id}`)).status).toBe(204)
+  expect([...(await person.logIn()).body.factors].sort()).toEqual(['recovery-code', 'totp'])
+})
+
+test('a login with a cookie is taken from our own pages alone', async () => {
+  const { authenticator } = await newHolder()
+  const withCookie = async (headers: Record<string, string>): Promise<TestAnswer<Json>> =>
+    post('/auth/passkeys', { credential: authenticator.get(await options()), cookie: true }, headers)
+  expectRefusal(await withCookie({}), 403, 'insufficient_permissions')
+  expectRefusal(await withCookie({ origin: 'https://evil.test' }), 403, 'insufficient_permissions')
+  const done = await withCookie({ origin })
+  expect(done.status).toBe(200)
+  expect(done.body).not.toHaveProperty('refreshToken')
+  expect(done.headers.getSetCookie().join()).toMatch(
+    /__Host-rapport=rft_[^;]+; Path=\/; .*HttpOnly; SameSite=Strict; Secure/,
+  )
+})
+
+test('challenges that nobody answers are kept nowhere', async () => {
+  const count = async () => (await database(sql`select count(*)::int as count from spent_challenges`))[0].count
+  const before = await count()
+  await Promise.all(Array.from({ length: 50 }, options))
+  expect(await count()).toBe(before)
+})
+
+test('a challenge is good for five minutes, for its own use and under its own secret', () => {
+  const secret = createSecretKey(randomBytes(32))
+  const now = Date.now()
+  const use = { for: 'proof', sessionId: 'a' } as const
+  const text = Buffer.from(makeChallenge(secret, use, now)).toString('base64url')
+  expect(readChallenge(secret, use, text, now + 300_000 - 1)).toEqual({
+    hash: expect.any(Buffer),
+    expiresAt: new Date(now + 300_000),
+  })
+  expect(readChallenge(secret, use, text, now + 300_000)).toBeUndefined()
+  expect(readChallenge(createSecretKey(randomBytes(32)), use, text, now)).toBeUndefined()
+  for (const other of [
+    { for: 'proof', sessionId: 'b' },
+    { for: 'registration', sessionId: 'a' },
+    { for: 'second step', pendingId: 'a' },
+    { for: 'login' },
+  ] as const) {
+    expect(readChallenge(secret, other, text, now)).toBeUndefined()
+  }
+  const bytes = Buffer.from(text, 'base64url')
+  for (let index = 0; index < bytes.length; index++) {
+    const changed = Buffer.from(bytes)
+    changed[index] = (changed[index] ?? 0) ^ 1
+    expect(readChallenge(secret, use, changed.toString('base64url'), now)).toBeUndefined()
+  }
+  for (const other of ['', text.slice(0, -1), `${text}A`, `${text}=`, text.replace(/^./, '*')]) {
+    expect(readChallenge(secret, use, other, now)).toBeUndefined()
+  }
+})
+
+test('without a public address passkeys are for localhost alone: an address of the caller’s choosing says nothing', async () => {
+  const local = await startTestService()
+  try {
+    const ask = (host: string) =>
+      sendRaw(local.url, requestText('POST', '/auth/passkeys/options', { headers: { host, 'content-length': '0' } }))
+    for (const host of ['localhost:4000', 'localhost', 'rapport.localhost:4000']) {
+      const { status, body } = await ask(host)
+      expect([status, JSON.parse(body).rpId]).toEqual([200, host.split(':')[0]])
+    }
+    for (const host of ['127.0.0.1:4000', '[::1]:4000', 'evil.test', 'localhost.evil.test', 'evillocalhost']) {
+      expectRefusal(await ask(host), 403, 'insufficient_permissions')
+    }
+  } finally {
+    await local.close()
+  }
+  for (const address of ['http://crm.example.com', 'https://192.0.2.1']) {
+    const elsewhere = await startTestService({ PUBLIC_URL: address })
+    try {
+      expectRefusal(await elsewhere.anonymous('POST', '/auth/passkeys/options'), 403, 'insufficient_permissions')
+    } finally {
+      await elsewhere.close()
+    }
+  }
+})

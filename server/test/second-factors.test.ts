@@ -1,0 +1,302 @@
+import fc from 'fast-check'
+import { Secret } from 'otpauth'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Sql, sql } from '../src/platform/database/sql.ts'
+import { hashRecoveryCode, makeRecoveryCodes } from '../src/resources/second-factors/recovery-codes.ts'
+import { age, App, beginMany, callWith, confirmApp, enrolApp, eventsOf, mailsOf, newPerson } from './factors.ts'
+import { expectRefusal } from './refusals.ts'
+import { type Json, startTestService, type TestService } from './service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.close())
+
+const database = (statement: Sql): Promise<Json[]> => service.database.spanning('check the database', statement)
+const post = (path: string, body: Json) => service.anonymous('POST', path, { body })
+const byTotp = (pendingToken: string, code: string) => post('/auth/login/totp', { pendingToken, code })
+const byRecoveryCode = (pendingToken: string, code: string) => post('/auth/login/recovery-code', { pendingToken, code })
+
+test('an authenticator app counts once a first code has confirmed it, and is asked for at the next login', async () => {
+  const person = await newPerson(service)
+  expect((await person.logIn()).body.status).toBe('complete')
+  const begun = await person.call('POST', '/v5/me/totp')
+  expect(begun.status).toBe(200)
+  expect(begun.body.secret).toMatch(/^[A-Z2-7]{32}$/)
+  const uri = new URL(begun.body.uri)
+  expect([uri.protocol, uri.host, uri.searchParams.get('issuer')]).toEqual(['otpauth:', 'totp', 'Rapport'])
+  expect(decodeURIComponent(uri.pathname)).toBe(`/Rapport:${person.email}`)
+  expect((await person.logIn()).body.status).toBe('complete')
+
+  const app = new App(begun.body.uri)
+  const wrong = await person.call('POST', '/v5/me/totp/confirm', { body: { code: app.wrong() } })
+  expect(expectRefusal(wrong, 422, 'invalid_field_value').details).toMatchObject([{ field: 'code' }])
+  const confirmed = await confirmApp(person, app)
+  expect(confirmed.body.recoveryCodes).toHaveLength(10)
+  expect(await mailsOf(service, person)).toEqual(['second-factor-added'])
+  expect(await eventsOf(service, person, 'factor.added')).toMatchObject([{ kind: 'user', details: { factor: 'totp' } }])
+
+  const step = await person.logIn()
+  expect(step.body).toMatchObject({
+    status: 'second_factor_required',
+    factors: expect.arrayContaining(['totp', 'recovery-code']),
+  })
+  expect(Object.keys(step.body).sort()).toEqual(['factors', 'pendingToken', 'status'])
+  const done = await byTotp(step.body.pendingToken, app.code())
+  expect(done.body).toMatchObject({ status: 'complete', userId: person.organization.userId })
+  expect((await callWith(service, done.body.accessToken)('GET', '/v5/me')).status).toBe(200)
+  expect((await post('/auth', { token: done.body.refreshToken })).status).toBe(200)
+  // The pending token was good once.
+  expectRefusal(await byTotp(step.body.pendingToken, app.code(1)), 401, 'invalid_credentials')
+})
+
+test('the secret is shown once: one that is in use is not replaced, and nothing tells it again', async () => {
+  const person = await newPerson(service)
+  const first = await person.call('POST', '/v5/me/totp')
+  const second = await person.call('POST', '/v5/me/totp')
+  expect(second.body.secret).not.toBe(first.body.secret)
+  const stale = await person.call('POST', '/v5/me/totp/confirm', { body: { code: new App(first.body.uri).code() } })
+  expectRefusal(stale, 422, 'invalid_field_value')
+  const app = new App(second.body.uri)
+  expect((await confirmApp(person, app)).status).toBe(200)
+  expectRefusal(await person.call('POST', '/v5/me/totp'), 423, 'resource_locked')
+  expectRefusal(await person.call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } }), 422)
+  const shown = await person.call('GET', '/v5/me/second-factors')
+  expect(shown.body).toEqual({
+    totp: { createdAt: expect.any(String), lastUsedAt: expect.any(String) },
+    passkeys: [],
+    recoveryCodes: { remaining: 10 },
+  })
+  expect(shown.text).not.toContain(second.body.secret)
+})
+
+test('a code is good once, and so is every code before it', async () => {
+  const person = await newPerson(service)
+  const { app } = await enrolApp(person)
+  const [one = '', two = '', three = ''] = await beginMany(service, person, 3)
+  const codes = [-1, 0, 1].map((steps) => app.code(steps))
+  const [, code = ''] = codes
+  // The code that confirmed the app was used by that.
+  expectRefusal(await byTotp(one, app.code(-1)), 401, 'invalid_credentials')
+  expect((await byTotp(one, code)).status).toBe(200)
+  expectRefusal(await byTotp(two, code), 401, 'invalid_credentials')
+  expect((await byTotp(two, codes[2] ?? '')).status).toBe(200)
+  for (const used of codes) expectRefusal(await byTotp(three, used), 401, 'invalid_credentials')
+})
+
+test('a code of two steps away is refused, whichever way the clock is wrong', async () => {
+  const person = await newPerson(service)
+  const { app } = await enrolApp(person)
+  const [pending = ''] = await beginMany(service, person, 1)
+  expectRefusal(await byTotp(pending, app.code(-3)), 401, 'invalid_credentials')
+  expectRefusal(await byTotp(pending, app.code(3)), 401, 'invalid_credentials')
+})
+
+test('of fifty logins at once with one code, one succeeds', async () => {
+  const person = await newPerson(service)
+  const { app } = await enrolApp(person)
+  const pending = await beginMany(service, person, 50)
+  const code = app.code()
+  const answers = await Promise.all(pending.map((token) => byTotp(token, code)))
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  // The others were refused, or told to come one at a time; none waited for a connection that others need.
+  expect(answers.filter(({ status }) => ![200, 401, 429].includes(status)).map(({ text }) => text)).toEqual([])
+})
+
+test('of fifty requests at once with one pending login and one code, one succeeds', async () => {
+  const person = await newPerson(service)
+  const { app, recoveryCodes } = await enrolApp(person)
+  const [one = '', two = ''] = await beginMany(service, person, 2)
+  const code = app.code()
+  const byCode = await Promise.all(Array.from({ length: 50 }, () => byTotp(one, code)))
+  expect(byCode.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
+  const byRecovery = await Promise.all(Array.from({ length: 50 }, () => byRecoveryCode(two, recoveryCodes[0] ?? '')))
+  expect(byRecovery.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
+})
+
+test('of fifty logins at once with one recovery code, one succeeds', async () => {
+  const person = await newPerson(service)
+  const { recoveryCodes } = await enrolApp(person)
+  const pending = await beginMany(service, person, 50)
+  const answers = await Promise.all(pending.map((token) => byRecoveryCode(token, recoveryCodes[0] ?? '')))
+  expect(answers.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
+  expect((await person.call('GET', '/v5/me/second-factors')).body.recoveryCodes).toEqual({ remaining: 9 })
+})
+
+test('a recovery code stands in for the app once, however it is typed', async () => {
+  const person = await newPerson(service)
+  const { recoveryCodes } = await enrolApp(person)
+  const [first = '', second = ''] = recoveryCodes
+  const [one = '', two = '', three = ''] = await beginMany(service, person, 3)
+  expect((await byRecoveryCode(one, first)).body.status).toBe('complete')
+  expectRefusal(await byRecoveryCode(two, first), 401, 'invalid_credentials')
+  const typed = ` ${second.toUpperCase().replaceAll('-', ' ').replaceAll('0', 'O').replaceAll('1', 'l')} `
+  expect((await byRecoveryCode(two, typed)).body.status).toBe('complete')
+  expect((await person.call('GET', '/v5/me/second-factors')).body.recoveryCodes).toEqual({ remaining: 8 })
+  expect(await eventsOf(service, person, 'recovery-code.used')).toHaveLength(2)
+  // A code of someone else is none.
+  const other = await newPerson(service)
+  const theirs = (await enrolApp(other)).recoveryCodes
+  expectRefusal(await byRecoveryCode(three, theirs[0] ?? ''), 401, 'invalid_credentials')
+})
+
+test('new recovery codes take the place of the old ones, and need a factor that they stand in for', async () => {
+  const person = await newPerson(service)
+  expectRefusal(await person.call('POST', '/v5/me/recovery-codes'), 423, 'resource_locked')
+  const { recoveryCodes } = await enrolApp(person)
+  const made = await person.call('POST', '/v5/me/recovery-codes')
+  expect(made.body.recoveryCodes).toHaveLength(10)
+  const [one = '', two = ''] = await beginMany(service, person, 2)
+  expectRefusal(await byRecoveryCode(one, recoveryCodes[0] ?? ''), 401, 'invalid_credentials')
+  expect((await byRecoveryCode(two, made.body.recoveryCodes[9])).status).toBe(200)
+  expect(await mailsOf(service, person)).toEqual(['second-factor-added', 'recovery-codes-made'])
+  expect(await eventsOf(service, person, 'recovery-codes.created')).toHaveLength(1)
+})
+
+test('used up, recovery codes leave the other factor in its place', async () => {
+  const person = await newPerson(service)
+  const { app, recoveryCodes } = await enrolApp(person)
+  const pending = await beginMany(service, person, 10)
+  for (const [index, token] of pending.entries()) {
+    expect((await byRecoveryCode(token, recoveryCodes[index] ?? '')).status).toBe(200)
+  }
+  const [row] = await database(sql`select second_factors as kinds from users where id = ${person.userId}::uuid`)
+  expect(row.kinds).toEqual(['totp'])
+  expect((await byTotp(await person.begin(), app.code())).status).toBe(200)
+})
+
+test('recovery codes are of 140 random bits, all different, and hashed alike however they are typed', () => {
+  const codes = Array.from({ length: 100 }, makeRecoveryCodes).flat()
+  expect(new Set(codes).size).toBe(1000)
+  for (const code of codes) expect(code).toMatch(/^(?:[0-9a-hjkmnp-tv-z]{4}-){6}[0-9a-hjkmnp-tv-z]{4}$/)
+  const spelling = fc.record({
+    upper: fc.boolean(),
+    zero: fc.constantFrom('0', 'o', 'O'),
+    one: fc.constantFrom('1', 'i', 'l', 'L'),
+    between: fc.constantFrom('', '-', ' ', ' - '),
+  })
+  fc.assert(
+    fc.property(fc.constantFrom(...codes), spelling, (code, { upper, zero, one, between }) => {
+      const cased = upper ? code.toUpperCase() : code
+      const typed = cased.replaceAll('-', between).replaceAll('0', zero).replaceAll('1', one)
+      expect(hashRecoveryCode(typed)).toEqual(hashRecoveryCode(code))
+    }),
+  )
+  expect(new Set(codes.map((code) => hashRecoveryCode(code).toString('hex'))).size).toBe(1000)
+})
+
+test('a pending login is of no use for anything else, and a stranger’s token for nothing', async () => {
+  const person = await newPerson(service)
+  const { app } = await enrolApp(person)
+  const pending = await person.begin()
+  expectRefusal(await callWith(service, pending)('GET', '/v5/me'), 401, 'invalid_token')
+  expectRefusal(await callWith(service, pending)('GET', '/v5/me/second-factors'), 401, 'invalid_token')
+  expectRefusal(await post('/auth', { token: pending }), 401)
+  for (const token of ['x', `pnd_${'A'.repeat(43)}`, `${pending}A`, person.organization.accessToken.slice(0, 400)]) {
+    expectRefusal(await byTotp(token, app.code()), 401, 'invalid_credentials')
+  }
+  // One person's pending login takes no code of another.
+  const other = await newPerson(service)
+  const theirs = await enrolApp(other)
+  expectRefusal(await byTotp(pending, theirs.app.code()), 401, 'invalid_credentials')
+  await database(sql`update pending_logins set expires_at = now() where user_id = ${person.userId}::uuid`)
+  expectRefusal(await byTotp(pending, app.code()), 401, 'invalid_credentials')
+})
+
+test('a refused code and an unknown pending login are answered alike', async () => {
+  const person = await newPerson(service)
+  const { app } = await enrolApp(person)
+  const wrong = await byTotp(await person.begin(), app.wrong())
+  const unknown = await byTotp(`pnd_${'A'.repeat(43)}`, app.code())
+  expect(wrong.body).toEqual(unknown.body)
+})
+
+test('changes to factors need a proof of the last five minutes', async () => {
+  const person = await newPerson(service)
+  const { app } = await enrolApp(person)
+  await age(service, person)
+  const changes: [string, string, Json?][] = [
+    ['POST', '/v5/me/totp'],
+    ['POST', '/v5/me/totp/confirm', { code: app.code() }],
+    ['DELETE', '/v5/me/totp'],
+    ['POST', '/v5/me/recovery-codes'],
+    ['POST', '/v5/me/passkeys/options'],
+    ['PATCH', '/v5/me/passkeys/psk_019aa5b2c1d27e3fa4b5c6d7e8f90123', { name: 'x' }],
+    ['DELETE', '/v5/me/passkeys/psk_019aa5b2c1d27e3fa4b5c6d7e8f90123'],
+  ]
+  for (const [method, path, body] of changes) {
+    expectRefusal(await person.call(method, path, { body }), 403, 'proof_required')
+  }
+  // With a factor, the password alone is no proof.
+  expectRefusal(await person.call('POST', '/v5/me/proof', { body: { password: person.password } }), 422)
+  expectRefusal(await person.call('POST', '/v5/me/proof/totp', { body: { code: app.wrong() } }), 422)
+  expectRefusal(await person.call('DELETE', '/v5/me/totp'), 403, 'proof_required')
+  expect((await person.call('POST', '/v5/me/proof/totp', { body: { code: app.code() } })).status).toBe(204)
+  expectRefusal(await person.call('POST', '/v5/me/proof/totp', { body: { code: app.code() } }), 422)
+  expect((await person.call('DELETE', '/v5/me/totp')).status).toBe(204)
+  expect(await eventsOf(service, person, 'proof.failed')).toHaveLength(2)
+  expect(await eventsOf(service, person, 'proof.given')).toMatchObject([{ details: { factor: 'totp' } }])
+})
+
+test('the last factor takes the recovery codes along, and what was proved with it', async () => {
+  const person = await newPerson(service)
+  const { app } = await enrolApp(person)
+  const elsewhere = await byTotp(await person.begin(), app.code())
+  expect((await person.call('DELETE', '/v5/me/totp')).status).toBe(204)
+  expectRefusal(await person.call('DELETE', '/v5/me/totp'), 404, 'not_found')
+  expect((await person.call('GET', '/v5/me/second-factors')).body).toEqual({
+    totp: null,
+    passkeys: [],
+    recoveryCodes: { remaining: 0 },
+  })
+  expect((await person.logIn()).body.status).toBe('complete')
+  const [row] = await database(sql`select count(*)::int as count from sessions
+    where user_id = ${person.userId}::uuid and second_factor_at is not null`)
+  expect(row).toEqual({ count: 0 })
+  expect((await callWith(service, elsewhere.body.accessToken)('GET', '/v5/me')).status).toBe(200)
+  expect(await mailsOf(service, person)).toEqual(['second-factor-added', 'second-factor-removed'])
+})
+
+test('an API key has no second factors', async () => {
+  const { organization } = await newPerson(service)
+  for (const [method, path] of [
+    ['GET', '/v5/me/second-factors'],
+    ['POST', '/v5/me/totp'],
+    ['DELETE', '/v5/me/totp'],
+    ['POST', '/v5/me/passkeys/options'],
+  ] as const) {
+    expectRefusal(await organization.call(method, path), 403, 'insufficient_permissions')
+  }
+})
+
+test('a dump of the database holds no secret of an app and no recovery code, and the log neither', async () => {
+  const person = await newPerson(service)
+  const begun = await person.call('POST', '/v5/me/totp')
+  const app = new App(begun.body.uri)
+  const { recoveryCodes } = (await confirmApp(person, app)).body
+  const pendingToken = await person.begin()
+  const secret: string = begun.body.secret
+  const tables = await database(sql`select relname as name from pg_class
+    where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace`)
+  expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(['totp_secrets', 'recovery_codes']))
+  let dump = ''
+  for (const { name } of tables) {
+    const { rows } = {
+      rows: await database(sql`select query_to_xml(${`select * from ${name}`}, true, false, '')::text as text`),
+    }
+    dump += rows[0].text
+  }
+  expect(dump).toContain(person.email)
+  const bytes = Buffer.from(Secret.fromBase32(secret).bytes)
+  const forms = [secret, bytes.toString('hex'), bytes.toString('base64')]
+  for (const value of [
+    ...forms,
+    pendingToken,
+    ...recoveryCodes,
+    ...recoveryCodes.map((one: string) => one.replaceAll('-', '')),
+  ]) {
+    expect(dump).not.toContain(value)
+    expect(service.logged.join('')).not.toContain(value)
+  }
+})

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
+import { goodPassword, linkIn, loggedIn, newEmail, newOwner } from './people.ts'
+import { startTestService, type TestService } from './service.ts'
+import { dump } from './tenancy.ts'
+
+let receiver: MailReceiver
+let mailing: TestService
+let keeping: TestService
+beforeAll(async () => {
+  receiver = await startMailReceiver()
+  ;[mailing, keeping] = await Promise.all([
+    startTestService({ SMTP_URL: receiver.url, MAIL_FROM: 'Rapport <crm@example.com>', SIGN_UP: 'open' }),
+    startTestService({ SIGN_UP: 'open' }),
+  ])
+})
+afterAll(async () => {
+  await Promise.all([mailing.close(), keeping.close()])
+  await receiver.close()
+})
+
+/** Everything that the service gave to somebody, by what it is. */
+type Issued = Record<string, string>
+
+/** As many kinds of secret as one owner comes by, and some that people choose. */
+async function issueAll(service: TestService): Promise<Issued> {
+  const organization = await service.newOrganization()
+  const owner = await newOwner(service)
+  const { accessToken, refreshToken, call } = await loggedIn(service, owner.email, owner.password)
+  const cookie = await service.anonymous('POST', '/auth/login', {
+    body: { email: owner.email, password: owner.password, cookie: true },
+    headers: { origin: service.url },
+  })
+  const jar = cookie.headers.getSetCookie().map((line) => line.split(';')[0]?.split('=')[1] ?? '')
+  const rotated = await service.anonymous('POST', '/auth', { body: { token: refreshToken } })
+  const key = await call('POST', '/v5/api-keys', {
+    body: { name: 'Test', scopes: ['urn:service:contact:*:read'] },
+    headers: { 'idempotency-key': 'the-key-of-the-key' },
+  })
+  expect(key.status, key.text).toBe(201)
+  const made = await call('POST', '/v5/imports', { body: { name: 'Test' } })
+  await service.anonymous('POST', '/auth/forgot-password', { body: { email: owner.email } })
+  await service.anonymous('POST', '/auth/sign-up', { body: { email: newEmail() } })
+  return {
+    'bootstrap’s API key': organization.apiKey,
+    'bootstrap’s access token': organization.accessToken,
+    'bootstrap’s refresh token': organization.refreshToken,
+    'access token': accessToken,
+    'refresh token': refreshToken,
+    'rotated access token': rotated.body.accessToken,
+    'rotated refresh token': rotated.body.refreshToken,
+    'refresh cookie': jar[0] ?? '',
+    'device cookie': jar[1] ?? '',
+    'API key': key.body.apiKey,
+    'Idempotency-Key': 'the-key-of-the-key',
+    'trigger URL': made.body.triggerUrl.split('/').at(-1),
+    password: owner.password,
+  }
+}
+
+/** Which of them lie in the database as they are: text, or bytes that PostgreSQL shows in hexadecimal. */
+async function found(service: TestService, issued: Issued): Promise<string[]> {
+  const all = Object.values(await dump(service.database))
+    .flat()
+    .join('\n')
+  expect(all.length).toBeGreaterThan(1000)
+  const forms = (value: string) => [value, Buffer.from(value).toString('hex'), Buffer.from(value).toString('base64')]
+  return Object.entries(issued)
+    .filter(([name, value]) => {
+      expect(value.length, name).toBeGreaterThan(8)
+      // Of a token with a part that names it, the secret part alone is what must not lie there.
+      return [value, value.slice(-32)].flatMap(forms).some((form) => all.includes(form))
+    })
+    .map(([name]) => name)
+}
+
+test('a dump of the database holds nothing that was given to anyone: no token, key, link, cookie or password', async () => {
+  const issued = await issueAll(mailing)
+  const email = newEmail()
+  await mailing.anonymous('POST', '/auth/sign-up', { body: { email } })
+  const signUp = await linkIn(receiver, email, 'sign-up')
+  expect(await found(mailing, { ...issued, 'sign-up link': signUp })).toEqual([])
+  const person = { token: signUp, name: 'Grace', organization: 'Grace & Co', password: goodPassword }
+  const made = await mailing.anonymous('POST', '/auth/sign-up/confirm', { body: person })
+  expect(made.status).toBe(200)
+  await mailing.anonymous('POST', '/auth/forgot-password', { body: { email } })
+  const reset = await linkIn(receiver, email, 'reset-password')
+  const later = { 'reset link': reset, 'refresh token': made.body.refreshToken, password: goodPassword }
+  expect(await found(mailing, later)).toEqual([])
+})
+
+test('without a mail server the links of mails wait in the outbox, and lie in no dump either', async () => {
+  const owner = await newOwner(keeping)
+  await owner.call('POST', '/v5/me/address', { body: { email: owner.email } })
+  let content: { text: string } | undefined
+  for (let attempt = 0; attempt < 200 && !content; attempt++) {
+    const { body } = await owner.call('GET', '/v5/mails?filter.status.equals=kept')
+    const mail = body[0]
+    if (mail) content = (await owner.call('GET', `/v5/mails/${mail.id}/content`)).body
+  }
+  const token = /verify-address=(\S+)/.exec(content?.text ?? '')?.[1] ?? ''
+  expect(token).toMatch(/^ott_/)
+  expect(await found(keeping, { 'verification link': token })).toEqual([])
+  expect((await keeping.anonymous('POST', '/auth/verify-address', { body: { token } })).status).toBe(200)
+})
+
+test('the look-up finds what does lie there', async () => {
+  const owner = await newOwner(keeping)
+  expect(await found(keeping, { address: owner.email })).toEqual(['address'])
+})
+
+test('no line of the log holds any of it', async () => {
+  const issued = await issueAll(mailing)
+  const lines = mailing.logged.join('\n')
+  expect(lines.length).toBeGreaterThan(1000)
+  expect(Object.entries(issued).filter(([, value]) => lines.includes(value.slice(-32)))).toEqual([])
+})

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { enrolApp, newPerson } from './factors.ts'
+import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
+import { goodPassword, linkIn } from './people.ts'
+import { startTestService, type TestService } from './service.ts'
+
+let receiver: MailReceiver
+let service: TestService
+beforeAll(async () => {
+  receiver = await startMailReceiver()
+  service = await startTestService({ SMTP_URL: receiver.url, MAIL_FROM: 'Rapport <crm@example.com>' })
+})
+afterAll(async () => {
+  await service.close()
+  await receiver.close()
+})
+
+const post = (path: string, body: Record<string, unknown>) => service.anonymous('POST', path, { body })
+
+async function resetByMail(email: string): Promise<void> {
+  expect((await post('/auth/forgot-password', { email })).status).toBe(202)
+  const token = await linkIn(receiver, email, 'reset-password')
+  const answer = await post('/auth/reset-password', { token, password: goodPassword })
+  expect([answer.status, answer.text]).toEqual([204, ''])
+}
+
+test('whoever has the mailbox alone sets a new password, and still needs the second factor to get in', async () => {
+  const person = await newPerson(service)
+  const { app } = await enrolApp(person)
+  await resetByMail(person.email)
+  const login = await post('/auth/login', { email: person.email, password: goodPassword })
+  expect([login.status, login.body.status]).toEqual([200, 'second_factor_required'])
+  expect(login.text).not.toMatch(/accessToken|refreshToken/)
+  const { pendingToken } = login.body
+  expect((await post('/auth/login/totp', { pendingToken, code: app.wrong() })).status).toBe(401)
+  expect((await post('/auth/login/totp', { pendingToken, code: app.code(1) })).status).toBe(200)
+})
+
+test('a login that waits for its second factor is over once the password was reset', async () => {
+  const person = await newPerson(service)
+  const { app } = await enrolApp(person)
+  const pendingToken = await person.begin()
+  await resetByMail(person.email)
+  expect((await post('/auth/login/totp', { pendingToken, code: app.code(1) })).status).toBe(401)
+})
+
+test('a link is good for its own purpose alone', async () => {
+  const { email } = await newPerson(service)
+  expect((await post('/auth/forgot-password', { email })).status).toBe(202)
+  const token = await linkIn(receiver, email, 'reset-password')
+  expect((await post('/auth/verify-address', { token })).status).toBe(422)
+  expect((await post('/auth/invitations/look', { token })).status).toBe(422)
+  const person = { name: 'Ada', organization: 'Engines', password: goodPassword }
+  expect((await post('/auth/set-up', { token, email, ...person })).status).toBe(422)
+  expect((await post('/auth/reset-password', { token, password: goodPassword })).status).toBe(204)
+})

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sql } from '../src/platform/database/sql.ts'
+import { readId } from '../src/platform/resource/ids.ts'
+import { loggedIn, newOwner } from './people.ts'
+import { startTestService, type TestService } from './service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.close())
+
+const refresh = (token: string) => service.anonymous('POST', '/auth', { body: { token } })
+
+/** As if the session had begun so many days ago. */
+const begin = (sessionId: string, days: number) =>
+  service.database.spanning(
+    'manage an account',
+    sql`update sessions set created_at = now() - make_interval(days => ${days}), expires_at = now() + interval '1 hour'
+      where id = ${readId('session', sessionId)}::uuid`,
+  )
+
+async function secondsLeft(sessionId: string): Promise<number> {
+  const [row] = await service.database.spanning<{ seconds: number }>(
+    'manage an account',
+    sql`select extract(epoch from expires_at - now())::int as seconds from sessions
+      where id = ${readId('session', sessionId)}::uuid`,
+  )
+  return row?.seconds ?? Number.NaN
+}
+
+const day = 24 * 60 * 60
+
+test('a session that is used all the time ends 90 days after its login', async () => {
+  const { email, password } = await newOwner(service)
+  const { call, sessionId, refreshToken } = await loggedIn(service, email, password)
+  await begin(sessionId, 10)
+  const early = await refresh(refreshToken)
+  expect(early.status).toBe(200)
+  // Within the first sixty days a refresh is good for thirty more.
+  expect(await secondsLeft(sessionId)).toBeGreaterThan(29.9 * day)
+  await begin(sessionId, 89)
+  const late = await refresh(early.body.refreshToken)
+  expect(late.status).toBe(200)
+  expect(await secondsLeft(sessionId)).toBeLessThanOrEqual(day)
+  await begin(sessionId, 91)
+  // The last hour that `begin` gives lets one refresh happen, which finds the 90 days over.
+  const over = await refresh(late.body.refreshToken)
+  expect(await secondsLeft(sessionId)).toBeLessThan(0)
+  expect((await refresh(over.body.refreshToken ?? late.body.refreshToken)).status).toBe(401)
+  expect((await call('GET', '/v5/me')).status).toBe(401)
+})
+
+test('a person may have as many sessions as they like, and ending all of them ends each', async () => {
+  const { email, password } = await newOwner(service)
+  const people = []
+  for (let count = 0; count < 12; count++) people.push(await loggedIn(service, email, password))
+  const [first] = people
+  const listed = await first?.call('GET', '/v5/me/sessions')
+  // The one that the owner was made with counts too.
+  expect(listed?.body).toHaveLength(13)
+  expect((await first?.call('DELETE', '/v5/me/sessions'))?.status).toBe(204)
+  for (const { call, refreshToken } of people) {
+    expect((await call('GET', '/v5/me')).status).toBe(401)
+    expect((await refresh(refreshToken)).status).toBe(401)
+  }
+})
+
+test('the text of an access token tells ids and times, and nothing about the person', async () => {
+  const { email, password } = await newOwner(service)
+  const { accessToken } = await loggedIn(service, email, password)
+  const [header = '', payload = ''] = accessToken.split('.').map((part) => Buffer.from(part, 'base64url').toString())
+  expect(Object.keys(JSON.parse(header)).sort()).toEqual(['alg', 'kid', 'typ'])
+  expect(Object.keys(JSON.parse(payload)).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'jti', 'org', 'sid', 'sub'])
+  expect(payload).not.toContain(email)
+})

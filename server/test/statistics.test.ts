@@ -1,0 +1,163 @@
+import pg from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { asSql, Database, type FixedStatement, type Transaction } from '../src/platform/database/database.ts'
+import { organizationParameter, type Sql } from '../src/platform/database/sql.ts'
+import { readQuery } from '../src/platform/http/query-string.ts'
+import { planCount, planPage } from '../src/platform/query/page.ts'
+import { readFilters, readList } from '../src/platform/query/parse.ts'
+import { lockCurrent } from '../src/platform/resource/current.ts'
+import type { Resource } from '../src/platform/resource/define.ts'
+import { readRecord } from '../src/platform/resource/read.ts'
+import { takeStatistics } from '../src/platform/upkeep/statistics-store.ts'
+import { contacts } from '../src/resources/contacts/resource.ts'
+import { allNotes } from '../src/resources/notes/resource.ts'
+import { explain, touched } from './explain.ts'
+import { createDatabase, type TestDatabase } from './postgres.ts'
+import { until } from './processes.ts'
+import { startTestService } from './service.ts'
+
+/** What the planner knows of a table can be missing or old; the test cluster's autovacuum does not mend it meanwhile. */
+const size = 1500
+const ours = '00000000-0000-7000-8000-000000000001'
+const theirs = '00000000-0000-7000-8000-000000000002'
+
+let made: TestDatabase
+let client: pg.Client
+
+beforeEach(async () => {
+  made = await createDatabase()
+  client = new pg.Client({ ...made.connection, options: '-c timezone=UTC -c jit=off' })
+  await client.connect()
+  await client.query(fillFunction)
+})
+
+afterEach(async () => {
+  await client.end()
+  await made.drop()
+})
+
+/** Contacts from one number to another, each with a company, a person and a note of its own. */
+const fillFunction = `create function pg_temp.fill(organization uuid, low int, high int) returns void language plpgsql as $$
+begin
+  insert into organizations (id, name, slug) values (organization, organization, organization) on conflict do nothing;
+  insert into teams (organization_id, id, name, is_default) values (organization, organization, 'Default', true)
+    on conflict do nothing;
+  insert into root_contacts (organization_id, id)
+    select organization, md5(organization || 'root' || n)::uuid from generate_series(low, high) n;
+  insert into companies (organization_id, id, name)
+    select organization, md5(organization || 'company' || n)::uuid, 'Acme ' || n from generate_series(low, high) n;
+  insert into contacts (organization_id, id, email, email_key, name, company_id, root_contact_id, team_id)
+    select organization, md5(organization || 'contact' || n)::uuid, n || '@example.com', n || '@example.com', 'Ada ' || n,
+      md5(organization || 'company' || n)::uuid, md5(organization || 'root' || n)::uuid, organization
+    from generate_series(low, high) n;
+  insert into notes (organization_id, id, contact_id, body)
+    select organization, md5(organization || 'note' || n)::uuid, md5(organization || 'contact' || n)::uuid, 'Order ' || n
+    from generate_series(low, high) n;
+end $$`
+
+const fill = (organization: string, low: number, high: number) =>
+  client.query('select pg_temp.fill($1, $2, $3)', [organization, low, high])
+
+const scope = { organization: organizationParameter(ours) }
+
+const page = (resource: Resource, query = '') => {
+  const cursorScope = { key: Buffer.alloc(32), organizationId: ours, list: resource.name, orderBy: '' }
+  return planPage(
+    resource,
+    readList(resource, readQuery(`/?${query}`), () => cursorScope),
+    scope,
+  ).statement
+}
+
+const count = (resource: Resource, query = '') =>
+  planCount(resource, readFilters(resource, readQuery(`/?${query}`)), scope).statement
+
+/** The statement that reads or locks records by their ids. */
+async function statementOf(act: (transaction: Transaction) => Promise<unknown>): Promise<Sql | FixedStatement> {
+  let asked: Sql | FixedStatement | undefined
+  const transaction = {
+    organizationId: ours,
+    organization: scope.organization,
+    query: async (statement: Sql | FixedStatement) => {
+      asked = statement
+      return []
+    },
+  } as unknown as Transaction
+  await act(transaction).catch(() => undefined)
+  if (!asked) throw new Error('nothing was asked')
+  return asked
+}
+
+const idsOf = async (most: number): Promise<string[]> => {
+  const { rows } = await client.query<{ id: string }>(
+    'select id from contacts where organization_id = $1 order by id limit $2',
+    [ours, most],
+  )
+  return rows.map(({ id }) => id)
+}
+
+const one = async () => {
+  const [id = ''] = await idsOf(1)
+  return statementOf((transaction) => readRecord(transaction, contacts, id))
+}
+
+const lock = async () => {
+  const changes = (await idsOf(500)).map((id) => ({ kind: 'update' as const, id, values: {} }))
+  return statementOf((transaction) => lockCurrent(transaction, contacts, changes, undefined))
+}
+
+const cost = async (statement: Sql | FixedStatement) => touched(await explain(client, asSql(statement)))
+
+test('of an organization that is new since the statistics, what is looked up is not read as a whole each time', async () => {
+  await fill(theirs, 1, 1000)
+  await client.query('vacuum analyze')
+  await fill(ours, 1, size)
+  expect(await cost(await one())).toBeLessThan(10)
+  expect(await cost(page(contacts))).toBeLessThan(100)
+  expect(await cost(page(contacts, 'orderBy=name'))).toBeLessThan(100)
+  expect(await cost(page(allNotes))).toBeLessThan(100)
+  expect(await cost(page(allNotes, 'query=absent'))).toBeLessThan(5 * size)
+  expect(await cost(await lock())).toBeLessThan(5 * size)
+  expect(await cost(count(allNotes))).toBeLessThan(5 * size)
+  expect(await cost(count(allNotes, 'query=order'))).toBeLessThan(5 * size)
+  expect(await cost(page(contacts, 'orderBy=company'))).toBeLessThan(5 * size)
+})
+
+test('without any statistics a page reads nothing as a whole for each of its records', async () => {
+  await fill(ours, 1, size)
+  expect(await cost(await one())).toBeLessThan(2 * size)
+  expect(await cost(page(contacts))).toBeLessThan(2 * size)
+  expect(await cost(page(contacts, 'query=ada'))).toBeLessThan(5 * size)
+  expect(await cost(page(allNotes))).toBeLessThan(2 * size)
+  expect(await cost(page(allNotes, 'query=absent'))).toBeLessThan(7 * size)
+  expect(await cost(await lock())).toBeLessThan(5 * size)
+})
+
+test('statistics are taken of what has doubled, and of nothing else', async () => {
+  const database = new Database({ connection: made.connection, size: 1 })
+  await fill(ours, 1, size)
+  expect(await cost(count(allNotes))).toBeGreaterThan(100 * size)
+  const grown = ['companies', 'contacts', 'notes', 'root_contacts']
+  expect(await takeStatistics(database)).toEqual(grown)
+  expect(await cost(count(allNotes))).toBeLessThan(5 * size)
+  expect(await takeStatistics(database)).toEqual([])
+  await fill(ours, size + 1, 2700)
+  expect(await takeStatistics(database)).toEqual([])
+  await fill(ours, 2701, 3300)
+  expect(await takeStatistics(database)).toEqual(grown)
+  await database.close()
+})
+
+test('a service that starts takes the statistics that a crash of the database left out', async () => {
+  await fill(ours, 1, size)
+  const known = async () => {
+    const { rows } = await client.query<{ reltuples: number }>(
+      `select reltuples from pg_class where oid = 'notes'::regclass`,
+    )
+    return rows[0]?.reltuples
+  }
+  expect(await known()).toBe(-1)
+  const service = await startTestService({}, { ...made, drop: async () => undefined })
+  await until('statistics are taken', async () => (await known()) === size)
+  await service.close()
+})
