@@ -5,6 +5,8 @@ alter table users
   add column verified_at timestamptz(3),
   add column password_changed_at timestamptz(3),
   add column last_login_at timestamptz(3),
+  -- Since when nobody logs in as this person any more, by the command line.
+  add column disabled_at timestamptz(3),
   -- The kinds of second factor that the person has, kept true by whoever changes them.
   add column second_factors text[] not null default '{}';
 

@@ -30,6 +30,8 @@ create table mails (
   last_error text,
   sent_at timestamptz(3),
   ended_at timestamptz(3),
+  -- Of a mail to nobody, whose address anyone may have typed.
+  dropped_at timestamptz(3),
   revision integer not null default 1,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
@@ -42,3 +44,4 @@ create index mails_user on mails (user_id);
 -- How many a recipient got lately.
 create index mails_recipient on mails (recipient_key, kind, created_at);
 create index mails_ended on mails (ended_at, id) where ended_at is not null;
+create index mails_dropped on mails (dropped_at, id) where dropped_at is not null;

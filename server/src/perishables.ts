@@ -5,7 +5,7 @@ import { lapsedTokens } from './platform/access/one-time-tokens.ts'
 import { endedSessions, lapsedSessions } from './platform/access/store.ts'
 import { oldFailures } from './platform/access/throttle-store.ts'
 import type { Sql } from './platform/database/sql.ts'
-import { endedMails } from './platform/mail/queue-store.ts'
+import { droppedMails, endedMails } from './platform/mail/queue-store.ts'
 import { storedAnswers } from './platform/http/idempotency-store.ts'
 import { deletedRecords } from './platform/upkeep/deleted-store.ts'
 import type { Perishable } from './platform/upkeep/store.ts'
@@ -31,6 +31,7 @@ export const perishables = ({ importRowsDays }: Pick<Config, 'importRowsDays'>):
   storedAnswers,
   endedSessions,
   endedMails,
+  droppedMails,
   lapsedSessions,
   lapsedTokens,
   lapsedLogins,

@@ -22,6 +22,7 @@ import { accountPage } from './resources/auth/page.ts'
 import { explorerFiles } from './resources/docs/explorer.ts'
 import { createIntake } from './resources/imports/intake.ts'
 import { createImportWork } from './resources/imports/work.ts'
+import { singleSignOnPages } from './resources/single-sign-on/routes.ts'
 import { startMail } from './resources/mails/start.ts'
 
 export interface ServiceOptions {
@@ -92,7 +93,7 @@ export async function startService({
   const metrics = createMetrics(() => database.counts)
   const app = await createServer({
     services,
-    routes: [...routes, ...explorerFiles, ...accountPage],
+    routes: [...routes, ...explorerFiles, ...accountPage, ...singleSignOnPages],
     trustProxy: config.trustProxy,
     corsOrigins: config.corsOrigins,
     authOrigin: config.authOrigin,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callAs, loggedIn, newOwner } from './people.ts'
+import { sendRaw } from './raw.ts'
 import { startTestService, type TestService } from './service.ts'
 
 let local: TestService
@@ -59,6 +60,10 @@ test('behind https the cookies are for this host alone, and browsers are told to
     )
   }
   expect(answer.headers.get('strict-transport-security')).toMatch(/^max-age=\d{8}/)
+  const refused = await sendRaw(secure.url, 'NOT HTTP\r\n\r\n')
+  expect(refused.status).toBe(400)
+  expect(refused.headers['strict-transport-security']).toMatch(/^max-age=\d{8}/)
+  expect(refused.headers['content-security-policy']).toContain("default-src 'none'")
   expect((await local.anonymous('GET', '/v5/docs')).headers.get('strict-transport-security')).toBeNull()
   const plain = await secure.anonymous('POST', '/auth/refresh', {
     body: {},

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/sql.ts'
-import { endedMails } from '../src/platform/mail/queue-store.ts'
+import { droppedMails, endedMails } from '../src/platform/mail/queue-store.ts'
 import { readId, showId } from '../src/platform/resource/ids.ts'
 import { mailOf, mailsOf, newPerson } from './mail-worlds.ts'
 import { findDue, purgePlain } from '../src/platform/upkeep/store.ts'
@@ -181,6 +181,29 @@ test('mails are purged thirty days after their end, whoever they belong to, and 
   })
   for (const { email } of [mine, nobodys]) expect(await mailsOf(service, email)).toEqual([])
   expect(await mailsOf(service, later.email)).toHaveLength(1)
+})
+
+test('what is known of a mail to nobody is purged after a day', async () => {
+  const stranger = `${randomUUID()}@example.com`
+  await service.anonymous('POST', '/auth/forgot-password', { body: { email: stranger } })
+  await until('it is dropped', async () => (await mailOf(service, stranger)).status === 'dropped')
+  const age = (hours: number) =>
+    service.database.spanning(
+      'check the database',
+      sql`update mails set dropped_at = now() - make_interval(hours => ${hours}) where recipient = ${stranger}`,
+    )
+  const purge = async () => {
+    const due = await findDue(service.database, droppedMails, { most: 100, after: undefined })
+    if (due.length > 0) await purgePlain(service.database, droppedMails, due)
+  }
+  await age(23)
+  await purge()
+  expect(await mailsOf(service, stranger)).toHaveLength(1)
+  await age(25)
+  await until('it is purged', async () => {
+    await purge()
+    return (await mailsOf(service, stranger)).length === 0
+  })
 })
 
 test('what a mail says is shown to an owner who has just proved who they are, not to an old session', async () => {

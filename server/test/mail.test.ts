@@ -212,12 +212,12 @@ test('nobody can fill an inbox: an address gets five links in half an hour, and 
 
 test('an address that nothing can be sent to is given up, and nothing else goes anywhere', async () => {
   const { id } = await newPerson(service)
-  const before = receiver.mails().length
   for (const recipient of ['ada@example.com,eve@evil.example', 'ada@example.com\r\nRCPT TO:<eve@evil.example>', 'x']) {
     await queue(service, { kind: 'account-changed', recipient, userId: id, facts: { what: 'password-changed' } })
     await until('it is given up', async () => (await mailsOf(service, recipient))[0]?.status === 'failed')
   }
-  expect(receiver.mails()).toHaveLength(before)
+  const gone = receiver.mails().filter(({ headers, to: all }) => /eve@/.test(`${headers.get('to')} ${all.join()}`))
+  expect(gone).toEqual([])
 })
 
 test('every kind of mail is one that the database takes', async () => {

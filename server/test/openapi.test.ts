@@ -111,6 +111,7 @@ test('every parameter of a query that the document names is taken', async () => 
     const parameters = (document.paths[route.path]?.[route.method.toLowerCase()]?.parameters ?? [])
       .map(resolved)
       .filter((one) => one.in === 'query' && !/^(?:startingAfter|endingBefore)$/.test(String(one.name)))
+    if (parameters.length === 0 && route.query.kind === 'none') continue
     if (route.query.kind !== 'none') expect([route.operation, parameters.length]).not.toEqual([route.operation, 0])
     for (let start = 0; start < parameters.length; start += 20) {
       const query = Object.entries(Object.assign({}, ...parameters.slice(start, start + 20).map(sample)))
@@ -128,7 +129,12 @@ test('every parameter of a query that the document names is taken', async () => 
 })
 
 test('every example of a body is taken', async () => {
-  const bodies = operations.filter(({ path, operation }) => operation.requestBody && path.startsWith('/v5'))
+  // What a person does to their own account has tests of its own: a key may not.
+  const personal = routes.filter(({ kind }) => kind === 'account').map(({ operation }) => operation)
+  const bodies = operations.filter(
+    ({ path, operation }) =>
+      operation.requestBody && path.startsWith('/v5') && !personal.includes(String(operation.operationId)),
+  )
   const created: Record<string, string> = {}
   const contact = await organization.call('POST', '/v5/contacts', { body: { email: 'owner-of-jobs@example.com' } })
   const ids: Record<string, string> = {
@@ -142,6 +148,7 @@ test('every example of a body is taken', async () => {
     const declared = Object.keys(operation.responses).find((status) => status < '300')
     expect([path, String(answer.status), answer.text]).toEqual([path, declared, expect.anything()])
     created[path] = answer.headers.get('location') ?? ''
+    if (path === '/v5/api-keys') ids.apiKeyId = answer.body.id
   }
   for (const { path, operation } of bodies.filter(({ method }) => method === 'patch')) {
     const at = path.replace(/\/\{\w+\}$/, '')

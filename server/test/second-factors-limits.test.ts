@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeOneTimeToken } from '../src/platform/access/one-time-tokens.ts'
 import { type Sql, sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { beginMany, callWith, enrolApp, eventsOf, newPerson } from './factors.ts'
@@ -111,4 +112,22 @@ test('a session from before the factor counts once it has proved it', async () =
   expectRefusal(await weak('GET', '/v5/contacts'), 403, 'second_factor_required')
   expect((await weak('POST', '/v5/me/proof/totp', { body: { code: app.code() } })).status).toBe(204)
   expect((await weak('GET', '/v5/contacts')).status).toBe(200)
+})
+
+test('a new password by mail does not skip the second factor', async () => {
+  const person = await newPerson(service)
+  const { app } = await enrolApp(person)
+  const pending = await person.begin()
+  const { userId, email } = person
+  const token = await service.database.spanningTransaction('log in', (db) =>
+    makeOneTimeToken(db, { purpose: 'reset-password', userId, email, lifetimeSeconds: 60 }),
+  )
+  const password = 'another password that is long enough'
+  expect((await post('/auth/reset-password', { token, password })).status).toBe(204)
+  expectRefusal(await person.call('GET', '/v5/me'), 401, 'invalid_token')
+  // What was begun with the old password is over.
+  expectRefusal(await byTotp(pending, app.code()), 401, 'invalid_credentials')
+  const step = await post('/auth/login', { email, password })
+  expect(step.body.status).toBe('second_factor_required')
+  expect((await byTotp(step.body.pendingToken, app.code())).status).toBe(200)
 })

@@ -138,6 +138,8 @@ test.each<[string, Twist]>([
   expectRefusal(refused, 401, 'invalid_credentials')
   // The same authenticator, honest again.
   expect((await logInAlone(authenticator.get(await options()))).status).toBe(200)
+  // An authenticator does not have to say whose passkey it is: its id tells.
+  expect((await logInAlone(authenticator.get(await options(), { userHandle: null }))).status).toBe(200)
 })
 
 test.each<[string, Twist]>([...twists, ['of a login', { type: 'webauthn.get' }]])(

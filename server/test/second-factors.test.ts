@@ -1,9 +1,12 @@
 import fc from 'fast-check'
 import { Secret } from 'otpauth'
+import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { forgetSecret } from '../src/commands/restore-target.ts'
 import { type Sql, sql } from '../src/platform/database/sql.ts'
 import { hashRecoveryCode, makeRecoveryCodes } from '../src/resources/second-factors/recovery-codes.ts'
 import { age, App, beginMany, callWith, confirmApp, enrolApp, eventsOf, mailsOf, newPerson } from './factors.ts'
+import { createDatabase } from './postgres.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
 
@@ -69,6 +72,17 @@ test('the secret is shown once: one that is in use is not replaced, and nothing 
     recoveryCodes: { remaining: 10 },
   })
   expect(shown.text).not.toContain(second.body.secret)
+})
+
+test('of many confirmations at once one succeeds, and shows the only recovery codes that are good', async () => {
+  const person = await newPerson(service)
+  const app = new App((await person.call('POST', '/v5/me/totp')).body.uri)
+  const answers = await Promise.all(Array.from({ length: 8 }, () => confirmApp(person, app)))
+  const taken = answers.filter(({ status }) => status === 200)
+  expect(taken).toHaveLength(1)
+  const [pending = ''] = await beginMany(service, person, 1)
+  expect((await byRecoveryCode(pending, taken[0]?.body.recoveryCodes[0])).status).toBe(200)
+  expect(await mailsOf(service, person)).toEqual(['second-factor-added'])
 })
 
 test('a code is good once, and so is every code before it', async () => {
@@ -267,6 +281,32 @@ test('an API key has no second factors', async () => {
     ['POST', '/v5/me/passkeys/options'],
   ] as const) {
     expectRefusal(await organization.call(method, path), 403, 'insufficient_permissions')
+  }
+})
+
+test('after a restore without the secret a recovery code stands in for the app, and the password alone does not', async () => {
+  const made = await createDatabase()
+  const restored = await startTestService({}, made)
+  try {
+    const person = await newPerson(restored)
+    const { app, recoveryCodes } = await enrolApp(person)
+    const client = new pg.Client(made.connection)
+    await client.connect()
+    await forgetSecret(client)
+    await client.end()
+    const step = await person.logIn()
+    expect(step.body).toMatchObject({ status: 'second_factor_required', factors: ['recovery-code'] })
+    const by = (path: string, code: string) =>
+      restored.anonymous('POST', path, { body: { pendingToken: step.body.pendingToken, code } })
+    expectRefusal(await by('/auth/login/totp', app.code()), 401, 'invalid_credentials')
+    const done = await by('/auth/login/recovery-code', recoveryCodes[0] ?? '')
+    expect(done.status).toBe(200)
+    const again = await enrolApp({ call: callWith(restored, done.body.accessToken) })
+    const pendingToken = await person.begin()
+    const code = again.app.code()
+    expect((await restored.anonymous('POST', '/auth/login/totp', { body: { pendingToken, code } })).status).toBe(200)
+  } finally {
+    await restored.close()
   }
 })
 

@@ -69,10 +69,13 @@ test('no text becomes code and no command goes through a shell', () => {
   expect(placesOf(makesCode)).toEqual([])
 })
 
-test('no regular expression is made of what a caller sends: each is there once its file is loaded', () => {
+test('no regular expression is made of what a caller sends: each is there once its file is loaded, or is made of declared paths', () => {
   const made = ({ what }: Use) => what === 'new RegExp' || what === 'RegExp'
   expect(placesOf(made).length).toBeGreaterThan(3)
-  expect(placesOf((use) => made(use) && !use.isConstant)).toEqual([])
+  const later = uses.filter((use) => made(use) && !use.isConstant)
+  expect(later.map(({ given, place }) => [place.replace(/:\d+$/, ''), given[0]?.slice(0, 15)])).toEqual([
+    ['server/src/platform/http/server.ts', '`^${path.replac'],
+  ])
 })
 
 test('what nobody may guess is never drawn with Math.random: it only spreads pauses', () => {
@@ -114,3 +117,26 @@ test('passwords are typed into fields that hide them, and that password managers
   expect(pageScript).not.toMatch(/onpaste|'paste'|'copy'|autocomplete: 'off'/)
   expect(accountPage.map(({ path }) => path)).toContain('/account/start.js')
 })
+
+test('what a log says goes to the one log of the service: nothing is written past it', () => {
+  expect(placesOf(({ what }) => /^(?:globalThis\.)?console\./.test(what))).toEqual([])
+  const logs = placesOf(({ what }) => what === 'pino')
+  expect(logs.map((place) => place.replace(/:\d+$/, ''))).toEqual(['server/src/log.ts'])
+})
+
+test('nobody who logs in is asked for anything but an address, a password, a code, a passkey or a link', () => {
+  const document = JSON.parse(readFileSync(join(folder, '../../openapi.json'), 'utf8')) as Described
+  const paths = Object.keys(document.paths).filter((path) => path.startsWith('/auth'))
+  expect(paths.length).toBeGreaterThan(10)
+  const asked = paths.flatMap((path) => {
+    const { $ref } = document.paths[path]?.post?.requestBody?.content['application/json']?.schema ?? {}
+    return Object.keys(document.components.schemas[$ref?.split('/').at(-1) ?? '']?.properties ?? {})
+  })
+  const known = ['email', 'password', 'code', 'credential', 'token', 'pendingToken', 'name', 'organization', 'cookie']
+  expect(new Set(asked)).toEqual(new Set(known))
+})
+
+interface Described {
+  paths: Record<string, { post?: { requestBody?: { content: Record<string, { schema: { $ref?: string } }> } } }>
+  components: { schemas: Record<string, { properties?: object }> }
+}

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { loggedIn, newOwner } from './people.ts'
+import { until } from './processes.ts'
 import { startTestService, type TestService } from './service.ts'
 
 let service: TestService
@@ -73,4 +74,27 @@ test('the text of an access token tells ids and times, and nothing about the per
   expect(Object.keys(JSON.parse(header)).sort()).toEqual(['alg', 'kid', 'typ'])
   expect(Object.keys(JSON.parse(payload)).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'jti', 'org', 'sid', 'sub'])
   expect(payload).not.toContain(email)
+})
+
+test('a password of years ago still logs in: none ends by its age', async () => {
+  const { email, password } = await newOwner(service)
+  await service.database.spanning(
+    'manage an account',
+    sql`update users set password_changed_at = now() - interval '10 years', created_at = now() - interval '11 years'
+      where email = ${email}`,
+  )
+  await loggedIn(service, email, password)
+})
+
+test('what a caller sends becomes no line of the log and no member of one', async () => {
+  const words = 'a","level":60,"msg":"forged","b":"\\n{"level":60}\\u000a\u00e9'
+  const headers = { 'x-request-id': words, 'user-agent': words, origin: words, authorization: `Bearer ${words}` }
+  const before = service.logged.length
+  await service.anonymous('GET', '/v5/me', { headers })
+  await until('the request is told', () => service.logged.length > before)
+  const lines = service.logged.slice(before)
+  expect(lines).toHaveLength(1)
+  expect(lines[0]?.trimEnd()).not.toContain('\n')
+  const told = JSON.parse(lines[0] ?? '') as Record<string, unknown>
+  expect([told.level, told.msg, told.callerRequestId]).toEqual([30, 'request', words])
 })

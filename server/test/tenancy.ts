@@ -36,10 +36,13 @@ export async function newTenant(service: TestService): Promise<Tenant> {
   const records = new Map<string, string>()
   const deleted = new Map<string, string>()
   const cursors = new Map<string, string>()
+  const known: Record<string, readonly string[]> = world.references
   for (const [index, collection] of collections.entries()) {
     for (const part of [0, 1]) {
       const row = await world.make(collection, minimalBody(collection.resource, 10 * index + part, world.references))
       records.set(collection.at, String(row.id))
+      const { idPrefix } = collection.resource
+      known[idPrefix] ??= [String(row.id)]
     }
     if (collection.delete && collection.restore) {
       const { id } = await world.make(collection, minimalBody(collection.resource, 10 * index + 2, world.references))

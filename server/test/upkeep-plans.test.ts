@@ -20,6 +20,8 @@ beforeAll(async () => {
   await world.insert('imports', [{ organization_id, id: home, name: 'Any', team_id: team }])
   await world.insert('root_contacts', [{ organization_id, id: home }])
   await world.insert('contacts', [{ organization_id, id: home, team_id: team, root_contact_id: home }])
+  const connection = { name: 'Any', issuer: 'https://id.example', client_id: 'any', enabled: true }
+  await world.insert('sso_connections', [{ organization_id, id: home, ...connection }])
   const hashes = () => ({ key_hash: hash(), request_hash: hash() })
   const shapes: Record<string, () => Record<string, unknown>> = {
     contacts: () => ({ id: randomUUID(), team_id: team, root_contact_id: home }),
@@ -35,13 +37,17 @@ beforeAll(async () => {
     import_triggers: () => ({ import_id: home, hash: hash() }),
     idempotency_answers: () => ({ credential_id: randomUUID(), ...hashes(), answer_encrypted: hash() }),
     sessions: () => ({ id: randomUUID(), user_id: user, nonce: hash() }),
+    sso_steps: () => ({ hash: hash(), kind: 'flow', connection_id: home }),
+    spent_challenges: () => ({ hash: hash() }),
+    factor_failures: () => ({ id: randomUUID(), user_id: user, kind: 'totp', place: 'session' }),
+    mails: () => ({ id: randomUUID(), ...mail, ended_at: ago(0) }),
   }
-  for (const { table, since, keptSeconds } of all) {
+  for (const { table, since, keptSeconds, isPersonal } of all) {
     const shape = shapes[table]
     if (!shape) throw new Error(`say what a row of ${table} looks like`)
     const days = keptSeconds / 86_400
     const rows = Array.from({ length: kept + over }, (_, index) => ({
-      organization_id,
+      ...(!isPersonal && { organization_id }),
       ...shape(),
       [since]: index < over ? ago(days + 1 + index) : ago(days - 0.01 * (1 + index / kept)),
     }))
@@ -50,6 +56,8 @@ beforeAll(async () => {
   await world.client.query('analyze; set enable_seqscan = off; set enable_bitmapscan = off; set timezone = utc')
 })
 afterAll(() => world.close())
+
+const mail = { kind: 'sign-up', recipient: 'a@b.c', recipient_key: 'a@b.c', status: 'kept', run_at: null }
 
 const hash = () => `\\x${randomUUID().replaceAll('-', '')}`
 

@@ -69,13 +69,13 @@ export async function familiarity(
   return row ?? { isKnown: false }
 }
 
-/** Writes down that the person logs in; was it not for the first time? */
-export async function noteLogin(spanning: Spanning, userId: string): Promise<boolean> {
+/** Writes down that the person logs in; was it not for the first time? Undefined when they were disabled. */
+export async function noteLogin(spanning: Spanning, userId: string): Promise<boolean | undefined> {
   const [row] = await spanning.query<{ again: boolean }>(sql`
-    with before as (select id, last_login_at from users where id = ${userId}::uuid for update)
+    with before as (select id, last_login_at from users where id = ${userId}::uuid and disabled_at is null for update)
     update users set last_login_at = now() from before where users.id = before.id
     returning before.last_login_at is not null as again`)
-  return row?.again ?? false
+  return row?.again
 }
 
 /** Logins that were never completed. */

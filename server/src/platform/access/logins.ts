@@ -7,6 +7,7 @@ import { queueMail } from '../mail/queue-store.ts'
 import { showId } from '../resource/ids.ts'
 import { homeOf, isInSeveral } from './account-store.ts'
 import { familiarity, noteLogin } from './login-store.ts'
+import { invalidCredentials } from './refusals.ts'
 import { startSession } from './sessions.ts'
 
 export interface Login {
@@ -75,7 +76,9 @@ export async function completeLogin(asking: Asking, db: Spanning, login: Login):
   const replaced = wantsCookie ? readCookie(services, client, 'refresh') : undefined
   if (replaced !== undefined) await sessions.end(replaced, db)
   const { isKnown } = await familiarity(db, { userId, deviceHash, address, userAgent })
-  const isNew = (await noteLogin(db, userId)) && !isKnown
+  const isAgain = await noteLogin(db, userId)
+  if (isAgain === undefined) throw invalidCredentials()
+  const isNew = isAgain && !isKnown
   const organizationId = login.organizationId ?? (await homeOf(db, userId))
   const isProof = login.by !== 'single-sign-on' || isStrong || !(await isInSeveral(db, userId))
   const how = { userAgent, address, deviceHash, isStrong, isProof, begunBy: login.by }

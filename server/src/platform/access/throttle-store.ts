@@ -39,7 +39,7 @@ export async function findFailures(
             and failed_at > ${at}::timestamptz - interval '1 day'
           order by failed_at desc limit 50) as "ofAccount",
         array(select (extract(epoch from failed_at) * 1000)::float8 from login_failures
-          where address = ${address} and source = ${source}
+          where address = ${address} and source = ${source} and id <> ${except}::uuid
             and failed_at > ${at}::timestamptz - interval '1 hour'
           order by failed_at desc limit 100) as "ofAddress"`,
   )

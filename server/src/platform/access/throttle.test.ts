@@ -136,6 +136,26 @@ test('of a hundred attempts at the same moment, in two processes, no more than t
   expect(waits.filter((seconds) => seconds === undefined)).toHaveLength(tried)
 })
 
+test('of fifty attempts from one address that wait for their turn together, no more than twenty are told what came of them', async () => {
+  const { one, two } = processes()
+  const { address } = someone()
+  let turn = Promise.resolve()
+  const queued = (result: string | undefined) => () => {
+    const mine = turn.then(() => result)
+    turn = mine.then(() => new Promise((resolve) => setTimeout(resolve, 10)))
+    return mine
+  }
+  const waits = await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      // The last one has the right password.
+      wait(index % 2 ? one : two, { ...someone(), address }, queued(index === 49 ? 'in' : undefined)),
+    ),
+  )
+  const told = waits.filter((seconds) => seconds === undefined)
+  expect(told.length).toBeLessThanOrEqual(20)
+  expect(told.length).toBeGreaterThan(10)
+})
+
 test('an attempt that could not be judged counts as nothing, and its error is what the caller gets', async () => {
   const { one } = processes()
   const attempt = someone()

@@ -76,13 +76,20 @@ export function createThrottle({
         // Others that came at the same moment have left their trace by now, or will see this one's.
         await admit()
         result = await verify()
+        // Of many that waited for their turn together no more are told what came of them than would have been let in one
+        // after another: not even that they were right.
+        if (result !== undefined) await admit()
       } catch (error) {
         await removeAttempt(database, id).catch(() => undefined)
         throw error
       }
-      if (result === undefined) await keepFailure(database, id, address)
-      else await clearFailures(database, id, key)
-      return result
+      if (result !== undefined) {
+        await clearFailures(database, id, key)
+        return result
+      }
+      await keepFailure(database, id, address)
+      await admit()
+      return undefined
     },
   }
 }

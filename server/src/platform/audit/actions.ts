@@ -36,6 +36,8 @@ export const auditActions = {
   'session.misused': 'A refresh token was used twice, so its session was ended.',
   'password.changed': 'A person changed the password.',
   'password.reset': 'A forgotten password was replaced, and every session ended.',
+  'account.disabled': 'A person was kept from logging in.',
+  'account.enabled': 'A person may log in again.',
   'email.verified': 'A person proved an email address.',
   'email.changed': 'A person changed the email address.',
   'factor.added': 'A person added a second factor.',

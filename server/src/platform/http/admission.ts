@@ -6,6 +6,8 @@ import { ApiError } from './errors.ts'
 export interface AdmissionOptions {
   /** The contract's date, as every answer tells it. */
   version: string
+  /** What every answer tells a browser. */
+  safety: Readonly<Record<string, string>>
   /** Milliseconds that the request which has waited longest for the database has waited by now; 0 while few wait. */
   longestWait: () => number
   /** What a page of that origin needs to read the refusal. */
@@ -47,7 +49,10 @@ const isAdmitted = ({ method, url = '' }: IncomingMessage) => method === 'OPTION
  * Refuses requests at the door, before anything is spent on them, while those inside wait too long: else all would wait
  * until nobody's answer came in time. Wraps the listener that the framework has put on the server.
  */
-export function addAdmission(server: Server, { version, longestWait, corsHeaders, refused }: AdmissionOptions): void {
+export function addAdmission(
+  server: Server,
+  { version, safety, longestWait, corsHeaders, refused }: AdmissionOptions,
+): void {
   // The framework's own is the last one; who watches beside it stands in front of it.
   const handle = (server.listeners('request') as RequestListener[]).at(-1)
   if (!handle) throw new Error('the framework listens to requests')
@@ -65,7 +70,7 @@ export function addAdmission(server: Server, { version, longestWait, corsHeaders
       'x-request-id': showId('req', newId()),
       version,
       'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
+      ...safety,
       vary: 'accept-encoding',
       ...corsHeaders(request.headers.origin),
     })

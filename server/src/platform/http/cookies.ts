@@ -5,7 +5,11 @@ import type { Client, Services } from './route.ts'
 const lifetimes = { refresh: 90 * 24 * 60 * 60, device: 365 * 24 * 60 * 60, 'single-sign-on': 600 }
 export type CookieName = keyof typeof lifetimes
 
-const names: Record<CookieName, string> = { refresh: 'rapport', device: 'rapport-device', 'single-sign-on': 'rapport-sso' }
+const names: Record<CookieName, string> = {
+  refresh: 'rapport',
+  device: 'rapport-device',
+  'single-sign-on': 'rapport-sso',
+}
 
 /** The origin that this caller logs in at: the one that is set, else the host that they named. */
 export const pageOrigin = ({ pageOrigin: known }: Services, { ownOrigin }: Client): string => known ?? ownOrigin

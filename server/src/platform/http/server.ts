@@ -11,6 +11,7 @@ import { type Progress, targetOf } from './exchange.ts'
 import { checkLimits, checkMedia, largestBody, longestUrl, urlTooLong } from './frame.ts'
 import type { Metrics } from './metrics.ts'
 import type { Route, Services } from './route.ts'
+import { safetyHeaders } from './safety.ts'
 import { serve } from './serve.ts'
 import { UnparsedRequests } from './unparsed.ts'
 
@@ -42,8 +43,8 @@ declare module 'fastify' {
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { services, routes, trustProxy, corsOrigins, metrics } = options
   const patience = options.patience ?? { headers: 15_000, request: 30_000 }
-  const isHttps = services.pageOrigin?.startsWith('https://') ?? false
-  const unparsed = new UnparsedRequests({ version, log: services.log })
+  const safety = safetyHeaders(services.pageOrigin?.startsWith('https://') ?? false)
+  const unparsed = new UnparsedRequests({ version, safety, log: services.log })
   const settings: FastifyHttpOptions<Server> = {
     trustProxy: proxies(trustProxy),
     bodyLimit: largestBody,
@@ -73,7 +74,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
   }
   const begin = (request: FastifyRequest, reply: FastifyReply) => {
-    prepare(request, reply, isHttps)
+    prepare(request, reply, safety)
     // Not the framework's hook: it says nothing of callers who left, nor of what the router refused.
     reply.raw.once('close', () => told(services, metrics, request, reply))
   }
@@ -86,6 +87,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const refusals = new Refusals(services.log)
   addAdmission(app.server, {
     version,
+    safety,
     longestWait: () => services.database.longestWait,
     corsHeaders: corsHeaders(corsOrigins),
     refused: () => {
@@ -124,11 +126,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   })
   probes(app, options)
   for (const route of routes) addRoute(app, options, route)
-  addOtherMethods(app, options)
-  app.setNotFoundHandler(async (request) => {
-    checkMedia(undefined, request)
-    throw nothingAt(request)
-  })
+  answerOthers(app, options)
   return app
 }
 
@@ -179,47 +177,62 @@ function proxies(
 /** `{contactId}` as the router writes it. */
 const pattern = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
 
-/** Every path with the methods that its routes take, and those it refuses. */
-function addOtherMethods(app: FastifyInstance, { routes, authOrigin }: ServerOptions): void {
-  const byPath = new Map<string, Route[]>()
+interface KnownPath {
+  path: string
+  pattern: RegExp
+  /** With OPTIONS. */
+  methods: ReadonlySet<string>
+  routes: readonly Route[]
+}
+
+const probePaths = ['/healthz', '/readyz']
+
+/** Every path with the methods that it takes. Looked through for what no route takes: in the router, each method of each path costs memory. */
+function knownPaths(routes: readonly Route[]): KnownPath[] {
+  const byPath = new Map<string, Route[]>(probePaths.map((path) => [path, []]))
   for (const route of routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route])
-  for (const [path, taken] of byPath) {
-    const methods = taken.flatMap(({ method }) => methodsOf(method))
-    refuseOthers(app, path, methods, (request) => taken.some((route) => standsOn(route, authOrigin, request)))
-  }
+  return [...byPath].map(([path, taken]) => ({
+    path,
+    pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+    methods: new Set([
+      'OPTIONS',
+      ...(taken.length === 0 ? methodsOf('GET') : taken.flatMap(({ method }) => methodsOf(method))),
+    ]),
+    routes: taken,
+  }))
 }
 
 /** A known path with another method is 405 and says which methods it takes (RFC 9110 section 15.5.6). */
-function refuseOthers(
-  app: FastifyInstance,
-  path: string,
-  methods: readonly string[],
-  isHere: (request: FastifyRequest) => boolean,
-): void {
-  const taken = new Set(['OPTIONS', ...methods])
-  const allow = [...taken].sort().join(', ')
-  const check = (request: FastifyRequest) => {
-    request.progress.route = path
+function answerOthers(app: FastifyInstance, { routes, authOrigin }: ServerOptions): void {
+  const known = knownPaths(routes)
+  const answer = (found: KnownPath | undefined, request: FastifyRequest, reply: FastifyReply) => {
+    if (found) request.progress.route = found.path
     checkMedia(undefined, request)
-    if (!isHere(request)) throw nothingAt(request)
+    const isHere = found?.routes.length === 0 || found?.routes.some((route) => standsOn(route, authOrigin, request))
+    if (!found || !isHere) throw nothingAt(request)
+    const allow = [...found.methods].sort().join(', ')
+    if (request.method === 'OPTIONS') return reply.code(204).header('allow', allow).send()
+    throw new ApiError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } })
   }
-  app.route({
-    method: METHODS.filter((method) => method !== 'CONNECT' && !taken.has(method)),
-    url: pattern(path),
-    handler: async (request) => {
-      check(request)
-      throw new ApiError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } })
-    },
+  app.setNotFoundHandler(async (request, reply) => {
+    const path = targetOf(request).split('?', 1)[0] ?? ''
+    // The path with the fewest parameters is the one that the router would take.
+    return answer(known.filter(({ pattern }) => pattern.test(path)).sort(byParameters)[0], request, reply)
   })
-  app.route({
-    method: 'OPTIONS',
-    url: pattern(path),
-    handler: async (request, reply) => {
-      check(request)
-      return reply.code(204).header('allow', allow).send()
-    },
-  })
+  // What looks like another path's parameter (`/v5/contacts/count`) would be taken for one.
+  for (const path of known) {
+    const text = path.path.replace(/\{\w+\}/g, 'any')
+    const others = known.filter((other) => other !== path && other.pattern.test(text))
+    const methods = new Set(others.flatMap((other) => [...other.methods]).filter((name) => !path.methods.has(name)))
+    if (methods.size === 0) continue
+    const handler = async (request: FastifyRequest, reply: FastifyReply) => answer(path, request, reply)
+    app.route({ method: [...methods], url: pattern(path.path), handler })
+  }
 }
+
+const byParameters = (left: KnownPath, right: KnownPath): number => parametersIn(left.path) - parametersIn(right.path)
+
+const parametersIn = (path: string): number => path.split('{').length
 
 function probes(app: FastifyInstance, { services, isReady }: ServerOptions): void {
   const probe = (path: string, status: string, check: () => Promise<void>) => {
@@ -232,7 +245,6 @@ function probes(app: FastifyInstance, { services, isReady }: ServerOptions): voi
         return reply.type('application/json; charset=utf-8').send(JSON.stringify({ status }))
       },
     })
-    refuseOthers(app, path, methodsOf('GET'), () => true)
   }
   probe('/healthz', 'ok', async () => undefined)
   probe('/readyz', 'ready', async () => {
@@ -243,20 +255,12 @@ function probes(app: FastifyInstance, { services, isReady }: ServerOptions): voi
 
 const notReady = (description: string) => new ApiError('overloaded', description, { headers: { 'retry-after': '1' } })
 
-/** An answer of the API is no page: nothing of it is run or framed, should a browser show it. Our pages have their own. */
-const noContent = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-/** Seconds: two years, as RFC 6797's readers expect. */
-const strictTransport = `max-age=${2 * 365 * 24 * 60 * 60}`
-
 /** What every answer carries, also one that goes wrong later. */
-function prepare(request: FastifyRequest, reply: FastifyReply, isHttps: boolean): void {
+function prepare(request: FastifyRequest, reply: FastifyReply, safety: Readonly<Record<string, string>>): void {
   request.startedAt = performance.now()
   request.progress = { route: 'unknown' }
   reply.header('x-request-id', request.id).header('version', version).header('cache-control', 'no-store')
-  reply.header('x-content-type-options', 'nosniff').header('vary', 'accept-encoding')
-  reply.header('referrer-policy', 'no-referrer').header('content-security-policy', noContent)
-  if (isHttps) reply.header('strict-transport-security', strictTransport)
+  reply.headers(safety).header('vary', 'accept-encoding')
 }
 
 function refuse(services: Services, request: FastifyRequest, reply: FastifyReply, error: unknown): void {

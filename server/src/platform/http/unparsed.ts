@@ -15,6 +15,12 @@ interface ParserError {
   rawPacket?: unknown
 }
 
+interface UnparsedOptions {
+  version: string
+  safety: Readonly<Record<string, string>>
+  log: Logger
+}
+
 interface Exchange {
   request: IncomingMessage
   response: ServerResponse
@@ -26,11 +32,13 @@ interface Exchange {
  */
 export class UnparsedRequests {
   readonly #version: string
+  readonly #safety: Readonly<Record<string, string>>
   readonly #log: Logger
   readonly #latest = new WeakMap<Duplex, Exchange>()
 
-  constructor({ version, log }: { version: string; log: Logger }) {
+  constructor({ version, safety, log }: UnparsedOptions) {
     this.#version = version
+    this.#safety = safety
     this.#log = log
   }
 
@@ -72,6 +80,7 @@ export class UnparsedRequests {
       `X-Request-Id: ${requestId}`,
       `Version: ${this.#version}`,
       'Cache-Control: no-store',
+      ...Object.entries(this.#safety).map(([name, value]) => `${name}: ${value}`),
       'Connection: close',
     ]
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)

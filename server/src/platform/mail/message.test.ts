@@ -64,7 +64,7 @@ test('a name that is shown is one short line without control characters, and not
     fc.property(hostile, (name) => {
       const line = shown(name)
       expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u)
-      expect(line).not.toMatch(linkLike)
+      expect(line.replace(/…$/, '')).not.toMatch(linkLike)
       expect([...line].length).toBeLessThanOrEqual(60)
       expect(line).toBe(line.trim())
     }),

@@ -127,6 +127,7 @@ export async function endHeld(
   const reason = end.status === 'dropped' ? end.reason : null
   await spanning.query(sql`
     update mails set status = ${end.status}, last_error = ${reason}, ended_at = now(), run_at = null, lease = null,
+      dropped_at = case when ${end.status} = 'dropped' then now() end,
       body_sealed = case when ${end.status} = 'dropped' then null else body_sealed end,
       updated_at = now(), revision = revision + 1
     where id = ${id}::uuid`)
@@ -167,12 +168,22 @@ export async function markUnsent(
   )
 }
 
+const day = 24 * 60 * 60
+
 /** Mails that came to their end so long ago, with what is left of them. */
 export const endedMails: Perishable = {
   name: 'mails',
   table: 'mails',
   key: { id: 'uuid' },
   since: 'ended_at',
-  keptSeconds: 30 * 24 * 60 * 60,
+  keptSeconds: 30 * day,
   isPersonal: true,
+}
+
+/** Mails to nobody: an address without an account has no reason to be known here. */
+export const droppedMails: Perishable = {
+  ...endedMails,
+  name: 'dropped mails',
+  since: 'dropped_at',
+  keptSeconds: day,
 }

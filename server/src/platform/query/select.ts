@@ -42,7 +42,7 @@ function add(selection: Selection, [head = '', ...rest]: string[]): void {
 
 /**
  * The record as JSON text, built by PostgreSQL: what is stored rendered and the members behind it, else `row_to_json` over
- * a row of the members (json_build_object takes 100 arguments at most). Needs the joins of `lookups(resource)`, or of `joins(resource)`.
+ * a row of the members (json_build_object takes 100 arguments at most). Needs the joins of `lookups(resource)`.
  */
 export function documentSql(resource: Resource, selection?: Selection): Sql {
   const known = selection ? undefined : wholeDocuments.get(resource)

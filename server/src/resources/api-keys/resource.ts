@@ -18,14 +18,17 @@ const scopeForm = {
   fault: 'is not a scope: GET /v5/scopes lists them, and the wildcards, such as urn:service:contact:*:read',
 }
 
+const listOfScopes = words({
+  label: 'Scopes',
+  description:
+    'What it may do, in the words of `GET /v5/scopes`; nothing that whoever gives them may not do. `contact:list:read` is taken for `urn:service:contact:list:read`',
+  required: true,
+  max: 200,
+})
+
 const scopes = {
-  ...words({
-    label: 'Scopes',
-    description:
-      'What it may do, in the words of `GET /v5/scopes`; nothing that whoever gives them may not do. `contact:list:read` is taken for `urn:service:contact:list:read`',
-    required: true,
-    max: 200,
-  }),
+  ...listOfScopes,
+  schema: { ...listOfScopes.schema, examples: [['urn:service:contact:list:read']] },
   normalize: (value: JsonValue): Normalized =>
     Array.isArray(value) && value.length === 0
       ? { fault: 'must name at least one scope' }
@@ -48,8 +51,12 @@ const allowedAddresses = {
 
 const instantForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/
 
+const end = timestamp({ label: 'Expires at', description: 'Last moment that it is good; never ends when null' })
+
 const expiresAt = {
-  ...timestamp({ label: 'Expires at', description: 'Last moment that it is good; never ends when null' }),
+  ...end,
+  // One that is still to come, for the documentation.
+  schema: { ...end.schema, examples: ['2099-12-31T23:59:59.000Z'] },
   normalize(value: JsonValue): Normalized {
     const at = typeof value === 'string' && instantForm.test(value) ? new Date(value) : undefined
     if (!at || Number.isNaN(at.getTime()) || at.getUTCFullYear() > 9999) {

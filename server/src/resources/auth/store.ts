@@ -82,6 +82,25 @@ export async function endSessions(spanning: Spanning, userId: string, except: st
   return ended.length
 }
 
+/** Nobody logs in as this person until they are enabled again; every session and link of theirs ends. */
+export async function setDisabled(spanning: Spanning, userId: string, isDisabled: boolean): Promise<void> {
+  await spanning.query(sql`
+    update users set disabled_at = case when ${isDisabled}::boolean then coalesce(disabled_at, now()) end,
+      updated_at = now() where id = ${userId}::uuid`)
+  if (!isDisabled) return
+  await revokeLinks(spanning, userId)
+  await spanning.query(sql`delete from pending_logins where user_id = ${userId}::uuid`)
+  await endSessions(spanning, userId)
+}
+
+/** API keys that the person made and that are good now: they are their organizations', and stay. */
+export async function countKeysOf(spanning: Spanning, userId: string): Promise<number> {
+  const [row] = await spanning.query<{ count: number }>(sql`
+    select count(*)::integer as count from api_keys where created_by = ${userId}::uuid and revoked_at is null
+      and (expires_at is null or expires_at > now())`)
+  return row?.count ?? 0
+}
+
 /** Ends one session of the person; false when it is none of theirs, or has ended. */
 export async function endOwnSession(spanning: Spanning, userId: string, sessionId: string): Promise<boolean> {
   const ended = await spanning.query(sql`

@@ -21,6 +21,7 @@ export const mails = defineResource({
     run_at: 'timestamptz',
     lease: 'uuid',
     ended_at: 'timestamptz',
+    dropped_at: 'timestamptz',
   },
   fields: {
     // Ids are in the order of creation.

@@ -1,5 +1,5 @@
 import type { BodyShape } from '../../platform/resource/body.ts'
-import { flag, reference, text, timeZone } from '../../platform/resource/fields.ts'
+import { flag, id, reference, text, timeZone } from '../../platform/resource/fields.ts'
 import type { Normalize } from '../../platform/resource/texts.ts'
 
 const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'))
@@ -38,7 +38,9 @@ export const newShape: BodyShape = { mode: 'create', readOnly: [], fields: { nam
 export const choiceShape: BodyShape = {
   mode: 'create',
   readOnly: [],
-  fields: { organizationId: reference('org', { label: 'Organization', required: true }) },
+  fields: {
+    organizationId: { ...reference('org', { label: 'Organization', required: true }), schema: id('org').schema },
+  },
 }
 
 const properties = {

@@ -165,7 +165,7 @@ export async function authenticate(
     signed !== undefined &&
     spent !== undefined &&
     // Without an address the passkey says who it is; whatever it says has to be true.
-    [undefined, handleText(userId)].includes(response.response.userHandle) &&
+    (response.response.userHandle ?? handleText(userId)) === handleText(userId) &&
     (await spendChallenge(db, spent)) &&
     (await notePasskeyUse(db, passkey.id, signed))
   return { userId, isRight }

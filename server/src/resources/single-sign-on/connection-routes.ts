@@ -6,6 +6,7 @@ import { secretText } from '../../platform/resource/fields.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import { changeOne, Place, standardRoutes } from '../../platform/resource/routes.ts'
 import { ssoConnections } from './connection.ts'
+import { ssoErrors } from './flow.ts'
 import { connectionStore, createConnection, deleteRecord, sealedSecret } from './store.ts'
 
 const place = new Place(connectionStore, '/v5/sso-connections')
@@ -32,6 +33,8 @@ function shapeOf(mode: 'create' | 'update'): BodyShape {
   return { ...shape, fields: { ...shape.fields, clientSecret } }
 }
 
+const errorsTold = Object.entries(ssoErrors).map(([code, sentence]) => `- \`${code}\`: ${sentence}`)
+
 const create: WriteRoute = {
   ...change,
   method: 'POST',
@@ -39,8 +42,7 @@ const create: WriteRoute = {
   params: {},
   operation: place.operation('create'),
   summary: 'Create a single sign-on connection',
-  description:
-    'At the provider, register a web application with the redirect address `/auth/sso/callback/{connectionId}` on the host where people log in. The provider is asked for its metadata when the first person logs in, at `/auth/sso/{connectionId}`.',
+  description: `At the provider, register a web application with the redirect address \`/auth/sso/callback/{id}\` on the host where people log in. They begin at \`/auth/sso/{id}\`, with \`?returnTo=/path\` for where to go on, and end there, with the session in a cookie; at \`/account#second-factor=<pendingToken>\` when they have a second factor; or at \`/account#sso-error=<code>\`:\n\n${errorsTold.join('\n')}`,
   scope: place.scope('create', 'write'),
   conditional: false,
   body: { component: 'SsoConnectionCreate', shape: shapeOf('create'), required: true },

@@ -76,5 +76,4 @@ export const lapsedSteps: Perishable = {
   key: { hash: 'bytea' },
   since: 'expires_at',
   keptSeconds: 0,
-  isPersonal: true,
 }

@@ -50,6 +50,12 @@ const base = { kind: 'account', tag: 'account', params: {}, query: { kind: 'none
 const bodyOf = (component: string, fields: Fields) =>
   ({ component, shape: { mode: 'create', readOnly: [], fields }, required: true }) as const
 
+const connectionId = reference('sso', {
+  label: 'Connection',
+  description: 'Of an organization of yours',
+  required: true,
+})
+
 const list: AccountRoute = {
   ...base,
   method: 'GET',
@@ -71,7 +77,10 @@ const beginLink: AccountRoute = {
     'Open `url` in the browser. After the log-in at the provider it comes to `/account#sso-link=<token>`, and `/v5/me/identities/confirm` takes that token. Whoever runs that provider can log in as you from then on, so link to one that you trust.',
   fresh: true,
   body: bodyOf('IdentityLink', {
-    connectionId: reference('sso', { label: 'Connection', description: 'Of an organization of yours', required: true }),
+    connectionId: {
+      ...connectionId,
+      schema: { ...connectionId.schema, examples: ['sso_019aa5b2c1d27e3fa4b5c6d7e8f90123'] },
+    },
   }),
   answers: { 200: { kind: 'schema', component: 'IdentityLinkUrl', schema: linkSchema } },
   errors: [403],
@@ -100,29 +109,34 @@ const confirmLink: AccountRoute = {
   body: bodyOf('IdentityConfirmation', { token: secretText({ label: 'Token', required: true, max: 100 }) }),
   answers: { 201: { kind: 'schema', component: 'Identity', schema: identitySchema } },
   errors: [409],
-  async handle(request) {
-    const { db, person, body } = request
+  async outside(request) {
+    const { person, body, transact } = request
     const { userId } = person
-    const proof = await spendStep(db, { kind: 'proof', text: String(body.token) })
+    // Gone whatever comes of it: a proof that was brought to the wrong person is good for nobody.
+    const proof = await transact((db) => spendStep(db, { kind: 'proof', text: String(body.token) }))
     const { issuer, subject } = proof ?? {}
-    if (!proof || proof.userId !== userId || issuer == null || subject == null) {
+    if (!proof || proof.userId !== userId || !issuer || !subject) {
       throw invalidBody([{ field: 'token', message: 'was used already, or its time is over, or it is not yours' }])
     }
     const { organizationId, connectionId, email } = proof
-    // Still a member, and the connection still there.
-    const isOwn = (await findOwnConnection(db, userId, connectionId)) === organizationId
     const identity = { organizationId, connectionId, userId, issuer, subject, email }
-    const id = isOwn ? await linkIdentity(db, identity) : undefined
-    if (id === undefined) {
-      throw new ApiError('already_exists', 'This identity is linked to an account already.', {
-        details: [{ field: 'token', message: 'stands for an identity that is linked already' }],
-      })
-    }
-    await tell(request, 'identity.linked', 'identity-linked', id)
-    const [shown] = JSON.parse(await identitiesOf(db, userId, id)) as object[]
-    return { status: 201, text: JSON.stringify(shown), headers: { location: `/v5/me/identities/${showId('sid', id)}` } }
+    return transact(async (db) => {
+      // Still a member, and the connection still there.
+      const isOwn = (await findOwnConnection(db, userId, connectionId)) === organizationId
+      const id = isOwn ? await linkIdentity(db, identity) : undefined
+      if (id === undefined) throw linkedAlready()
+      await tell({ ...request, db }, 'identity.linked', 'identity-linked', id)
+      const [shown] = JSON.parse(await identitiesOf(db, userId, id)) as object[]
+      const location = `/v5/me/identities/${showId('sid', id)}`
+      return { status: 201, text: JSON.stringify(shown), headers: { location } }
+    })
   },
 }
+
+const linkedAlready = () =>
+  new ApiError('already_exists', 'This identity is linked to an account already, or you are no member any more.', {
+    details: [{ field: 'token', message: 'stands for an identity that cannot be linked' }],
+  })
 
 const unlink: AccountRoute = {
   ...base,
@@ -151,7 +165,12 @@ const unlink: AccountRoute = {
 
 export const identityRoutes: AccountRoute[] = [list, beginLink, confirmLink, unlink]
 
-async function tell(request: AccountRequest, action: AuditAction, what: AccountChange, id: string): Promise<void> {
+async function tell(
+  request: Pick<AccountRequest, 'db' | 'person' | 'client'>,
+  action: AuditAction,
+  what: AccountChange,
+  id: string,
+): Promise<void> {
   const { db, person, client } = request
   const { userId } = person
   const account = await lockAccount(db, userId)

@@ -2,7 +2,7 @@ import type { PublicRoute, Route } from '../../platform/http/route.ts'
 import { callback } from './callback.ts'
 import { connectionRoutes } from './connection-routes.ts'
 import { domainRoutes } from './domain-routes.ts'
-import { begin, ssoErrors } from './flow.ts'
+import { begin } from './flow.ts'
 import { identityRoutes } from './identities.ts'
 
 const flowRoute = {
@@ -14,15 +14,13 @@ const flowRoute = {
   answers: { 303: { kind: 'none' } },
 } satisfies Partial<PublicRoute>
 
-const errorsTold = Object.entries(ssoErrors).map(([code, sentence]) => `- \`${code}\`: ${sentence}`)
-
-const flowRoutes: PublicRoute[] = [
+/** Where browsers go: links and redirects, which are no operations of the API. */
+export const singleSignOnPages: readonly PublicRoute[] = [
   {
     ...flowRoute,
     path: '/auth/sso/{connectionId}',
     operation: 'beginSingleSignOn',
     summary: 'Log in at the organization’s provider',
-    description: `A link for browsers: leads to the provider, and from there back to \`returnTo\` with the session in a cookie as after a log-in, or to \`/account#second-factor=<pendingToken>\` for a person who has a second factor, or to \`/account#sso-error=<code>\`:\n\n${errorsTold.join('\n')}`,
     query: {
       kind: 'words',
       words: {
@@ -38,7 +36,6 @@ const flowRoutes: PublicRoute[] = [
     path: '/auth/sso/callback/{connectionId}',
     operation: 'endSingleSignOn',
     summary: 'Come back from the organization’s provider',
-    description: 'The redirect address to register at the provider. Good once, in the browser that began.',
     query: {
       kind: 'words',
       words: {
@@ -55,4 +52,4 @@ const flowRoutes: PublicRoute[] = [
   },
 ]
 
-export const singleSignOnRoutes: Route[] = [...flowRoutes, ...identityRoutes, ...connectionRoutes, ...domainRoutes]
+export const singleSignOnRoutes: Route[] = [...identityRoutes, ...connectionRoutes, ...domainRoutes]

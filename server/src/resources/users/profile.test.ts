@@ -2,8 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Access, openAccess, owner } from '../../../test/access.ts'
 import type { BootstrapAnswer } from '../../commands/bootstrap.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { roleScopes } from '../../platform/access/scopes.ts'
 import { CredentialChanged } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
+import { showId } from '../../platform/resource/ids.ts'
 import { emailKey } from '../../platform/resource/texts.ts'
 import { profile } from './store.ts'
 
@@ -28,7 +30,13 @@ async function callerOf(credential: string, organization?: string): Promise<Call
   )
 }
 
-const read = async (caller: Caller): Promise<unknown> => JSON.parse(await profile(access.database, caller))
+const readWhole = async (caller: Caller): Promise<Record<string, unknown>> =>
+  JSON.parse(await profile(access.database, caller)) as Record<string, unknown>
+
+const read = async (caller: Caller): Promise<unknown> => {
+  const { credential: _, ...user } = await readWhole(caller)
+  return user
+}
 
 test("by token the profile shows the user with every organization, by key with the key's alone", async () => {
   const user = { id: first.userId, email: owner.email, name: 'Ada' }
@@ -57,4 +65,28 @@ test('a profile is not shown to a credential that is no longer good', async () =
 test('one address in two spellings is one user', () => {
   expect(emailKey('Ada@EXAMPLE.com')).toBe('ada@example.com')
   expect(emailKey('ada@bücher.example')).toBe(emailKey('ADA@xn--bcher-kva.example'))
+})
+
+test('the profile tells what the request was sent with, what that may do and when it ends', async () => {
+  const byKey = await callerOf(second.apiKey, second.organizationId)
+  const end = '2090-01-31T12:00:00.000Z'
+  await access.database.spanning(
+    'check the database',
+    sql`update api_keys set expires_at = ${end}, revoked_at = null where id = ${byKey.credentialId}`,
+  )
+  access.identifier.forget(byKey)
+  expect((await readWhole(await callerOf(second.apiKey, second.organizationId))).credential).toEqual({
+    kind: 'key',
+    id: showId('key', byKey.credentialId),
+    name: 'Bootstrap',
+    scopes: ['urn:service:*:*:read', 'urn:service:*:*:write'],
+    expiresAt: end,
+  })
+  expect((await readWhole(await callerOf(first.accessToken))).credential).toEqual({
+    kind: 'session',
+    id: first.sessionId,
+    name: null,
+    scopes: roleScopes('owner'),
+    expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
+  })
 })

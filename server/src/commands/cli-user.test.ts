@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Ending, run, urlOf } from '../../test/command-line.ts'
+import { goodPassword, logIn, loggedIn, newOwner } from '../../test/people.ts'
+import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
+import { startTestService, type TestService } from '../../test/service.ts'
+
+let database: TestDatabase
+let service: TestService
+let folder: string
+beforeAll(async () => {
+  database = await createDatabase()
+  service = await startTestService({}, database)
+  folder = await mkdtemp(join(tmpdir(), 'rapport-cli-user-'))
+})
+afterAll(async () => {
+  await service.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const command = (words: readonly string[], more: Record<string, string> = {}): Promise<Ending> =>
+  run(['user', ...words], { environment: { DATABASE_URL: urlOf(database), DATA_DIR: folder, ...more } })
+
+test('reset-password gives a person another password and ends their sessions, at once in a running service', async () => {
+  const { email, password, userId, call } = await newOwner(service)
+  const weak = await command(['reset-password', '--email', email], { RAPPORT_PASSWORD: 'password1234' })
+  expect(weak.code).toBe(1)
+  expect(weak.errors).toContain('most common')
+  expect((await call('GET', '/v5/me')).status).toBe(200)
+  const done = await command(['reset-password', '--email', email, '--json'], { RAPPORT_PASSWORD: goodPassword })
+  expect(done).toEqual({ code: 0, errors: '', output: `${JSON.stringify({ userId })}\n` })
+  expect((await call('GET', '/v5/me')).status).toBe(401)
+  expect((await logIn(service, email, password)).status).toBe(401)
+  const again = await loggedIn(service, email)
+  const log = await again.call('GET', '/v5/audit-log?filter.action.equals=password.reset')
+  expect(log.body).toMatchObject([{ actorKind: 'command', recordId: userId }])
+})
+
+test('end-sessions logs a person out everywhere; nobody else', async () => {
+  const [one, other] = [await newOwner(service), await newOwner(service)]
+  expect((await command(['end-sessions', '--email', one.email.toUpperCase()])).code).toBe(0)
+  expect((await one.call('GET', '/v5/me')).status).toBe(401)
+  expect((await other.call('GET', '/v5/me')).status).toBe(200)
+  await loggedIn(service, one.email, one.password)
+})
+
+test('a person who is disabled is out at once and cannot log in until they are enabled again', async () => {
+  const { email, password, call } = await newOwner(service)
+  const done = await command(['disable', '--email', email])
+  // The key that came with the organization works on: it is the organization's.
+  expect([done.code, done.output]).toEqual([0, expect.stringMatching(/API keys that they made: 1\./)])
+  expect((await call('GET', '/v5/me')).status).toBe(401)
+  expect((await logIn(service, email, password)).body.code).toBe('invalid_credentials')
+  expect((await command(['enable', '--email', email])).code).toBe(0)
+  await loggedIn(service, email, password)
+})
+
+test('an address that nobody has is told, and changes nothing', async () => {
+  const ended = await command(['disable', '--email', 'nobody@example.com'])
+  expect(ended).toEqual({ code: 1, output: '', errors: 'There is no person with the address nobody@example.com.\n' })
+})

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { routes } from '../src/app.ts'
+import { auditActions } from '../src/platform/audit/actions.ts'
+import { isScoped, takesKey, type WriteRoute } from '../src/platform/http/route.ts'
+import { urlOf } from './collections.ts'
+import { type Json, startTestService, type TestService } from './service.ts'
+import { newTenant, requestOf, type Tenant } from './tenancy.ts'
+
+let service: TestService
+let tenant: Tenant
+beforeAll(async () => {
+  service = await startTestService()
+  tenant = await newTenant(service)
+})
+afterAll(() => service.close())
+
+const writes = routes.filter((route): route is WriteRoute => isScoped(route) && route.kind === 'write')
+const audited = writes.filter((route) => route.audited !== undefined)
+
+/** What people and imports work on all day: its history is not the audit log's. */
+const work = /^(?:contact|company|campaign|employment|note|user):/
+
+test('every route that changes something is audited, but for the work on records', () => {
+  expect(audited.length).toBeGreaterThan(10)
+  const silent = writes.filter((route) => !audited.includes(route) && !work.test(route.scope))
+  expect(silent.map(({ operation }) => operation)).toEqual([])
+})
+
+test('every action of the log has a sentence of its own', () => {
+  const sentences = Object.values(auditActions)
+  expect(new Set(sentences).size).toBe(sentences.length)
+  for (const sentence of sentences) expect(sentence).toMatch(/^[A-Z].*\.$/)
+})
+
+const eventsOf = async (requestId: string): Promise<Json[]> =>
+  (await tenant.organization.call('GET', `/v5/audit-log?filter.requestId.equals=${requestId}`)).body
+
+test.each(audited.map((route) => [`${route.method} ${route.path}`, route] as const))(
+  '%s: one event when it changes something, none when it is refused or repeated, and nothing that was sent',
+  async (_, route) => {
+    const { call } = tenant.organization
+    const secret = `secret-${randomUUID()}`
+    const options = requestOf(route, tenant)
+    const key = takesKey(route) ? { 'idempotency-key': randomUUID() } : {}
+    const headers = { ...key, 'user-agent': secret }
+    const answer = await call(route.method, urlOf(route, options), { ...options, headers })
+    const requestId = answer.headers.get('x-request-id') ?? ''
+    const events = await eventsOf(requestId)
+    // Whatever it was that the tenant's records did not allow: the change was not made.
+    if (answer.status >= 400) return expect(events).toEqual([])
+    expect(events.length).toBeLessThan(2)
+    for (const event of events) {
+      expect(event).toMatchObject({ action: route.audited, actorKind: 'key', address: '127.0.0.1' })
+      const text = JSON.stringify(event)
+      for (const shown of [secret, answer.body?.apiKey, answer.body?.triggerUrl?.slice(-43)]) {
+        if (shown !== undefined) expect(text).not.toContain(shown)
+      }
+    }
+    if (!takesKey(route)) return
+    const again = await call(route.method, urlOf(route, options), { ...options, headers })
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect(await eventsOf(again.headers.get('x-request-id') ?? '')).toEqual([])
+  },
+)
