@@ -188,3 +188,25 @@ test('a domain is proved by its TXT record, and by that of no other organization
   expect((await mine.call('DELETE', `/v5/domains/${own.id}`)).status).toBe(204)
   expect((await mine.call('GET', `/v5/domains/${own.id}`)).status).toBe(404)
 })
+
+test('behind a public address the browser is sent back there, with a cookie for that host alone', async () => {
+  const publicUrl = 'https://crm.example.com/base'
+  const settings = { EGRESS_ALLOW: new URL(provider.issuer).host, TRUST_PROXY: '1' }
+  for (const [more, base] of [
+    [{ PUBLIC_URL: publicUrl }, publicUrl],
+    [{ PUBLIC_URL: publicUrl, AUTH_ORIGIN: 'https://auth.example.com' }, 'https://auth.example.com'],
+  ] as const) {
+    const there = await startTestService({ ...settings, ...more })
+    const { start, connectionId } = await newSsoWorld(there, provider)
+    const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-host': new URL(base).host }
+    const answer = await new Browser().open(start, headers)
+    const location = new URL(answer.headers.get('location') ?? '')
+    expect(location.searchParams.get('redirect_uri')).toBe(`${base}/auth/sso/callback/${connectionId}`)
+    expect(answer.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^__Host-rapport-sso=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/),
+    ])
+    const unknown = await new Browser().open(`${there.url}/auth/sso/callback/${connectionId}?state=x`, headers)
+    expect(unknown.headers.get('location')).toBe(`${base}/account#sso-error=expired`)
+    await there.close()
+  }
+})

@@ -28,7 +28,8 @@ type Asking = Pick<PublicRequest, 'services' | 'client'>
 export function baseOf({ services, client }: Asking): string {
   const origin = pageOrigin(services, client)
   // PUBLIC_URL may have a path.
-  return services.pageOrigin !== undefined && services.origin.startsWith(origin) ? services.origin : origin
+  const isThere = services.pageOrigin !== undefined && new URL(services.origin).origin === origin
+  return isThere ? services.origin : origin
 }
 
 /** Back to a page of ours. What a fragment says no server sees. */
