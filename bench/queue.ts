@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import type { SpanningPurpose } from '../server/src/platform/database/database.ts'
+import type { SpanningPurpose } from '../server/src/platform/database/spanning-purposes.ts'
 import type { Sql } from '../server/src/platform/database/sql.ts'
 import type { JsonObject } from '../server/src/platform/resource/fields.ts'
 import { newId } from '../server/src/platform/resource/ids.ts'

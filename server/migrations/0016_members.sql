@@ -9,8 +9,7 @@ create index members_created on members (organization_id, created_at, id);
 
 -- What a member is shown with. A view, so that nobody has to keep a second copy of a name true.
 create view member_people as
-  select members.organization_id, members.user_id as id, users.name, users.email,
-    cardinality(users.second_factors) > 0 as has_second_factor, null::timestamptz(3) as deleted_at
+  select members.organization_id, members.user_id as id, users.name, users.email, null::timestamptz(3) as deleted_at
   from members join users on users.id = members.user_id;
 
 -- A person who leaves stays the owner and the author of what was theirs: it says whom to ask, and whose contacts have to be

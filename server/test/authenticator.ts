@@ -2,6 +2,19 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 import type { Json } from './service.ts'
 
+/** What an attestation is about. */
+export interface Made {
+  authData: Buffer
+  clientDataHash: Buffer
+  credentialId: Buffer
+  keys: { publicKey: KeyObject; privateKey: KeyObject }
+}
+
+export interface Attestation {
+  format: string
+  statement: Map<string, unknown>
+}
+
 /** How an answer differs from an honest one. */
 export interface Twist {
   /** The page that asked. */
@@ -20,9 +33,12 @@ export interface Twist {
   crossOrigin?: boolean
   /** Signs with another key. */
   key?: KeyObject
-  /** The attestation statement, with its format. */
-  attestation?: { format: string; statement: Map<string, unknown> }
+  /** Says what make it is. */
+  attest?: (made: Made) => Attestation
 }
+
+const hashOf = (clientDataJSON: string): Buffer =>
+  createHash('sha256').update(Buffer.from(clientDataJSON, 'base64url')).digest()
 
 const flags = { present: 0x01, verified: 0x04, attested: 0x40 }
 
@@ -47,14 +63,16 @@ export class Authenticator {
     length.writeUInt16BE(this.#id.length)
     const credential = Buffer.concat([Buffer.alloc(16), length, this.#id, this.#coseKey()])
     const authData = Buffer.concat([this.#head(options.rp.id, twist, flags.attested), credential])
-    const { format, statement } = twist.attestation ?? { format: 'none', statement: new Map() }
+    const clientDataJSON = this.#clientData('webauthn.create', options, twist)
+    const clientDataHash = hashOf(clientDataJSON)
+    const made = { authData, clientDataHash, credentialId: this.#id, keys: this.#keys }
+    const { format, statement } = twist.attest?.(made) ?? { format: 'none', statement: new Map() }
     const attestation = new Map<string, unknown>([
       ['fmt', format],
       ['attStmt', statement],
       ['authData', Uint8Array.from(authData)],
     ])
     const attestationObject = Buffer.from(isoCBOR.encode(attestation as never)).toString('base64url')
-    const clientDataJSON = this.#clientData('webauthn.create', options, twist)
     return this.#shown({ clientDataJSON, attestationObject, transports: ['internal'] })
   }
 
@@ -63,8 +81,11 @@ export class Authenticator {
     if (this.#counter > 0) this.#counter++
     const authData = this.#head(options.rpId, twist)
     const clientDataJSON = this.#clientData('webauthn.get', options, twist)
-    const hash = createHash('sha256').update(Buffer.from(clientDataJSON, 'base64url')).digest()
-    const signature = sign('sha256', Buffer.concat([authData, hash]), twist.key ?? this.#keys.privateKey)
+    const signature = sign(
+      'sha256',
+      Buffer.concat([authData, hashOf(clientDataJSON)]),
+      twist.key ?? this.#keys.privateKey,
+    )
     const { userHandle = this.#userHandle } = twist
     return this.#shown({
       clientDataJSON,

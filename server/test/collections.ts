@@ -16,7 +16,7 @@ import { members } from '../src/resources/members/resource.ts'
 import { notes } from '../src/resources/notes/resource.ts'
 import { rowDetails } from '../src/resources/rows/resource.ts'
 import { teamMembers } from '../src/resources/team-members/resource.ts'
-import { keptMail } from './mail-worlds.ts'
+import { endedMail } from './mail-worlds.ts'
 import { idsOf, minimalBody, type References } from './samples.ts'
 import type { Call, CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
 import { type Pushes, pushesOf } from './worked-rows.ts'
@@ -176,7 +176,7 @@ const makers: Readonly<Record<string, (world: World, parentId: string) => Promis
     await call('POST', `/v5/teams/${teamId}/members/${id}`)
     return id
   },
-  [mails.table]: ({ service, organization: { userId } }) => keptMail(service, userId),
+  [mails.table]: ({ service, organization: { userId } }) => endedMail(service, userId),
 }
 
 /** Tables whose records no caller creates. */

@@ -56,13 +56,33 @@ export const hasten = ({ database }: Pick<TestService, 'database'>): Promise<obj
     sql`update mails set run_at = now() where status = 'queued' and lease is null`,
   )
 
-/** A mail to the person, composed and kept, as a service without a mail server does. Gives its id as callers see it. */
-export async function keptMail(service: Pick<TestService, 'database'>, userId: string): Promise<string> {
+/** Counts them: mails that follow each other are of different kinds, and have come to different ends. */
+let ended = 0
+
+/** What else can become of a mail than that it is kept. */
+const ends = [
+  sql`status = status`,
+  sql`status = 'sent', sent_at = now(), body_sealed = null`,
+  sql`status = 'failed', last_error = 'the mail server refused the recipient (550)', attempts = 2`,
+  sql`status = 'dropped', last_error = 'the account is gone', subject = null, body_sealed = null`,
+]
+
+/** A mail to the person that has come to one of its ends. Gives its id as callers see it. */
+export async function endedMail(service: Pick<TestService, 'database'>, userId: string): Promise<string> {
   const recipient = `${randomUUID()}@example.com`
-  const facts = { what: 'password-changed' } as const
-  await queue(service, { kind: 'account-changed', recipient, userId: readId('usr', userId) ?? null, facts })
+  const to = { recipient, userId: readId('usr', userId) ?? null }
+  const device = { device: 'Firefox', address: '192.0.2.1', at: new Date().toISOString() }
+  await queue(
+    service,
+    ++ended % 2 === 0
+      ? { ...to, kind: 'account-changed', facts: { what: 'password-changed' } }
+      : { ...to, kind: 'new-device', facts: device },
+  )
   await until('the mail is kept', async () => (await mailOf(service, recipient)).status === 'kept')
-  return showId('mai', (await mailOf(service, recipient)).id)
+  const { id } = await mailOf(service, recipient)
+  const end = ends[ended % ends.length] ?? sql`status = status`
+  await service.database.spanning('check the database', sql`update mails set ${end} where id = ${id}`)
+  return showId('mai', id)
 }
 
 /** A person of these organizations (uuids), and of none when none is given. */

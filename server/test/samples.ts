@@ -12,6 +12,7 @@ const neededOneOf: Readonly<Record<string, readonly string[]>> = { contacts: ['e
 const possible: Readonly<Record<string, readonly JsonValue[]>> = {
   'campaigns.status': ['draft'],
   // An owner is invited by owners alone, whoever else may invite.
+  'invitations.expiresInDays': [7, 1, 30, 14],
   'invitations.role': ['member', 'viewer', 'admin'],
   'api-keys.scopes': [['urn:service:contact:list:read'], ['urn:service:contact:*:read', 'urn:service:team:get:read']],
   'api-keys.allowedAddresses': [['203.0.113.0/24'], ['127.0.0.1', '2001:db8::/32']],

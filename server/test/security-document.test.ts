@@ -51,11 +51,7 @@ function linesOf(document: string): Line[] {
       const form = /^\*\*([\d.]+)\*\* L(\d)\. .+?\. \*\*([a-z, ]+)\*\*/s
       const [head = '', number = '', level = '', state = ''] = form.exec(line) ?? []
       const tests = [...line.matchAll(testReference)].map(([, file, name]) => `${file} › ${name}`)
-      const reason = line
-        .slice(head.length)
-        .replaceAll(testReference, '')
-        .replaceAll(/\s+/g, ' ')
-        .trim()
+      const reason = line.slice(head.length).replaceAll(testReference, '').replaceAll(/\s+/g, ' ').trim()
       return { number, level: Number(level), state, reason, tests }
     })
 }

@@ -329,3 +329,14 @@ test('neither codes, states, tokens nor cookies stand in the log', async () => {
     expect(log).not.toContain(secret)
   }
 })
+
+test('what another site begins waits for the person', async () => {
+  const { start, connectionId } = await open()
+  const answer = await new Browser().open(start, { 'sec-fetch-site': 'cross-site' })
+  expect(answer.headers.get('location')).toBe(`${service.url}/account#sso-begin=${connectionId}`)
+  expect(answer.headers.getSetCookie()).toEqual([])
+  for (const site of ['same-origin', 'same-site', 'none']) {
+    const begun = await new Browser().open(start, { 'sec-fetch-site': site })
+    expect(new URL(begun.headers.get('location') ?? '').origin).toBe(provider.issuer)
+  }
+})

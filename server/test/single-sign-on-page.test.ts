@@ -53,7 +53,6 @@ test.skipIf(!chromium)('a browser logs in, links another identity, and is asked 
   await page.locator('#lead', { hasText: 'You are logged in.' }).waitFor()
   expect((await asPerson(page, 'GET', '/v5/me')).body).toMatchObject({ email: `ada@${domain}` })
 
-  await (await page.context().newPage()).goto(provider.issuer)
   await page.context().clearCookies({ domain: '127.0.0.1' })
   provider.person = { sub: randomUUID() }
   const begun = await asPerson(page, 'POST', '/v5/me/identities', { connectionId: world.connectionId })
@@ -64,7 +63,7 @@ test.skipIf(!chromium)('a browser logs in, links another identity, and is asked 
 
   const enrolled = await asPerson(page, 'POST', '/v5/me/totp')
   expect(enrolled.status, JSON.stringify(enrolled.body)).toBeLessThan(300)
-  const secret = new URL(enrolled.body.uri ?? enrolled.body.url ?? '').searchParams.get('secret') ?? ''
+  const { secret = '' } = enrolled.body
   const code = (ahead: number) => new TOTP({ secret }).generate({ timestamp: Date.now() + ahead * 30_000 })
   const confirmed = await asPerson(page, 'POST', '/v5/me/totp/confirm', { code: code(0) })
   expect(confirmed.status, JSON.stringify(confirmed.body)).toBeLessThan(300)
@@ -74,4 +73,19 @@ test.skipIf(!chromium)('a browser logs in, links another identity, and is asked 
   await another.click('#send')
   await another.locator('#lead', { hasText: 'You are logged in.' }).waitFor()
   expect((await asPerson(another, 'GET', '/v5/me')).body).toMatchObject({ email: `ada@${domain}` })
+})
+
+test.skipIf(!chromium)('another site’s page logs nobody in unasked', async () => {
+  const world = await newSsoWorld(service, provider, { defaultRole: 'member' })
+  const { domain } = await proveDomain(world, texts)
+  provider.person = { sub: randomUUID(), email: `eve@${domain}`, email_verified: true }
+  const home = service.url.replace('127.0.0.1', 'localhost')
+  provider.register(`${home}/auth/sso/callback/${world.connectionId}`)
+  const page = await newPage()
+  await page.goto(`${provider.issuer}/elsewhere`)
+  await page.evaluate(`location.assign('${home}/auth/sso/${world.connectionId}')`)
+  await page.locator('#lead', { hasText: 'Another site' }).waitFor()
+  expect(await page.context().cookies(home)).toEqual([])
+  await page.click('#send')
+  await page.locator('#lead', { hasText: 'You are logged in.' }).waitFor()
 })

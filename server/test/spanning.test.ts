@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { spanningPurposes } from '../src/platform/database/database.ts'
+import { spanningPurposes } from '../src/platform/database/spanning-purposes.ts'
 
 const sources = fileURLToPath(new URL('../src', import.meta.url))
 const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter(

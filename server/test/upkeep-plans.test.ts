@@ -22,6 +22,8 @@ beforeAll(async () => {
   await world.insert('contacts', [{ organization_id, id: home, team_id: team, root_contact_id: home }])
   const connection = { name: 'Any', issuer: 'https://id.example', client_id: 'any', enabled: true }
   await world.insert('sso_connections', [{ organization_id, id: home, ...connection }])
+  const key = { hash: hash(), name: 'Any', scopes: [], created_by: user }
+  await world.insert('api_keys', [{ organization_id, id: home, ...key }])
   const hashes = () => ({ key_hash: hash(), request_hash: hash() })
   const shapes: Record<string, () => Record<string, unknown>> = {
     contacts: () => ({ id: randomUUID(), team_id: team, root_contact_id: home }),
@@ -31,12 +33,23 @@ beforeAll(async () => {
     campaigns: () => ({ id: randomUUID(), name: 'Any' }),
     imports: () => ({ id: randomUUID(), name: 'Any', team_id: team }),
     teams: () => ({ id: randomUUID(), name: randomUUID() }),
+    invitations: () => ({
+      id: randomUUID(),
+      email: 'a@b.c',
+      email_key: randomUUID(),
+      role: 'member',
+      expires_at: ago(0),
+    }),
+    login_failures: () => ({ id: randomUUID(), account_key: hash(), address: '192.0.2.1', source: 'stranger' }),
+    one_time_tokens: () => ({ hash: hash(), purpose: 'sign-up' }),
+    pending_logins: () => ({ id: randomUUID(), hash: hash(), user_id: user, wants_cookie: false }),
+    api_key_previous_hashes: () => ({ hash: hash(), api_key_id: home }),
     root_contacts_left: () => ({ id: randomUUID() }),
     import_rows: () => ({ id: randomUUID(), import_id: home, status: 'PROCESSED', payload: {} }),
     import_push_keys: () => ({ import_id: home, row_id: randomUUID(), ...hashes() }),
     import_triggers: () => ({ import_id: home, hash: hash() }),
     idempotency_answers: () => ({ credential_id: randomUUID(), ...hashes(), answer_encrypted: hash() }),
-    sessions: () => ({ id: randomUUID(), user_id: user, nonce: hash() }),
+    sessions: () => ({ id: randomUUID(), user_id: user, nonce: hash(), proved_at: ago(0), expires_at: ago(-1) }),
     sso_steps: () => ({ hash: hash(), kind: 'flow', connection_id: home }),
     spent_challenges: () => ({ hash: hash() }),
     factor_failures: () => ({ id: randomUUID(), user_id: user, kind: 'totp', place: 'session' }),

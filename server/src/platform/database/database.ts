@@ -4,6 +4,7 @@ import pg from 'pg'
 import type { Actor } from '../access/caller.ts'
 import { ApiError } from '../http/errors.ts'
 import { DeadlineExceeded, isConnectionLoss, isRepeatable, translate } from './failures.ts'
+import type { SpanningPurpose } from './spanning-purposes.ts'
 import { organizationParameter, Parameter, Sql, sql } from './sql.ts'
 
 /** How a statement reaches the database: bound to one organization, which it has to name. */
@@ -36,32 +37,7 @@ export interface FixedStatement {
 export const asSql = (statement: Sql | FixedStatement): Sql =>
   statement instanceof Sql ? statement : statement.build(statement.values.map((value) => new Parameter(value)))
 
-/** A connection that may span organizations; every use is one of this closed list, which a test knows. */
-export const spanningPurposes = [
-  'find the API key of a request',
-  'find the session of a request',
-  'rotate a refresh token',
-  'log in',
-  'manage an account',
-  'set the service up',
-  'read the profile of a user',
-  'keep the signing key',
-  'create an organization',
-  'find the organization of a command',
-  'create an API key',
-  'note the last use of a key',
-  'note the last use of a session',
-  'check the database',
-  'find the import of a push',
-  'keep pushes',
-  'choose whose rows to work on',
-  'sum up the counts of imports',
-  'send mails',
-  'purge what is no longer kept',
-  'take statistics',
-] as const
-export type SpanningPurpose = (typeof spanningPurposes)[number]
-
+/** A connection that may span organizations. */
 export interface Spanning {
   query<Row extends object>(statement: Sql): Promise<Row[]>
 }

@@ -73,6 +73,8 @@ export interface Client {
   readonly requestId: string
   /** The `Origin` header: the page whose script asks. */
   readonly origin: string | undefined
+  /** Where a browser was when it set out, `cross-site` for another site’s page (Fetch Metadata); undefined from programs. */
+  readonly fetchSite: string | undefined
   /** The host, as the caller names it, with its scheme: what a page of ours has as its origin. */
   readonly ownOrigin: string
   cookie(name: string): string | undefined

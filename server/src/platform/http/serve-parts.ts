@@ -37,6 +37,10 @@ class RequestClient implements Client {
     return single(this.#request, 'origin')
   }
 
+  get fetchSite(): string | undefined {
+    return single(this.#request, 'sec-fetch-site')
+  }
+
   get ownOrigin(): string {
     return `${this.#request.protocol}://${this.#request.host}`
   }

@@ -6,6 +6,7 @@ export const pageScript = `const fields = {
   email: { label: 'Email', type: 'email', autocomplete: 'username' },
   name: { label: 'Your name', autocomplete: 'name' },
   organization: { label: 'Your organization', autocomplete: 'organization' },
+  code: { label: 'Code', autocomplete: 'one-time-code', hint: 'Six digits from your authenticator app.' },
   password: { label: 'Password', type: 'password', autocomplete: 'new-password', hint: 'At least 12 characters; a few words that nobody would guess.' },
 }
 const views = {
@@ -13,6 +14,9 @@ const views = {
   'sign-up': { heading: 'Make your account', lead: 'Your address is confirmed.', names: ['name', 'organization', 'password'], path: '/auth/sign-up/confirm', button: 'Make the account', cookie: true, done: 'Welcome: you are logged in.' },
   'invitation': { heading: 'Join your team', lead: '', names: ['name', 'password'], path: '/auth/invitations/accept', button: 'Join', cookie: true, done: 'Welcome: you are logged in.' },
   'reset-password': { heading: 'Set a new password', lead: 'Every session of yours ends with it.', names: ['password'], path: '/auth/reset-password', button: 'Set the password', done: 'The password is set. Log in with it.' },
+  'second-factor': { heading: 'One more step', lead: 'Your organization’s provider knows you. Your account asks for a code too.', names: ['code'], path: '/auth/login/totp', button: 'Log in', tokenName: 'pendingToken', done: 'You are logged in.' },
+  'sso-begin': { heading: 'Log in', lead: 'Another site has led you here, to log in at your organization’s provider.', names: [], button: 'Log in', leaves: true },
+  'sso-link': { heading: 'Link this log-in', lead: 'From then on you can log in at your organization’s provider.', names: [], path: '/v5/me/identities/confirm', button: 'Link', asPerson: true, done: 'It is linked.' },
   'verify-address': { heading: 'Confirm your address', lead: 'One click, and it is yours.', names: [], path: '/auth/verify-address', button: 'Confirm', done: 'Your address is confirmed.' },
 }
 const byId = (id) => document.getElementById(id)
@@ -66,6 +70,10 @@ function showFaults({ details = [], description }) {
 
 // Another address than the account has is confirmed by the person who is logged in here.
 async function send(body) {
+  if (view.asPerson) {
+    const session = await post('/auth/refresh', {})
+    return session.isGood ? post(view.path, body, session.body.accessToken) : session
+  }
   const answer = await post(view.path, body)
   if (purpose !== 'verify-address' || answer.isGood || answer.body.code !== 'insufficient_permissions') return answer
   const session = await post('/auth/refresh', {})
@@ -74,6 +82,7 @@ async function send(body) {
 
 async function submit(event) {
   event.preventDefault()
+  if (view.leaves) return location.assign('/auth/sso/' + encodeURIComponent(secret))
   const button = byId('send')
   button.disabled = true
   say('')
@@ -83,7 +92,7 @@ async function submit(event) {
   }
   const values = Object.fromEntries(view.names.map((name) => [name, byId(name).value]).filter(([, value]) => value !== ''))
   try {
-    const { isGood, body } = await send({ ...values, token: secret, ...(view.cookie && { cookie: true }) })
+    const { isGood, body } = await send({ ...values, [view.tokenName ?? 'token']: secret, ...(view.cookie && { cookie: true }) })
     if (isGood) finish()
     else showFaults(body)
   } catch {
@@ -100,6 +109,10 @@ function finish() {
 }
 
 async function start() {
+  if (purpose === 'logged-in') {
+    byId('lead').textContent = 'You are logged in.'
+    return
+  }
   if (!view) {
     byId('lead').textContent = purpose === 'sso-error' ? 'Logging in at your provider did not work' + (/^[a-z-]{1,40}$/.test(secret) ? ' (' + secret + ')' : '') + '. Try again, or ask an owner of your organization.' : 'Open the link that was sent to you, or that the service printed when it started. A link works once.'
     return

@@ -223,6 +223,22 @@ test('a service that is closed takes nobody new, and lets those it knows join', 
   }
 })
 
+test('an organization sends a hundred invitations an hour, and then waits', async () => {
+  const owner = await newOwner(mailed.service)
+  await mailed.service.database.spanning(
+    'manage an account',
+    sql`insert into mails (id, organization_id, kind, recipient, recipient_key, status, run_at, ended_at, created_at)
+      select gen_random_uuid(), ${readId('org', owner.organizationId)}::uuid, 'invitation', 'x@example.com', 'x@example.com',
+        'sent', null, now(), now() - number * interval '10 seconds' from generate_series(1, 99) number`,
+  )
+  expect((await owner.call('POST', path, { body: { email: newEmail(), role: 'viewer' } })).status).toBe(201)
+  const refused = await owner.call('POST', path, { body: { email: newEmail(), role: 'viewer' } })
+  expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+  // The first of the hundred is 990 seconds old.
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3600 - 1000)
+  expect((await owner.call('GET', `${path}/count`)).body).toEqual({ count: 1 })
+})
+
 test('the database holds no link that was sent, and the log none either', async () => {
   const owner = await newOwner(mailed.service)
   const { token } = await mailed.invite(owner.call)

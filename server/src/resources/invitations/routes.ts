@@ -6,7 +6,7 @@ import { Place, standardRoutes } from '../../platform/resource/routes.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
 import { assertMayChange } from '../members/store.ts'
 import { invitations } from './resource.ts'
-import { invitationStore, revokeLinks, sendingColumns, sentTime } from './store.ts'
+import { assertMaySend, invitationStore, revokeLinks, sendingColumns, sentTime } from './store.ts'
 
 const place = new Place(invitationStore, '/v5/invitations')
 
@@ -17,6 +17,7 @@ const base = { kind: 'write', method: 'POST', tag: place.tag, query: { kind: 'no
 
 /** The link is made and sent once the transaction is over. */
 async function send({ services, db }: WriteRequest, { id, email }: { id: string; email: string }): Promise<void> {
+  await assertMaySend(db)
   await queueMail(db, { kind: 'invitation', recipient: email, organizationId: db.organizationId, recordId: id })
   services.mail.wake()
 }
@@ -34,6 +35,7 @@ const create: WriteRoute = {
   conditional: false,
   audited: 'invitation.created',
   answers: { 201: place.record },
+  errors: [429],
   async handle(request) {
     const { db, caller, body } = request
     const role = roles.find((one) => one === body.role) ?? null

@@ -34,6 +34,22 @@ async function complete(transaction: Transaction, pending: readonly Pending[]): 
 
 export const invitationStore = standardStore(invitations, { resolve: complete })
 
+/** Invitations that an organization sends in an hour: more than it has use for, fewer than who sends what nobody asked for. */
+const most = 100
+
+/** Refuses one more mail when the organization has sent that many. Error: 429. */
+export async function assertMaySend(transaction: Transaction): Promise<void> {
+  const [row] = await transaction.query<{ seconds: number }>(sql`
+    select ceil(extract(epoch from created_at + interval '1 hour' - now()))::int as seconds from mails
+    where organization_id = ${transaction.organization} and kind = 'invitation' and created_at > now() - interval '1 hour'
+    order by created_at desc offset ${most - 1} limit 1`)
+  if (!row) return
+  const seconds = Math.max(1, row.seconds)
+  throw new ApiError('rate_limited', `${most} invitations were sent within an hour. Go on in ${seconds} seconds.`, {
+    headers: { 'retry-after': `${seconds}` },
+  })
+}
+
 /** Takes back the links that were sent for this invitation (uuid). */
 export async function revokeLinks(transaction: Transaction, id: string): Promise<void> {
   await transaction.query(sql`

@@ -40,7 +40,7 @@ test('members are listed with the people behind them, ordered and filtered like 
     {
       id: viewer.userId,
       role: 'viewer',
-      person: { name: 'Person who is viewer', email: viewer.email, hasSecondFactor: false },
+      person: { name: 'Person who is viewer', email: viewer.email },
     },
   ])
   expect((await owner.call('GET', '/v5/members/count')).body).toEqual({ count: 3 })

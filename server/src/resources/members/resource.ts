@@ -1,6 +1,6 @@
 import { roles } from '../../platform/access/scopes.ts'
 import { defineResource } from '../../platform/resource/define.ts'
-import { choice, email, flag, id, text, timestamp } from '../../platform/resource/fields.ts'
+import { choice, email, id, text, timestamp } from '../../platform/resource/fields.ts'
 
 /** The person behind a member: what their organizations see of the account. */
 const people = defineResource({
@@ -13,7 +13,6 @@ const people = defineResource({
     id: id('usr'),
     name: text({ label: 'Name', readOnly: true, nullable: false }),
     email: email({ label: 'Email', readOnly: true, nullable: false }),
-    hasSecondFactor: flag({ label: 'Has a second factor', readOnly: true, nullable: false }),
   },
 })
 
@@ -22,7 +21,7 @@ export const person = {
   label: 'Person',
   through: 'id',
   resource: people,
-  show: ['name', 'email', 'hasSecondFactor'],
+  show: ['name', 'email'],
   orderBy: 'name',
   always: true,
 } as const

@@ -113,6 +113,7 @@ async function verifyRegistration(
 ) {
   const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
   try {
+    await assertNotFramed(response.response.clientDataJSON)
     await assertNoCertificates(response.response.attestationObject)
     const { registrationInfo } = await verifyRegistrationResponse({
       response,
@@ -126,6 +127,12 @@ async function verifyRegistration(
     // The library tells each fault by throwing, those of its decoders too; nothing here reaches anything that could fail.
     return undefined
   }
+}
+
+/** Our pages are in no frame of another site: one that was asked there was tricked. */
+async function assertNotFramed(clientDataJSON: string): Promise<void> {
+  const { decodeClientDataJSON } = await import('@simplewebauthn/server/helpers')
+  if (decodeClientDataJSON(clientDataJSON).crossOrigin) throw new Error('An answer from within a frame is not taken.')
 }
 
 /**
@@ -179,6 +186,7 @@ async function verifyAuthentication(
 ): Promise<{ counter: number; isSynced: boolean } | undefined> {
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
   try {
+    await assertNotFramed(response.response.clientDataJSON)
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response,
       expectedChallenge,

@@ -73,6 +73,10 @@ export async function begin(request: PublicRequest): Promise<Answer> {
   const connectionId = params.connectionId ?? ''
   const returnTo = readReturnTo(query, pageOrigin(services, client))
   const link = valueOf(query, 'link')
+  // Another site's page logs nobody in unasked, as somebody whom it has chosen; a link ends with its own person anyway.
+  if (link === undefined && client.fetchSite === 'cross-site') {
+    return toPage(request, `sso-begin=${showId('sso', connectionId)}`)
+  }
   const { connection, linking } = await services.database.spanningTransaction('log in', async (db) => ({
     connection: await findConnection(db, connectionId),
     linking: link === undefined ? undefined : await spendStep(db, { kind: 'link', text: link, connectionId }),

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sendRaw, requestText } from './raw.ts'
+import { startTestService, type TestService } from './service.ts'
+
+let local: TestService
+let secure: TestService
+beforeAll(async () => {
+  ;[local, secure] = await Promise.all([
+    startTestService(),
+    startTestService({ PUBLIC_URL: 'https://crm.example.com', TRUST_PROXY: '1' }),
+  ])
+})
+afterAll(() => Promise.all([local.close(), secure.close()]))
+
+/** Requests whose answers are of every kind: pages, files, records, refusals of the service and of the parser. */
+const requests = [
+  requestText('GET', '/account'),
+  requestText('GET', '/account/start.js'),
+  requestText('GET', '/v5/swagger'),
+  requestText('GET', '/v5/docs'),
+  requestText('GET', '/.well-known/jwks.json'),
+  requestText('GET', '/healthz'),
+  requestText('GET', '/v5/contacts'),
+  requestText('GET', '/v5/nothing'),
+  requestText('GET', '/v5/%zz'),
+  requestText('DELETE', '/v5/contacts'),
+  requestText('OPTIONS', '/v5/contacts'),
+  requestText('TRACE', '/v5/contacts'),
+  requestText('POST', '/auth/login', { headers: { 'content-type': 'text/plain' }, body: '{}' }),
+  requestText('POST', '/auth', { headers: { 'content-type': 'application/json' }, body: '{"token":"none"}' }),
+  requestText('GET', '/', { headers: { long: 'x'.repeat(60_000) } }),
+  requestText('GET', `/${'x'.repeat(20_000)}`),
+  'hello\r\n\r\n',
+  'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+]
+
+/** What a policy says of one thing; of what it does not name, what it says of all. */
+function saysOf(policy: string, name: string): string | undefined {
+  const directives = new Map(
+    policy.split('; ').map((text) => [text.split(' ', 1)[0], text.split(' ').slice(1).join(' ')]),
+  )
+  return directives.get(name) ?? (name.endsWith('-src') ? directives.get('default-src') : undefined)
+}
+
+test('every answer, of the parser too, says that nothing strange is run, framed, sniffed or told to others', async () => {
+  for (const text of requests) {
+    const { headers, status } = await sendRaw(local.url, text)
+    const what = `${text.slice(0, 60)} ${status}`
+    const policy = headers['content-security-policy'] ?? ''
+    for (const name of ['object-src', 'base-uri', 'frame-ancestors', 'form-action', 'default-src']) {
+      expect([what, name, saysOf(policy, name)]).toEqual([what, name, "'none'"])
+    }
+    expect([what, saysOf(policy, 'script-src')]).toEqual([what, expect.stringMatching(/^'(?:none|self)'$/)])
+    expect([what, headers['x-content-type-options']]).toEqual([what, 'nosniff'])
+    expect([what, headers['referrer-policy']]).toEqual([what, 'no-referrer'])
+    expect([what, headers['strict-transport-security']]).toEqual([what, undefined])
+  }
+})
+
+test('behind https every answer tells browsers to stay with https for more than a year', async () => {
+  for (const text of requests) {
+    const { headers } = await sendRaw(secure.url, text)
+    const [, seconds] = /^max-age=(\d+)/.exec(headers['strict-transport-security'] ?? '') ?? []
+    expect([text.slice(0, 60), Number(seconds) > 365 * 24 * 60 * 60]).toEqual([text.slice(0, 60), true])
+  }
+})
+
+test('every answer that has a body says of what type it is, in UTF-8', async () => {
+  for (const text of requests) {
+    const { headers, status, body } = await sendRaw(local.url, text)
+    if (status === 204) continue
+    expect([text.slice(0, 60), String(body).length > 0]).toEqual([text.slice(0, 60), true])
+    expect([text.slice(0, 60), headers['content-type']]).toEqual([
+      text.slice(0, 60),
+      expect.stringMatching(/^(?:application\/json|text\/(?:html|javascript)); charset=utf-8$/),
+    ])
+  }
+})
