@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { App } from './factors.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
 import { goodPassword, linkIn, loggedIn, newEmail, newOwner } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -39,6 +40,18 @@ async function issueAll(service: TestService): Promise<Issued> {
   })
   expect(key.status, key.text).toBe(201)
   const made = await call('POST', '/v5/imports', { body: { name: 'Test' } })
+  const totp = await call('POST', '/v5/me/totp')
+  const app = new App(totp.body.uri)
+  const factors = await call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } })
+  expect(factors.status, factors.text).toBe(200)
+  const pending = await service.anonymous('POST', '/auth/login', {
+    body: { email: owner.email, password: owner.password },
+  })
+  const clientSecret = 'the provider gave us this one'
+  const connection = await call('POST', '/v5/sso-connections', {
+    body: { name: 'Test', issuer: 'https://login.example.com', clientId: 'rapport', clientSecret },
+  })
+  expect(connection.status, connection.text).toBe(201)
   await service.anonymous('POST', '/auth/forgot-password', { body: { email: owner.email } })
   await service.anonymous('POST', '/auth/sign-up', { body: { email: newEmail() } })
   return {
@@ -55,6 +68,10 @@ async function issueAll(service: TestService): Promise<Issued> {
     'Idempotency-Key': 'the-key-of-the-key',
     'trigger URL': made.body.triggerUrl.split('/').at(-1),
     password: owner.password,
+    'secret of the authenticator app': totp.body.secret,
+    'recovery code': factors.body.recoveryCodes[0],
+    'token of a login half done': pending.body.pendingToken,
+    'client secret': clientSecret,
   }
 }
 

@@ -4,7 +4,6 @@ import { sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { Browser } from './browser.ts'
 import type { IdentityProvider } from './identity-provider.ts'
-import type { NameServer } from './name-server.ts'
 import { callAs } from './people.ts'
 import type { Call, Json, TestOrganization, TestService } from './service.ts'
 
@@ -77,12 +76,10 @@ export const verifyAddress = ({ database }: TestService, userId: string): Promis
     sql`update users set verified_at = now() where id = ${readId('usr', userId)}::uuid`,
   )
 
-/** A name server that knows the TXT records of this map. */
+/** A name server that knows the TXT records of this map, and is silent where there are none of a name that stands in it. */
 export const knowTexts =
   (texts: ReadonlyMap<string, string[]>) =>
-  (name: string): { txt: string[] } | undefined => {
+  (name: string): { txt: string[] } | 'silence' | undefined => {
     const txt = texts.get(name)
-    return txt && { txt }
+    return txt?.length === 0 ? 'silence' : txt && { txt }
   }
-
-export type { NameServer }

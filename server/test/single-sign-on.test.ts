@@ -210,3 +210,14 @@ test('behind a public address the browser is sent back there, with a cookie for 
     await there.close()
   }
 })
+
+test('name servers that do not answer hold a verification up for a moment only', async () => {
+  const { call } = await service.newOrganization()
+  const { body } = await call('POST', '/v5/domains', { body: { domain: `${randomUUID()}.example` } })
+  texts.set(body.recordName, [])
+  const began = performance.now()
+  const answer = await call('POST', `/v5/domains/${body.id}/verify`)
+  expect(answer).toMatchObject({ status: 423, body: { description: expect.stringContaining('do not answer') } })
+  expect(performance.now() - began).toBeLessThan(4000)
+  expect((await call('GET', `/v5/domains/${body.id}`)).body.verifiedAt).toBeNull()
+})

@@ -9,6 +9,7 @@ import { teamMembers } from '../src/resources/team-members/resource.ts'
 import { type Collection, collections, newWorld, type RouteOptions, urlOf, type World } from './collections.ts'
 import { pathsOf } from './field-model.ts'
 import { idsOf, minimalBody, sampleValue } from './samples.ts'
+import { until } from './processes.ts'
 import type { TestService } from './service.ts'
 
 /** An organization with one record in every collection. */
@@ -287,6 +288,11 @@ const visible = (answer: { status: number; headers: Headers; text: string }, id:
 
 /** Every row of every table as text; time and place of a credential's last use apart, which change by asking. */
 export async function dump(database: Database): Promise<Record<string, string[]>> {
+  // What is written behind the answers would be taken for a change.
+  await until('no mail waits to be composed', async () => {
+    const waiting = sql`select id from mails where status = 'queued' limit 1`
+    return (await database.spanning('check the database', waiting)).length === 0
+  })
   const tables = await database.spanning<{ name: string }>(
     'check the database',
     sql`select table_name as name from information_schema.tables

@@ -34,7 +34,7 @@ const holding = fc.record({
   keys: part({ import: pick, days: fc.constantFrom(0, 0.99, 1.01, 5) }, 4),
   triggers: part({ import: pick, days: fc.constantFrom(null, -1, 0.01, 3) }, 4),
   answers: part({ days: fc.constantFrom(0, 0.99, 1.01, 5) }, 4),
-  sessions: part({ ended: fc.constantFrom(null, 1, 29.9, 30.1) }, 4),
+  sessions: part({ ended: fc.constantFrom(null, 1, 29.9, 30.1), lapsed: fc.constantFrom(-1, 1, 29.9, 30.1) }, 4),
   left: part({ root: pick, days: fc.constantFrom(0, 0.04, 0.05, 3) }, 4),
 })
 type Holding = typeof holding extends fc.Arbitrary<infer Value> ? Value : never
@@ -175,9 +175,10 @@ async function storeExpiring(
     return stays({ organization_id, credential_id: randomUUID(), ...hashes, created_at: ago(days) }, days > 1)
   })
   await keep('idempotency_answers', answers)
-  const sessions = drawn.sessions.map(({ ended }) => {
-    const row = { organization_id, id: randomUUID(), user_id: userId, nonce: hash(), ended_at: since(ended) }
-    return stays(row, isOver(ended))
+  const sessions = drawn.sessions.map(({ ended, lapsed }) => {
+    const times = { ended_at: since(ended), expires_at: ago(lapsed), proved_at: ago(31) }
+    const row = { organization_id, id: randomUUID(), user_id: userId, nonce: hash(), ...times }
+    return stays(row, isOver(ended) || isOver(lapsed))
   })
   await keep('sessions', sessions)
 }

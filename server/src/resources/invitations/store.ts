@@ -3,7 +3,6 @@ import type { Role } from '../../platform/access/scopes.ts'
 import type { Spanning, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { ApiError } from '../../platform/http/errors.ts'
-import type { AnyRow } from '../../platform/resource/define.ts'
 import type { JsonValue } from '../../platform/resource/fields.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import { standardStore } from '../../platform/resource/routes.ts'
@@ -34,20 +33,25 @@ async function complete(transaction: Transaction, pending: readonly Pending[]): 
 
 export const invitationStore = standardStore(invitations, { resolve: complete })
 
-/** Invitations that an organization sends in an hour: more than it has use for, fewer than who sends what nobody asked for. */
-const most = 100
+/** Mails in an hour: more than anyone has use for, fewer than who writes to people that did not ask for it. */
+const most = { ofOrganization: 100, ofInvitation: 5 }
 
-/** Refuses one more mail when the organization has sent that many. Error: 429. */
-export async function assertMaySend(transaction: Transaction): Promise<void> {
-  const [row] = await transaction.query<{ seconds: number }>(sql`
-    select ceil(extract(epoch from created_at + interval '1 hour' - now()))::int as seconds from mails
-    where organization_id = ${transaction.organization} and kind = 'invitation' and created_at > now() - interval '1 hour'
-    order by created_at desc offset ${most - 1} limit 1`)
-  if (!row) return
+/** Refuses one more mail about the invitation (uuid) when so many were sent. Error: 429. */
+export async function assertMaySend(transaction: Transaction, id: string): Promise<void> {
+  const sent = sql`select created_at from mails
+    where organization_id = ${transaction.organization} and kind = 'invitation' and created_at > now() - interval '1 hour'`
+  const [row] = await transaction.query<{ seconds: number | null }>(sql`
+    select ceil(extract(epoch from greatest(
+      (${sent} order by created_at desc offset ${most.ofOrganization - 1} limit 1),
+      (${sent} and record_id = ${id}::uuid order by created_at desc offset ${most.ofInvitation - 1} limit 1)
+    ) + interval '1 hour' - now()))::int as seconds`)
+  if (row?.seconds === null || row?.seconds === undefined) return
   const seconds = Math.max(1, row.seconds)
-  throw new ApiError('rate_limited', `${most} invitations were sent within an hour. Go on in ${seconds} seconds.`, {
-    headers: { 'retry-after': `${seconds}` },
-  })
+  throw new ApiError(
+    'rate_limited',
+    `In an hour ${most.ofInvitation} mails are sent about one invitation, ${most.ofOrganization} about all of them. Go on in ${seconds} seconds.`,
+    { headers: { 'retry-after': `${seconds}` } },
+  )
 }
 
 /** Takes back the links that were sent for this invitation (uuid). */
@@ -118,6 +122,3 @@ export async function noteVerified(spanning: Spanning, userId: string): Promise<
   await spanning.query(sql`
     update users set verified_at = now(), updated_at = now() where id = ${userId}::uuid and verified_at is null`)
 }
-
-/** Milliseconds since 1970 when the invitation, as it is answered, was last sent. */
-export const sentTime = ({ sentAt }: AnyRow): number => Date.parse(String(sentAt))
