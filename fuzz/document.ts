@@ -25,6 +25,8 @@ export interface Operation {
   answers: ReadonlyMap<number, ReadonlyMap<string, Schema>>
   /** Does it ask for a credential in the Authorization header? */
   isSecured: boolean
+  /** Is it about a person's own account, for access tokens alone? */
+  isAccount: boolean
 }
 
 export interface Contract {
@@ -63,9 +65,12 @@ function operationOf(method: string, path: string, operation: Schema): Operation
         new Map(Object.entries(contentOf(answer)).map(([type, { schema }]) => [type, schema as Schema])),
       ]),
     ),
-    isSecured: ((operation.security ?? []) as unknown[]).length > 0,
+    isSecured: securityOf(operation).length > 0,
+    isAccount: securityOf(operation).some((ways) => JSON.stringify(ways) === '{"bearer":[]}'),
   }
 }
+
+const securityOf = ({ security }: Schema) => (security ?? []) as Schema[]
 
 function bodyOf(body: Schema | undefined): Operation['body'] {
   if (!body) return undefined

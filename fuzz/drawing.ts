@@ -1,9 +1,10 @@
 import type { Draft } from './draft.ts'
 import type { Operation, Parameter } from './document.ts'
-import { type Account, isNamedBy, pathOf, type Place, type Population } from './fixture.ts'
+import { isNamedBy, pathOf, type Place, type Population } from './fixture.ts'
 import { encoded } from './hostile.ts'
 import { change } from './changes.ts'
 import { type Json, piecesOf } from './json.ts'
+import { type Belongings, ownParams, type Person, rightBody } from './person.ts'
 import { Random } from './random.ts'
 import { textOf, valueOf } from './values.ts'
 
@@ -12,11 +13,12 @@ export interface World {
   operations: readonly Operation[]
   ours: Population
   theirs: Population
-  spare: Account
+  /** Whose session and password are used, ended and changed. */
+  person: Person
   narrowKey: string
   expiredKey: string
-  /** What answers told: the ETag of a path, and the refresh token that is good next. */
-  learned: { tags: Map<string, string>; refreshToken: string }
+  /** What answers told: the ETag of a path, and what is the person's. */
+  learned: { tags: Map<string, string>; own: Belongings }
   seed: number
 }
 
@@ -48,7 +50,10 @@ export function isTheirs({ headers, path }: Draft, { ours, theirs }: World): boo
 /** A request that the operation takes, as far as the document tells. */
 function fitting(world: World, number: number, random: Random): Draft {
   const operation = drawOperation(world, random)
-  const path = pathOf(operation.path, drawPlace(operation, world.ours.places, random)?.params ?? {})
+  const params = operation.isAccount
+    ? ownParams(world.learned.own, random)
+    : drawPlace(operation, world.ours.places, random)?.params
+  const path = pathOf(operation.path, params ?? {})
   const draft: Draft = {
     number,
     operation,
@@ -74,7 +79,7 @@ function drawOperation({ operations }: World, random: Random): Operation {
 }
 
 const isSpending = ({ method, path }: Operation) =>
-  method === 'DELETE' || /\/(?:restore|disable|enable|rotate|block|cancel)$/.test(path)
+  method === 'DELETE' || /\/(?:restore|disable|enable|rotate|revoke|block|cancel)$/.test(path)
 
 /** A record for the path: for what may end one, a spent one. */
 function drawPlace(operation: Operation, places: readonly Place[], random: Random): Place | undefined {
@@ -134,9 +139,15 @@ function drawParameter(parameter: Parameter, path: string, world: World, random:
 }
 
 /** Mostly the key of all scopes; else one of the other credentials that are good. */
-function drawCredential({ isSecured }: Operation, { ours, narrowKey }: World, random: Random): string[] {
-  if (!isSecured) return []
+function drawCredential(operation: Operation, { ours, narrowKey, person }: World, random: Random): string[] {
+  // Behind the proxy of `settings`, so that the few tries of an address are not over at once.
+  const address = `X-Forwarded-For: 2001:db8:${random.below(50_000).toString(16)}::1`
+  if (!operation.isSecured) return operation.path.startsWith('/auth') ? [address] : []
   const { organizationId, apiKey, accessToken } = ours.account
+  if (operation.isAccount) {
+    if (random.chance(94)) return [`Authorization: Bearer ${person.account.accessToken}`, address]
+    return [`Authorization: Bearer ${apiKey}`, `Service-Organization-ID: ${organizationId}`]
+  }
   const organization = `Service-Organization-ID: ${organizationId}`
   const kind = random.weighted({ key: 70, token: 12, 'token and organization': 8, narrow: 10 })
   if (kind === 'token') return [`Authorization: Bearer ${accessToken}`]
@@ -170,9 +181,10 @@ function addBody(draft: Draft, world: World, random: Random): void {
 function drawBody(
   name: string,
   { schema, example }: NonNullable<Operation['body']>,
-  { learned, ours }: World,
+  { learned, ours, person }: World,
   random: Random,
 ): Json {
-  if (name === 'refreshTokens' && random.chance(60)) return piecesOf({ token: learned.refreshToken })
+  const right = random.chance(60) ? rightBody(name, person, learned.own, random) : undefined
+  if (right !== undefined) return piecesOf(right)
   return example !== undefined && random.chance(15) ? piecesOf(example) : valueOf(schema, random, ours.lexicon)
 }

@@ -8,6 +8,7 @@ export interface Account {
   organizationId: string
   teamId: string
   userId: string
+  sessionId: string
   apiKey: string
   accessToken: string
   refreshToken: string
@@ -132,7 +133,10 @@ class Filling {
   async #readList(list: Operation, own: string, params: Readonly<Record<string, string>>): Promise<void> {
     const path = pathOf(list.path, params)
     const { answer, link } = await this.#call('GET', `${path}?limit=100`)
-    for (const { id } of answer as { id: string }[]) this.#place(own, { ...params, [own]: id })
+    for (const { id } of answer as { id: string }[]) {
+      // A key that was not made here may be what requests carry: none of them may change it.
+      if (own !== 'apiKeyId' || this.#uses.has(id)) this.#place(own, { ...params, [own]: id })
+    }
     if (this.#cursors.has(list.path) || (answer.length as number) < 2) return
     const { link: next } = await this.#call('GET', `${path}?limit=1`)
     const [, cursor] = /[?&]startingAfter=(cur_[\w-]+)/.exec(next ?? link ?? '') ?? []
@@ -152,16 +156,17 @@ class Filling {
   }
 
   population(): Population {
+    const { account } = this.#options
     const places = [...this.#places.values()].map((place) => ({
       ...place,
       use: this.#uses.get(place.params[place.own] ?? '') ?? place.use,
     }))
-    return { account: this.#options.account, lexicon: this.#lexicon(), places, cursors: this.#cursors }
+    return { account, lexicon: this.#lexicon(), places, cursors: this.#cursors }
   }
 
   #operations(wanted: (operation: Operation) => boolean): Operation[] {
     return this.#options.contract.operations
-      .filter((operation) => operation.isSecured || operation.ids.length > 0)
+      .filter((operation) => !operation.isAccount && (operation.isSecured || operation.ids.length > 0))
       .filter(wanted)
   }
 

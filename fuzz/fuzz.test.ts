@@ -11,7 +11,9 @@ import { copyOfDraft, type Draft } from './draft.ts'
 import { changedTables, faultsInLog } from './guard.ts'
 import { piecesOf } from './json.ts'
 import { Laws } from './laws.ts'
+import { spoils } from './person.ts'
 import type { Report } from './report.ts'
+import { undrawable } from './undrawable.ts'
 import { commandOf, minimize } from './violations.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -66,6 +68,24 @@ test('what is of the other organization is found, in a body or a header, unless 
   ).toEqual(['nothing of someone else'])
   expect(changedTables({ contacts: ['{"id":1}'] }, { contacts: ['{"id":1}', '{"id":2}'] })).toEqual(['contacts'])
   expect(faultsInLog('{"level":30}\n{"level":50,"msg":"a"}\n    at x\nTypeError: y\n')).toHaveLength(2)
+})
+
+test('what needs no success is an operation of the document, and asks for something', () => {
+  const names = contract.operations
+    .filter(({ method, ids }) => method !== 'GET' || ids.length > 0)
+    .map(({ name }) => name)
+  expect([...undrawable].filter((name) => !names.includes(name))).toEqual([])
+})
+
+test('a person’s own affairs are told from the rest, and each answer that may spoil them too', () => {
+  const accounts = contract.operations.filter(({ isAccount }) => isAccount)
+  expect(accounts.length).toBeGreaterThan(20)
+  expect(accounts.filter(({ path }) => !path.startsWith('/v5/me/') && path !== '/v5/me')).toEqual([])
+  expect(accounts.map(({ name }) => name)).not.toContain('getMe')
+  expect(spoils(draftOf('endSessions'), answerOf(204, undefined))).toBe(true)
+  expect(spoils(draftOf('listSessions'), answerOf(401, notFound))).toBe(true)
+  expect(spoils(draftOf('listSessions'), answerOf(200, []))).toBe(false)
+  expect(spoils(draftOf('createContact'), answerOf(201, {}))).toBe(false)
 })
 
 test('a request is made as small as it can be and still break the law', async () => {

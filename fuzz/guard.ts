@@ -61,4 +61,5 @@ export function faultsInLog(log: string): string[] {
 const isFault = (line: string): boolean => /"level":[56]0/.test(line)
 
 /** What a start says on the terminal. */
-const isGreeting = (line: string): boolean => /^(?:Rapport listens on|There is no organization yet|  )/.test(line)
+const isGreeting = (line: string): boolean =>
+  /^(?:Rapport listens on|Nobody is here yet|Or, on this machine|  )/.test(line)

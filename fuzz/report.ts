@@ -1,6 +1,7 @@
 import { describeMachine, type Machine } from '../tools/report.ts'
 import type { FuzzOptions } from './options.ts'
 import type { Result } from './run.ts'
+import { undrawable } from './undrawable.ts'
 import type { Violation } from './violations.ts'
 
 export interface Report extends Result {
@@ -60,5 +61,12 @@ export const describeViolation = ({ operation, law, number, times, what, changes
 
 const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
 
-const missing = (names: readonly string[]): string[] =>
-  names.length === 0 ? [] : [`Without success: ${names.join(', ')}.`]
+function missing(names: readonly string[]): string[] {
+  const drawable = names.filter((name) => !undrawable.has(name))
+  return [
+    ...(drawable.length > 0 ? [`Without success: ${drawable.join(', ')}.`] : []),
+    ...(drawable.length < names.length
+      ? [`${names.length - drawable.length} others need for it what nobody can draw (fuzz/undrawable.ts).`]
+      : []),
+  ]
+}

@@ -2,8 +2,9 @@ import { Connection } from './connection.ts'
 import type { Contract } from './document.ts'
 import type { Draft } from './draft.ts'
 import { drawRequest, isTheirs, type World } from './drawing.ts'
-import { type Account, populate } from './fixture.ts'
+import { type Account, type Place, populate, type Population } from './fixture.ts'
 import { Laws } from './laws.ts'
+import { belongingsOf, noteBelongings, type Person, spoils } from './person.ts'
 import { mark } from './stage.ts'
 import { attempt, commandOf, minimize, type Violation } from './violations.ts'
 import type { Answer } from './connection.ts'
@@ -13,7 +14,7 @@ export interface WorldOptions {
   port: number
   ours: Account
   theirs: Account
-  spare: Account
+  person: Person
   narrowKey: string
   expiredKey: string
   seed: number
@@ -41,16 +42,26 @@ export async function makeWorld({ contract, port, ours, theirs, ...others }: Wor
     ...others,
     operations: contract.operations,
     ours: await populate({ ...common, account: ours, words, domain: 'ours.example.com', records: 24 }),
-    // What is theirs says so in each word; requests may hold their addresses and ids.
-    theirs: await populate({
-      ...common,
-      account: theirs,
-      words: [`${mark} Ada`, `${mark} Straße`],
-      domain: 'theirs.example.com',
-      records: 6,
-    }),
-    learned: { tags: new Map(), refreshToken: others.spare.refreshToken },
+    theirs: withAccount(
+      await populate({
+        ...common,
+        account: theirs,
+        // What is theirs says so in each word; requests may hold their addresses and ids.
+        words: [`${mark} Ada`, `${mark} Straße`],
+        domain: 'theirs.example.com',
+        records: 6,
+      }),
+    ),
+    learned: { tags: new Map(), own: belongingsOf(others.person.account) },
   }
+}
+
+/** With what only the owner's own session may name. */
+function withAccount({ places, ...population }: Population): Population {
+  const { sessionId, organizationId } = population.account
+  const own = Object.entries({ sessionId, organizationId })
+  const more = own.map(([name, id]): Place => ({ own: name, params: { [name]: id }, use: 'kept' }))
+  return { ...population, places: [...places, ...more] }
 }
 
 export interface RunOptions {
@@ -105,6 +116,7 @@ export async function run(options: RunOptions): Promise<Result> {
     while (next < requests) {
       const draft = drawRequest(world, first + next++)
       const { answer, faults } = await attempt(connection, laws, draft, host)
+      if (answer && spoils(draft, answer)) await world.person.renew()
       note(result, draft, answer)
       if (answer) learn(world, draft, answer)
       for (const fault of faults) await report(result, draft, fault, { world, laws, port, host, found: options.found })
@@ -133,15 +145,13 @@ function note({ statuses, operations }: Result, { operation, changes }: Draft, a
 }
 
 /** What later requests can use: they would hardly guess it. */
-function learn({ learned }: World, { path, operation }: Draft, { status, headers, text }: Answer): void {
-  const tag = headers.get('etag')
-  if (tag !== undefined && learned.tags.size < 10_000) learned.tags.set(path, tag)
-  if (operation.name !== 'refreshTokens' || status !== 200) return
-  const { refreshToken } = JSON.parse(text) as { refreshToken?: string }
-  if (refreshToken !== undefined) learned.refreshToken = refreshToken
+function learn({ learned }: World, draft: Draft, answer: Answer): void {
+  const tag = answer.headers.get('etag')
+  if (tag !== undefined && learned.tags.size < 10_000) learned.tags.set(draft.path, tag)
+  noteBelongings(learned.own, draft, answer)
 }
 
-interface Place {
+interface Where {
   world: World
   laws: Laws
   port: number
@@ -154,7 +164,7 @@ async function report(
   { violations }: Result,
   draft: Draft,
   { law, what }: { law: string; what: string },
-  place: Place,
+  place: Where,
 ): Promise<void> {
   const operation = `${draft.operation.method} ${draft.operation.path}`
   const known = violations.find((other) => other.law === law && other.operation === operation)
@@ -176,7 +186,8 @@ async function report(
   const connection = new Connection(place.port)
   const least = await minimize(draft, async (other) => {
     if (isTheirs(other, place.world)) return false
-    const { faults } = await attempt(connection, place.laws, other, place.host)
+    const { answer, faults } = await attempt(connection, place.laws, other, place.host)
+    if (answer && spoils(other, answer)) await place.world.person.renew()
     return faults.some((fault) => fault.law === law)
   })
   connection.close()

@@ -10,7 +10,9 @@ import { end } from '../tools/child.ts'
 import { atEnd } from '../tools/cleanup.ts'
 import { processOf, type Program } from '../tools/usage.ts'
 import { openEmbedded } from '../server/src/platform/database/embedded.ts'
+import { roleScopes } from '../server/src/platform/access/scopes.ts'
 import type { Account } from './fixture.ts'
+import { type Person, personOf } from './person.ts'
 
 /** The service that is fuzzed, and what stands behind it. */
 export interface Stage {
@@ -19,8 +21,8 @@ export interface Stage {
   ours: Account
   /** The one that must not be told of, nor changed. */
   theirs: Account
-  /** Its session alone is used, to be refreshed. */
-  spare: Account
+  /** The owner of a third, about whose own account requests are. */
+  person: Person
   /** A key of ours that may read contacts and nothing else. */
   narrowKey: string
   /** A key of ours that was good until yesterday. */
@@ -36,6 +38,8 @@ export interface Stage {
 export const settings = {
   RATE_LIMIT_PER_MINUTE: '100000000',
   CORS_ORIGINS: 'https://app.example.com',
+  SIGN_UP: 'open',
+  TRUST_PROXY: '127.0.0.1/32',
 }
 
 /** Starts the service as a user would, with the organizations. */
@@ -66,11 +70,12 @@ export async function openStage(root: string): Promise<Stage> {
     key(expiredName, ['*:*:*']),
   ])
   await expire(client)
+  await giveEverything(client)
   return {
     port,
     ours,
     theirs,
-    spare,
+    person: await personOf(client, spare, password),
     narrowKey,
     expiredKey,
     client,
@@ -90,11 +95,19 @@ export async function expire(client: pg.Client): Promise<void> {
   await client.query(`update api_keys set expires_at = now() - interval '1 day' where name = $1`, [expiredName])
 }
 
+/** What no wildcard covers has to be named: the keys of bootstrap may what an owner may. */
+async function giveEverything(client: pg.Client): Promise<void> {
+  await client.query(`update api_keys set scopes = $1, version = version + 1 where name = 'Bootstrap'`, [
+    roleScopes('owner'),
+  ])
+}
+
 /** Whatever else the environment holds stays outside. */
+const password = 'only for these requests'
 const environment = (dataFolder: string): NodeJS.ProcessEnv => ({
   PATH: process.env.PATH,
   PORT: '0',
-  RAPPORT_PASSWORD: 'only for these requests',
+  RAPPORT_PASSWORD: password,
   DATA_DIR: dataFolder,
   ...settings,
 })

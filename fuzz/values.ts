@@ -39,6 +39,8 @@ export function valueOf(schema: Schema, random: Random, lexicon: Lexicon): Json 
 }
 
 function listOf(schema: Schema, random: Random, lexicon: Lexicon): Json[] {
+  const { examples } = schema
+  if (Array.isArray(examples) && random.chance(40)) return (random.one(examples) as unknown[]).map(piecesOf)
   return Array.from({ length: random.below(4) }, () => valueOf((schema.items ?? {}) as Schema, random, lexicon))
 }
 
@@ -90,7 +92,7 @@ function formatted(format: string, random: Random, { words, domain }: Lexicon): 
   const formats: Record<string, () => string> = {
     email: () => `${word || 'a'}.${random.below(300)}@${domain}`,
     phone: () => `+4930${1_000_000 + random.below(1000)}`,
-    uri: () => `https://www.${domain}/${word}?a=${random.below(10)}`,
+    uri: () => `https://www.${domain}/${word}${random.one(['', '?a='])}${random.below(100)}`,
     hostname: () => `${word || 'a'}-${random.below(100)}.example.com`,
     'time-zone': () => random.one(['Europe/Berlin', 'America/New_York', 'Asia/Tokyo', 'UTC']),
     'country-code': () => random.one(['DE', 'US', 'JP', 'BR']),

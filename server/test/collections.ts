@@ -165,7 +165,11 @@ async function addMember(service: TestService, organizationId: string): Promise<
 /** How a record comes to be that no caller creates, by its table: what becomes of a push, what is told of a change. */
 const makers: Readonly<Record<string, (world: World, parentId: string) => Promise<string>>> = {
   [rowDetails.table]: ({ pushes }, parentId) => pushes.row(parentId),
-  [auditEvents.table]: async ({ organization: { call }, references }) => {
+  [auditEvents.table]: async ({ organization: { call, withScopes }, references }) => {
+    // A refusal is about no record. It is told off the request's way, so what is found may be another event.
+    await (
+      await withScopes(['contact:list:read'])
+    )('GET', '/v5/notes')
     const imported = `/v5/imports/${idsOf(references, 'imp')[1]}`
     await call('PATCH', imported, { body: { tags: [randomUUID()] } })
     return (await call('GET', '/v5/audit-log?limit=1&select[]=id')).body[0].id

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { expect } from 'vitest'
 
 /** An organization predicate of a statement; those that look up the credential itself are found by a secret instead. */
-const predicate = /(?<!credential_\w+\.)\borganization_id = (\$\d+::uuid)/g
+const predicate = /(?<!credential_\w+\.)\borganization_id = (\$\d+::uuid|\(select \$\d+::uuid\))/g
 
 /** A statement without one of its organization predicates, or without any. */
 interface Fault {

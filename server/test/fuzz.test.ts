@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readContract } from '../../fuzz/document.ts'
 import { drawRequest, type World } from '../../fuzz/drawing.ts'
 import { changedTables, faultsInLog, idsIn, type Rows, rowsOf } from '../../fuzz/guard.ts'
+import { personOf } from '../../fuzz/person.ts'
 import { makeWorld, type Result, run } from '../../fuzz/run.ts'
 import { expire, expiredName, narrowScopes, settings } from '../../fuzz/stage.ts'
 import { createApiKey } from '../src/commands/create-api-key.ts'
@@ -33,7 +34,8 @@ beforeAll(async () => {
   const [narrowKey, expiredKey] = [await key('narrow', narrowScopes), await key(expiredName, ['*:*:*'])]
   await expire(client)
   theirs = others
-  world = await makeWorld({ contract, port: portOf(service), ours, theirs, spare, narrowKey, expiredKey, seed })
+  const person = await personOf(client, spare, 'a password that is long enough')
+  world = await makeWorld({ contract, port: portOf(service), ours, theirs, person, narrowKey, expiredKey, seed })
   await untilEnded(theirs)
   theirRows = await rowsOf(client, theirs.organizationId)
 })

@@ -114,6 +114,8 @@ function formatted(format: string, name: string, index: number): string {
   switch (format) {
     case 'email':
       return `Person.${index}@example.com`
+    case 'password':
+      return `quiet violet harbour ${index}`
     case 'phone':
       return `+4930123${1000 + index}`
     case 'uri':

@@ -103,6 +103,8 @@ async function authorize(page: Page): Promise<void> {
 }
 
 async function tryOut(page: Page, tag: string, operation: string): Promise<Locator> {
+  // The headings are closed, so that the page shows them all.
+  await page.locator(`#operations-tag-${tag}`).click()
   const block = page.locator(`#operations-${tag}-${operation}`)
   await block.locator('.opblock-summary-control').click()
   await block.locator('.try-out__btn').click()

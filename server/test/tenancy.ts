@@ -290,7 +290,7 @@ const visible = (answer: { status: number; headers: Headers; text: string }, id:
 export async function dump(database: Database): Promise<Record<string, string[]>> {
   // What is written behind the answers would be taken for a change.
   await until('no mail waits to be composed', async () => {
-    const waiting = sql`select id from mails where status = 'queued' limit 1`
+    const waiting = sql`select id from mails where status = 'queued' and composed_at is null limit 1`
     return (await database.spanning('check the database', waiting)).length === 0
   })
   const tables = await database.spanning<{ name: string }>(

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ending, launch, run, type RunOptions, urlOf } from '../../test/command-line.ts'
+import { loadSecret } from '../platform/access/secret.ts'
 import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
 import { type Call, type Json, startTestService, type TestService } from '../../test/service.ts'
@@ -28,8 +29,10 @@ beforeAll(async () => {
   database = await createDatabase()
   client = new pg.Client(database.connection)
   await client.connect()
-  service = await startTestService({}, { ...database, drop: () => Promise.resolve() })
   folder = await mkdtemp(join(tmpdir(), 'rapport-cli-demo-'))
+  // The command finds the same one in its folder.
+  const secret = await loadSecret({ dataFolder: folder })
+  service = await startTestService({}, { ...database, secret, drop: () => Promise.resolve() })
   here = { environment: { DATABASE_URL: urlOf(database), DATA_DIR: folder, PUBLIC_URL: service.url } }
   before = await schemaOf()
   const { code, output, errors } = await run(

@@ -50,7 +50,8 @@ const pathsOf = (command: Command, above: string[] = []): string[][] =>
 test('there are the commands that the documents know', () => {
   expect(pathsOf(program()).map((path) => path.join(' '))).toEqual(
     (
-      'start,bootstrap,api-key,api-key create,import,import create,import rotate,import list,keys,keys rotate,keys list,demo,' +
+      'start,bootstrap,api-key,api-key create,import,import create,import rotate,import list,' +
+      'user,user reset-password,user end-sessions,user disable,user enable,keys,keys rotate,keys list,demo,' +
       'migrate,doctor,backup,restore,upgrade-database'
     ).split(','),
   )

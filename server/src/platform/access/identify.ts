@@ -146,7 +146,7 @@ class RememberingIdentifier implements Identifier {
     const kept = await findApiKey(this.#database, hash)
     if (!kept) throw invalidToken()
     const { id, version: _, ...rest } = kept
-    const caller: Caller = { kind: 'key', credentialId: id, ...rest, role: undefined, live: apiKeyLive(kept, hash) }
+    const caller: Caller = { kind: 'key', credentialId: id, ...rest, role: undefined, live: apiKeyLive(kept, { hash }) }
     this.#origins.set(caller, cacheKey)
     const read: KeyCredential = { kind: 'key', id, hash, cacheKey, caller, notedAt: -Infinity }
     this.#known.set(cacheKey, read)

@@ -41,14 +41,17 @@ export async function findApiKey(database: Database, hash: Buffer): Promise<Kept
 }
 
 /** Is the key still good by this hash, and what it was when it was read? One look-up by primary key, two for a previous hash. */
-export const apiKeyLive = (key: KeptApiKey, hash: Buffer): Sql =>
-  sql`exists (select from api_keys credential_key
+export function apiKeyLive(key: KeptApiKey, { hash }: { hash: Buffer }): Sql {
+  // As text, so that a statement is text all through.
+  const shown = `\\x${hash.toString('hex')}`
+  return sql`exists (select from api_keys credential_key
     where credential_key.organization_id = ${key.organizationId}::uuid and credential_key.id = ${key.id}::uuid
       and credential_key.version = ${key.version}::integer and credential_key.revoked_at is null
       and (credential_key.expires_at is null or credential_key.expires_at > now())
-      and (credential_key.hash = ${hash}::bytea or exists (
+      and (credential_key.hash = ${shown}::bytea or exists (
         select from api_key_previous_hashes credential_hash
-        where credential_hash.hash = ${hash}::bytea and credential_hash.ends_at > now())))`
+        where credential_hash.hash = ${shown}::bytea and credential_hash.ends_at > now())))`
+}
 
 /** Writes down that the key is in use and from where, unless that was done less than a minute ago. */
 export async function noteApiKeyUse(

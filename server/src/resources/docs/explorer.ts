@@ -51,6 +51,7 @@ window.SwaggerUIBundle({
   dom_id: '#explorer',
   plugins: [quickParameters],
   deepLinking: true,
+  docExpansion: 'none',
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
   persistAuthorization: false,

@@ -1,3 +1,4 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { newImport, newLead, pusher, rowsOf, type TestImport } from '../../../test/pushes.ts'
@@ -14,8 +15,9 @@ let organization: TestOrganization
 
 beforeAll(async () => {
   made = await createDatabase()
-  service = await startTestService({}, { ...made, drop: async () => undefined })
-  other = await startTestService({}, { ...made, drop: async () => undefined })
+  const place = { ...made, secret: createSecretKey(randomBytes(32)), drop: async () => undefined }
+  service = await startTestService({}, place)
+  other = await startTestService({}, place)
   organization = await service.newOrganization()
 })
 afterAll(async () => {

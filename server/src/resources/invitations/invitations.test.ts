@@ -236,7 +236,7 @@ test('about one invitation five mails are sent in an hour, and of their links th
   expect(looks.map(({ status }) => status)).toEqual([422, 422, 422, 422, 200])
 })
 
-test('an organization sends a hundred invitations an hour, and then waits', async () => {
+test('an organization sends a hundred invitations an hour, and then waits; another one goes on', async () => {
   const owner = await newOwner(mailed.service)
   await mailed.service.database.spanning(
     'manage an account',
@@ -250,6 +250,9 @@ test('an organization sends a hundred invitations an hour, and then waits', asyn
   // The first of the hundred is 990 seconds old.
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3600 - 1000)
   expect((await owner.call('GET', `${path}/count`)).body).toEqual({ count: 1 })
+  // Another organization has a hundred of its own.
+  const other = await newOwner(mailed.service)
+  expect((await other.call('POST', path, { body: { email: newEmail(), role: 'viewer' } })).status).toBe(201)
 })
 
 test('the database holds no link that was sent, and the log none either', async () => {

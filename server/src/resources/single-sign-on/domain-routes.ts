@@ -7,7 +7,7 @@ import { showId } from '../../platform/resource/ids.ts'
 import { notFound } from '../../platform/resource/read.ts'
 import { changeOne, Place, standardRoutes } from '../../platform/resource/routes.ts'
 import { domains } from './domain.ts'
-import { createDomain, deleteRecord, domainStore, findDomain } from './store.ts'
+import { checkRevision, createDomain, deleteRecord, domainStore, findDomain } from './store.ts'
 
 const place = new Place(domainStore, '/v5/domains')
 
@@ -64,9 +64,10 @@ const verify: WriteRoute = {
   audited: 'domain.verified',
   errors: [423],
   async handle(request) {
-    const { db, caller, params } = request
+    const { db, caller, params, revisions } = request
     const claimed = await findDomain(db, place.id(params))
     if (!claimed) throw notFound(domains)
+    checkRevision(revisions, claimed.revision)
     const { recordName, recordValue } = claimed
     const texts = await lookUps.run(caller.organizationId, () => textsOf(recordName).catch(() => undefined))
     if (!texts) {

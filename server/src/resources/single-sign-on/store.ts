@@ -35,15 +35,25 @@ export async function createDomain(transaction: Transaction, values: AnyRow): Pr
   return only(await domainStore.write(transaction, [{ kind: 'create', values, columns }]))
 }
 
+interface FoundDomain {
+  domain: string
+  recordName: string
+  recordValue: string
+  revision: number
+}
+
 /** A claimed domain and its record; undefined when there is none of this uuid. */
-export async function findDomain(
-  transaction: Transaction,
-  domainId: string,
-): Promise<{ domain: string; recordName: string; recordValue: string } | undefined> {
-  const [row] = await transaction.query<{ domain: string; recordName: string; recordValue: string }>(sql`
-    select domain, record_name as "recordName", record_value as "recordValue" from domains
+export async function findDomain(transaction: Transaction, domainId: string): Promise<FoundDomain | undefined> {
+  const [row] = await transaction.query<FoundDomain>(sql`
+    select domain, record_name as "recordName", record_value as "recordValue", revision from domains
     where organization_id = ${transaction.organization} and id = ${domainId}::uuid`)
   return row
+}
+
+/** Error: 412, If-Match names another revision. */
+export function checkRevision(revisions: readonly number[] | undefined, revision: number): void {
+  if (!revisions || revisions.includes(revision)) return
+  throw new ApiError('precondition_failed', 'The record was changed since; read it again.')
 }
 
 /** Deletes the record (uuid) for good. Errors: 404, 412. */
@@ -56,9 +66,7 @@ export async function deleteRecord(
     select revision from ${identifier(resource.table)}
     where organization_id = ${transaction.organization} and id = ${id}::uuid for update`)
   if (!row) throw notFound(resource)
-  if (revisions && !revisions.includes(row.revision)) {
-    throw new ApiError('precondition_failed', 'The record was changed since; read it again.')
-  }
+  checkRevision(revisions, row.revision)
   await transaction.query(sql`
     delete from ${identifier(resource.table)}
     where organization_id = ${transaction.organization} and id = ${id}::uuid`)
