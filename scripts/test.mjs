@@ -16,9 +16,11 @@ const mustBeComplete = Boolean(process.env.CI)
  * command line, documents, and what is decided before a statement is sent.
  */
 const sameOnEach = new Set(
-  `admission backup-ends cli-import command-line cors-compression docker fuzz hostile http-headers http-order
-  imports-crashes imports-outages imports-poison logs openapi outages planted-fault planted-fault-work rate-limits scopes
-  start swagger typed-client`
+  `account-page admission audited backup-ends cli-import cli-user command-line cookies cors-compression docker examine-mail
+  fuzz hostile http-headers http-order imports-crashes imports-outages imports-poison login-load logs mail-delivery openapi
+  outages planted-fault planted-fault-work rate-limits scopes second-factors-browser second-factors-limits
+  second-factors-passkeys second-factors.laws secrets-at-rest security-headers security-recovery security-sessions
+  single-sign-on single-sign-on-hostile single-sign-on-page start swagger typed-client`
     .split(/\s+/)
     .map((name) => `${name}.test.ts`),
 )
