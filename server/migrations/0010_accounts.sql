@@ -54,8 +54,6 @@ create table pending_logins (
   user_id uuid not null references users (id) on delete cascade,
   wants_cookie boolean not null,
   failures integer not null default 0,
-  -- Of the WebAuthn challenge under way, if there is one.
-  challenge bytea,
   expires_at timestamptz(3) not null,
   constraint pending_logins_hash_unique unique (hash)
 );

@@ -127,7 +127,7 @@ test('an invitation says who invites and where to; its link is good as long as i
   const received = await to(mail.recipient)
   expect(received.subject).toMatch(/^Invitation to Organization /)
   expect(received.text).toMatch(/ invites you to join the organization “Organization [^”]+” at crm\.example\.com/)
-  expect(received.text).toContain('good once, for 2 days')
+  expect(received.text).toContain('good once, for 3 days')
   expect(await read('invitation', received.links[0])).toEqual({
     userId: null,
     email: mail.recipient,

@@ -17,8 +17,6 @@ export interface PendingLogin {
   id: string
   userId: string
   wantsCookie: boolean
-  /** SHA-256 of the WebAuthn challenge under way. */
-  challenge: Buffer | null
 }
 
 /** Remembers that the password was right, and gives the token that the second step needs. */
@@ -37,7 +35,7 @@ export async function beginPendingLogin(
 export async function lockPendingLogin(spanning: Spanning, text: string): Promise<PendingLogin | undefined> {
   if (!shape.test(text)) return undefined
   const [row] = await spanning.query<PendingLogin>(sql`
-    select id, user_id as "userId", wants_cookie as "wantsCookie", challenge from pending_logins
+    select id, user_id as "userId", wants_cookie as "wantsCookie" from pending_logins
     where hash = ${hashOf(text)} and expires_at > now() and failures < ${mostFailures} for update`)
   return row
 }
@@ -45,11 +43,6 @@ export async function lockPendingLogin(spanning: Spanning, text: string): Promis
 /** Counts a wrong second factor. Has to be committed: give the refusal out of the transaction as a value. */
 export async function failPendingLogin(spanning: Spanning, id: string): Promise<void> {
   await spanning.query(sql`update pending_logins set failures = failures + 1 where id = ${id}::uuid`)
-}
-
-/** Keeps the hash of the WebAuthn challenge that was given out; null once it was used. */
-export async function setPendingChallenge(spanning: Spanning, id: string, challenge: Buffer | null): Promise<void> {
-  await spanning.query(sql`update pending_logins set challenge = ${challenge} where id = ${id}::uuid`)
 }
 
 /** The login is complete: its token is good no more. */

@@ -55,11 +55,9 @@ export const auditActions = {
   'domain.deleted': 'A domain was given up.',
   'identity.linked': 'A person linked an identity of single sign-on.',
   'identity.unlinked': 'A person unlinked an identity of single sign-on.',
-  'export.created': 'Records were exported.',
   'scope.denied': 'A request was refused, because the credential lacks the scope. Told once a minute at most.',
   'access.denied':
     'A request was refused, because the credential may not be used like this. Told once a minute at most.',
-  'signing-keys.rotated': 'The keys that sign access tokens were rotated.',
 } as const satisfies Record<string, string>
 
 export type AuditAction = keyof typeof auditActions

@@ -116,7 +116,8 @@ async function invitation(spanning: Spanning, mail: QueuedMail, place: Place): P
   )
   const organization = shown(invited.organization)
   const who = invited.invitedBy === null ? 'Somebody' : shown(invited.invitedBy)
-  const days = Math.floor(lifetimeSeconds / (24 * 60 * 60))
+  // Made moments ago, seven days have a little less.
+  const days = Math.round(lifetimeSeconds / (24 * 60 * 60))
   const message: Message = {
     subject: `Invitation to ${organization}`,
     parts: [
