@@ -75,8 +75,9 @@ const changes: Record<keyof typeof weights, Change> = {
     added(json, random, () => ({ name: JSON.stringify(shownName(draft, random)), value: scalar('"a"') })),
   'an id of someone else': (json, { operation }, { ours, theirs }, random) => {
     const ids = [...theirs.lexicon.ids.values(), ...ours.lexicon.ids.values()].flat()
-    const names = Object.keys((operation.body?.schema.properties ?? {}) as Schema).filter((name) => name.endsWith('Id'))
     // Only where it is looked up: a text that we sent ourselves would come back with each answer that shows it.
+    const properties = Object.entries((operation.body?.schema.properties ?? {}) as Record<string, Schema>)
+    const names = properties.flatMap(([name, { pattern }]) => (/_\[0-9a-f\]/.test(String(pattern)) ? [name] : []))
     if (json.kind !== 'members' || operation.ids.includes('hash')) return scalar(random.one(hostileScalars))
     const name = JSON.stringify(random.one(names.length > 0 ? names : ['id', 'organizationId', 'contactId']))
     const members = json.members.filter((member) => member.name !== name)

@@ -49,7 +49,7 @@ export function isTheirs({ headers, path }: Draft, { ours, theirs }: World): boo
 
 /** A request that the operation takes, as far as the document tells. */
 function fitting(world: World, number: number, random: Random): Draft {
-  const operation = drawOperation(world, random)
+  const operation = drawOperation(world, number, random)
   const params = operation.isAccount
     ? ownParams(world.learned.own, random)
     : drawPlace(operation, world.ours.places, random)?.params
@@ -71,11 +71,12 @@ function fitting(world: World, number: number, random: Random): Draft {
   return draft
 }
 
-/** Those with a body twice, and those with many parameters. */
-function drawOperation({ operations }: World, random: Random): Operation {
-  const one = random.one(operations)
+/** One after another; in every second round those with a body, or with many parameters, in the place of others. */
+function drawOperation({ operations }: World, number: number, random: Random): Operation {
+  const one = operations[number % operations.length] ?? random.one(operations)
   const other = random.one(operations)
-  return !one.body && one.query.length < 10 && (other.body || other.query.length >= 10) ? other : one
+  const isSwapped = Math.floor(number / operations.length) % 2 === 1
+  return isSwapped && !one.body && one.query.length < 10 && (other.body || other.query.length >= 10) ? other : one
 }
 
 const isSpending = ({ method, path }: Operation) =>

@@ -91,7 +91,7 @@ class Filling {
     const random = new Random(this.#options.seed, -1 - index)
     // What a drawn body breaks is a rule between its members; another one will do.
     let refusal = ''
-    for (let attempt = 0; attempt < 20; attempt++) {
+    for (let attempt = 0; attempt < 60; attempt++) {
       const body = textOfJson(valueOf(operation.body?.schema ?? {}, random, this.#lexicon()))
       const { status, answer } = await this.#call('POST', pathOf(operation.path, params), body)
       refusal = JSON.stringify(answer)

@@ -32,6 +32,11 @@ export async function personOf(client: pg.Client, account: Account, password: st
       [uuidOf(account.sessionId)],
     )
     await client.query('delete from login_failures')
+    // What a person does is written down in each organization of theirs: they stay in the latest only.
+    await client.query(
+      `delete from members where user_id = $1 and organization_id <> $2 and created_at < now() - interval '5 seconds'`,
+      [userId, uuidOf(account.organizationId)],
+    )
   }
   let last = Promise.resolve()
   // One after another: a connection has one statement under way.

@@ -38,6 +38,7 @@ export interface Stage {
 export const settings = {
   RATE_LIMIT_PER_MINUTE: '100000000',
   CORS_ORIGINS: 'https://app.example.com',
+  PUBLIC_URL: 'https://crm.example.com',
   SIGN_UP: 'open',
   TRUST_PROXY: '127.0.0.1/32',
 }

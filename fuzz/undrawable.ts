@@ -9,11 +9,8 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     ...['logInWithTotp', 'logInWithRecoveryCode', 'getLoginPasskeyOptions', 'completeLoginWithPasskey'],
   ],
   'a code of an authenticator app': ['confirmTotp', 'proveTotp'],
-  'a second factor that was set up': ['removeTotp', 'makeRecoveryCodes', 'getProofPasskeyOptions'],
-  'a signature of a passkey, for a name that is no IP address': [
-    ...['addPasskey', 'renamePasskey', 'removePasskey', 'provePasskey', 'logInWithPasskey'],
-    ...['getPasskeyOptions', 'getPasskeyLoginOptions'],
-  ],
+  'a second factor that was set up': ['removeTotp', 'makeRecoveryCodes'],
+  'a signature of a passkey': ['addPasskey', 'renamePasskey', 'removePasskey', 'provePasskey', 'logInWithPasskey'],
   'an identity provider': ['beginIdentity', 'confirmIdentity', 'deleteIdentity'],
   'a record in the name service': ['verifyDomain'],
   'another member, who would have been invited': ['deleteMember', 'leaveOrganization'],

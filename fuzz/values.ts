@@ -40,7 +40,7 @@ export function valueOf(schema: Schema, random: Random, lexicon: Lexicon): Json 
 
 function listOf(schema: Schema, random: Random, lexicon: Lexicon): Json[] {
   const { examples } = schema
-  if (Array.isArray(examples) && random.chance(40)) return (random.one(examples) as unknown[]).map(piecesOf)
+  if (Array.isArray(examples) && random.chance(70)) return (random.one(examples) as unknown[]).map(piecesOf)
   return Array.from({ length: random.below(4) }, () => valueOf((schema.items ?? {}) as Schema, random, lexicon))
 }
 

@@ -1,5 +1,5 @@
 import type { PublicRequest, PublicRoute } from '../../platform/http/route.ts'
-import { ApiError, invalidBody } from '../../platform/http/errors.ts'
+import { type ApiError, invalidBody } from '../../platform/http/errors.ts'
 import { limited } from '../../platform/http/exchange.ts'
 import { addressKey } from '../../platform/http/rate-limit.ts'
 import type { BodyShape } from '../../platform/resource/body.ts'
