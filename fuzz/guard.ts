@@ -3,7 +3,10 @@ import pg from 'pg'
 /** Every row of every table that belongs to an organization, as text, in a fixed order. */
 export type Rows = Readonly<Record<string, readonly string[]>>
 
-/** Of all that an organization has; the times of a credential's last use apart, which change by asking. */
+/** What changes by asking alone: when a credential was used last, and from where. */
+const notesOfUse = ['last_used_at', 'last_used_address']
+
+/** Of all that an organization has; the notes of a credential's last use apart. */
 export async function rowsOf(client: pg.Client, organizationId: string): Promise<Rows> {
   const { rows: tables } = await client.query<{ name: string }>(
     `select table_name as name from information_schema.tables
@@ -13,9 +16,9 @@ export async function rowsOf(client: pg.Client, organizationId: string): Promise
   for (const { name } of tables) {
     const { rows } = await client.query<{ text: string }>(
       `select text from (
-         select (to_jsonb(content) - 'last_used_at')::text as text from ${contentOf(name)} content
+         select (to_jsonb(content) - $2::text[])::text as text from ${contentOf(name)} content
        ) shown where position($1 in text) > 0 order by text`,
-      [uuidOf(organizationId)],
+      [uuidOf(organizationId), name === 'sessions' ? [...notesOfUse, 'address'] : notesOfUse],
     )
     if (rows.length > 0) all[name] = rows.map(({ text }) => text)
   }
