@@ -54,6 +54,15 @@ export interface TestService {
   close(): Promise<void>
 }
 
+const secrets = new Map<string, Secret>()
+
+/** A database has one secret, whichever process asks. */
+function secretOf({ database = '' }: pg.ClientConfig): Secret {
+  const secret = secrets.get(database) ?? createSecretKey(randomBytes(32))
+  secrets.set(database, secret)
+  return secret
+}
+
 /** The real service on a database of its own, listening on a free port; `environment` as a user would set it. */
 export async function startTestService(
   environment: Record<string, string> = {},
@@ -64,7 +73,7 @@ export async function startTestService(
   const database = new Database({ connection, size: 10 })
   const intakeDatabase = new Database({ connection, size: intakeConnections })
   const workDatabase = new Database({ connection, ...workPool(config) })
-  const secret = given?.secret ?? createSecretKey(randomBytes(32))
+  const secret = given?.secret ?? secretOf(connection)
   const tokens = createTokens({ database, secret })
   const logged: string[] = []
   const log = pino(
