@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { createConnection } from 'node:net'
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +36,8 @@ async function behindPgBouncer({ onTestFinished }: TestContext, settings: Record
   if (account) await chown(folder, account.uid, account.gid)
   const child = spawn(program, [join(folder, 'pgbouncer.ini')], { ...account, cwd: '/', stdio: 'ignore' })
   onTestFinished(() => end(child))
-  await until('PgBouncer listens', () => existsSync(join(folder, '.s.PGSQL.6432')))
+  // The socket's file is there before it listens.
+  await until('PgBouncer listens', () => isListening(join(folder, '.s.PGSQL.6432')))
   return { direct: connection, pooled: { ...connection, host: folder, port: 6432 } }
 }
 
@@ -123,3 +125,11 @@ for (const [name, settings] of Object.entries({
     expect(message).toContain('set statement_timeout')
   })
 }
+
+const isListening = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = createConnection(path)
+      .once('connect', () => resolve(true))
+      .once('error', () => resolve(false))
+      .once('connect', () => socket.destroy())
+  })
