@@ -62,7 +62,10 @@ async function runSuite(engine, files) {
   }
 }
 
-/** A file that could not be loaded counts as one failure, and so does a run that failed without saying where. */
+/**
+ * A file that could not be loaded counts as one failure, and so does a run that failed without saying where. What failed
+ * is told again at the end, where it is looked for.
+ */
 function countsOf(file, code) {
   const results = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
   if (!results) return { passed: 0, failed: 1, skipped: 0 }
@@ -70,6 +73,11 @@ function countsOf(file, code) {
     ({ status, assertionResults }) => status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
   ).length
   const failed = results.numFailedTests + unloaded
+  for (const { name, assertionResults, status } of results.testResults) {
+    const tests = assertionResults.filter((test) => test.status === 'failed').map((test) => test.fullName)
+    if (status === 'failed')
+      remarks.push(`FAILED: ${relative(root, name)}: ${tests.join('; ') || 'could not be loaded'}`)
+  }
   return {
     passed: results.numPassedTests,
     failed: failed === 0 && code !== 0 ? 1 : failed,
