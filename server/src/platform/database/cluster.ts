@@ -139,7 +139,7 @@ export async function startPostgres(options: StartOptions): Promise<PostgresServ
   const logStart = (await stat(logFile).catch(() => undefined))?.size ?? 0
   const child = await launch(options)
   let ended = false
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve())).then(() => {
+  const exited = exitOf(child).then(() => {
     ended = true
   })
   const failure = await untilAnswer(clusterConnection(socketFolder), { patience, isOver: () => ended })
@@ -157,6 +157,12 @@ export async function startPostgres(options: StartOptions): Promise<PostgresServ
     },
   }
 }
+
+/** It may have ended before anybody listens. */
+const exitOf = (child: ChildProcess): Promise<void> =>
+  child.exitCode === null && child.signalCode === null
+    ? new Promise((resolve) => child.once('exit', () => resolve()))
+    : Promise.resolve()
 
 /** A folder that only the server's account (and root) can enter. Error: `StartError` when it is someone else's. */
 export async function makePrivateFolder(folder: string): Promise<void> {
