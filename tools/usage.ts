@@ -37,8 +37,9 @@ export const databaseOf = (postmaster: number): Program => ({
     if (fieldsOf(postmaster) === undefined) return undefined
     const shares = [postmaster, ...childrenOf(postmaster)].map((pid) => {
       const share = memoryOf(pid, 'smaps_rollup', 'Pss')
-      // A child may have ended since the list was made; one that lives and does not tell leaves the sum unknown.
-      return share ?? (['Z', undefined].includes(fieldsOf(pid)?.[0]) ? 0 : undefined)
+      // A child that has ended since the list was made, or is about to, has none; another that does not tell leaves the sum
+      // unknown. The 21st of these fields is the size of its address space.
+      return share ?? (Number(fieldsOf(pid)?.[20] ?? 0) === 0 ? 0 : undefined)
     })
     return shares.includes(undefined) ? undefined : sum(shares.map((share) => share ?? 0))
   },
