@@ -1,30 +1,30 @@
 import { type Browser, chromium as browsers, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { chromium } from './chromium.ts'
-import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
-import { goodPassword, linkIn, loggedIn, newEmail, setUpToken } from './people.ts'
-import { startTestService, type TestService } from './service.ts'
+import { type MailedService, startMailedService } from './joining.ts'
+import type { MailReceiver } from './mail-receiver.ts'
+import { goodPassword, linkIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
+import type { TestService } from './service.ts'
 
+let mailed: MailedService
 let receiver: MailReceiver
 let service: TestService
 let browser: Browser | undefined
 const owner = newEmail()
 
 beforeAll(async () => {
-  receiver = await startMailReceiver()
-  const settings = { SMTP_URL: receiver.url, MAIL_FROM: 'Rapport <crm@example.com>', SIGN_UP: 'open' }
-  service = await startTestService(settings)
+  mailed = await startMailedService({ SIGN_UP: 'open' })
+  ;({ receiver, service } = mailed)
   if (chromium) browser = await browsers.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] })
 })
 afterAll(async () => {
   await browser?.close()
-  await service.close()
-  await receiver.close()
+  await mailed.close()
 })
 
-/** The page of a link, in a browser of its own; what went wrong in it by itself is told at the end. */
-async function open(purpose: string, token: string): Promise<{ page: Page; troubles: string[] }> {
-  const context = await (browser as Browser).newContext()
+/** The page of a link, in a browser of its own or beside another; what went wrong in it by itself is told at the end. */
+async function open(purpose: string, token: string, beside?: Page): Promise<{ page: Page; troubles: string[] }> {
+  const context = beside?.context() ?? (await (browser as Browser).newContext())
   const page = await context.newPage()
   const troubles: string[] = []
   page.on('pageerror', ({ message }) => troubles.push(message))
@@ -88,6 +88,31 @@ test.skipIf(!chromium)('the links of mails lead to forms that do what they say, 
   await again.page.locator('#message.bad', { hasText: 'new link' }).waitFor()
   expect([...signUp.troubles, ...reset.troubles, ...again.troubles]).toEqual([])
 })
+
+test.skipIf(!chromium)(
+  'an invitation of someone who has an account is accepted by whoever is logged in, with a click',
+  async () => {
+    const [email, inviting] = [newEmail(), await newOwner(service)]
+    await service.anonymous('POST', '/auth/sign-up', { body: { email } })
+    const own = await open('sign-up', await linkIn(receiver, email, 'sign-up'))
+    await fill(own.page, { name: 'Grace', organization: 'Grace & Co', password: goodPassword })
+    await isDone(own.page)
+    expect((await inviting.call('POST', '/v5/invitations', { body: { email, role: 'member' } })).status).toBe(201)
+    const token = await linkIn(receiver, email, 'invitation')
+    const elsewhere = await open('invitation', token)
+    await fill(elsewhere.page, {})
+    await elsewhere.page.locator('#message.bad', { hasText: 'Log in, then open the link again' }).waitFor()
+    const joining = await open('invitation', token, own.page)
+    await joining.page.locator('#heading', { hasText: 'Join another team' }).waitFor()
+    expect(await joining.page.locator('input').count()).toBe(0)
+    await fill(joining.page, {})
+    await isDone(joining.page)
+    const { call } = await loggedIn(service, email)
+    const { body } = await call('GET', '/v5/me')
+    expect(body.organizations.map(({ role }: { role: string }) => role).sort()).toEqual(['member', 'owner'])
+    expect([...own.troubles, ...elsewhere.troubles, ...joining.troubles]).toEqual([])
+  },
+)
 
 test.skipIf(!chromium)('a link of nothing, or of something made up, is explained and runs nothing', async () => {
   for (const [purpose, token] of [

@@ -13,6 +13,7 @@ const views = {
   'set-up': { heading: 'Set up Rapport', lead: 'You become the first owner.', names: ['email', 'name', 'organization', 'password'], path: '/auth/set-up', button: 'Set up', cookie: true, done: 'All set: you are logged in.' },
   'sign-up': { heading: 'Make your account', lead: 'Your address is confirmed.', names: ['name', 'organization', 'password'], path: '/auth/sign-up/confirm', button: 'Make the account', cookie: true, done: 'Welcome: you are logged in.' },
   'invitation': { heading: 'Join your team', lead: '', names: ['name', 'password'], path: '/auth/invitations/accept', button: 'Join', cookie: true, done: 'Welcome: you are logged in.' },
+  'own-invitation': { heading: 'Join another team', lead: '', names: [], path: '/v5/me/invitations', button: 'Join', asPerson: true, done: 'You have joined. Your account and its log-in stay as they are.' },
   'reset-password': { heading: 'Set a new password', lead: 'Every session of yours ends with it.', names: ['password'], path: '/auth/reset-password', button: 'Set the password', done: 'The password is set. Log in with it.' },
   'second-factor': { heading: 'One more step', lead: 'Your organization’s provider knows you. Your account asks for a code too.', names: ['code'], path: '/auth/login/totp', button: 'Log in', tokenName: 'pendingToken', done: 'You are logged in.' },
   'sso-begin': { heading: 'Log in', lead: 'Another site has led you here, to log in at your organization’s provider.', names: [], button: 'Log in', leaves: true },
@@ -22,7 +23,7 @@ const views = {
 const byId = (id) => document.getElementById(id)
 const [purpose = '', secret = ''] = location.hash.slice(1).split('=', 2)
 history.replaceState(null, '', location.pathname)
-const view = Object.hasOwn(views, purpose) && secret ? views[purpose] : undefined
+let view = Object.hasOwn(views, purpose) && secret ? views[purpose] : undefined
 
 function say(text, isBad = false) {
   byId('message').textContent = text
@@ -72,7 +73,8 @@ function showFaults({ details = [], description }) {
 async function send(body) {
   if (view.asPerson) {
     const session = await post('/auth/refresh', {})
-    return session.isGood ? post(view.path, body, session.body.accessToken) : session
+    if (session.isGood) return post(view.path, body, session.body.accessToken)
+    return { isGood: false, body: { description: 'Nobody is logged in here. Log in, then open the link again: it stays good.' } }
   }
   const answer = await post(view.path, body)
   if (purpose !== 'verify-address' || answer.isGood || answer.body.code !== 'insufficient_permissions') return answer
@@ -122,6 +124,8 @@ async function start() {
   if (purpose === 'invitation') {
     const { isGood, body } = await post('/auth/invitations/look', { token: secret })
     if (!isGood) return say(body.description, true)
+    if (body.hasAccount) view = views['own-invitation']
+    byId('heading').textContent = view.heading
     byId('lead').textContent = 'You are invited to ' + body.organization + ' as ' + body.email + '.'
   }
   const form = byId('form')

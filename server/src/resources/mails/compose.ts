@@ -57,11 +57,10 @@ async function signUp(spanning: Spanning, mail: QueuedMail, place: Place): Promi
   return { message, recipient, token, organizationId: null, userId: null }
 }
 
-const haveAccount = ({ origin, host }: Place): Message => ({
+const haveAccount = ({ host }: Place): Message => ({
   subject: 'You have an account already',
   parts: [
     `Somebody, you we hope, wanted to make an account at ${host} with this address. It has one already: log in with it.`,
-    { label: 'Log in', url: `${origin}/` },
     'If you do not know the password any more, you can ask for a new one there.',
     'If it was not you, nothing needs to be done: nothing has changed.',
   ],
@@ -130,7 +129,7 @@ async function invitation(spanning: Spanning, mail: QueuedMail, place: Place): P
   return { message, recipient: email, token, organizationId, userId: null }
 }
 
-async function newDevice(spanning: Spanning, mail: QueuedMail, { origin, host }: Place): Promise<Composition> {
+async function newDevice(spanning: Spanning, mail: QueuedMail, { host }: Place): Promise<Composition> {
   const person = await findAddressee(spanning, mail)
   if (!person) return gone
   const { device, address, at } = mail.facts
@@ -144,13 +143,12 @@ async function newDevice(spanning: Spanning, mail: QueuedMail, { origin, host }:
       `Address: ${address && isIP(address) ? address : 'not known'}`,
       'If it was you, nothing needs to be done.',
       'If it was not you, somebody knows your password: log in, end all sessions and set a new password at once.',
-      { label: 'Log in', url: `${origin}/` },
     ],
   }
   return { ...toPerson(person, message), recipient: mail.recipient }
 }
 
-async function accountChanged(spanning: Spanning, mail: QueuedMail, { origin, host }: Place): Promise<Composition> {
+async function accountChanged(spanning: Spanning, mail: QueuedMail, { host }: Place): Promise<Composition> {
   const person = await findAddressee(spanning, mail)
   if (!person) return gone
   const what = Object.entries(accountChanges).find(([name]) => name === mail.facts.what)?.[1]
@@ -161,7 +159,6 @@ async function accountChanged(spanning: Spanning, mail: QueuedMail, { origin, ho
       `Something about your account at ${host} was changed: ${what}`,
       'If it was you, nothing needs to be done.',
       'If it was not you, somebody else can use your account: log in, end all sessions and set a new password at once. If you cannot log in any more, ask an owner of your organization for help.',
-      { label: 'Log in', url: `${origin}/` },
     ],
   }
   return { ...toPerson(person, message), recipient: mail.recipient }
