@@ -1,14 +1,16 @@
+import { Writable } from 'node:stream'
 import pg from 'pg'
+import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { asSql, Database, type FixedStatement, type Transaction } from '../src/platform/database/database.ts'
-import { organizationParameter, type Sql } from '../src/platform/database/sql.ts'
+import { organizationParameter, type Sql, sql } from '../src/platform/database/sql.ts'
 import { readQuery } from '../src/platform/http/query-string.ts'
 import { planCount, planPage } from '../src/platform/query/page.ts'
 import { readFilters, readList } from '../src/platform/query/parse.ts'
 import { lockCurrent } from '../src/platform/resource/current.ts'
 import type { Resource } from '../src/platform/resource/define.ts'
 import { readRecord } from '../src/platform/resource/read.ts'
-import { takeStatistics } from '../src/platform/upkeep/statistics-store.ts'
+import { createUpkeep, takeStatistics as takeAll } from '../src/platform/upkeep/upkeep.ts'
 import { contacts } from '../src/resources/contacts/resource.ts'
 import { allNotes } from '../src/resources/notes/resource.ts'
 import { explain, touched } from './explain.ts'
@@ -23,8 +25,12 @@ const theirs = '00000000-0000-7000-8000-000000000002'
 
 let made: TestDatabase
 let client: pg.Client
+let logged: string[]
+const log = pino(new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }))
+const takeStatistics = (database: Database) => takeAll({ database, log }, new AbortController().signal)
 
 beforeEach(async () => {
+  logged = []
   made = await createDatabase()
   client = new pg.Client({ ...made.connection, options: '-c timezone=UTC -c jit=off' })
   await client.connect()
@@ -138,13 +144,75 @@ test('statistics are taken of what has doubled, and of nothing else', async () =
   await fill(ours, 1, size)
   expect(await cost(count(allNotes))).toBeGreaterThan(100 * size)
   const grown = ['companies', 'contacts', 'notes', 'root_contacts']
-  expect(await takeStatistics(database)).toEqual(grown)
+  const all = { taken: grown, failed: false }
+  const none = { taken: [], failed: false }
+  expect(await takeStatistics(database)).toEqual(all)
   expect(await cost(count(allNotes))).toBeLessThan(5 * size)
-  expect(await takeStatistics(database)).toEqual([])
+  expect(await takeStatistics(database)).toEqual(none)
   await fill(ours, size + 1, 2700)
-  expect(await takeStatistics(database)).toEqual([])
+  expect(await takeStatistics(database)).toEqual(none)
   await fill(ours, 2701, 3300)
-  expect(await takeStatistics(database)).toEqual(grown)
+  expect(await takeStatistics(database)).toEqual(all)
+  await database.close()
+})
+
+/** Contacts and companies; taking statistics of the latter does this. */
+async function fillWith(act: string): Promise<void> {
+  const met = (act: string) => `
+    create or replace function met(name text) returns text language plpgsql immutable set lock_timeout = 0 as $$ begin
+      ${act} return name;
+    end $$`
+  // Statistics are taken of what an index computes, too. One that is made later would count the pages.
+  await client.query(`${met('')}; create index on companies (met(name))`)
+  await fill(ours, 1, size)
+  await client.query(met(act))
+}
+
+/** Milliseconds that statistics have been waiting for the test's lock; undefined while they are not. */
+async function waiting(): Promise<number | undefined> {
+  const { rows } = await client.query<{ since: number }>(
+    `select extract(epoch from clock_timestamp() - query_start) * 1000 as since from pg_stat_activity
+      where query like 'analyze%' and wait_event = 'advisory' and datname = current_database()`,
+  )
+  return rows[0] && Number(rows[0].since)
+}
+
+test('a table whose statistics cannot be taken keeps no other from its own, and is told without what is in it', async () => {
+  const database = new Database({ connection: made.connection, size: 1 })
+  await fillWith(`raise 'not %', name;`)
+  expect(await takeStatistics(database)).toEqual({ taken: ['contacts', 'notes', 'root_contacts'], failed: true })
+  expect(logged).toHaveLength(1)
+  expect(JSON.parse(logged[0] ?? '')).toMatchObject({ of: 'companies' })
+  expect(await cost(count(allNotes))).toBeLessThan(5 * size)
+  await database.close()
+})
+
+test('statistics have more time than a request has, and that connection alone', async () => {
+  const database = new Database({ connection: made.connection, size: 1, deadline: 300 })
+  const known = async () => (await database.spanning('check the database', sql`show statement_timeout`))[0]
+  const before = await known()
+  await fillWith(`
+    if current_setting('statement_timeout')::interval < interval '30 s' then raise 'hurried'; end if;
+    perform pg_advisory_xact_lock_shared(42);`)
+  await client.query('select pg_advisory_lock(42)')
+  const taking = takeStatistics(database)
+  await until('it takes longer than a request may', async () => ((await waiting()) ?? 0) > 600)
+  await client.query('select pg_advisory_unlock(42)')
+  expect(await taking).toMatchObject({ failed: false })
+  expect(logged).toEqual([])
+  expect(await known()).toEqual(before)
+  await database.close()
+})
+
+test('a service that is stopped does not wait for statistics, and leaves nobody at them', async () => {
+  const database = new Database({ connection: made.connection, size: 2 })
+  await fillWith('perform pg_advisory_xact_lock_shared(42);')
+  await client.query(`select pg_advisory_lock(42)`)
+  const upkeep = createUpkeep({ database, log, perishables: [], purged: () => undefined, ready: Promise.resolve() })
+  await until('it takes statistics', async () => (await waiting()) !== undefined)
+  await upkeep.close()
+  expect(await waiting()).toBeUndefined()
+  expect(logged).toEqual([])
   await database.close()
 })
 

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { seed } from './seed.ts'
+import { perishables } from '../src/perishables.ts'
+import { type Brief, briefNames, briefs, hash, type Stored } from './upkeep-briefs.ts'
 import { ago, importRowsDays, upkeepWorld, type UpkeepWorld } from './upkeep-world.ts'
 
 let world: UpkeepWorld
@@ -24,6 +26,8 @@ const waits = (status: string): boolean => ['PENDING', 'PROCESSING', 'RETRYING']
 /** What one organization holds: numbers choose among what stands before. */
 const holding = fc.record({
   teams: part({ deleted: deletedDays }, 3),
+  joined: part({ team: pick, person: pick }, 8),
+  invitations: part({ deleted: deletedDays, team: pick }, 4),
   companies: part({ deleted: deletedDays }, 4),
   campaigns: part({ deleted: deletedDays }, 3),
   contacts: part({ deleted: deletedDays, team: pick, company: pick, root: pick }, 8),
@@ -35,11 +39,11 @@ const holding = fc.record({
   triggers: part({ import: pick, days: fc.constantFrom(null, -1, 0.01, 3) }, 4),
   answers: part({ days: fc.constantFrom(0, 0.99, 1.01, 5) }, 4),
   sessions: part({ ended: fc.constantFrom(null, 1, 29.9, 30.1), lapsed: fc.constantFrom(-1, 1, 29.9, 30.1) }, 4),
+  brief: part({ of: fc.constantFrom(...briefNames), over: fc.constantFrom(-1, -0.01, 0.01, 3) }, 12),
   left: part({ root: pick, days: fc.constantFrom(0, 0.04, 0.05, 3) }, 4),
 })
 type Holding = typeof holding extends fc.Arbitrary<infer Value> ? Value : never
 
-type Stored = Record<string, unknown>
 /** Rows by table, each with whether it has to stay. */
 type Expected = Map<string, { row: Stored; stays: boolean }[]>
 
@@ -50,12 +54,11 @@ type Keep = <Row extends { row: Stored; stays: boolean }>(table: string, rows: R
 
 const since = (days: number | null): string | null => (days === null ? null : ago(days))
 const stays = (row: Stored, isOver: boolean): { row: Stored; stays: boolean } => ({ row, stays: !isOver })
-const hash = (): string => `\\x${randomUUID().replaceAll('-', '')}`
 
 /** Stores what was drawn and tells what has to be left of it, by rules of its own. */
 async function store(world: UpkeepWorld, drawn: Holding): Promise<Expected> {
   const organization_id = randomUUID()
-  const userId = randomUUID()
+  const people = [randomUUID(), randomUUID(), randomUUID()]
   const expected: Expected = new Map()
   const keep: Keep = async (table, rows) => {
     await world.insert(
@@ -65,7 +68,8 @@ async function store(world: UpkeepWorld, drawn: Holding): Promise<Expected> {
     expected.set(table, rows)
   }
   await keep('organizations', [stays({ id: organization_id, name: 'Any', slug: organization_id }, false)])
-  await keep('users', [stays({ id: userId, email: `${userId}@a.com`, email_key: `${userId}@a.com`, name: 'A' }, false)])
+  const accounts = people.map((id) => stays({ id, email: `${id}@a.com`, email_key: `${id}@a.com`, name: 'A' }, false))
+  await keep('users', accounts)
   const records = recordsOf(organization_id, drawn)
   for (const { root, days } of drawn.left) {
     const left = at(records.root_contacts, root)
@@ -84,7 +88,9 @@ async function store(world: UpkeepWorld, drawn: Holding): Promise<Expected> {
   ] as const)
     await keep(table, records[table])
   await storeWithin(organization_id, drawn, records, keep)
-  await storeExpiring({ organization_id, userId }, drawn, records, keep)
+  await storePeople({ organization_id, people }, drawn, records, keep)
+  await storeExpiring({ organization_id, userId: people[0] ?? '' }, drawn, records, keep)
+  await storeBriefs({ organization_id, user_id: people[0] ?? '' }, drawn, keep)
   for (const { row, ofCompany } of records.contacts) if (ofCompany && !ofCompany.stays) row.company_id = null
   return expected
 }
@@ -151,6 +157,52 @@ async function storeWithin(organization_id: string, drawn: Holding, records: Rec
   }
 }
 
+/** Who is in which teams, the default one above all, and who is asked to join one. */
+async function storePeople(
+  { organization_id, people }: { organization_id: string; people: readonly string[] },
+  drawn: Holding,
+  { teams }: Records,
+  keep: Keep,
+): Promise<void> {
+  const members = people.map((user_id) => stays({ organization_id, user_id, role: 'member' }, false))
+  await keep('members', members)
+  const joined = new Map<string, { row: Stored; stays: boolean }>()
+  for (const { team, person } of drawn.joined) {
+    const [ofTeam, id] = [at(teams.slice(1), team), at(people, person)]
+    const row = { organization_id, team_id: ofTeam?.row.id, id }
+    if (ofTeam) joined.set(identity('team_members', row), stays(row, !ofTeam.stays))
+  }
+  await keep('team_members', [...joined.values()])
+  const invitations = drawn.invitations.map(({ deleted, team }) => {
+    const ofTeam = at(teams, team)
+    const id = randomUUID()
+    const row = { organization_id, id, email: 'a@b.c', email_key: id, role: 'member', expires_at: ago(0) }
+    return { ...stays({ ...row, team_id: ofTeam?.row.id, deleted_at: since(deleted) }, isOver(deleted)), ofTeam }
+  })
+  await keep('invitations', invitations)
+  for (const { row, ofTeam } of invitations) if (!ofTeam?.stays) row.team_id = null
+}
+
+/** What is good for a time only, and simple. */
+async function storeBriefs(
+  { organization_id, user_id }: { organization_id: string; user_id: string },
+  drawn: Holding,
+  keep: Keep,
+): Promise<void> {
+  const known = { organization_id, user_id, api_key_id: randomUUID(), connection_id: randomUUID() }
+  const key = { name: 'Any', hash: hash(), scopes: [], created_by: user_id }
+  await keep('api_keys', [stays({ organization_id, id: known.api_key_id, ...key }, false)])
+  const connection = { name: 'Any', issuer: 'https://id.example', client_id: 'any', enabled: true }
+  await keep('sso_connections', [stays({ organization_id, id: known.connection_id, ...connection }, false)])
+  const rows = new Map<string, { row: Stored; stays: boolean }[]>(Object.values(briefs).map(({ table }) => [table, []]))
+  for (const { of, over } of drawn.brief) {
+    const { table, since, days, row }: Brief = briefs[of]
+    const at = ago(days + over)
+    rows.set(table, [...(rows.get(table) ?? []), stays({ ...row(known, at), [since]: at }, over > 0)])
+  }
+  for (const [table, kept] of rows) await keep(table, kept)
+}
+
 /** What is good for a time only. */
 async function storeExpiring(
   { organization_id, userId }: { organization_id: string; userId: string },
@@ -183,16 +235,32 @@ async function storeExpiring(
   await keep('sessions', sessions)
 }
 
-const keysOf = ['id', 'contact_id', 'company_id', 'key_hash', 'hash'] as const
-/** What tells a row of a table from the others of it. */
-const identity = (row: Stored): string =>
-  typeof row.id === 'string' ? row.id : keysOf.map((name) => String(row[name] ?? '')).join()
+/** What tells a row of a table from the others of it, where that is not `id`. */
+const keys: Readonly<Record<string, readonly string[]>> = {
+  members: ['organization_id', 'user_id'],
+  team_members: ['team_id', 'id'],
+  contact_edits: ['contact_id'],
+  company_edits: ['company_id'],
+  import_push_keys: ['key_hash'],
+  idempotency_answers: ['key_hash'],
+  import_triggers: ['hash'],
+  one_time_tokens: ['hash'],
+  spent_challenges: ['hash'],
+  sso_steps: ['hash'],
+  api_key_previous_hashes: ['hash'],
+}
+const identity = (table: string, row: Stored): string => (keys[table] ?? ['id']).map((name) => String(row[name])).join()
 
 /** Everything that a table holds, whole, by identity. */
 async function read(world: UpkeepWorld, table: string): Promise<Map<string, Stored>> {
   const { rows } = await world.client.query<{ row: Stored }>(`select to_json(stored) as row from ${table} stored`)
-  return new Map(rows.map(({ row }) => [identity(row), row]))
+  return new Map(rows.map(({ row }) => [identity(table, row), row]))
 }
+
+/** Everything that is purged of; the one that is missing is only a list of what to look at. */
+const purgedTables = perishables({ importRowsDays })
+  .map(({ table }) => table)
+  .filter((table) => table !== 'root_contacts_left')
 
 test('what has to go goes, and nothing else changes by a byte, in whatever organization', async () => {
   await fc.assert(
@@ -200,16 +268,18 @@ test('what has to go goes, and nothing else changes by a byte, in whatever organ
       const expected: Expected[] = []
       for (const drawn of organizations) expected.push(await store(world, drawn))
       const tables = [...new Set(expected.flatMap((one) => [...one.keys()]))]
+      expect(tables).toEqual(expect.arrayContaining(purgedTables))
       const before = new Map<string, Map<string, Stored>>()
       for (const table of tables) before.set(table, await read(world, table))
       await world.round()
       for (const table of tables) {
         const kept = new Map(before.get(table))
         for (const { row, stays } of expected.flatMap((one) => one.get(table) ?? [])) {
-          const whole = kept.get(identity(row))
-          if (!stays) kept.delete(identity(row))
-          // A company that is gone leaves nothing of itself in its contacts.
+          const whole = kept.get(identity(table, row))
+          if (!stays) kept.delete(identity(table, row))
+          // A company that is gone leaves nothing of itself in its contacts, a team nothing in its invitations.
           else if (table === 'contacts' && whole) whole.company_id = row.company_id
+          else if (table === 'invitations' && whole) whole.team_id = row.team_id
         }
         expect(await read(world, table), table).toEqual(kept)
       }

@@ -176,13 +176,17 @@ export class Database {
     return this.#send({ ...render(statement), name })
   }
 
-  /** A transaction that may span organizations; `CredentialChanged` unless `live` holds. */
+  /**
+   * A transaction that may span organizations; `CredentialChanged` unless `live` holds. `patience`: milliseconds for it,
+   * instead of the deadline of all.
+   */
   async spanningTransaction<Result>(
     _purpose: SpanningPurpose,
     work: (spanning: Spanning) => Promise<Result>,
     live = sql`true`,
+    patience?: number,
   ): Promise<Result> {
-    return this.#transact(sql`select ${live} as live`, (send) => work({ query: send }))
+    return this.#transact(sql`select ${live} as live`, (send) => work({ query: send }), patience)
   }
 
   /** Does the database answer? Throws as any statement does. */
@@ -197,14 +201,14 @@ export class Database {
 
   /** A single statement is its own transaction; one that met a dead connection is repeated on a new one. */
   #send<Row extends object>(query: pg.QueryConfig): Promise<Row[]> {
-    return this.#repeat(async (deadline) => {
+    return this.#repeat(isConnectionLoss, undefined, async (deadline) => {
       const attempt = new Attempt(() => this.#acquire(deadline))
       return (await raceDeadline(attempt.query<Row & pg.QueryResultRow>(query), deadline, () => attempt.abandon())).rows
-    }, isConnectionLoss)
+    })
   }
 
-  async #transact<Result>(check: Sql, work: (send: Send) => Promise<Result>): Promise<Result> {
-    return this.#repeat(async (deadline) => {
+  async #transact<Result>(check: Sql, work: (send: Send) => Promise<Result>, patience?: number): Promise<Result> {
+    return this.#repeat(isRepeatable, patience, async (deadline) => {
       const client = await this.#connect(deadline)
       let committing = false
       try {
@@ -243,7 +247,7 @@ export class Database {
         }
         throw error
       }
-    }, isRepeatable)
+    })
   }
 
   async #acquire(deadline: number): Promise<pg.PoolClient> {
@@ -278,8 +282,12 @@ export class Database {
     }
   }
 
-  async #repeat<Result>(attempt: (deadline: number) => Promise<Result>, repeatable: (error: unknown) => boolean) {
-    const deadline = performance.now() + this.#deadline
+  async #repeat<Result>(
+    repeatable: (error: unknown) => boolean,
+    patience = this.#deadline,
+    attempt: (deadline: number) => Promise<Result>,
+  ) {
+    const deadline = performance.now() + patience
     for (let count = 1; ; count++) {
       try {
         return await attempt(deadline)

@@ -1,8 +1,14 @@
-import type { Database } from '../database/database.ts'
+import type { Database, Spanning } from '../database/database.ts'
 import { identifier, raw, sql } from '../database/sql.ts'
 
 /** Pages of a table so short that no plan for it is a bad one. */
 const fewPages = raw('4')
+
+/**
+ * Milliseconds that statistics of a table may take: a sample of 30,000 pages, each from a place of its own, on a disk that is
+ * slow and has other work.
+ */
+const patience = 60_000
 
 /** The tables of ours that have doubled since statistics of them were taken, or that have none. */
 const grownSql = sql`select relname::text as name from pg_class
@@ -11,15 +17,27 @@ const grownSql = sql`select relname::text as name from pg_class
     and pg_relation_size(oid) > current_setting('block_size')::int * greatest(2 * relpages, ${fewPages})::bigint
   order by relname`
 
-/**
- * Takes statistics of the tables that have doubled since. Autovacuum does that too, but a minute late; and not at all for
- * what was written before a crash of the database, which forgets how much that was. Resolves to the tables' names.
- */
-export async function takeStatistics(database: Database): Promise<string[]> {
-  const grown = await database.spanning<{ name: string }>('take statistics', grownSql)
-  for (const { name } of grown) {
-    // Skipped while another process is at it.
-    await database.spanning('take statistics', sql`analyze (skip_locked) ${identifier(name)}`)
+export async function findGrown(database: Database): Promise<string[]> {
+  return (await database.spanning<{ name: string }>('take statistics', grownSql)).map(({ name }) => name)
+}
+
+/** Takes statistics of the table, unless another process is at it; ends early, with an error, when the signal says so. */
+export async function analyze(database: Database, table: string, signal: AbortSignal): Promise<void> {
+  const take = async (spanning: Spanning) => {
+    const [own] = await spanning.query<{ pid: number }>(
+      sql`select pg_backend_pid() as pid, set_config('statement_timeout', ${String(patience)}, true)`,
+    )
+    // Given up by its connection alone, the server would go on.
+    const cancel = () => {
+      database.spanning('take statistics', sql`select pg_cancel_backend(${own?.pid}::int)`).catch(() => undefined)
+    }
+    signal.addEventListener('abort', cancel)
+    try {
+      signal.throwIfAborted()
+      await spanning.query(sql`analyze (skip_locked) ${identifier(table)}`)
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
   }
-  return grown.map(({ name }) => name)
+  await database.spanningTransaction('take statistics', take, undefined, 2 * patience)
 }

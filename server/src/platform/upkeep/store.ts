@@ -23,7 +23,10 @@ export interface Perishable {
   discard?: (transaction: Transaction, keys: readonly Key[]) => Promise<number>
 }
 
-/** Rows that refer to a perishable one by `column`: they go with it, or let go of it. */
+/**
+ * Rows that refer to a perishable one by `column`: they go with it, or let go of it. Their `id` need not tell them apart: a
+ * person's occurs in each of their teams.
+ */
 export interface Dependent {
   name: string
   table: string
@@ -179,9 +182,7 @@ async function removeDependents(
     action === 'delete'
       ? sql`delete from ${identifier(table)}`
       : sql`update ${identifier(table)} set ${identifier(column)} = null`
-  const rows = await transaction.query(
-    sql`${act} where organization_id = ${transaction.organization} and id = any(${free}) returning id`,
-  )
+  const rows = await transaction.query(sql`${act} where ${referring} and id = any(${free}) returning id`)
   const [left] = await transaction.query<{ found: boolean }>(
     sql`select exists (select from ${identifier(table)} where ${referring}) as found`,
   )

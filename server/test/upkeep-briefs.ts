@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+
+/** A row, by column. */
+export type Stored = Record<string, unknown>
+
+/** Random bytes, as a recordset takes them. */
+export const hash = (): string => `\\x${randomUUID().replaceAll('-', '')}`
+
+/** What a row that is good for a time only refers to. */
+interface Known {
+  organization_id: string
+  user_id: string
+  api_key_id: string
+  connection_id: string
+}
+
+export interface Brief {
+  table: string
+  /** The column that says since when it is over, and days that it is kept after that. */
+  since: string
+  days: number
+  row: (known: Known, at: string) => Stored
+}
+
+const hour = 1 / 24
+const id = (): string => randomUUID()
+const mail = { kind: 'sign-up', recipient: 'a@b.c', recipient_key: 'a@b.c', run_at: null }
+/** Rows that are good for a time only. */
+export const briefs = {
+  token: { table: 'one_time_tokens', since: 'expires_at', days: 0, row: () => ({ hash: hash(), purpose: 'sign-up' }) },
+  login: {
+    table: 'pending_logins',
+    since: 'expires_at',
+    days: 0,
+    row: ({ user_id }) => ({ id: id(), hash: hash(), user_id, wants_cookie: false }),
+  },
+  failure: {
+    table: 'login_failures',
+    since: 'failed_at',
+    days: 1,
+    row: () => ({ id: id(), account_key: hash(), address: '192.0.2.1', source: 'stranger' }),
+  },
+  factorFailure: {
+    table: 'factor_failures',
+    since: 'failed_at',
+    days: 1,
+    row: ({ user_id }) => ({ id: id(), user_id, kind: 'totp', place: 'session' }),
+  },
+  challenge: { table: 'spent_challenges', since: 'expires_at', days: hour, row: () => ({ hash: hash() }) },
+  step: {
+    table: 'sso_steps',
+    since: 'expires_at',
+    days: 0,
+    row: ({ organization_id, connection_id }) => ({ organization_id, connection_id, hash: hash(), kind: 'flow' }),
+  },
+  keyText: {
+    table: 'api_key_previous_hashes',
+    since: 'ends_at',
+    days: 0,
+    row: ({ organization_id, api_key_id }) => ({ organization_id, api_key_id, hash: hash() }),
+  },
+  mail: { table: 'mails', since: 'ended_at', days: 30, row: () => ({ id: id(), ...mail, status: 'sent' }) },
+  droppedMail: {
+    table: 'mails',
+    since: 'dropped_at',
+    days: 1,
+    row: (_, at) => ({ id: id(), ...mail, status: 'dropped', ended_at: at }),
+  },
+} satisfies Record<string, Brief>
+export const briefNames = Object.keys(briefs) as (keyof typeof briefs)[]
