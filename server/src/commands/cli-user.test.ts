@@ -51,6 +51,7 @@ test('a person who is disabled is out at once and cannot log in until they are e
   const done = await command(['disable', '--email', email])
   // The key that came with the organization works on: it is the organization's.
   expect([done.code, done.output]).toEqual([0, expect.stringMatching(/API keys that they made: 1\./)])
+  expect(done.output).toContain('No other owner who can log in is left in: ')
   expect((await call('GET', '/v5/me')).status).toBe(401)
   expect((await logIn(service, email, password)).body.code).toBe('invalid_credentials')
   expect((await command(['enable', '--email', email])).code).toBe(0)

@@ -5,7 +5,7 @@ import { recordPersonEvent } from '../platform/audit/store.ts'
 import type { Spanning } from '../platform/database/database.ts'
 import { queueMail } from '../platform/mail/queue-store.ts'
 import { showId } from '../platform/resource/ids.ts'
-import { countKeysOf, endSessions, setDisabled, setPassword } from '../resources/auth/store.ts'
+import { countKeysOf, endSessions, setDisabled, setPassword, withoutOwner } from '../resources/auth/store.ts'
 import { findUserByEmail } from '../resources/users/store.ts'
 import { answer, configuration, Failure, tell, withExample } from './command.ts'
 import { withRapport } from './open.ts'
@@ -54,7 +54,7 @@ const resetPasswordCommand = () =>
           const password = await readPassword(options)
           const fault = await passwordFault(password, { email: person.email })
           if (fault !== undefined) throw new Failure(`The password does not do: ${fault}.`)
-          const hash = await hashPassword(password)
+          const hash = await hashPassword(password, 'command')
           return async (spanning) => {
             await setPassword(spanning, { userId: person.id, hash })
             await record(spanning, person, 'password.reset')
@@ -89,7 +89,10 @@ const disableCommand = () =>
           const keys = await countKeysOf(spanning, person.id)
           const rest =
             keys === 0 ? '' : ` API keys that they made: ${keys}. They belong to the organization: revoke them there.`
-          return `Nobody logs in as ${person.email} any more.${rest}`
+          const left = await withoutOwner(spanning, person.id)
+          const ownerless =
+            left.length === 0 ? '' : ` No other owner who can log in is left in: ${left.join(', ')}. Enable one again.`
+          return `Nobody logs in as ${person.email} any more.${rest}${ownerless}`
         }),
     ),
     '$ rapport user disable --email ada@example.com',

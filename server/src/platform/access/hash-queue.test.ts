@@ -23,9 +23,9 @@ const isOverloaded = (error: unknown): boolean =>
 test('two run at a time at most, 32 wait, and the next is told to come back', async () => {
   const queue = createHashQueue({ concurrency: 2, waitMilliseconds: 60_000 })
   const { ends, work, most } = works()
-  const taken = Array.from({ length: 34 }, () => queue.run(work))
+  const taken = Array.from({ length: 34 }, () => queue.run('a', work))
   for (let more = 0; more < 5; more++) {
-    expect(isOverloaded(await queue.run(work).catch((error: unknown) => error))).toBe(true)
+    expect(isOverloaded(await queue.run('a', work).catch((error: unknown) => error))).toBe(true)
   }
   for (let done = 0; done < taken.length; done++) {
     while (ends.length <= done) await new Promise((resolve) => setImmediate(resolve))
@@ -38,10 +38,10 @@ test('two run at a time at most, 32 wait, and the next is told to come back', as
 test('one that waited too long is refused, was never started, and leaves its place to others', async () => {
   const queue = createHashQueue({ concurrency: 1, queue: 1, waitMilliseconds: 10 })
   const { ends, work } = works()
-  const first = queue.run(work)
-  expect(isOverloaded(await queue.run(work).catch((error: unknown) => error))).toBe(true)
+  const first = queue.run('a', work)
+  expect(isOverloaded(await queue.run('a', work).catch((error: unknown) => error))).toBe(true)
   expect(ends).toHaveLength(1)
-  const next = queue.run(work)
+  const next = queue.run('a', work)
   ends[0]?.()
   await first
   while (ends.length < 2) await new Promise((resolve) => setImmediate(resolve))
@@ -51,6 +51,24 @@ test('one that waited too long is refused, was never started, and leaves its pla
 
 test('a work that fails gives its turn back', async () => {
   const queue = createHashQueue({ concurrency: 1 })
-  await expect(queue.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
-  expect(await queue.run(() => Promise.resolve('yes'))).toBe('yes')
+  await expect(queue.run('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  expect(await queue.run('a', () => Promise.resolve('yes'))).toBe('yes')
+})
+
+test('whoever fills the queue waits for themselves: another is let in, a turn later', async () => {
+  const queue = createHashQueue({ concurrency: 1, queue: 4, waitMilliseconds: 60_000 })
+  const { ends, work } = works()
+  const order: string[] = []
+  const ask = (party: string) =>
+    queue.run(party, work).then(
+      () => order.push(party),
+      () => order.push(`${party} refused`),
+    )
+  const all = [...Array.from({ length: 5 }, () => ask('a')), ask('b')]
+  for (let done = 0; done < 5; done++) {
+    while (ends.length <= done) await new Promise((resolve) => setImmediate(resolve))
+    ends[done]?.()
+  }
+  await Promise.all(all)
+  expect(order).toEqual(['a refused', 'a', 'a', 'b', 'a', 'a'])
 })

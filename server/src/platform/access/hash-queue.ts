@@ -1,11 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { createGate } from '../query/gate.ts'
-
-/** Works that take a core for a while, such as hashing a password. */
-export interface HashQueue {
-  /** Runs `work` in its turn; `overloaded` (503) when it would wait too long, and then it was not started. */
-  run<Result>(work: () => Promise<Result>): Promise<Result>
-}
+import { createGate, type Gate } from '../query/gate.ts'
 
 const limits = {
   // A core stays for everything else; more than two would take 19 MiB each and help nobody to log in sooner.
@@ -19,8 +13,9 @@ const refusals = {
   late: 'Too many people were logging in or changing their password, so this had to wait too long. Try again.',
 }
 
-/** A bounded queue in the order of arrival: those who log in wait for each other, the rest of the service for nobody. */
-export function createHashQueue(options: Partial<typeof limits> = {}): HashQueue {
-  const gate = createGate({ ...limits, refusals, ...options })
-  return { run: (work) => gate.run('', work) }
-}
+/**
+ * For works that take a core for a while, such as hashing a password: who logs in waits for others who do, the rest of the
+ * service for nobody. Whoever asks for many waits for themselves.
+ */
+export const createHashQueue = (options: Partial<typeof limits> = {}): Gate =>
+  createGate({ ...limits, refusals, ...options })

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Spanning } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
+import { type Sql, sql } from '../database/sql.ts'
 import type { Perishable } from '../upkeep/store.ts'
 import { newId } from '../resource/ids.ts'
 
@@ -50,16 +50,29 @@ export async function endPendingLogin(spanning: Spanning, id: string): Promise<v
   await spanning.query(sql`delete from pending_logins where id = ${id}::uuid`)
 }
 
-/** Has the person logged in from this device, or from this address with this program, within 90 days? */
-export async function familiarity(
-  spanning: Spanning,
-  device: { userId: string; deviceHash: Buffer | null; address: string; userAgent: string | null },
-): Promise<{ isKnown: boolean }> {
+/** Where a request comes from, as an account may know it. */
+export interface Device {
+  deviceHash: Buffer | null
+  address: string
+  userAgent: string | null
+}
+
+/** Is a row of `sessions` one that was used within 30 days, and by this browser, or from this address by this program? */
+export const isKnownBy = ({ deviceHash, address, userAgent }: Device): { cookie: Sql; place: Sql } => {
+  const isRecent = sql`sessions.last_used_at > now() - interval '30 days'`
+  return {
+    cookie: sql`(${isRecent} and sessions.device_hash = ${deviceHash}::bytea)`,
+    place: sql`(${isRecent} and sessions.address = ${address}::text
+      and sessions.user_agent is not distinct from ${userAgent}::text)`,
+  }
+}
+
+/** Does the person (uuid) use this device? */
+export async function isKnownDevice(spanning: Spanning, userId: string, device: Device): Promise<boolean> {
+  const { cookie, place } = isKnownBy(device)
   const [row] = await spanning.query<{ isKnown: boolean }>(sql`
-    select coalesce(bool_or(device_hash = ${device.deviceHash}::bytea
-      or (address = ${device.address}::text and user_agent is not distinct from ${device.userAgent}::text)), false) as "isKnown"
-    from sessions where user_id = ${device.userId}::uuid and created_at > now() - interval '90 days'`)
-  return row ?? { isKnown: false }
+    select exists (select from sessions where user_id = ${userId}::uuid and (${cookie} or ${place})) as "isKnown"`)
+  return row?.isKnown ?? false
 }
 
 /** Writes down that the person logs in; was it not for the first time? Undefined when they were disabled. */

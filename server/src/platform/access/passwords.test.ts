@@ -5,24 +5,26 @@ import { seed } from '../../../test/seed.ts'
 import { hashPassword, isPassword, needsRehash, passwordFault } from './passwords.ts'
 
 test('a password is kept as argon2id with 19 MiB and two passes, and only that password fits', async () => {
-  const stored = await hashPassword('correct horse battery')
+  const stored = await hashPassword('correct horse battery', 'a')
   expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
-  expect(await isPassword('correct horse battery', stored)).toBe(true)
-  expect(await isPassword('correct horse battery.', stored)).toBe(false)
+  expect(await isPassword('correct horse battery', stored, 'a')).toBe(true)
+  expect(await isPassword('correct horse battery.', stored, 'a')).toBe(false)
 })
 
 test('the same letters in another Unicode encoding are the same password', async () => {
-  expect(await isPassword('pa\u0308ssword with marks', await hashPassword('p\u00e4ssword with marks'))).toBe(true)
+  expect(await isPassword('pa\u0308ssword with marks', await hashPassword('p\u00e4ssword with marks', 'a'), 'a')).toBe(
+    true,
+  )
 })
 
 test('no password is that of a person who has none, and to find that out takes the same work', async () => {
-  const stored = await hashPassword('correct horse battery')
+  const stored = await hashPassword('correct horse battery', 'a')
   const medians = { known: 0, unknown: 0 }
   const times = { known: [] as number[], unknown: [] as number[] }
   for (let round = 0; round < 9; round++) {
     for (const kind of ['known', 'unknown'] as const) {
       const before = process.cpuUsage()
-      expect(await isPassword('wrong horse battery', kind === 'known' ? stored : null)).toBe(false)
+      expect(await isPassword('wrong horse battery', kind === 'known' ? stored : null, 'a')).toBe(false)
       const { user, system } = process.cpuUsage(before)
       times[kind].push(user + system)
     }
@@ -34,7 +36,7 @@ test('no password is that of a person who has none, and to find that out takes t
 })
 
 test('a hash of other parameters is to be made anew, one of today is not', async () => {
-  expect(needsRehash(await hashPassword('correct horse battery'))).toBe(false)
+  expect(needsRehash(await hashPassword('correct horse battery', 'a'))).toBe(false)
   const salted = 'c29tZXNhbHRzb21lc2FsdA$c29tZWhhc2hzb21laGFzaHNvbWVoYXNoc29tZWhhc2g'
   for (const parameters of ['m=19456,t=3,p=1', 'm=194560,t=2,p=1', 'm=4096,t=2,p=1']) {
     expect(needsRehash(`$argon2id$v=19$${parameters}$${salted}`), parameters).toBe(true)
@@ -45,7 +47,7 @@ test('a hash of other parameters is to be made anew, one of today is not', async
 test('while many passwords are hashed, the rest of the process goes on: what it reads it has before they are done', async () => {
   let hashed = 0
   const all = Promise.all(
-    Array.from({ length: 20 }, () => isPassword('any password at all', null).then(() => hashed++)),
+    Array.from({ length: 20 }, () => isPassword('any password at all', null, 'a').then(() => hashed++)),
   )
   for (let read = 0; read < 50; read++) await readFile(import.meta.filename)
   expect(hashed).toBeLessThan(20)

@@ -23,15 +23,16 @@ export async function passwordFault(password: string, owner: PasswordOwner = {})
   return `a password has ${passwordLength.least} to ${passwordLength.most} characters, and this one has ${length}`
 }
 
-/** The password as it may be stored. Errors: `overloaded`. */
-export const hashPassword = (password: string): Promise<string> => queue.run(() => hash(normalize(password), cost))
+/** The password as it may be stored, hashed in the turn of whoever asks (`party`). Errors: `overloaded`. */
+export const hashPassword = (password: string, party: string): Promise<string> =>
+  queue.run(party, () => hash(normalize(password), cost))
 
 /**
  * Is this the password behind the hash? Without one (nobody has the address, or they have no password) it is not, and
  * finding that out takes as long. Errors: `overloaded`.
  */
-export const isPassword = (password: string, stored: string | null): Promise<boolean> =>
-  queue.run(() => verify(stored ?? nobodys, normalize(password)))
+export const isPassword = (password: string, stored: string | null, party: string): Promise<boolean> =>
+  queue.run(party, () => verify(stored ?? nobodys, normalize(password)))
 
 /** Was the hash made with other parameters than today's? Then make a new one while the password is at hand. */
 export const needsRehash = (stored: string): boolean => !stored.startsWith(head)

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from './errors.ts'
-import type { Allowance, RateKind } from './rate-limit.ts'
-import type { Services } from './route.ts'
+import { addressKey, type Allowance, type RateKind } from './rate-limit.ts'
+import type { PublicRequest, Services } from './route.ts'
 
 /** What is known of a request while it is answered; the log line is made from it. */
 export interface Progress {
@@ -20,6 +20,12 @@ export function charge(services: Services, reply: FastifyReply, progress: Progre
   progress.charged = { kind, key }
   if (!allowance.allowed) throw limited(allowance)
   reply.header('ratelimit-policy', allowance.policy).header('ratelimit', allowance.state)
+}
+
+/** Takes one of the few tries that an address has a minute where each costs a mail or a hash. Error: 429. */
+export function chargeTry({ services, client }: Pick<PublicRequest, 'services' | 'client'>): void {
+  const allowance = services.limiter.charge('password', addressKey(client.address))
+  if (!allowance.allowed) throw limited(allowance)
 }
 
 /** Path and query; a target that names the host too is a proxy's form of it (RFC 9112 section 3.2.2). */

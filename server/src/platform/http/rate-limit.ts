@@ -3,7 +3,8 @@ import { LRUCache } from 'lru-cache'
 
 /**
  * What is charged. `read` and `write` take a credential's key, `trigger` an import's, the others an address
- * (`addressKey`). `password` and `key` are charged for failed attempts alone: ask `check` before, `charge` after.
+ * (`addressKey`). `key` is charged for failed attempts alone, once they have failed; `password` for each that costs a
+ * mail or a hash, before it does.
  */
 export type RateKind = 'read' | 'write' | 'trigger' | 'address' | 'password' | 'key'
 
@@ -21,8 +22,6 @@ export interface Allowance {
 export interface RateLimiter {
   /** Takes a token, or refuses and takes none. */
   charge(kind: RateKind, key: string): Allowance
-  /** What a charge would say, without making it. */
-  check(kind: RateKind, key: string): Allowance
   /** Gives the token of one charge back (a 304). */
   refund(kind: RateKind, key: string): Allowance
 }
@@ -59,9 +58,8 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
       ? separateBuckets((policy) => new Buckets(policy, remembered, now))
       : sharedBuckets((name) => new Buckets({ name, perSecond: perMinute / 60, burst: perMinute }, remembered, now))
   return {
-    charge: (kind, key) => buckets[kind].take(key, 1, 1),
-    check: (kind, key) => buckets[kind].take(key, 1, 0),
-    refund: (kind, key) => buckets[kind].take(key, 0, -1),
+    charge: (kind, key) => buckets[kind].take(key, 1),
+    refund: (kind, key) => buckets[kind].take(key, -1),
   }
 }
 
@@ -123,26 +121,25 @@ class Buckets {
     })
   }
 
-  /** Allowed when `needed` tokens are there; then `taken` of them go (a negative number comes back). */
-  take(key: string, needed: number, taken: number): Allowance {
+  /** Allowed when so many tokens are there, which then go (a negative number comes back). */
+  take(key: string, count: number): Allowance {
     const now = this.#now()
     let bucket = this.#buckets.get(key)
     if (bucket) this.#refill(bucket, now)
     else {
       this.#refill(this.#forgotten, now)
       bucket = { ...this.#forgotten }
-      // What was only looked at needs no memory.
-      if (taken !== 0) this.#buckets.set(key, bucket)
+      this.#buckets.set(key, bucket)
     }
-    const allowed = bucket.tokens >= needed
-    if (allowed) bucket.tokens = Math.min(bucket.tokens - taken, this.#policy.burst)
-    return this.#allowance(bucket.tokens, allowed, needed)
+    const allowed = bucket.tokens >= count
+    if (allowed) bucket.tokens = Math.min(bucket.tokens - count, this.#policy.burst)
+    return this.#allowance(bucket.tokens, allowed, count)
   }
 
-  #allowance(tokens: number, allowed: boolean, needed: number): Allowance {
+  #allowance(tokens: number, allowed: boolean, count: number): Allowance {
     const { name, perSecond, burst } = this.#policy
     const untilFull = Math.ceil((burst - tokens) / perSecond)
-    const untilEnough = allowed ? 0 : Math.max(1, Math.ceil((needed - tokens) / perSecond))
+    const untilEnough = allowed ? 0 : Math.max(1, Math.ceil((count - tokens) / perSecond))
     return {
       allowed,
       policy: this.#header,

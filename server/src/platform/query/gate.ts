@@ -13,9 +13,9 @@ export interface GateOptions {
 export interface Gate {
   /**
    * Runs `work` when its turn comes; `overloaded` (503) when the queue is full or the wait too long, and then `work`
-   * was not started.
+   * was not started. Works of one party share what there is: those of an organization, or of an address.
    */
-  run<Result>(organizationId: string, work: () => Promise<Result>): Promise<Result>
+  run<Result>(party: string, work: () => Promise<Result>): Promise<Result>
 }
 
 const costlyQueries = {
@@ -34,13 +34,13 @@ interface Party {
 }
 
 /**
- * Lets few costly works run at a time. The next is of the organization with the fewest running, among equals the one
+ * Lets few costly works run at a time. The next is of the party with the fewest running, among equals the one
  * whose last start is longest ago: one with fifty waiting delays another's one by a single turn at most. Of a full queue
- * a newcomer takes the newest place of the organization that holds most, as long as its own would still hold fewer.
+ * a newcomer takes the newest place of the party that holds most, as long as its own would still hold fewer.
  */
 export function createGate({ concurrency, queue, waitMilliseconds, refusals = costlyQueries }: GateOptions): Gate {
   const { full, late } = refusals
-  /** Organizations that run or wait, in the order of their last start. */
+  /** By name, those that run or wait, in the order of their last start. */
   const parties = new Map<string, Party>()
   let running = 0
   let waiting = 0
@@ -48,17 +48,17 @@ export function createGate({ concurrency, queue, waitMilliseconds, refusals = co
   const overloaded = (description: string) =>
     new ApiError('overloaded', description, { headers: { 'retry-after': `${Math.ceil(waitMilliseconds / 1000)}` } })
 
-  function start(organizationId: string, party: Party): void {
+  function start(name: string, party: Party): void {
     running += 1
     party.running += 1
-    parties.delete(organizationId)
-    parties.set(organizationId, party)
+    parties.delete(name)
+    parties.set(name, party)
   }
 
-  function finish(organizationId: string, party: Party): void {
+  function finish(name: string, party: Party): void {
     running -= 1
     party.running -= 1
-    forgetIfIdle(organizationId, party)
+    forgetIfIdle(name, party)
     next()
   }
 
@@ -68,15 +68,15 @@ export function createGate({ concurrency, queue, waitMilliseconds, refusals = co
       if (entry[1].waiting.length > 0 && entry[1].running < (chosen?.[1].running ?? Infinity)) chosen = entry
     }
     if (!chosen) return
-    const [organizationId, party] = chosen
+    const [name, party] = chosen
     const waiter = party.waiting.shift()
     waiting -= 1
-    start(organizationId, party)
+    start(name, party)
     waiter?.admit()
   }
 
-  function forgetIfIdle(organizationId: string, party: Party): void {
-    if (party.running === 0 && party.waiting.length === 0) parties.delete(organizationId)
+  function forgetIfIdle(name: string, party: Party): void {
+    if (party.running === 0 && party.waiting.length === 0) parties.delete(name)
   }
 
   /** Makes room in a full queue for one more of `party`, if that is fair. */
@@ -89,9 +89,9 @@ export function createGate({ concurrency, queue, waitMilliseconds, refusals = co
     return true
   }
 
-  function turn(organizationId: string, party: Party): Promise<void> {
+  function turn(name: string, party: Party): Promise<void> {
     if (waiting >= queue && !makeRoom(party)) {
-      forgetIfIdle(organizationId, party)
+      forgetIfIdle(name, party)
       return Promise.reject(overloaded(full))
     }
     waiting += 1
@@ -105,7 +105,7 @@ export function createGate({ concurrency, queue, waitMilliseconds, refusals = co
           clearTimeout(timer)
           party.waiting.splice(party.waiting.indexOf(waiter), 1)
           waiting -= 1
-          forgetIfIdle(organizationId, party)
+          forgetIfIdle(name, party)
           reject(overloaded(description))
         },
       }
@@ -115,15 +115,15 @@ export function createGate({ concurrency, queue, waitMilliseconds, refusals = co
   }
 
   return {
-    async run<Result>(organizationId: string, work: () => Promise<Result>): Promise<Result> {
-      const party = parties.get(organizationId) ?? { running: 0, waiting: [] }
-      parties.set(organizationId, party)
-      if (running < concurrency) start(organizationId, party)
-      else await turn(organizationId, party)
+    async run<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+      const party = parties.get(name) ?? { running: 0, waiting: [] }
+      parties.set(name, party)
+      if (running < concurrency) start(name, party)
+      else await turn(name, party)
       try {
         return await work()
       } finally {
-        finish(organizationId, party)
+        finish(name, party)
       }
     },
   }

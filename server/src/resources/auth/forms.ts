@@ -1,7 +1,5 @@
-import type { PublicRequest, PublicRoute } from '../../platform/http/route.ts'
+import type { PublicRoute } from '../../platform/http/route.ts'
 import { type ApiError, invalidBody } from '../../platform/http/errors.ts'
-import { limited } from '../../platform/http/exchange.ts'
-import { addressKey } from '../../platform/http/rate-limit.ts'
 import type { BodyShape } from '../../platform/resource/body.ts'
 import type { AnyRow, Fields } from '../../platform/resource/define.ts'
 import { email, flag, secretText, text } from '../../platform/resource/fields.ts'
@@ -51,12 +49,6 @@ export const wordOf = (body: AnyRow, name: string): string => String(body[name] 
 /** 422 for a link that does nothing any more. */
 export const deadLink = (): ApiError =>
   invalidBody([{ field: 'token', message: 'was used already, or its time is over: ask for a new link' }])
-
-/** Takes one of the few tries that an address has a minute where each costs a mail or a hash. Error: 429. */
-export function chargeTry({ services, client }: Pick<PublicRequest, 'services' | 'client'>): void {
-  const allowance = services.limiter.charge('password', addressKey(client.address))
-  if (!allowance.allowed) throw limited(allowance)
-}
 
 /** What an answer says that only promises to do something, whoever asked. */
 export const acceptedSchema = {

@@ -1,12 +1,13 @@
 import type { Account } from '../../platform/access/account-store.ts'
+import { beginPendingLogin } from '../../platform/access/login-store.ts'
 import { checkCookieWish, completeLogin, deviceHashOf, loginSchema } from '../../platform/access/logins.ts'
 import { hashPassword, isPassword, needsRehash } from '../../platform/access/passwords.ts'
 import { invalidCredentials } from '../../platform/access/refusals.ts'
+import { addressKey } from '../../platform/http/rate-limit.ts'
 import type { Answer, PublicRequest } from '../../platform/http/route.ts'
-import { showId } from '../../platform/resource/ids.ts'
 import { emailKey } from '../../platform/resource/texts.ts'
 import { asks, authRoute, bodyOf, wordOf } from './forms.ts'
-import { beginSecondStep, findLogin, lockUnchanged, noteFailedLogin, replaceHash } from './store.ts'
+import { findLogin, lockUnchanged, noteFailedLogin, replaceHash } from './store.ts'
 
 const secondStepSchema = {
   type: 'object',
@@ -40,15 +41,16 @@ async function logIn(request: PublicRequest): Promise<Answer> {
   checkCookieWish(request, wantsCookie)
   const account = emailKey(wordOf(body, 'email'))
   const { address, userAgent } = client
-  const found = await findLogin(services.database, { account, deviceHash: deviceHashOf(request), address, userAgent })
+  const found = await findLogin(services.database, account, { deviceHash: deviceHashOf(request), address, userAgent })
   const attempt = { account, address, source: found.source }
-  const person = await services.throttle.attempt(attempt, () => verify(wordOf(body, 'password'), found.person))
+  const [password, party] = [wordOf(body, 'password'), addressKey(address)]
+  const person = await services.throttle.attempt(attempt, () => verify(password, found.person, party))
   if (!person) {
     // Not awaited: a line in the log of who exists must not show in the time.
     if (found.person) void noteFailedLogin(services.database, found.person.id, client).catch(() => undefined)
     throw invalidCredentials()
   }
-  const rehashed = needsRehash(person.passwordHash) ? await hashPassword(wordOf(body, 'password')) : undefined
+  const rehashed = needsRehash(person.passwordHash) ? await hashPassword(password, party) : undefined
   return services.database.spanningTransaction('log in', async (db) => {
     // Changed since it was verified, the password is another one.
     const known = await lockUnchanged(db, person)
@@ -61,7 +63,7 @@ async function logIn(request: PublicRequest): Promise<Answer> {
     return { status: 200, text: JSON.stringify({ status: 'second_factor_required', ...(await secondStep(known)) }) }
 
     async function secondStep({ factors }: Account) {
-      return { pendingToken: await beginSecondStep(db, login), factors: [...factors, 'recovery-code'].filter(unique) }
+      return { pendingToken: await beginPendingLogin(db, login), factors: [...factors, 'recovery-code'].filter(unique) }
     }
   })
 }
@@ -72,11 +74,9 @@ const unique = (word: string, index: number, words: readonly string[]): boolean 
 async function verify(
   password: string,
   person: Account | undefined,
+  party: string,
 ): Promise<(Account & { passwordHash: string }) | undefined> {
-  const isRight = await isPassword(password, person?.passwordHash ?? null)
+  const isRight = await isPassword(password, person?.passwordHash ?? null, party)
   if (!isRight || !person || person.passwordHash === null) return undefined
   return { ...person, passwordHash: person.passwordHash }
 }
-
-/** `usr_…`, for what is told of a person. */
-export const shownUser = (userId: string): string => showId('usr', userId)

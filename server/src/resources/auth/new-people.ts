@@ -4,13 +4,15 @@ import { hashPassword, passwordFault } from '../../platform/access/passwords.ts'
 import { recordEvent } from '../../platform/audit/store.ts'
 import type { Spanning } from '../../platform/database/database.ts'
 import { ApiError, invalidBody } from '../../platform/http/errors.ts'
+import { chargeTry } from '../../platform/http/exchange.ts'
+import { addressKey } from '../../platform/http/rate-limit.ts'
 import type { PublicRequest } from '../../platform/http/route.ts'
 import { queueMail } from '../../platform/mail/queue-store.ts'
 import { newId, showId } from '../../platform/resource/ids.ts'
 import { slugOf } from '../../platform/resource/slug.ts'
 import { insertOrganization } from '../organizations/store.ts'
 import { insertUser } from '../users/store.ts'
-import { accepted, acceptedSchema, asks, authRoute, bodyOf, chargeTry, deadLink, wordOf } from './forms.ts'
+import { accepted, acceptedSchema, asks, authRoute, bodyOf, deadLink, wordOf } from './forms.ts'
 import { beginSetUp, freeSlug, revokeSetUpLinks, revokeSignUps } from './store.ts'
 
 const done = { 200: { kind: 'schema', component: 'Login', schema: loginSchema } } as const
@@ -113,7 +115,7 @@ async function prepare(
   purpose: 'set-up' | 'sign-up',
   emailOf: (spent: { email: string | null }) => string,
 ): Promise<NewPerson> {
-  const { services, body } = request
+  const { services, client, body } = request
   const wantsCookie = body.cookie === true
   checkCookieWish(request, wantsCookie)
   chargeTry(request)
@@ -129,7 +131,7 @@ async function prepare(
     ...(fault === undefined ? [] : [{ field: 'password', message: fault }]),
   ]
   if (slug === undefined || faults.length > 0) throw invalidBody(faults)
-  const passwordHash = await hashPassword(wordOf(body, 'password'))
+  const passwordHash = await hashPassword(wordOf(body, 'password'), addressKey(client.address))
   return { userId: newId(), email, name, passwordHash, organization: { name: organization, slug }, wantsCookie }
 }
 

@@ -1,17 +1,21 @@
-import { lockAccount, noteProof } from '../../platform/access/account-store.ts'
+import { isFresh, lockAccount, noteProof } from '../../platform/access/account-store.ts'
 import { readOneTimeToken, spendOneTimeToken } from '../../platform/access/one-time-tokens.ts'
 import { hashPassword, isPassword, passwordFault } from '../../platform/access/passwords.ts'
 import { proofRequired } from '../../platform/access/refusals.ts'
+import type { Secret } from '../../platform/access/secret.ts'
+import { startSession } from '../../platform/access/sessions.ts'
+import { endSession } from '../../platform/access/store.ts'
 import { recordPersonEvent } from '../../platform/audit/store.ts'
 import type { AuditAction } from '../../platform/audit/actions.ts'
 import type { Spanning } from '../../platform/database/database.ts'
 import { invalidBody } from '../../platform/http/errors.ts'
+import { chargeTry } from '../../platform/http/exchange.ts'
+import { addressKey } from '../../platform/http/rate-limit.ts'
 import type { AccountRoute, AccountWork, Client } from '../../platform/http/route.ts'
 import { queueMail } from '../../platform/mail/queue-store.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import { emailKey } from '../../platform/resource/texts.ts'
-import { isFresh } from '../../platform/access/account-store.ts'
-import { accepted, acceptedSchema, asks, authRoute, bodyOf, chargeTry, deadLink, wordOf } from './forms.ts'
+import { accepted, acceptedSchema, asks, authRoute, bodyOf, deadLink, wordOf } from './forms.ts'
 import { setPassword } from './store.ts'
 
 /** The same answer, in the same time, for every address: whoever has the mailbox learns more. */
@@ -38,7 +42,8 @@ export const resetPasswordRoute = authRoute({
   path: '/auth/reset-password',
   operation: 'resetPassword',
   summary: 'Set a new password with the link that was sent',
-  description: 'Ends every session of the person. It does not log in.',
+  description:
+    'Ends every session of the person. It does not log in; but a login from the same place is let through, however many strangers have failed.',
   body: bodyOf('PasswordReset', { token: asks.token, password: asks.newPassword }),
   answers: { 204: { kind: 'none' } },
   async handle(request) {
@@ -50,11 +55,13 @@ export const resetPasswordRoute = authRoute({
     )
     if (!spent || spent.userId === null) throw deadLink()
     const { userId } = spent
-    const hash = await newHash(wordOf(body, 'password'), 'password', spent.email ?? undefined)
+    const owner = { email: spent.email ?? undefined, party: addressKey(client.address) }
+    const hash = await newHash(wordOf(body, 'password'), 'password', owner)
     await services.database.spanningTransaction('log in', async (db) => {
       const person = await lockAccount(db, userId)
       if (!person || !(await spendOneTimeToken(db, 'reset-password', token))) throw deadLink()
       await setPassword(db, { userId, hash })
+      await rememberDevice(db, { secret: services.secret, userId, client })
       await tell(db, { userId, email: person.email, client, action: 'password.reset' })
     })
     services.mail.wake()
@@ -84,7 +91,8 @@ export const changePasswordRoute: AccountRoute = {
     if (!account) throw new Error('a session belongs to a person')
     if (account.passwordHash !== null) await assertPassword(request, 'currentPassword', account)
     else if (!(await transact((db) => isFresh(db, person.sessionId)))) throw proofRequired()
-    const hash = await newHash(wordOf(body, 'newPassword'), 'newPassword', account.email, account.name)
+    const owner = { email: account.email, name: account.name, party: person.userId }
+    const hash = await newHash(wordOf(body, 'newPassword'), 'newPassword', owner)
     await transact(async (db) => {
       const now = await lockAccount(db, person.userId)
       // Changed meanwhile: what was verified is not the current one any more.
@@ -129,22 +137,40 @@ export const proveRoute: AccountRoute = {
 
 /** Error: 422 when it is not the person's password, 429 after too many of those. */
 async function assertPassword(
-  { services, client, body }: AccountWork,
+  { services, client, body, person }: AccountWork,
   field: string,
   { email, passwordHash }: { email: string; passwordHash: string | null },
 ): Promise<void> {
   const attempt = { account: emailKey(email), address: client.address, source: 'session' } as const
-  const verify = async () => ((await isPassword(wordOf(body, field), passwordHash)) ? true : undefined)
+  const verify = async () => ((await isPassword(wordOf(body, field), passwordHash, person.userId)) ? true : undefined)
   if (!(await services.throttle.attempt(attempt, verify))) throw wrongPassword(field)
 }
 
 const wrongPassword = (field: string) => invalidBody([{ field, message: 'is not your password' }])
 
 /** Error: 422, a password that would be guessed. */
-async function newHash(password: string, field: string, email?: string, name?: string): Promise<string> {
+async function newHash(
+  password: string,
+  field: string,
+  { email, name, party }: { email: string | undefined; name?: string; party: string },
+): Promise<string> {
   const fault = await passwordFault(password, { email, names: name === undefined ? [] : [name] })
   if (fault !== undefined) throw invalidBody([{ field, message: fault }])
-  return hashPassword(password)
+  return hashPassword(password, party)
+}
+
+/**
+ * Whoever has the mailbox is the person: where they come from, they may log in although strangers failed on purpose. A
+ * place is known by its sessions, so this one has ended before it began.
+ */
+async function rememberDevice(
+  db: Spanning,
+  { secret, userId, client }: { secret: Secret; userId: string; client: Client },
+): Promise<void> {
+  const { userAgent, address } = client
+  const how = { userAgent, address, isProof: false, begunBy: 'reset-password' }
+  const { sessionId } = await startSession(db, { secret, userId, organizationId: null, ...how })
+  await endSession(db, sessionId, new Date())
 }
 
 /** The audit log's line, and a mail to whoever the account belongs to. */

@@ -1,5 +1,5 @@
 import { type Account, lockAccount } from '../../platform/access/account-store.ts'
-import { beginPendingLogin } from '../../platform/access/login-store.ts'
+import { type Device, isKnownBy } from '../../platform/access/login-store.ts'
 import { revokeOneTimeTokens } from '../../platform/access/one-time-tokens.ts'
 import { recordPersonEvent } from '../../platform/audit/store.ts'
 import type { AttemptSource } from '../../platform/access/throttle-store.ts'
@@ -11,26 +11,21 @@ import { emailKey } from '../../platform/resource/texts.ts'
 
 export interface FoundLogin {
   person: Account | undefined
-  /** From this browser, or from this address with this program, the account was logged in to within 30 days. */
   source: AttemptSource
 }
 
 /** Who has this folded address, and whether they know this device: one statement, whether there is anyone or not. */
-export async function findLogin(
-  database: Database,
-  device: { account: string; deviceHash: Buffer | null; address: string; userAgent: string | null },
-): Promise<FoundLogin> {
+export async function findLogin(database: Database, account: string, device: Device): Promise<FoundLogin> {
+  const { cookie, place } = isKnownBy(device)
   const [row] = await database.spanning<{ source: AttemptSource } & { [Key in keyof Account]: Account[Key] | null }>(
     'log in',
     sql`select users.id, users.email, users.name, users.password_hash as "passwordHash",
         users.second_factors as factors,
         case when known.device then 'device' when known.familiar then 'familiar' else 'stranger' end as source
-      from (select) always left join users on users.email_key = ${device.account}
+      from (select) always left join users on users.email_key = ${account}
       cross join lateral (
-        select coalesce(bool_or(device_hash = ${device.deviceHash}::bytea), false) as device,
-          coalesce(bool_or(address = ${device.address}::text
-            and user_agent is not distinct from ${device.userAgent}::text), false) as familiar
-        from sessions where sessions.user_id = users.id and created_at > now() - interval '30 days') known`,
+        select coalesce(bool_or(${cookie}), false) as device, coalesce(bool_or(${place}), false) as familiar
+        from sessions where sessions.user_id = users.id) known`,
   )
   if (!row || row.id === null || row.email === null) return { person: undefined, source: 'stranger' }
   const { id, email, name, passwordHash, factors, source } = row
@@ -45,8 +40,6 @@ export async function lockUnchanged(
   const account = await lockAccount(spanning, id)
   return account?.passwordHash === passwordHash ? account : undefined
 }
-
-export const beginSecondStep = beginPendingLogin
 
 /** The same password under today's parameters. */
 export async function replaceHash(spanning: Spanning, userId: string, hash: string): Promise<void> {
@@ -84,6 +77,10 @@ export async function endSessions(spanning: Spanning, userId: string, except: st
 
 /** Nobody logs in as this person until they are enabled again; every session and link of theirs ends. */
 export async function setDisabled(spanning: Spanning, userId: string, isDisabled: boolean): Promise<void> {
+  // As whoever leaves or is removed does: of two last owners, one sees that the other is gone.
+  await spanning.query(sql`
+    select id from organizations where id in (select organization_id from members where user_id = ${userId}::uuid)
+    order by id for no key update`)
   await spanning.query(sql`
     update users set disabled_at = case when ${isDisabled}::boolean then coalesce(disabled_at, now()) end,
       updated_at = now() where id = ${userId}::uuid`)
@@ -91,6 +88,17 @@ export async function setDisabled(spanning: Spanning, userId: string, isDisabled
   await revokeLinks(spanning, userId)
   await spanning.query(sql`delete from pending_logins where user_id = ${userId}::uuid`)
   await endSessions(spanning, userId)
+}
+
+/** The names of the person's organizations that have no owner who can log in. */
+export async function withoutOwner(spanning: Spanning, userId: string): Promise<string[]> {
+  const found = await spanning.query<{ name: string }>(sql`
+    select name from organizations
+    where id in (select organization_id from members where user_id = ${userId}::uuid and role = 'owner')
+      and not exists (select from members join users on users.id = members.user_id
+        where members.organization_id = organizations.id and role = 'owner' and disabled_at is null)
+    order by name`)
+  return found.map(({ name }) => name)
 }
 
 /** API keys that the person made and that are good now: they are their organizations', and stay. */

@@ -88,6 +88,7 @@ export async function openInvitation(spanning: Spanning, token: string): Promise
     from invitations
     join organizations on organizations.id = invitations.organization_id
     join members sender on sender.organization_id = invitations.organization_id and sender.user_id = invited_by
+    join users inviter on inviter.id = invited_by and inviter.disabled_at is null
     left join users on users.email_key = invitations.email_key
     where invitations.organization_id = ${said.organizationId}::uuid and invitations.id = ${said.recordId}::uuid
       and deleted_at is null and expires_at > now()

@@ -1,4 +1,4 @@
-import { familiarity } from '../../platform/access/login-store.ts'
+import { isKnownDevice } from '../../platform/access/login-store.ts'
 import { deviceHashOf } from '../../platform/access/logins.ts'
 import type { AuditAction } from '../../platform/audit/actions.ts'
 import { recordPersonEvent } from '../../platform/audit/store.ts'
@@ -15,7 +15,7 @@ export async function placeOf(
   userId: string,
 ): Promise<FactorTry['place']> {
   const { address, userAgent } = asking.client
-  const { isKnown } = await familiarity(db, { userId, deviceHash: deviceHashOf(asking), address, userAgent })
+  const isKnown = await isKnownDevice(db, userId, { deviceHash: deviceHashOf(asking), address, userAgent })
   return isKnown ? 'known device' : 'unknown device'
 }
 

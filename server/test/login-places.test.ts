@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sql } from '../src/platform/database/sql.ts'
+import { type MailedService, startMailedService } from './joining.ts'
+import { goodPassword, linkIn, logIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
+import { startTestService } from './service.ts'
+
+let mailed: MailedService
+beforeAll(async () => {
+  mailed = await startMailedService({ SIGN_UP: 'open', TRUST_PROXY: '1' })
+})
+afterAll(() => mailed.close())
+
+const from = (address: string) => ({ 'x-forwarded-for': address })
+
+const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+  mailed.service.anonymous('POST', path, { body, headers })
+
+/** Strangers fail until no stranger is let through. */
+async function closeToStrangers(email: string): Promise<void> {
+  for (let index = 1; index <= 10; index++)
+    await logIn(mailed.service, email, 'guess after guess', from(`203.0.113.${index}`))
+  expect((await logIn(mailed.service, email, 'one more guess', from('203.0.113.99'))).status).toBe(429)
+}
+
+test('who is kept out by the failures of strangers sets a new password by mail, and is let in where they did', async () => {
+  const { email, password } = await newOwner(mailed.service)
+  await closeToStrangers(email)
+  expect((await logIn(mailed.service, email, password, from('198.51.100.1'))).status).toBe(429)
+  await post('/auth/forgot-password', { email })
+  const token = await linkIn(mailed.receiver, email, 'reset-password')
+  const reset = await post('/auth/reset-password', { token, password: goodPassword }, from('198.51.100.1'))
+  expect(reset.status, reset.text).toBe(204)
+  expect((await logIn(mailed.service, email, goodPassword, from('203.0.113.99'))).status).toBe(429)
+  const { call } = await loggedIn(mailed.service, email, goodPassword, from('198.51.100.1'))
+  expect((await call('GET', '/v5/me/sessions')).body).toHaveLength(1)
+})
+
+test('a device is known for thirty days after it was used last, however long ago it was logged in', async () => {
+  const { email, password } = await newOwner(mailed.service)
+  await loggedIn(mailed.service, email, password, from('198.51.100.2'))
+  const used = (days: number) =>
+    mailed.service.database.spanning(
+      'manage an account',
+      sql`update sessions set created_at = now() - interval '45 days', last_used_at = now() - make_interval(days => ${days})
+        where address = '198.51.100.2'`,
+    )
+  await closeToStrangers(email)
+  await used(31)
+  expect((await logIn(mailed.service, email, password, from('198.51.100.2'))).status).toBe(429)
+  await used(29)
+  await loggedIn(mailed.service, email, password, from('198.51.100.2'))
+})
+
+test('a known address is not answered later because the failure is written into its audit log', async () => {
+  const { email } = await newOwner(mailed.service)
+  await mailed.service.database.spanningTransaction('manage an account', async (spanning) => {
+    await spanning.query(sql`lock table audit_events in exclusive mode`)
+    const answer = await logIn(mailed.service, email, 'not the password at all', from('198.51.100.3'))
+    expect(answer.status).toBe(401)
+  })
+})
+
+test.each(['set-up', 'sign-up', 'reset-password', 'verify-address'] as const)(
+  'a link of %s does nothing once its time is over',
+  async (purpose) => {
+    const service = purpose === 'set-up' ? await startTestService() : mailed.service
+    try {
+      const owner = purpose === 'set-up' || purpose === 'sign-up' ? undefined : await newOwner(service)
+      const email = owner?.email ?? newEmail()
+      if (purpose === 'sign-up') await post('/auth/sign-up', { email })
+      if (purpose === 'reset-password') await post('/auth/forgot-password', { email })
+      if (purpose === 'verify-address') await owner?.call('POST', '/v5/me/address', { body: { email } })
+      const token = purpose === 'set-up' ? await setUpToken(service) : await linkIn(mailed.receiver, email, purpose)
+      const last = (seconds: number) =>
+        service.database.spanning(
+          'manage an account',
+          sql`update one_time_tokens set expires_at = now() + make_interval(secs => ${seconds}) where purpose = ${purpose}`,
+        )
+      const body = { email, token, name: 'Grace', organization: 'Grace & Co', password: goodPassword }
+      const [path, members] = ways[purpose]
+      const use = () =>
+        service.anonymous('POST', path, { body: Object.fromEntries(members.map((name) => [name, body[name]])) })
+      await last(0)
+      expect(await use()).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
+      await last(60)
+      expect((await use()).status).toBeLessThan(300)
+    } finally {
+      if (service !== mailed.service) await service.close()
+    }
+  },
+)
+
+const ways = {
+  'set-up': ['/auth/set-up', ['email', 'token', 'name', 'organization', 'password']],
+  'sign-up': ['/auth/sign-up/confirm', ['token', 'name', 'organization', 'password']],
+  'reset-password': ['/auth/reset-password', ['token', 'password']],
+  'verify-address': ['/auth/verify-address', ['token']],
+} as const
