@@ -11,6 +11,9 @@ export interface Cuttable {
   cut(): void
   /** Lets no answer come back on the connections that there are; what is asked on them is done all the same. */
   deafen(): void
+  /** Ends every connection and refuses new ones, as a server that is away does, until it comes back. */
+  leave(): void
+  comeBack(): void
   close(): Promise<void>
 }
 
@@ -18,7 +21,20 @@ export async function cuttable({ connection }: Pick<TestDatabase, 'connection'>)
   const folder = await mkdtemp(join(tmpdir(), 'rapport-way-'))
   const nameOfSocket = `.s.PGSQL.${connection.port}`
   const ways = new Map<Socket, Socket>()
+  let isAway = false
+  const cut = () => {
+    const lost = [...ways]
+    ways.clear()
+    for (const [client, upstream] of lost) {
+      client.destroy()
+      upstream.end()
+    }
+  }
   const server = createServer((client) => {
+    if (isAway) {
+      client.destroy()
+      return
+    }
     const upstream = connect(join(connection.host, nameOfSocket))
     ways.set(client, upstream)
     client.on('data', (data) => upstream.write(data))
@@ -36,15 +52,15 @@ export async function cuttable({ connection }: Pick<TestDatabase, 'connection'>)
   await new Promise<void>((resolve) => server.listen(join(folder, nameOfSocket), resolve))
   return {
     connection: { ...connection, host: folder },
-    cut: () => {
-      const cut = [...ways]
-      ways.clear()
-      for (const [client, upstream] of cut) {
-        client.destroy()
-        upstream.end()
-      }
-    },
+    cut,
     deafen: () => ways.clear(),
+    leave: () => {
+      isAway = true
+      cut()
+    },
+    comeBack: () => {
+      isAway = false
+    },
     close: async () => {
       for (const upstream of ways.values()) upstream.destroy()
       await new Promise((resolve) => server.close(resolve))

@@ -1,14 +1,18 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { spendOneTimeToken } from '../src/platform/access/one-time-tokens.ts'
+import { Database } from '../src/platform/database/database.ts'
 import { sql } from '../src/platform/database/sql.ts'
 import { createTransport, type OutgoingMail, SendError, type Transport } from '../src/platform/mail/transport.ts'
 import { smtpServer } from '../src/platform/mail/settings.ts'
 import { createMailWork, delayAfter, patience } from '../src/platform/mail/work.ts'
 import { composer } from '../src/resources/mails/compose.ts'
 import { type Access, openAccess } from './access.ts'
+import { type Cuttable, cuttable } from './cuttable.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
 import { hasten, liveTokens, mailOf, mailsOf, newPerson, queue } from './mail-worlds.ts'
+import { createDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 
 let access: Access
@@ -17,6 +21,7 @@ let closers: (() => Promise<unknown>)[]
 beforeEach(async () => {
   ;[access, receiver] = await Promise.all([openAccess(), startMailReceiver()])
   closers = []
+  logged = []
 })
 afterEach(async () => {
   await Promise.all(closers.map((close) => close()))
@@ -25,10 +30,12 @@ afterEach(async () => {
 
 const realTransport = () => createTransport(smtpServer(receiver.url), { name: '', address: 'crm@example.com' })
 
+let logged: string[]
+
 /** A process of the service, as far as mail is concerned. */
-function startProcess(transport: Transport = realTransport()) {
-  const { database, secret } = access
-  const log = pino({ level: 'silent' })
+function startProcess(transport: Transport = realTransport(), { database }: Pick<Access, 'database'> = access) {
+  const { secret } = access
+  const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) })
   const ready = Promise.resolve()
   return createMailWork({ database, secret, log, ready, transport, compose: composer('https://crm.example.com') })
 }
@@ -53,6 +60,37 @@ function startKilled(after: 'nothing' | 'sending'): OutgoingMail[] {
     },
   })
   return reached
+}
+
+interface Leaving extends Pick<Access, 'database'> {
+  way: Cuttable
+  /** The same database, seen by who does not lose it. */
+  own: Pick<Access, 'database'>
+}
+
+/** A database that can go away. */
+async function leavingDatabase(): Promise<Leaving> {
+  const made = await createDatabase()
+  const way = await cuttable(made)
+  const database = new Database({ connection: way.connection, size: 4 })
+  const own = new Database({ connection: made.connection, size: 2 })
+  closers.push(async () => {
+    await Promise.all([database.close(), own.close()])
+    await way.close()
+    await made.drop()
+  })
+  return { database, way, own: { database: own } }
+}
+
+/** Sends the mail, and the database is away when it is to be noted. */
+function sendingAsItLeaves({ way }: Leaving): Transport {
+  const real = realTransport()
+  return {
+    async send(mail) {
+      await real.send(mail)
+      way.leave()
+    },
+  }
 }
 
 /** What another process sees once the time of a killed one is over. */
@@ -91,6 +129,58 @@ test('a mail whose process ended between the sending and the note of it comes tw
   const [first, second, ...more] = receiver.mails()
   expect(more).toEqual([])
   expect(second).toMatchObject({ messageId: first?.messageId, text: first?.text, html: first?.html })
+})
+
+test('a mail that was sent as the database went away is noted when it is back, and sent once', async () => {
+  const leaving = await leavingDatabase()
+  const { email } = await newPerson(leaving.own)
+  const work = startProcess(sendingAsItLeaves(leaving), leaving)
+  closers.unshift(() => work.close())
+  await queue(leaving.own, { kind: 'reset-password', recipient: email })
+  await receiver.next()
+  // As long as a restart of PostgreSQL may take.
+  await delay(6000)
+  leaving.way.comeBack()
+  await until('it is noted', async () => (await mailOf(leaving.own, email)).status === 'sent')
+  expect(receiver.mails()).toHaveLength(1)
+  expect((await mailOf(leaving.own, email)).attempts).toBe(1)
+})
+
+test('a stop waits for no database that is away: a mail that was sent and not noted is told in the log', async () => {
+  const leaving = await leavingDatabase()
+  const { email } = await newPerson(leaving.own)
+  const work = startProcess(sendingAsItLeaves(leaving), leaving)
+  const id = await queue(leaving.own, { kind: 'reset-password', recipient: email })
+  await receiver.next()
+  const began = performance.now()
+  await work.close()
+  const took = performance.now() - began
+  expect(logged.filter((line) => line.includes('may be sent again'))).toEqual([
+    expect.stringContaining(id.replaceAll('-', '')),
+  ])
+  expect(took).toBeLessThan(5000)
+  expect(await mailOf(leaving.own, email)).toMatchObject({ status: 'queued', isLeased: true })
+})
+
+test('whatever keeps a sent mail from being noted, it does not count as unsent', async () => {
+  const { email } = await newPerson(access)
+  const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
+    access.database.spanning<Row>('check the database', statement)
+  await inDatabase(sql`create sequence hindrances`)
+  await inDatabase(sql`create function hinder() returns trigger language plpgsql as $$
+    begin perform nextval('hindrances'); raise 'not now'; end $$`)
+  await inDatabase(sql`create trigger hinder before update on mails for each row
+    when (new.status = 'sent') execute function hinder()`)
+  startClosed()
+  await queue(access, { kind: 'reset-password', recipient: email })
+  await until('it was hindered', async () => {
+    const [row] = await inDatabase<{ is_called: boolean }>(sql`select is_called from hindrances`)
+    return row?.is_called === true
+  })
+  await inDatabase(sql`drop function hinder() cascade`)
+  await until('it is noted', async () => (await mailOf(access, email)).status === 'sent')
+  expect(receiver.mails()).toHaveLength(1)
+  expect(await mailOf(access, email)).toMatchObject({ attempts: 1, lastError: null })
 })
 
 test('a crash after the composing leaves one usable token, that of the mail that is sent', async () => {

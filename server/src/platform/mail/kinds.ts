@@ -27,7 +27,6 @@ export type AccountChange = keyof typeof accountChanges
 
 /** queued: to be composed and sent; kept: composed, and shown to the owners because there is no mail server. */
 export const mailStatuses = ['queued', 'sent', 'kept', 'failed', 'dropped'] as const
-export type MailStatus = (typeof mailStatuses)[number]
 
 interface ToWhom {
   /** The address as it was typed. */

@@ -2,9 +2,10 @@ import type { Logger } from 'pino'
 import { type OneTimePurpose, spendOneTimeToken } from '../access/one-time-tokens.ts'
 import type { Secret } from '../access/secret.ts'
 import type { Database, Spanning } from '../database/database.ts'
-import { isConnectionLoss } from '../database/failures.ts'
-import { ApiError } from '../http/errors.ts'
 import { showId } from '../resource/ids.ts'
+import { Bell } from '../work/bell.ts'
+import { isPassing, reported } from '../work/failures.ts'
+import { untilKept } from '../work/keep.ts'
 import { openBody, sealBody } from './body.ts'
 import { type Message, renderBody } from './message.ts'
 import {
@@ -47,7 +48,7 @@ export interface MailWorkOptions {
 export interface MailWork {
   /** There may be a new mail: looks at once. */
   wake(): void
-  /** Takes no more mails and waits for those under way. */
+  /** Takes no more mails and waits for those under way, but for no database that is away. */
   close(): Promise<void>
 }
 
@@ -73,13 +74,14 @@ export const delayAfter = (attempts: number): number | undefined =>
 
 /**
  * Composes and sends what is in the queue, until it is closed; several processes on one database share the work. A mail is
- * sent once, but for one whose process ends between the sending and the note of it: that one is sent again, with the same
- * Message-ID.
+ * sent once, unless the mail server took it and that could not be noted: its answer was lost, the process ended or stood
+ * still, or the database was away, until the end of the lease or as the work was closed. It is sent again then, with the same
+ * Message-ID while it is recent.
  */
 export function createMailWork({ ready, ...context }: MailWorkOptions): MailWork {
   const bell = new Bell()
   const running = ready.then(
-    () => run(context, bell),
+    () => run({ ...context, bell }),
     () => undefined,
   )
   return {
@@ -91,42 +93,21 @@ export function createMailWork({ ready, ...context }: MailWorkOptions): MailWork
   }
 }
 
-/** Lets the one who sleeps be woken early; a ring before the sleep counts too. */
-class Bell {
-  isClosed = false
-  #isRung = false
-  #wake: (() => void) | undefined
-
-  ring(): void {
-    this.#isRung = true
-    this.#wake?.()
-  }
-
-  close(): void {
-    this.isClosed = true
-    this.ring()
-  }
-
-  async sleep(milliseconds: number): Promise<void> {
-    if (!this.#isRung) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, milliseconds)
-        this.#wake = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-    }
-    this.#wake = undefined
-    this.#isRung = false
-  }
+interface Context extends Omit<MailWorkOptions, 'ready'> {
+  bell: Bell
 }
 
-type Context = Omit<MailWorkOptions, 'ready'>
+/** A mail that this process has until then, as `performance.now()` tells the time. */
+interface HeldMail extends ClaimedMail {
+  leaseEnd: number
+}
 
-async function run(context: Context, bell: Bell): Promise<void> {
+async function run(context: Context): Promise<void> {
+  const { bell } = context
   const underWay = new Set<Promise<void>>()
   while (!bell.isClosed) {
+    // Begun before the look, so that no ring meanwhile is missed.
+    const sleep = bell.sleep(pause)
     const free = mostAtOnce - underWay.size
     const claims = free > 0 ? await claim(context, free) : []
     for (const mail of claims) {
@@ -136,14 +117,17 @@ async function run(context: Context, bell: Bell): Promise<void> {
       })
       underWay.add(work)
     }
-    if (claims.length < free || free === 0) await bell.sleep(pause)
+    if (claims.length < free || free === 0) await sleep
   }
   await Promise.all(underWay)
 }
 
-async function claim({ database, log }: Context, count: number): Promise<ClaimedMail[]> {
+async function claim({ database, log }: Context, count: number): Promise<HeldMail[]> {
+  // By the database's clock the lease begins later, so it ends later too.
+  const leaseEnd = performance.now() + leaseSeconds * 1000
   try {
-    return await claimMails(database, { count, leaseSeconds })
+    const claims = await claimMails(database, { count, leaseSeconds })
+    return claims.map((mail) => ({ ...mail, leaseEnd }))
   } catch (error) {
     if (!isPassing(error)) log.error(reported(error), 'mail: the queue could not be read')
     return []
@@ -151,21 +135,40 @@ async function claim({ database, log }: Context, count: number): Promise<Claimed
 }
 
 /** Brings one mail as far as it goes; what this process cannot write down is left to the end of the lease. */
-async function handle(context: Context, mail: ClaimedMail): Promise<void> {
-  const { database, log } = context
+async function handle(context: Context, mail: HeldMail): Promise<void> {
+  const { database } = context
   try {
     if (mail.attempts > patience.attempts) throw new SendError(givenUp, { isFinal: true, detail: undefined })
     const ready = await prepare(context, mail)
     if (!ready) return
     await context.transport?.send(ready)
-    await untilKept(() => markSent(database, mail))
   } catch (error) {
     // The database is away: nothing is wrong with the mail.
     if (isPassing(error)) return
-    await untilKept(() => fail(context, mail, error)).catch((unkept: unknown) =>
-      log.error({ mail: showId('mai', mail.id), ...reported(unkept) }, 'mail: its state could not be kept'),
-    )
+    await note(context, mail, {
+      write: () => fail(context, mail, error),
+      isPassing,
+      lost: 'mail: its state could not be kept',
+    })
+    return
   }
+  // Whatever hinders it: a mail without this note is sent again.
+  const isAnything = () => true
+  const lost = 'mail: it was sent, which the database did not note: it may be sent again'
+  await note(context, mail, { write: () => markSent(database, mail), isPassing: isAnything, lost })
+}
+
+interface Note {
+  write: () => Promise<void>
+  isPassing: (error: unknown) => boolean
+  /** What the log says when it could not be written. */
+  lost: string
+}
+
+/** Writes down what became of the mail, while this process has it; a stop waits for one attempt at most. */
+async function note({ bell, log }: Context, { id, leaseEnd }: HeldMail, { write, lost, ...how }: Note): Promise<void> {
+  const failed = await untilKept({ bell, end: leaseEnd, ...how }, write).catch((unkept: unknown) => ({ unkept }))
+  if (failed) log.error({ mail: showId('mai', id), ...reported(failed.unkept) }, lost)
 }
 
 /** The mail as it is to go now; undefined when it is not: there is no server, nobody to tell, or another has it. */
@@ -219,26 +222,4 @@ async function fail({ database, log }: Context, mail: ClaimedMail, error: unknow
   const more = isSendError ? { detail: error.detail } : reported(error)
   if (delaySeconds === undefined) log.error({ ...told, ...more }, 'mail: not sent, and not tried again')
   else log.warn({ ...told, ...more }, 'mail: not sent yet; it is tried again')
-}
-
-/** A few times within the lease, while the database is away. */
-async function untilKept(keep: () => Promise<void>): Promise<void> {
-  for (let count = 1; ; count++) {
-    try {
-      return await keep()
-    } catch (error) {
-      if (!isPassing(error) || count >= 10) throw error
-      await new Promise((resolve) => setTimeout(resolve, 500))
-    }
-  }
-}
-
-const isPassing = (error: unknown): boolean =>
-  isConnectionLoss(error) || (error instanceof ApiError && error.status === 503)
-
-/** What PostgreSQL adds to its errors (the row, the value) would bring people into the log. */
-function reported(error: unknown): { error: string; stack: string | undefined } {
-  return error instanceof Error
-    ? { error: error.message, stack: error.stack }
-    : { error: String(error), stack: undefined }
 }

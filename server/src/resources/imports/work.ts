@@ -4,6 +4,9 @@ import { isConnectionLoss, sqlState } from '../../platform/database/failures.ts'
 import { ApiError } from '../../platform/http/errors.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import { UniqueConflict } from '../../platform/resource/write.ts'
+import { Bell } from '../../platform/work/bell.ts'
+import { isPassing as passes, reported } from '../../platform/work/failures.ts'
+import { untilKept } from '../../platform/work/keep.ts'
 import { workOn, workOnNext } from './batch.ts'
 import {
   chooseOrganization,
@@ -34,9 +37,9 @@ export interface ImportWork {
   close(): Promise<void>
 }
 
-/** What the pool of the work needs: for each worker one to claim and one to work, one for the upkeep, and patience. */
+/** What the pool of the work needs: for each worker one to claim and one to work, two for the upkeep, and patience. */
 export const workPool = ({ importWorkers }: { importWorkers: number }): { size: number; deadline: number } => ({
-  size: 2 * importWorkers + 1,
+  size: 2 * importWorkers + 2,
   deadline: 20_000,
 })
 
@@ -63,44 +66,6 @@ export function createImportWork({ ready, workers, ...options }: ImportWorkOptio
       bell.close()
       await running
     },
-  }
-}
-
-/** Lets those who sleep be woken early, one and all. */
-class Bell {
-  isClosed = false
-  readonly #sleepers = new Map<() => void, { light: boolean }>()
-
-  ring(): void {
-    for (const [wake, { light }] of this.#sleepers) if (light || this.isClosed) wake()
-  }
-
-  close(): void {
-    this.isClosed = true
-    this.ring()
-  }
-
-  /** Resolves after so long, or at the next ring. */
-  sleep(milliseconds: number): Promise<void> {
-    return this.#sleep(milliseconds, { light: true })
-  }
-
-  /** Resolves after so long, or when all is over. */
-  rest(milliseconds: number): Promise<void> {
-    return this.#sleep(milliseconds, { light: false })
-  }
-
-  async #sleep(milliseconds: number, how: { light: boolean }): Promise<void> {
-    if (this.isClosed) return
-    await new Promise<void>((resolve) => {
-      const wake = () => {
-        clearTimeout(timer)
-        this.#sleepers.delete(wake)
-        resolve()
-      }
-      const timer = setTimeout(wake, milliseconds)
-      this.#sleepers.set(wake, how)
-    })
   }
 }
 
@@ -166,23 +131,15 @@ async function recover(context: Context, claim: Claim, error: unknown, meetings 
 async function fail(context: Context, claim: Claim, error: unknown): Promise<void> {
   const [rowId = ''] = claim.rowIds
   context.log.error({ row: showId('row', rowId), ...reported(error) }, 'imports: a row failed')
-  await untilKept(context, () => failRow(context.database, claim, patience))
+  await keep(context, () => failRow(context.database, claim, patience))
 }
 
 const release = (context: Context, rows: LeasedRows): Promise<void> =>
-  untilKept(context, () => releaseRows(context.database, rows))
+  keep(context, () => releaseRows(context.database, rows))
 
 /** Until it has worked or the lease is over: then another process has the rows, and has counted this one as lost. */
-async function untilKept({ leaseSeconds, bell }: Context, keep: () => Promise<void>): Promise<void> {
-  const end = performance.now() + leaseSeconds * 1000
-  while (performance.now() < end) {
-    try {
-      return await keep()
-    } catch (error) {
-      if (!isPassing(error) || bell.isClosed) throw error
-      await bell.rest(pauses.longest / 2)
-    }
-  }
+async function keep({ leaseSeconds, bell }: Context, write: () => Promise<void>): Promise<void> {
+  await untilKept({ bell, end: performance.now() + leaseSeconds * 1000, isPassing }, write)
 }
 
 async function keepUp({ database, log, bell }: Context): Promise<void> {
@@ -205,12 +162,4 @@ const isAway = (error: unknown): boolean =>
 const isHeld = (error: unknown): boolean => error instanceof ApiError && sqlState(error.cause) === '55P03'
 
 /** What passes by itself. */
-const isPassing = (error: unknown): boolean =>
-  isConnectionLoss(error) || error instanceof TurnMissed || (error instanceof ApiError && error.status === 503)
-
-/** What PostgreSQL adds to its errors (the row, the value) would bring people into the log. */
-function reported(error: unknown): { error: string; stack: string | undefined } {
-  return error instanceof Error
-    ? { error: error.message, stack: error.stack }
-    : { error: String(error), stack: undefined }
-}
+const isPassing = (error: unknown): boolean => error instanceof TurnMissed || passes(error)
