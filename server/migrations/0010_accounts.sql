@@ -26,7 +26,9 @@ alter table sessions
   -- How the person proved who they are when it began.
   add column begun_by text;
 update users set last_login_at = now() where exists (select from sessions where user_id = users.id);
-update sessions set proved_at = created_at, expires_at = last_used_at + interval '30 days';
+-- As a refresh gives it: 30 days without one, 90 in all.
+update sessions set proved_at = created_at,
+  expires_at = least(created_at + interval '90 days', last_used_at + interval '30 days');
 alter table sessions alter column proved_at set not null, alter column expires_at set not null;
 create index sessions_expires on sessions (expires_at, id);
 

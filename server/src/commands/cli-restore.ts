@@ -33,7 +33,10 @@ export const restoreCommand = () =>
       )
       .argument('<file>', 'a file that `rapport backup` wrote')
       .option('--force', 'replace what is there without asking')
-      .option('--new-secret', 'the SECRET of the backup is lost: everyone signs in anew, the rest is kept')
+      .option(
+        '--new-secret',
+        'the SECRET of the backup is lost: everyone signs in anew, what it encrypted goes, the rest is kept',
+      )
       .option('--json', 'answer with one JSON object: {"rows", "takenAt", "applied": [migrations], "secretFits"}')
       .action(run),
     '$ rapport restore /var/backups/rapport-2027-01-31.backup',

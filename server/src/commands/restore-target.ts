@@ -4,15 +4,23 @@ import { namesMade, quoted, readCatalog } from '../platform/database/snapshot/ca
 import { readMigrations } from '../platform/database/migrate.ts'
 import { migrationsFolder } from '../release.ts'
 
-/** What a start puts into an empty database by itself. */
-const ofAnyStart = new Set(['schema_migrations', 'instance', 'signing_keys'])
+/** What a start puts into an empty database by itself: of these tables, the rows that meet the condition. */
+const ofAnyStart: Readonly<Record<string, string>> = {
+  schema_migrations: 'true',
+  instance: 'true',
+  signing_keys: 'true',
+  // The link that the first owner is made with.
+  one_time_tokens: `purpose = 'set-up'`,
+}
 
 /** What the database holds that a restore would replace, in words; undefined when it is nothing. */
 export async function findHoldings(client: pg.Client): Promise<string | undefined> {
   const { tables } = await readCatalog(client, namesMade(await readMigrations(migrationsFolder)))
   const held: string[] = []
-  for (const { name } of tables.filter((table) => !ofAnyStart.has(table.name))) {
-    const { rows } = await client.query<{ found: boolean }>(`select exists (select from ${quoted(name)}) as found`)
+  for (const { name } of tables) {
+    const { rows } = await client.query<{ found: boolean }>(
+      `select exists (select from ${quoted(name)} where not (${ofAnyStart[name] ?? 'false'})) as found`,
+    )
     if (rows[0]?.found) held.push(name)
   }
   return held.length === 0 ? undefined : held.join(', ').replaceAll('_', ' ')
@@ -43,12 +51,31 @@ const nameOf = (connection: pg.ClientConfig): string => {
   return client.connectionParameters.application_name ?? 'rapport'
 }
 
-/** Takes out what only the lost secret could read; with the next start the database belongs to a new one. */
+/**
+ * What only SECRET can read, by the column that it is in, and how it goes. What was sealed of a mail that is still to be
+ * sent is composed anew, from the rest; a connection without its client secret says so.
+ */
+const sealed: Readonly<Record<string, string>> = {
+  'instance.value': `delete from instance where name = 'secret_fingerprint'`,
+  'signing_keys.private_key_encrypted': 'delete from signing_keys',
+  // Refresh tokens are derived from it.
+  'sessions.nonce': 'delete from sessions',
+  'idempotency_answers.answer_encrypted': 'delete from idempotency_answers',
+  'totp_secrets.secret_encrypted': 'delete from totp_secrets',
+  'users.second_factors': `update users set second_factors = array_remove(second_factors, 'totp')
+    where 'totp' = any(second_factors)`,
+  'mails.body_sealed': 'update mails set body_sealed = null where body_sealed is not null',
+  'sso_connections.client_secret_encrypted': `update sso_connections
+    set client_secret_encrypted = null, revision = revision + 1, updated_at = now()
+    where client_secret_encrypted is not null`,
+}
+
+/**
+ * Takes out what only the lost secret could read; with the next start the database belongs to a new one. The schema may be
+ * an older one, which does not have all of it yet.
+ */
 export async function forgetSecret(client: pg.Client): Promise<void> {
-  await client.query(`delete from instance where name = 'secret_fingerprint';
-    delete from signing_keys;
-    delete from sessions;
-    delete from totp_secrets;
-    update users set second_factors = array_remove(second_factors, 'totp');
-    delete from idempotency_answers`)
+  const { tables } = await readCatalog(client, namesMade(await readMigrations(migrationsFolder)))
+  const columns = new Set(tables.flatMap(({ name, columns }) => columns.map((column) => `${name}.${column}`)))
+  for (const [column, forget] of Object.entries(sealed)) if (columns.has(column)) await client.query(forget)
 }

@@ -1,8 +1,11 @@
 import { assertFresh } from '../../platform/access/fresh.ts'
-import { ApiError } from '../../platform/http/errors.ts'
+import { actorOf } from '../../platform/audit/actor.ts'
+import { recordEvent } from '../../platform/audit/store.ts'
 import type { ReadRoute, Route } from '../../platform/http/route.ts'
 import { openBody } from '../../platform/mail/body.ts'
+import { showId } from '../../platform/resource/ids.ts'
 import { Place, standardRoutes } from '../../platform/resource/routes.ts'
+import { mails } from './resource.ts'
 import { mailStore, readSealedBody } from './store.ts'
 
 const place = new Place(mailStore, '/v5/mails')
@@ -25,19 +28,27 @@ const content: ReadRoute = {
   operation: 'getMailContent',
   summary: 'Read what a mail says',
   description:
-    'For owners, so that links reach people although there is no mail server. It needs a proof of the last five minutes, for whoever opens such a link may become the person it was made for. There is no content before a mail is composed, once it was sent, or when the person is not in this organization alone.',
+    'For owners, so that links reach people although there is no mail server. It needs a proof of the last five minutes, for whoever opens such a link may become the person it was made for. There is no content before a mail is composed, once it was sent, after the secret was lost that it was encrypted under, or when the person is not in this organization alone. The audit log tells who read it.',
   tag: place.tag,
   params: place.recordParams,
   // A resource of its own, which no wildcard covers.
   scope: 'mail-content:get:read',
   query: { kind: 'none' },
   answers: { 200: { kind: 'schema', component: 'MailContent', schema: contentSchema } },
-  async handle({ services, caller, db, params }) {
+  async handle({ services, caller, client, params }) {
     await assertFresh(services, caller)
     const id = place.id(params)
-    const sealed = await readSealedBody(db, id)
-    if (!sealed) throw new ApiError('not_found', 'This mail has no content: it is not composed yet, or was sent.')
-    const { text, html, links } = openBody(services.secret, id, sealed)
+    const { organizationId } = caller
+    const { address, requestId } = client
+    const record = { recordType: mails.singular, recordId: showId(mails.idPrefix, id) }
+    // Nobody reads it without a trace: the reader may become the person whom a link in it is for.
+    const { text, html, links } = await services.database.transaction(caller, async (transaction) => {
+      const sealed = await readSealedBody(transaction, id)
+      const body = openBody(services.secret, id, sealed)
+      const event = { organizationId, action: 'mail.read', ...actorOf(caller), ...record, address, requestId } as const
+      await recordEvent(transaction, event)
+      return body
+    })
     return { status: 200, text: JSON.stringify({ text, html, links }) }
   },
 }

@@ -1,0 +1,184 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { migrate } from '../src/platform/database/migrate.ts'
+import { takeSnapshotFile } from '../src/platform/database/snapshot/take.ts'
+import { readId, showId } from '../src/platform/resource/ids.ts'
+import { migrationsFolder, version } from '../src/release.ts'
+import { backupPlace } from './backups.ts'
+import { query } from './data-place.ts'
+import { App, byRecoveryCode } from './factors.ts'
+import { mailOf, newPerson } from './mail-worlds.ts'
+import { loggedIn, logIn, newOwner } from './people.ts'
+import { createDatabase, createEmptyDatabase, type TestDatabase } from './postgres.ts'
+import { until } from './processes.ts'
+import { startTestService, type TestService } from './service.ts'
+import { serviceProcesses } from './service-process.ts'
+
+// What a restore meets and brings where secrets, links and sessions are concerned.
+let place: Awaited<ReturnType<typeof backupPlace>>
+beforeAll(async () => {
+  place = await backupPlace()
+})
+afterAll(() => place.close())
+
+const startOn = ({ connection }: TestDatabase) =>
+  startTestService(
+    { PUBLIC_URL: 'https://crm.example.com' },
+    { connection, secret: createSecretKey(randomBytes(32)), drop: async () => undefined },
+  )
+
+/** Columns of what is encrypted under SECRET, each with how many rows have something in it. */
+async function sealed(connection: pg.ClientConfig): Promise<Record<string, number>> {
+  const columns = await query(
+    connection,
+    `select table_name || '.' || column_name as name, table_name as of, column_name as is
+      from information_schema.columns
+      where table_schema = 'public' and column_name ~ '_(sealed|encrypted)$' order by 1`,
+  )
+  const counts: Record<string, number> = {}
+  for (const { name, of, is } of columns) {
+    const [row] = await query(connection, `select count("${is}")::int as rows from "${of}"`)
+    counts[String(name)] = Number(row?.['rows'])
+  }
+  return counts
+}
+
+/** A member who has forgotten the password, and the mail about it, which is kept. */
+async function forgetful(service: TestService, organizationId: string): Promise<{ email: string; mailId: string }> {
+  const { email } = await newPerson(service, [readId('org', organizationId) ?? ''])
+  await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
+  await until('the mail is kept', async () => (await mailOf(service, email)).status === 'kept')
+  return { email, mailId: showId('mai', (await mailOf(service, email)).id) }
+}
+
+/** One of everything that only the secret can read, in an organization with an owner. */
+async function secretive(service: TestService) {
+  const owner = await newOwner(service)
+  const [kept, queued] = [
+    await forgetful(service, owner.organizationId),
+    await forgetful(service, owner.organizationId),
+  ]
+  const connection = await owner.call('POST', '/v5/sso-connections', {
+    body: { name: 'Any', issuer: 'https://id.example.com', clientId: 'any', clientSecret: 'of the provider' },
+    headers: { 'idempotency-key': 'any' },
+  })
+  expect(connection.status, connection.text).toBe(201)
+  const careful = await newOwner(service)
+  const totp = await careful.call('POST', '/v5/me/totp')
+  const app = new App(totp.body.uri)
+  const { status, body } = await careful.call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } })
+  expect(status).toBe(200)
+  const [recoveryCode = ''] = body.recoveryCodes
+  return { owner, kept, queued, connection, careful, recoveryCode }
+}
+
+test('without the secret, what only it could read is gone and nothing stumbles over it; the rest works under a new one', async () => {
+  const [source, target] = await Promise.all([createDatabase(), createEmptyDatabase()])
+  const before = await startOn(source)
+  const { owner, kept, queued, connection, careful, recoveryCode } = await secretive(before)
+  await before.close()
+  // Composed, and still to be sent.
+  await query(
+    source.connection,
+    `update mails set status = 'queued', run_at = now(), ended_at = null
+    where recipient = '${queued.email}'`,
+  )
+  expect(Object.entries(await sealed(source.connection)).filter(([, rows]) => rows === 0)).toEqual([])
+  const file = place.file('lost')
+  await takeSnapshotFile(file, { connection: source.connection, migrationsFolder, version: version() })
+  const restored = await place.restore(target, file, '--new-secret')
+  expect(restored, restored.errors).toMatchObject({ code: 0 })
+  expect(Object.entries(await sealed(target.connection)).filter(([, rows]) => rows > 0)).toEqual([])
+
+  const service = await startOn(target)
+  const { call } = await loggedIn(service, owner.email, owner.password)
+  const content = (mailId: string) => call('GET', `/v5/mails/${mailId}/content`)
+  const lost = await content(kept.mailId)
+  expect([lost.status, lost.text]).toEqual([404, expect.stringContaining('lost with the secret')])
+  await until('the other is composed', async () => (await mailOf(service, queued.email)).status === 'kept')
+  const { status, body } = await content(queued.mailId)
+  expect(status).toBe(200)
+  const token = new URL(body.links[0]).hash.split('=')[1]
+  const password = 'harbour violin eleven'
+  expect((await service.anonymous('POST', '/auth/reset-password', { body: { token, password } })).status).toBe(204)
+  const one = await call('GET', `/v5/sso-connections/${connection.body.id}`)
+  expect(one.body).toMatchObject({ hasClientSecret: false })
+  expect(one.headers.get('etag')).not.toBe(connection.headers.get('etag'))
+  const first = await logIn(service, careful.email, careful.password)
+  expect(first.body).toMatchObject({ status: 'second_factor_required', factors: ['recovery-code'] })
+  expect((await byRecoveryCode(service, first.body.pendingToken, recoveryCode)).body.status).toBe('complete')
+  await service.close()
+  await Promise.all([source.drop(), target.drop()])
+}, 120_000)
+
+test('a backup from before there were factors, mails and connections is restored with its secret and without; sessions get no more time than others', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'rapport-ninth-'))
+  const [old, same, other] = await Promise.all([createEmptyDatabase(), createEmptyDatabase(), createEmptyDatabase()])
+  try {
+    const files = (await readdir(migrationsFolder)).filter((name) => name.endsWith('.sql')).sort()
+    for (const name of files.slice(0, 9)) await cp(join(migrationsFolder, name), join(folder, name))
+    await migrate(old.connection, { folder, log: () => undefined })
+    const id = '00000000-0000-7000-8000-000000000001'
+    const session = (text: string, created: number, used: number) =>
+      `insert into sessions (id, user_id, organization_id, nonce, created_at, last_used_at, user_agent)
+        values (gen_random_uuid(), '${id}', '${id}', '\\x00', now() - interval '${created} days', now() - interval '${used} days', '${text}');`
+    await query(
+      old.connection,
+      `insert into users (id, email, email_key, name) values ('${id}', 'a@b.c', 'a@b.c', 'Any');
+       insert into organizations (id, name, slug) values ('${id}', 'Acme', 'acme');
+       insert into signing_keys (id, algorithm, public_jwk, private_key_encrypted, status) values ('any', 'ES256', '{}', '\\x00', 'active');
+       insert into idempotency_answers (organization_id, credential_id, key_hash, request_hash, answer_encrypted)
+         values ('${id}', '${id}', '\\x00', '\\x00', '\\x00');
+       insert into instance (name, value) values ('secret_fingerprint', 'any');
+       ${session('young', 10, 1)} ${session('idle', 40, 31)} ${session('old', 80, 1)} ${session('over', 100, 1)}`,
+    )
+    const file = place.file('ninth')
+    const taken = { connection: old.connection, migrationsFolder: folder, version: '0.0.9' }
+    await takeSnapshotFile(file, taken)
+    const forgotten = await place.restore(other, file, '--new-secret', '--json')
+    expect(forgotten, forgotten.errors).toMatchObject({ code: 0 })
+    expect(JSON.parse(forgotten.output)).toMatchObject({ applied: files.slice(9) })
+    const left = `select (select count(*) from sessions) + (select count(*) from signing_keys)
+      + (select count(*) from idempotency_answers) + (select count(*) from instance where name = 'secret_fingerprint') as rows`
+    expect(await query(other.connection, left)).toEqual([{ rows: '0' }])
+
+    await query(old.connection, 'delete from instance')
+    await takeSnapshotFile(place.file('ninth-same'), taken)
+    const restored = await place.restore(same, place.file('ninth-same'))
+    expect(restored, restored.errors).toMatchObject({ code: 0 })
+    const lives = `select user_agent as of, round(extract(epoch from expires_at - now()) / 86400)::int as days from sessions order by created_at desc`
+    expect(await query(same.connection, lives)).toEqual([
+      { of: 'young', days: 29 },
+      { of: 'idle', days: -1 },
+      { of: 'old', days: 10 },
+      { of: 'over', days: -10 },
+    ])
+  } finally {
+    await Promise.all([old.drop(), same.drop(), other.drop(), rm(folder, { recursive: true })])
+  }
+}, 120_000)
+
+test('what a start puts into an empty database does not stand in the way of a restore; a link that somebody was sent does', async () => {
+  const [source, target] = await Promise.all([createDatabase(), createEmptyDatabase()])
+  const file = place.file('empty')
+  await takeSnapshotFile(file, { connection: source.connection, migrationsFolder, version: version() })
+  const processes = await serviceProcesses(target)
+  const service = await processes.start('rapport')
+  service.signal('SIGTERM')
+  await service.ended
+  await processes.close()
+  expect(await query(target.connection, 'select purpose from one_time_tokens')).toEqual([{ purpose: 'set-up' }])
+  const restored = await place.restore(target, file)
+  expect(restored, restored.errors).toMatchObject({ code: 0 })
+
+  const link = `insert into one_time_tokens (hash, purpose, email, expires_at) values ('\\x00', 'sign-up', 'a@b.c', now())`
+  await query(target.connection, link)
+  const asked = await place.restore(target, file)
+  expect(asked.code).toBe(2)
+  expect(asked.errors).toMatch(/holds one time tokens\..*--force/)
+  await Promise.all([source.drop(), target.drop()])
+}, 120_000)
