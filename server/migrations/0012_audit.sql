@@ -5,7 +5,7 @@ create table audit_events (
   organization_id uuid not null references organizations (id) on delete cascade,
   id uuid not null,
   action text not null,
-  actor_kind text not null check (actor_kind in ('user', 'key', 'import', 'command', 'service', 'anonymous')),
+  actor_kind text not null check (actor_kind in ('user', 'key', 'command', 'anonymous')),
   -- As callers see it, with its prefix: actors and records are of many kinds. No foreign keys, here and below: the event
   -- outlives what it is about.
   actor_id text,

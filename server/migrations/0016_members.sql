@@ -45,6 +45,30 @@ insert into team_members (organization_id, team_id, id)
   select members.organization_id, teams.id, members.user_id
   from members join teams on teams.organization_id = members.organization_id and teams.is_default;
 
+-- Those who were members and are not. Logging in at a provider does not bring them back; an invitation does.
+create table former_members (
+  organization_id uuid not null references organizations (id) on delete cascade,
+  user_id uuid not null references users (id) on delete cascade,
+  left_at timestamptz(3) not null default now(),
+  primary key (organization_id, user_id)
+);
+create index former_members_user on former_members (user_id);
+
+-- The addresses that an account had before, so that who has left is known by them as well.
+create table former_addresses (
+  user_id uuid not null references users (id) on delete cascade,
+  email_key text not null,
+  primary key (user_id, email_key)
+);
+create index former_addresses_email on former_addresses (email_key);
+create function keep_former_address() returns trigger language plpgsql as $$
+begin
+  insert into former_addresses (user_id, email_key) values (old.id, old.email_key) on conflict do nothing;
+  return null;
+end $$;
+create trigger users_keep_former_address after update of email_key on users
+  for each row when (old.email_key <> new.email_key) execute function keep_former_address();
+
 -- Those who were asked to join and have not: an invitation that is accepted is deleted.
 create table invitations (
   organization_id uuid not null references organizations (id) on delete cascade,

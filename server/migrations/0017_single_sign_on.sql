@@ -40,21 +40,26 @@ create index domains_created on domains (organization_id, created_at, id);
 
 -- Who a person is at a provider. It counts for the organization whose connection it was proved at, and no other.
 create table sso_identities (
-  organization_id uuid not null,
+  organization_id uuid not null references organizations (id) on delete cascade,
   id uuid not null,
-  connection_id uuid not null,
+  -- Null once it is unlinked or the connection is gone: nobody logs in with it then, and whose it was stays known.
+  connection_id uuid,
   user_id uuid not null references users (id) on delete cascade,
   issuer text not null,
   subject text not null,
-  -- What the provider said when it was linked, for people to tell it by; nothing is decided by it.
+  -- What the provider said when it was linked, for people to tell it by; nobody gets in by it.
   email text,
+  -- The same, folded: who was a member and is not is known by it.
+  email_key text,
   last_used_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   primary key (organization_id, id),
-  foreign key (organization_id, connection_id) references sso_connections (organization_id, id) on delete cascade
+  foreign key (organization_id, connection_id) references sso_connections (organization_id, id)
+    on delete set null (connection_id)
 );
 create unique index sso_identities_subject_unique on sso_identities (organization_id, issuer, subject);
 create index sso_identities_connection on sso_identities (organization_id, connection_id);
+create index sso_identities_email on sso_identities (organization_id, email_key);
 create index sso_identities_user on sso_identities (user_id);
 
 -- What was begun and is not over: each row is good once. Looked up before anything else is known, so the hash is the key.

@@ -129,6 +129,7 @@ const ofTheInstallation = [
   // What people prove themselves with, whatever organizations they are in.
   ...[
     'factor_failures',
+    'former_addresses',
     'login_failures',
     'passkeys',
     'pending_logins',

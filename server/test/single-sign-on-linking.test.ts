@@ -5,9 +5,22 @@ import { readId } from '../src/platform/resource/ids.ts'
 import { Browser } from './browser.ts'
 import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
 import { type NameServer, startNameServer } from './name-server.ts'
-import { loggedIn, newEmail, newOwner, type TestPerson } from './people.ts'
+import type { TestPerson } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
-import { goThrough, knowTexts, newSsoWorld, proveDomain, type SsoWorld, whoIs } from './single-sign-on-world.ts'
+import {
+  confirm,
+  goLink,
+  goThrough,
+  knowTexts,
+  link,
+  logInMember,
+  type Member,
+  newMember,
+  newSsoWorld,
+  password,
+  proveDomain,
+  whoIs,
+} from './single-sign-on-world.ts'
 
 let service: TestService
 let provider: IdentityProvider
@@ -30,55 +43,15 @@ const run = <Row extends object>(statement: Sql): Promise<Row[]> =>
 
 const uuid = (prefix: string, id: string): string => readId(prefix, id) ?? ''
 
-interface Member {
-  email: string
-  userId: string
-}
+const newPerson = (organizationIds: readonly string[], options?: { email?: string; isVerified?: boolean }) =>
+  newMember(service, organizationIds, options)
 
-/** A person with a password, in the organizations given, whose address is theirs or only said to be. */
-async function newPerson(
-  organizationIds: readonly string[],
-  { email = newEmail(), isVerified = true } = {},
-): Promise<Member> {
-  // The owner of an organization that is gone again: the way to a person with a password, whom nothing else is known of.
-  const { userId, organizationId } = await newOwner(service)
-  const id = uuid('usr', userId)
-  await run(
-    sql`delete from members where user_id = ${id}::uuid and organization_id = ${uuid('org', organizationId)}::uuid`,
-  )
-  await run(sql`update users set email = ${email}, email_key = ${email.toLowerCase()},
-    verified_at = case when ${isVerified}::boolean then now() end where id = ${id}::uuid`)
-  for (const organization of organizationIds) {
-    await run(sql`insert into members (organization_id, user_id, role)
-      values (${uuid('org', organization)}::uuid, ${id}::uuid, 'member')`)
-  }
-  return { email, userId }
-}
-
-const logIn = ({ email }: Member): Promise<TestPerson> => loggedIn(service, email, 'a password that is long enough')
+const logIn = (member: Member): Promise<TestPerson> => logInMember(service, member)
 
 const failed = (code: string) => `#sso-error=${code}`
 
 async function accountsOf(email: string): Promise<number> {
   return (await run(sql`select from users where email_key = ${email.toLowerCase()}`)).length
-}
-
-/** Begins to link as the person and goes through the provider; gives the token that the page ends with. */
-async function goLink(world: SsoWorld, person: TestPerson, browser = new Browser()): Promise<string> {
-  const begun = await person.call('POST', '/v5/me/identities', { body: { connectionId: world.connectionId } })
-  expect(begun.status, begun.text).toBe(200)
-  const { hash } = await goThrough({ ...world, start: begun.body.url }, browser)
-  expect(hash).toMatch(/^#sso-link=[\w-]{43}$/)
-  return hash.split('=')[1] ?? ''
-}
-
-const confirm = (person: TestPerson, token: string) =>
-  person.call('POST', '/v5/me/identities/confirm', { body: { token } })
-
-async function link(world: SsoWorld, person: TestPerson): Promise<string> {
-  const linked = await confirm(person, await goLink(world, person))
-  expect(linked.status, linked.text).toBe(201)
-  return linked.body.id
 }
 
 test.each([
@@ -279,18 +252,6 @@ test('an identity is one person’s, and the same subject at another issuer or o
   expect((await goThrough(there)).hash).toBe(failed('not-linked'))
 })
 
-test('a person who was removed does not come back', async () => {
-  const world = await newSsoWorld(service, provider, { defaultRole: 'member' })
-  const { domain } = await proveDomain(world, texts)
-  provider.person = { sub: randomUUID(), email: `${randomUUID()}@${domain}`, email_verified: true }
-  const browser = new Browser()
-  await goThrough(world, browser)
-  const { me, call } = await whoIs(service, browser)
-  expect((await world.organization.call('DELETE', `/v5/members/${me.id}`)).status).toBe(204)
-  expect((await call('GET', '/v5/contacts')).status).not.toBe(200)
-  expect((await goThrough(world, new Browser())).hash).toBe(failed('not-a-member'))
-})
-
 test('the provider stands for the password: a second factor is asked for all the same', async () => {
   const world = await newSsoWorld(service, provider)
   const member = await newPerson([world.organization.organizationId])
@@ -313,6 +274,47 @@ test('one organization’s provider does not open another organization', async (
   expect(browser.cookie(new URL(service.url).host, 'rapport')).toBeUndefined()
   await run(sql`update users set second_factors = '{totp}' where id = ${uuid('usr', member.userId)}::uuid`)
   expect((await goThrough(world, new Browser())).hash).toMatch(/^#second-factor=/)
+})
+
+test('a log-in at the provider proves nobody who has a password: what lasts takes that', async () => {
+  const world = await newSsoWorld(service, provider)
+  const member = await newPerson([world.organization.organizationId])
+  provider.person = { sub: randomUUID() }
+  await link(world, await logIn(member))
+  const browser = new Browser()
+  await goThrough(world, browser)
+  const { call } = await whoIs(service, browser)
+  const lasting = [
+    ['POST', '/v5/me/totp'],
+    ['POST', '/v5/me/passkeys/options'],
+    ['POST', '/v5/me/address', { email: 'evil@example.com' }],
+    ['POST', '/v5/me/identities', { connectionId: world.connectionId }],
+  ] as const
+  for (const [method, path, body] of lasting) {
+    const { status, body: answer } = await call(method, path, { ...(body && { body }) })
+    expect([path, status, answer.code]).toEqual([path, 403, 'proof_required'])
+  }
+  expect((await call('POST', '/v5/me/password', { body: { newPassword: 'violet engine tandem' } })).status).toBe(422)
+  expect((await call('GET', '/v5/contacts')).status).toBe(200)
+  expect((await call('POST', '/v5/me/proof', { body: { password: 'not the one that it is' } })).status).toBe(422)
+  expect((await call('POST', '/v5/me/proof', { body: { password } })).status).toBe(204)
+  expect((await call('POST', '/v5/me/totp')).status).toBe(200)
+})
+
+test('whoever has nothing but the provider proves themself there, until they have a password', async () => {
+  const world = await newSsoWorld(service, provider, { defaultRole: 'member' })
+  const { domain } = await proveDomain(world, texts)
+  provider.person = { sub: randomUUID(), email: `${randomUUID()}@${domain}`, email_verified: true }
+  const [first, second] = [new Browser(), new Browser()]
+  await goThrough(world, first)
+  const { call } = await whoIs(service, first)
+  expect((await call('POST', '/v5/me/totp')).status).toBe(200)
+  expect((await call('POST', '/v5/me/password', { body: { newPassword: password } })).status).toBe(204)
+  await goThrough(world, second)
+  expect(await (await whoIs(service, second)).call('POST', '/v5/me/totp')).toMatchObject({
+    status: 403,
+    body: { code: 'proof_required' },
+  })
 })
 
 test('an identity that is unlinked opens nothing, and the only way in cannot be unlinked', async () => {

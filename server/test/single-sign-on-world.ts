@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import { sql } from '../src/platform/database/sql.ts'
+import { type Sql, sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { Browser } from './browser.ts'
 import type { IdentityProvider } from './identity-provider.ts'
-import { callAs } from './people.ts'
+import { callAs, loggedIn, newEmail, newOwner, type TestPerson } from './people.ts'
 import type { Call, Json, TestOrganization, TestService } from './service.ts'
 
 export interface SsoWorld {
@@ -23,6 +23,15 @@ export async function newSsoWorld(
   { defaultRole = null, isPublic = false }: { defaultRole?: string | null; isPublic?: boolean } = {},
 ): Promise<SsoWorld> {
   const organization = await service.newOrganization()
+  return connect({ service, organization }, provider, { defaultRole, isPublic })
+}
+
+/** Gives the organization a connection more. */
+export async function connect(
+  { service, organization }: Pick<SsoWorld, 'service' | 'organization'>,
+  provider: IdentityProvider,
+  { defaultRole = null, isPublic = false }: { defaultRole?: string | null; isPublic?: boolean } = {},
+): Promise<SsoWorld> {
   const { issuer, clientId, clientSecret } = provider
   const body = { name: 'Ours', issuer, clientId, defaultRole, ...(!isPublic && { clientSecret }) }
   const made = await organization.call('POST', '/v5/sso-connections', { body })
@@ -67,6 +76,55 @@ export async function whoIs(service: TestService, browser: Browser): Promise<{ m
   expect(refreshed.status, refreshed.text).toBe(200)
   const call = callAs(service, refreshed.body.accessToken)
   return { me: (await call('GET', '/v5/me')).body, call }
+}
+
+export const password = 'a password that is long enough'
+
+export interface Member {
+  email: string
+  userId: string
+}
+
+/** A person with a password, in the organizations given, whose address is theirs or only said to be. */
+export async function newMember(
+  service: TestService,
+  organizationIds: readonly string[],
+  { email = newEmail(), isVerified = true }: { email?: string; isVerified?: boolean } = {},
+): Promise<Member> {
+  const run = (statement: Sql) => service.database.spanning('check the database', statement)
+  // The owner of an organization that is gone again: the way to a person with a password, whom nothing else is known of.
+  const { userId, organizationId } = await newOwner(service)
+  const [id, own] = [readId('usr', userId), readId('org', organizationId)]
+  await run(sql`delete from members where user_id = ${id}::uuid and organization_id = ${own}::uuid`)
+  await run(sql`update users set email = ${email}, email_key = ${email.toLowerCase()},
+    verified_at = case when ${isVerified}::boolean then now() end where id = ${id}::uuid`)
+  for (const organization of organizationIds) {
+    await run(sql`insert into members (organization_id, user_id, role)
+      values (${readId('org', organization)}::uuid, ${id}::uuid, 'member')`)
+  }
+  return { email, userId }
+}
+
+export const logInMember = (service: TestService, { email }: Member): Promise<TestPerson> =>
+  loggedIn(service, email, password)
+
+/** Begins to link as the person and goes through the provider; gives the token that the page ends with. */
+export async function goLink(world: SsoWorld, person: TestPerson, browser = new Browser()): Promise<string> {
+  const begun = await person.call('POST', '/v5/me/identities', { body: { connectionId: world.connectionId } })
+  expect(begun.status, begun.text).toBe(200)
+  const { hash } = await goThrough({ ...world, start: begun.body.url }, browser)
+  expect(hash).toMatch(/^#sso-link=[\w-]{43}$/)
+  return hash.split('=')[1] ?? ''
+}
+
+export const confirm = (person: TestPerson, token: string) =>
+  person.call('POST', '/v5/me/identities/confirm', { body: { token } })
+
+/** Links who is at the provider now to the person; gives the id of the identity. */
+export async function link(world: SsoWorld, person: TestPerson): Promise<string> {
+  const linked = await confirm(person, await goLink(world, person))
+  expect(linked.status, linked.text).toBe(201)
+  return linked.body.id
 }
 
 /** Makes the address of a person count as theirs, as the link in a mail does. */

@@ -1,5 +1,6 @@
 import type { Spanning } from '../database/database.ts'
 import { type Sql, sql } from '../database/sql.ts'
+import type { Role } from './scopes.ts'
 
 /** Seconds that a proof counts for what needs a fresh one. */
 export const proofSeconds = 300
@@ -66,8 +67,17 @@ export async function homeOf(spanning: Spanning, userId: string): Promise<string
   return row?.id ?? null
 }
 
-/** Is the person in more than one organization? */
-export async function isInSeveral(spanning: Spanning, userId: string): Promise<boolean> {
-  const rows = await spanning.query(sql`select from members where user_id = ${userId}::uuid limit 2`)
-  return rows.length > 1
+/** Has the person (uuid) no password, and no organization but one, so that its provider's word is all there is? */
+export async function hasProviderAlone(spanning: Spanning, userId: string): Promise<boolean> {
+  const rows = await spanning.query(sql`
+    select from users where id = ${userId}::uuid and password_hash is null
+      and (select count(*) from members where user_id = users.id) < 2`)
+  return rows.length > 0
+}
+
+/** The person's role there; null when they are not in it, or there is none. */
+export async function roleIn(spanning: Spanning, userId: string, organizationId: string | null): Promise<Role | null> {
+  const [row] = await spanning.query<{ role: Role }>(sql`
+    select role from members where organization_id = ${organizationId}::uuid and user_id = ${userId}::uuid`)
+  return row?.role ?? null
 }

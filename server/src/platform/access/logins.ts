@@ -5,8 +5,8 @@ import { assertOwnPage, makeCookie, readCookie } from '../http/cookies.ts'
 import type { Answer, PublicRequest } from '../http/route.ts'
 import { queueMail } from '../mail/queue-store.ts'
 import { showId } from '../resource/ids.ts'
-import { homeOf, isInSeveral } from './account-store.ts'
-import { familiarity, noteLogin } from './login-store.ts'
+import { hasProviderAlone, homeOf, roleIn } from './account-store.ts'
+import { isKnownDevice, noteLogin } from './login-store.ts'
 import { invalidCredentials } from './refusals.ts'
 import { startSession } from './sessions.ts'
 
@@ -75,12 +75,13 @@ export async function completeLogin(asking: Asking, db: Spanning, login: Login):
   // The session that this browser had is nobody's any more.
   const replaced = wantsCookie ? readCookie(services, client, 'refresh') : undefined
   if (replaced !== undefined) await sessions.end(replaced, db)
-  const { isKnown } = await familiarity(db, { userId, deviceHash, address, userAgent })
+  const isKnown = await isKnownDevice(db, userId, { deviceHash, address, userAgent })
   const isAgain = await noteLogin(db, userId)
   if (isAgain === undefined) throw invalidCredentials()
   const isNew = isAgain && !isKnown
   const organizationId = login.organizationId ?? (await homeOf(db, userId))
-  const isProof = login.by !== 'single-sign-on' || isStrong || !(await isInSeveral(db, userId))
+  // What whoever runs a provider could add or change by it would outlast its say, and reach other organizations.
+  const isProof = login.by !== 'single-sign-on' || isStrong || (await hasProviderAlone(db, userId))
   const how = { userAgent, address, deviceHash, isStrong, isProof, begunBy: login.by }
   const session = await startSession(db, { secret, userId, organizationId, ...how })
   if (isNew) {
@@ -102,7 +103,12 @@ export async function completeLogin(asking: Asking, db: Spanning, login: Login):
     status: 'complete',
     userId: showId('usr', userId),
     sessionId: showId('session', sessionId),
-    accessToken: await tokens.issue({ userId, sessionId, organizationId }),
+    accessToken: await tokens.issue({
+      userId,
+      sessionId,
+      organizationId,
+      role: await roleIn(db, userId, organizationId),
+    }),
     ...(!wantsCookie && { refreshToken }),
   }
   const cookies = wantsCookie

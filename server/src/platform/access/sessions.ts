@@ -38,16 +38,15 @@ export interface NewSessionOptions {
   isProof?: boolean
   /** How it began, for the rules about sessions of one kind. */
   begunBy?: string | null
-  clock?: () => number
 }
 
 /** Starts a session and gives its first refresh token; `sessionId` is a uuid, chosen here unless given. */
 export async function startSession(spanning: Spanning, options: NewSessionOptions): Promise<StartedSession> {
-  const { secret, userId, organizationId, sessionId = newId(), clock = Date.now } = options
+  const { secret, userId, organizationId, sessionId = newId() } = options
   const { userAgent = null, address = null, deviceHash = null, isStrong = false } = options
   const { isProof = true, begunBy = null } = options
   const nonce = randomBytes(32)
-  const startedAt = new Date(clock())
+  const startedAt = new Date()
   const how = { userAgent, address, deviceHash, isStrong, isProof, begunBy }
   await insertSession(spanning, { id: sessionId, userId, organizationId, nonce, startedAt, ...how })
   return { sessionId, refreshToken: makeToken(secret, sessionId, { nonce, generation: 0 }) }
@@ -113,11 +112,11 @@ export function createSessions({
       )
       if (!verdict) throw refused()
       const { sessionId } = presented
-      const { userId, organizationId, nonce } = verdict.session
+      const { userId, organizationId, role, nonce } = verdict.session
       return {
         userId: showId('usr', userId),
         sessionId: showId('session', sessionId),
-        accessToken: await tokens.issue({ userId, sessionId, organizationId }),
+        accessToken: await tokens.issue({ userId, sessionId, organizationId, role }),
         refreshToken: makeToken(secret, sessionId, { nonce, generation: verdict.generation }),
       }
     },

@@ -173,6 +173,8 @@ export interface KeptSession {
   organizationId: string | null
   nonce: Buffer
   generation: number
+  /** The person's, in that organization. */
+  role: Role | null
   /** Milliseconds since 1970. */
   rotatedAt: number
   /** Milliseconds since 1970. */
@@ -185,7 +187,9 @@ export async function lockSession(spanning: Spanning, id: string): Promise<KeptS
   const rows = await spanning.query<KeptSession>(
     sql`select user_id as "userId", organization_id as "organizationId", nonce, generation,
         (extract(epoch from rotated_at) * 1000)::float8 as "rotatedAt",
-        (extract(epoch from expires_at) * 1000)::float8 as "expiresAt", ended_at is not null as ended
+        (extract(epoch from expires_at) * 1000)::float8 as "expiresAt", ended_at is not null as ended,
+        (select role from members where members.organization_id = sessions.organization_id
+          and members.user_id = sessions.user_id) as role
       from sessions where id = ${id}::uuid for update`,
   )
   return rows[0]

@@ -15,7 +15,7 @@ const subject = { userId: newId(), sessionId: newId(), organizationId: newId() }
 
 beforeAll(async () => {
   access = await openAccess()
-  await access.tokens.issue(subject)
+  await access.tokens.issue({ ...subject, role: 'member' })
   const [kept] = await findSigningKeys(access.database)
   if (!kept?.privateKeyEncrypted) throw new Error('no signing key was kept')
   const pem = unseal(deriveKey(access.secret, 'signing key', kept.id), kept.privateKeyEncrypted)
@@ -34,7 +34,7 @@ async function forge(
   header: Record<string, unknown> = {},
   key: KeyObject | Uint8Array = signing.privateKey,
 ): Promise<string> {
-  const ours = await access.tokens.issue(subject)
+  const ours = await access.tokens.issue({ ...subject, role: 'member' })
   const payload = { ...decodeJwt(ours), ...claims }
   const wanted = Object.fromEntries(Object.entries(payload).filter(([, value]) => value !== null)) as JWTPayload
   return new SignJWT(wanted).setProtectedHeader({ ...decodeProtectedHeader(ours), alg: 'ES256', ...header }).sign(key)
@@ -46,7 +46,7 @@ const nextKeyId = async (): Promise<string | undefined> =>
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 test('a token speaks for its user, session and organization for 24 hours', async () => {
-  const token = await access.tokens.issue(subject)
+  const token = await access.tokens.issue({ ...subject, role: 'member' })
   expect(await access.tokens.verify(token)).toEqual(subject)
   const { iat, exp } = decodeJwt(token)
   expect((exp ?? 0) - (iat ?? 0)).toBe(24 * 60 * 60)
@@ -92,7 +92,9 @@ test.each<[string, () => Promise<string> | string]>([
 })
 
 test('a changed claim breaks the signature', async () => {
-  const [header = '', payload = '', signature = ''] = (await access.tokens.issue(subject)).split('.')
+  const [header = '', payload = '', signature = ''] = (await access.tokens.issue({ ...subject, role: 'member' })).split(
+    '.',
+  )
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object
   const changed = encode({ ...claims, org: 'org_00000000000000000000000000000000' })
   expect(await access.tokens.verify(`${header}.${changed}.${signature}`)).toBeUndefined()
@@ -106,14 +108,16 @@ test.each<[string, (signature: Buffer) => Buffer]>([
   ['a byte longer', (signature) => Buffer.concat([signature, Buffer.alloc(1)])],
   ['changed in one bit', (signature) => Buffer.from(signature.map((byte, at) => (at === 40 ? byte ^ 1 : byte)))],
 ])('a token whose signature is %s is refused', async (_, change) => {
-  const [header = '', payload = '', signature = ''] = (await access.tokens.issue(subject)).split('.')
+  const [header = '', payload = '', signature = ''] = (await access.tokens.issue({ ...subject, role: 'member' })).split(
+    '.',
+  )
   const changed = change(Buffer.from(signature, 'base64url')).toString('base64url')
   expect(await access.tokens.verify(`${header}.${payload}.${changed}`)).toBeUndefined()
 })
 
 test('a token signed by HS256 with the public key as its secret is refused', async () => {
   const publicKey = createPublicKey(signing.privateKey)
-  const [, payload = ''] = (await access.tokens.issue(subject)).split('.')
+  const [, payload = ''] = (await access.tokens.issue({ ...subject, role: 'member' })).split('.')
   for (const key of [
     publicKey.export({ type: 'spki', format: 'pem' }),
     publicKey.export({ type: 'spki', format: 'der' }),
@@ -157,7 +161,7 @@ test('a key that the token brings along, or the address of one, is never used', 
 })
 
 test('a token that was verified before is refused once its time is over', async () => {
-  const token = await access.tokens.issue(subject)
+  const token = await access.tokens.issue({ ...subject, role: 'member' })
   const began = access.clock.now
   expect(await access.tokens.verify(token)).toEqual(subject)
   try {
@@ -175,7 +179,7 @@ test('processes that start at once make one signing key, and each takes the toke
   const fresh = await openAccess()
   try {
     const processes = Array.from({ length: 8 }, () => createTokens({ database: fresh.database, secret: fresh.secret }))
-    const tokens = await Promise.all(processes.map((process) => process.issue(subject)))
+    const tokens = await Promise.all(processes.map((process) => process.issue({ ...subject, role: 'member' })))
     for (const token of tokens) {
       for (const process of processes) expect(await process.verify(token)).toEqual(subject)
     }

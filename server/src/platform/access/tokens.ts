@@ -3,6 +3,7 @@ import { errors, type JWK, jwtVerify, SignJWT } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../database/database.ts'
 import { readId, showId } from '../resource/ids.ts'
+import { type Role, roleScopes } from './scopes.ts'
 import { fingerprint, type Secret } from './secret.ts'
 import { createSigningKeys, signingAlgorithm, type SigningKeys } from './signing-keys.ts'
 
@@ -15,8 +16,11 @@ export interface TokenSubject {
 }
 
 export interface Tokens {
-  /** A new access token, good for 24 hours. */
-  issue(subject: TokenSubject): Promise<string>
+  /**
+   * A new access token, good for 24 hours. Its `scope` is for clients to read (RFC 9068 section 2.2.3): what the role
+   * allows now. Each request is decided by the session and the role of that moment.
+   */
+  issue(subject: TokenSubject & { role: Role | null }): Promise<string>
   /** Whom the token speaks for, or undefined when it is not one of ours or its time is over. */
   verify(token: string): Promise<TokenSubject | undefined>
   /** The public keys, for `/.well-known/jwks.json`. */
@@ -51,15 +55,16 @@ export function createTokens({
   const verified = new LRUCache<string, Verified>({ max: rememberedTokens })
 
   return {
-    async issue(subject) {
+    async issue({ userId, sessionId, organizationId, role }) {
       const { id, privateKey } = await keys.active()
       const now = Math.floor(clock() / 1000)
-      const organization = subject.organizationId === null ? {} : { org: showId('org', subject.organizationId) }
-      return new SignJWT({ sid: showId('session', subject.sessionId), ...organization })
+      const organization = organizationId === null ? {} : { org: showId('org', organizationId) }
+      const scope = role === null ? {} : { scope: roleScopes(role).join(' ') }
+      return new SignJWT({ sid: showId('session', sessionId), ...organization, ...scope })
         .setProtectedHeader({ alg: signingAlgorithm, typ: type, kid: id })
         .setIssuer(issuer)
         .setAudience(audience)
-        .setSubject(showId('usr', subject.userId))
+        .setSubject(showId('usr', userId))
         .setJti(randomUUID())
         .setIssuedAt(now)
         .setExpirationTime(now + accessTokenLifetime)

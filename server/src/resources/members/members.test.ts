@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MailedService, startMailedService } from '../../../test/joining.ts'
-import { newOwner, type TestPerson } from '../../../test/people.ts'
+import { ageProof, newOwner, type TestPerson } from '../../../test/people.ts'
 import type { Json } from '../../../test/service.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { readId } from '../../platform/resource/ids.ts'
@@ -90,7 +90,7 @@ test('a key changes members when its scopes name them, and owners only in the na
 test('what is about an owner takes a proof of the last five minutes', async () => {
   const [first, second] = await twoOwners()
   const member = await mailed.join(first.call, 'member')
-  await mailed.setProof(first, false)
+  await ageProof(mailed.service, first, 360)
   for (const refused of [
     await first.call('PATCH', path(member), { body: { role: 'owner' } }),
     await first.call('PATCH', path(second), { body: { role: 'member' } }),
@@ -122,6 +122,21 @@ test('the last owner can neither be demoted nor removed nor leave', async () => 
   const second = await mailed.join(owner.call, 'owner')
   expect((await owner.call('DELETE', `/v5/me/organizations/${owner.organizationId}`)).status).toBe(204)
   expect(await ownersOf(second)).toEqual([second.userId])
+})
+
+test('an owner whom nobody can log in as looks after nothing: beside one, the last owner stays', async () => {
+  const [owner, second] = await twoOwners()
+  const disabled = (isDisabled: boolean) =>
+    mailed.service.database.spanning(
+      'manage an account',
+      sql`update users set disabled_at = case when ${isDisabled}::boolean then now() end
+        where id = ${readId('usr', second.userId)}::uuid`,
+    )
+  await disabled(true)
+  expect(await owner.call('DELETE', `/v5/me/organizations/${owner.organizationId}`)).toMatchObject(locked)
+  expect(await owner.call('PATCH', path(owner), { body: { role: 'admin' } })).toMatchObject(locked)
+  await disabled(false)
+  expect((await owner.call('PATCH', path(owner), { body: { role: 'admin' } })).status).toBe(200)
 })
 
 test('of two owners who go at the same moment, however they go, one stays', async () => {

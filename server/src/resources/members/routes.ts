@@ -9,28 +9,15 @@ import { assertMayChange, memberStore, removeMember } from './store.ts'
 
 const place = new Place(memberStore, '/v5/members')
 
-const one = {
-  kind: 'write',
-  path: place.one,
-  tag: place.tag,
-  params: place.recordParams,
-  query: { kind: 'none' },
-  conditional: true,
-} satisfies Partial<WriteRoute>
-
 const rules =
   'What is about an owner takes an owner who has proved who they are within the last five minutes. The last owner stays one.'
 
 const update: WriteRoute = {
-  ...one,
-  method: 'PATCH',
-  operation: place.operation('update'),
+  ...place.change('update'),
   summary: 'Change a member’s role',
   description: `It counts from the member’s next request on. ${rules}`,
-  scope: place.scope('update', 'write'),
   body: { component: 'MemberUpdate', shape: bodyShape(members, 'update'), required: true },
   audited: 'member.updated',
-  answers: { 200: place.record },
   errors: [423],
   async handle(request) {
     const { db, caller, params, body } = request
@@ -45,14 +32,10 @@ const update: WriteRoute = {
 const roleOf = (value: unknown): Role | undefined => roles.find((role) => role === value)
 
 const remove: WriteRoute = {
-  ...one,
-  method: 'DELETE',
-  operation: place.operation('delete'),
+  ...place.change('delete'),
   summary: 'Remove a member',
-  description: `The person is out with their next request, and stays in their other organizations. What they owned and wrote keeps their id; API keys that they made stay good until somebody revokes them. ${rules}`,
-  scope: place.scope('delete', 'write'),
+  description: `The person is out with their next request, and stays in their other organizations. What they owned and wrote keeps their id; API keys that they made stay good until somebody revokes them. An invitation brings them back, a log-in at a provider does not. ${rules}`,
   audited: 'member.removed',
-  answers: { 204: { kind: 'none' } },
   errors: [423],
   async handle({ db, caller, params, revisions }) {
     const memberId = place.id(params)

@@ -24,7 +24,7 @@ export interface RoleChange {
  * Errors: 403 `insufficient_permissions`, `proof_required`; 423 for the last owner. Somebody who is no member is let through.
  */
 export async function assertMayChange(transaction: Transaction, caller: Caller, change: RoleChange): Promise<void> {
-  await transaction.query(lockSql(transaction.organization))
+  await holdRoles(transaction)
   const known = await transaction.query<KnownMember>(
     knownSql(transaction.organization, [change.memberId, caller.userId]),
   )
@@ -41,15 +41,22 @@ export async function assertMayChange(transaction: Transaction, caller: Caller, 
 interface KnownMember {
   id: string
   role: Role
+  /** Nobody logs in as this person, so they look after nothing. */
+  isDisabled: boolean
 }
 
 function assertOwnerLeft(known: readonly KnownMember[], { memberId, role }: RoleChange): void {
-  const others = known.filter((one) => one.role === 'owner' && one.id !== memberId)
+  const others = known.filter((one) => one.role === 'owner' && one.id !== memberId && !one.isDisabled)
   if (role === 'owner' || others.length > 0) return
   throw new ApiError(
     'resource_locked',
     'This is the last owner of the organization: make another member an owner first.',
   )
+}
+
+/** Holds every other change of roles until the transaction ends. */
+export async function holdRoles(transaction: Transaction): Promise<void> {
+  await transaction.query(lockSql(transaction.organization))
 }
 
 /** References to the organization may still be made meanwhile. */
@@ -58,7 +65,8 @@ const lockSql = (organization: Sql): Sql =>
 
 /** The owners, and the people named (uuids) who are members. */
 const knownSql = (organization: Sql, ids: readonly (string | undefined)[]): Sql =>
-  sql`select user_id as id, role from members
+  sql`select user_id as id, role, users.disabled_at is not null as "isDisabled"
+    from members join users on users.id = members.user_id
     where organization_id = ${organization} and (role = 'owner' or user_id = any(${ids.filter((id) => id !== undefined)}::uuid[]))`
 
 /** Has the person proved who they are in this session within the last minutes? */
@@ -82,11 +90,19 @@ export async function removeMember(
   const [row] = rows
   if (!row) return 'unknown'
   if (revisions && !revisions.includes(row.revision)) return 'changed'
+  await transaction.query(keepOutSql(transaction.organization, memberId))
   await transaction.query(
     sql`delete from members where organization_id = ${transaction.organization} and id = ${memberId}::uuid`,
   )
   return 'removed'
 }
+
+/**
+ * Notes that the person was a member, so that a provider does not bring them back. Before they are taken out: it waits for
+ * a log-in of theirs that is under way, which might wait for the row of the member after that.
+ */
+const keepOutSql = (organization: Sql, userId: string): Sql =>
+  sql`insert into former_members (organization_id, user_id) values (${organization}, ${userId}::uuid) on conflict do nothing`
 
 /** A person in one of their organizations; uuids. */
 export interface Membership {
@@ -94,7 +110,10 @@ export interface Membership {
   userId: string
 }
 
-/** Makes the person a member, of a team too where one is named; false when they are one already, and stay what they are. */
+/**
+ * Makes the person a member, of a team too where one is named, whether they were one before or not; false when they are
+ * one already, and stay what they are.
+ */
 export async function addMember(
   spanning: Spanning,
   { organizationId, userId, role, teamId = null }: Membership & { role: Role; teamId?: string | null },
@@ -102,6 +121,8 @@ export async function addMember(
   const added = await spanning.query(sql`
     insert into members (organization_id, user_id, role) values (${organizationId}, ${userId}, ${role})
     on conflict (organization_id, user_id) do nothing returning user_id`)
+  await spanning.query(sql`
+    delete from former_members where organization_id = ${organizationId}::uuid and user_id = ${userId}::uuid`)
   await spanning.query(sql`
     insert into team_members (organization_id, team_id, id)
     select organization_id, id, ${userId}::uuid from teams
@@ -128,6 +149,7 @@ export async function leaveOrganization(
     if (!(await isFresh())) throw proofRequired()
     assertOwnerLeft(known, { memberId: userId, role: null })
   }
+  await spanning.query(keepOutSql(organization, userId))
   await spanning.query(sql`delete from members where organization_id = ${organization} and user_id = ${userId}::uuid`)
   return own.role
 }

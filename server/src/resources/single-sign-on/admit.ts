@@ -8,7 +8,7 @@ import { addMember } from '../members/store.ts'
 import { insertUser } from '../users/store.ts'
 import type { JoinRole } from './connection.ts'
 import type { KeptConnection } from './flow-store.ts'
-import { isProved, linkIdentity, standingOf, useIdentity } from './identity-store.ts'
+import { isFormerMember, isProved, linkIdentity, type Standing, standingOf, useIdentity } from './identity-store.ts'
 import type { Claims } from './provider.ts'
 
 /** Why a person whom the provider knows does not get in; docs/decisions/0014-single-sign-on.md says why. */
@@ -37,8 +37,13 @@ export async function admit(
   if (known !== undefined) return admitKnown(db, known, organizationId)
   const joining = await joiningOf(db, connection, claims)
   if (!joining) return { refusal: 'not-linked' }
-  const account = await findAccount(db, emailKey(joining.email))
-  const userId = account ? await joined(db, account.id, organizationId) : await newPerson(asking, db, joining)
+  const key = emailKey(joining.email)
+  const account = await findAccount(db, key)
+  const standing = account && (await lockedStanding(db, account.id, organizationId))
+  if (!standing?.isMember && (await isFormerMember(db, { organizationId, issuer, subject, key }))) {
+    return { refusal: 'not-a-member' }
+  }
+  const userId = standing ? joined(standing) : await newPerson(asking, db, joining)
   if (userId === undefined) return { refusal: 'not-linked' }
   const { email } = joining
   const identity = await linkIdentity(db, {
@@ -88,12 +93,14 @@ async function joiningOf(
   return { email, name: usable, role: defaultRole }
 }
 
-/** The account of the address, if nobody else has a say in it; an address that nobody has opened a mail at may be anyone's. */
-async function joined(db: Spanning, userId: string, organizationId: string): Promise<string | undefined> {
+async function lockedStanding(db: Spanning, userId: string, organizationId: string) {
   await lockAccount(db, userId)
-  const { isElsewhere, isVerified } = await standingOf(db, userId, organizationId)
-  return isElsewhere || !isVerified ? undefined : userId
+  return { userId, ...(await standingOf(db, userId, organizationId)) }
 }
+
+/** The account of the address, if nobody else has a say in it; an address that nobody has opened a mail at may be anyone's. */
+const joined = ({ userId, isElsewhere, isVerified }: Standing & { userId: string }): string | undefined =>
+  isElsewhere || !isVerified ? undefined : userId
 
 /** A new account without a password. The provider's word for the address is as good as a mail to it: the domain is theirs. */
 async function newPerson({ services }: Asking, db: Spanning, { email, name }: Joining): Promise<string | undefined> {

@@ -16,7 +16,7 @@ export const ssoErrors = {
   expired: 'It took longer than ten minutes, was done before, or began in another browser.',
   'not-linked':
     'Nobody is linked to this identity, and its address does not let it join: log in otherwise and link it, or be invited.',
-  'not-a-member': 'The person is no member of the organization any more.',
+  'not-a-member': 'The person was a member of the organization and is not any more: they have to be invited.',
   'second-factor-needed':
     'The person is in other organizations too, which do not trust this provider: log in otherwise and add a second factor.',
 } as const

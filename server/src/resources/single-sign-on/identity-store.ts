@@ -1,6 +1,7 @@
 import type { Spanning } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/resource/ids.ts'
+import { emailKey } from '../../platform/resource/texts.ts'
 
 /** Who somebody is at a provider, for one organization (uuid). */
 export interface Identity {
@@ -17,11 +18,12 @@ export async function useIdentity(
   const [row] = await spanning.query<{ userId: string }>(sql`
     update sso_identities set last_used_at = now()
     where organization_id = ${organizationId}::uuid and issuer = ${issuer} and subject = ${subject}
+      and connection_id is not null
     returning user_id as "userId"`)
   return row?.userId
 }
 
-/** Links the identity to the person; its uuid, or undefined when it is somebody's already. */
+/** Links the identity to the person; its uuid, or undefined when it is somebody's already. One that was unlinked is nobody's. */
 export async function linkIdentity(
   spanning: Spanning,
   identity: Identity & { connectionId: string; userId: string; email: string | null },
@@ -29,9 +31,13 @@ export async function linkIdentity(
   const { organizationId, connectionId, userId, issuer, subject, email } = identity
   const id = newId()
   const rows = await spanning.query(sql`
-    insert into sso_identities (organization_id, id, connection_id, user_id, issuer, subject, email)
-    values (${organizationId}, ${id}, ${connectionId}, ${userId}, ${issuer}, ${subject}, ${email})
-    on conflict (organization_id, issuer, subject) do nothing returning id`)
+    insert into sso_identities (organization_id, id, connection_id, user_id, issuer, subject, email, email_key)
+    values (${organizationId}, ${id}, ${connectionId}, ${userId}, ${issuer}, ${subject}, ${email}, ${email && emailKey(email)})
+    on conflict (organization_id, issuer, subject) do update set
+      id = excluded.id, connection_id = excluded.connection_id, user_id = excluded.user_id, email = excluded.email,
+      email_key = excluded.email_key, last_used_at = null, created_at = excluded.created_at
+    where sso_identities.connection_id is null
+    returning id`)
   return rows.length > 0 ? id : undefined
 }
 
@@ -52,6 +58,26 @@ export async function standingOf(spanning: Spanning, userId: string, organizatio
     from users left join members on members.user_id = users.id
     where users.id = ${userId}::uuid group by users.id`)
   return row ?? { isMember: false, isElsewhere: false, isVerified: false }
+}
+
+/**
+ * Was somebody a member of the organization, and is not, whom this folded address or this identity is known of? Also one
+ * that they unlinked, whose connection was deleted, or an address that they have no more.
+ */
+export async function isFormerMember(
+  spanning: Spanning,
+  { organizationId, issuer, subject, key }: Identity & { key: string },
+): Promise<boolean> {
+  const rows = await spanning.query(sql`
+    select from former_members
+    where organization_id = ${organizationId}::uuid and user_id in (
+      select id from users where email_key = ${key}
+      union all select user_id from former_addresses where email_key = ${key}
+      union all select user_id from sso_identities
+        where organization_id = ${organizationId}::uuid
+          and (email_key = ${key} or (issuer = ${issuer} and subject = ${subject})))
+    limit 1`)
+  return rows.length > 0
 }
 
 /** Has the organization (uuid) proved that this domain is its own? */
@@ -95,12 +121,12 @@ export async function identitiesOf(spanning: Spanning, userId: string, only: str
 
 /** Takes the identity (uuid) off the person; undefined when it is not theirs, else how many others are left. */
 export async function unlinkIdentity(spanning: Spanning, userId: string, id: string): Promise<number | undefined> {
-  const rows = await spanning.query(
-    sql`delete from sso_identities where id = ${id}::uuid and user_id = ${userId}::uuid returning id`,
-  )
+  const rows = await spanning.query(sql`
+    update sso_identities set connection_id = null
+    where id = ${id}::uuid and user_id = ${userId}::uuid and connection_id is not null returning id`)
   if (rows.length === 0) return undefined
-  const [left] = await spanning.query<{ count: number }>(
-    sql`select count(*)::integer as count from sso_identities where user_id = ${userId}::uuid`,
-  )
+  const [left] = await spanning.query<{ count: number }>(sql`
+    select count(*)::integer as count from sso_identities
+    where user_id = ${userId}::uuid and connection_id is not null`)
   return left?.count ?? 0
 }

@@ -3,6 +3,7 @@ import type { ClientAuth, Configuration, CustomFetch, IDToken } from 'openid-cli
 import type { Egress } from '../../platform/egress/egress.ts'
 import { EgressError } from '../../platform/egress/refusal.ts'
 import type { KeptConnection } from './flow-store.ts'
+import { inShare } from './share.ts'
 
 /** Seconds that a provider has for each answer. */
 const patience = 5
@@ -58,8 +59,15 @@ export async function claimsOf(
   connection: OpenConnection,
   { flow, search }: { flow: Flow; search: string },
 ): Promise<Claims> {
-  const { authorizationCodeGrant, fetchUserInfo } = await openIdClient()
   const configuration = await configurationOf(egress, connection)
+  return inShare(connection.organizationId, () => exchanged(configuration, { flow, search }))
+}
+
+async function exchanged(
+  configuration: Configuration,
+  { flow, search }: { flow: Flow; search: string },
+): Promise<Claims> {
+  const { authorizationCodeGrant, fetchUserInfo } = await openIdClient()
   const tokens = await authorizationCodeGrant(configuration, new URL(`${flow.redirectUri}${search}`), {
     expectedState: flow.state,
     expectedNonce: flow.nonce,
@@ -100,7 +108,7 @@ function configurationOf(egress: Egress, connection: OpenConnection): Promise<Co
   const key = `${connection.id} ${connection.revision}`
   const known = cache.get(key)
   if (known) return known
-  const asked = discover(egress, connection)
+  const asked = inShare(connection.organizationId, () => discover(egress, connection))
   cache.set(key, asked)
   // The next one asks again.
   asked.catch(() => cache.delete(key))
