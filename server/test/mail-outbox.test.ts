@@ -6,7 +6,7 @@ import { readId, showId } from '../src/platform/resource/ids.ts'
 import { mailOf, mailsOf, newPerson } from './mail-worlds.ts'
 import { findDue, purgePlain } from '../src/platform/upkeep/store.ts'
 import { until } from './processes.ts'
-import { type Call, startTestService, type TestOrganization, type TestService } from './service.ts'
+import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 import { dump } from './tenancy.ts'
 
 let service: TestService
@@ -61,6 +61,40 @@ test('without a mail server the log says so, and the owner reads what would have
     body: { token, password: 'quite another long password' },
   })
   expect(reset.status).toBe(204)
+})
+
+const reads = async (mailId: string): Promise<Json[]> =>
+  (await ours.call('GET', `/v5/audit-log?filter.action.equals=mail.read&filter.recordId.equals=${mailId}&sort=asc`))
+    .body
+
+test('the audit log tells who read what a mail says, and nothing that stands in it', async () => {
+  const { mailId, email } = await forgotten([ours])
+  const path = `/v5/mails/${mailId}/content`
+  expect((await owner(theirs)('GET', path)).status).toBe(404)
+  await ours.call('GET', `/v5/mails/${mailId}`)
+  expect(await reads(mailId)).toEqual([])
+  const byOwner = await owner(ours)('GET', path)
+  expect((await ours.call('GET', path)).status).toBe(200)
+  const told = await reads(mailId)
+  const record = { recordType: 'mail', recordId: mailId, address: '127.0.0.1', details: {} }
+  expect(told).toMatchObject([
+    { actorKind: 'user', actorId: ours.userId, requestId: byOwner.headers.get('x-request-id'), ...record },
+    { actorKind: 'key', ...record },
+  ])
+  for (const value of [email, byOwner.body.links[0], 'ott_']) expect(JSON.stringify(told)).not.toContain(value)
+})
+
+test('what a mail says is not shown when the audit log cannot tell of it', async () => {
+  const { mailId } = await forgotten([ours])
+  const change = (statement: ReturnType<typeof sql>) => service.database.spanning('check the database', statement)
+  await change(sql`create function mail_fault() returns trigger language plpgsql as $$ begin raise 'full'; end $$`)
+  await change(sql`create trigger mail_fault before insert on audit_events for each row
+    when (new.action = 'mail.read') execute function mail_fault()`)
+  const refused = await owner(ours)('GET', `/v5/mails/${mailId}/content`)
+  await change(sql`drop function mail_fault() cascade`)
+  expect(refused.status).toBe(500)
+  expect(refused.text).not.toContain('ott_')
+  expect(await reads(mailId)).toEqual([])
 })
 
 test('mails of one organization are not there for another one, in no list, by no id', async () => {
@@ -217,6 +251,7 @@ test('what a mail says is shown to an owner who has just proved who they are, no
     )
   await age(6)
   expect(await owner(ours)('GET', path)).toMatchObject({ status: 403, body: { code: 'proof_required' } })
+  expect(await reads(mailId)).toEqual([])
   await age(0)
   expect((await owner(ours)('GET', path)).status).toBe(200)
 })

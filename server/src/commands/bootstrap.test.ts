@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Access, openAccess, owner } from '../../test/access.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { sql } from '../platform/database/sql.ts'
+import { readId, showId } from '../platform/resource/ids.ts'
 import { type BootstrapAnswer, bootstrap } from './bootstrap.ts'
 import { createApiKey } from './create-api-key.ts'
 
@@ -71,6 +72,23 @@ test('bootstrap gives one object with everything needed to begin, and all of it 
   expect(byToken.organizationId).toBe(byKey.organizationId)
   expect(byToken.userId).toBe(byKey.userId)
   expect((await access.sessions.refresh(answer.refreshToken)).sessionId).toBe(answer.sessionId)
+})
+
+test('the audit log begins with what was made: the organization, the key and the import', async () => {
+  const { organizationId, importId, apiKey, triggerUrl } = await run({ organization: 'Told' })
+  const { credentialId } = await identify(apiKey, organizationId)
+  const told = await access.database.spanning<{ action: string; record_type: string; record_id: string }>(
+    'check the database',
+    sql`select action, actor_kind, actor_id, record_type, record_id, details from audit_events
+      where organization_id = ${readId('org', organizationId) ?? ''}::uuid order by id`,
+  )
+  const byCommand = { actor_kind: 'command', actor_id: null, details: {} }
+  expect(told).toEqual([
+    { action: 'organization.created', record_type: 'organization', record_id: organizationId, ...byCommand },
+    { action: 'api-key.created', record_type: 'api-key', record_id: showId('key', credentialId), ...byCommand },
+    { action: 'import.created', record_type: 'import', record_id: importId, ...byCommand },
+  ])
+  for (const secret of [apiKey, triggerUrl.slice(-43)]) expect(JSON.stringify(told)).not.toContain(secret)
 })
 
 test('it may be run again for another organization, by the same user with the right password', async () => {

@@ -77,13 +77,14 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
   const importId = newId()
   const secretPart = makeTriggerHash()
   // Signed before the transaction: nothing can fail after it, so no organization stays behind without its credentials.
-  const accessToken = await tokens.issue({ userId: owner.id, sessionId, organizationId })
+  const accessToken = await tokens.issue({ userId: owner.id, sessionId, organizationId, role: 'owner' })
   const key = makeApiKey()
+  const keyId = newId()
   const insert = async (spanning: Spanning): Promise<string> => {
     if (owner.isNew) await insertUser(spanning, { ...owner, email })
     await insertOrganization(spanning, { id: organizationId, name, slug, teamId, ownerId: owner.id })
     await insertApiKey(spanning, {
-      id: newId(),
+      id: keyId,
       organizationId,
       hash: hashApiKey(key),
       name: 'Bootstrap',
@@ -92,8 +93,12 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
       expiresAt: null,
     })
     await insertFirstImport(spanning, { organizationId, id: importId, teamId, name: 'Bootstrap', secret: secretPart })
-    const organization = { recordType: 'organization', recordId: answer.organizationId }
-    await recordCommand(spanning, organizationId, 'organization.created', organization)
+    for (const [action, recordType, recordId] of [
+      ['organization.created', 'organization', answer.organizationId],
+      ['api-key.created', 'api-key', showId('key', keyId)],
+      ['import.created', 'import', answer.importId],
+    ] as const)
+      await recordCommand(spanning, organizationId, action, { recordType, recordId })
     return (await startSession(spanning, { secret, userId: owner.id, organizationId, sessionId })).refreshToken
   }
   const answer = {
@@ -135,7 +140,7 @@ async function readOwner(
 ): Promise<Owner> {
   const user = await findUserByEmail(database, email)
   if (user) {
-    if (await isPassword(password, user.passwordHash)) return { id: user.id, isNew: false }
+    if (await isPassword(password, user.passwordHash, 'command')) return { id: user.id, isNew: false }
     throw new StartError(`There is a user ${email} already, and this is not their password.`)
   }
   const fault = await passwordFault(password, { email, names: [organization] })
@@ -144,7 +149,7 @@ async function readOwner(
     id: newId(),
     isNew: true,
     name: email.slice(0, email.lastIndexOf('@')),
-    passwordHash: await hashPassword(password),
+    passwordHash: await hashPassword(password, 'command'),
   }
 }
 

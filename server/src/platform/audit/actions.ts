@@ -30,6 +30,7 @@ export const auditActions = {
   'api-key.updated': 'An API key was changed.',
   'api-key.rotated': 'An API key got a new text, which was shown.',
   'api-key.revoked': 'An API key was revoked.',
+  'mail.read': 'What a kept mail says was read, with the links in it.',
   'login.succeeded': 'A person logged in.',
   'login.failed': 'Someone tried to log in as this person and failed.',
   'session.ended': 'A session was ended.',
@@ -64,6 +65,6 @@ export type AuditAction = keyof typeof auditActions
 
 export const auditActionNames = Object.keys(auditActions) as [AuditAction, ...AuditAction[]]
 
-/** Who can have done something: a person, an API key, an import, the command line, the service itself, or nobody knows who. */
-export const actorKinds = ['user', 'key', 'import', 'command', 'service', 'anonymous'] as const
+/** Who can have done something: a person, an API key, the command line, or nobody knows who. */
+export const actorKinds = ['user', 'key', 'command', 'anonymous'] as const
 export type ActorKind = (typeof actorKinds)[number]

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { callAs } from '../../../test/people.ts'
 import { until } from '../../../test/processes.ts'
 import {
   type Call,
@@ -29,13 +30,7 @@ const inDatabase = <Row extends object>(statement: Sql) =>
 const uuidOf = (prefix: string, id: string): string => readId(prefix, id) ?? ''
 
 /** The caller of the organization's owner, by access token. */
-const byToken =
-  ({ accessToken }: TestOrganization): Call =>
-  (method, path, options = {}) =>
-    service.anonymous(method, path, {
-      ...options,
-      headers: { ...options.headers, authorization: `Bearer ${accessToken}` },
-    })
+const byToken = ({ accessToken }: TestOrganization): Call => callAs(service, accessToken)
 
 /** Events of the organization, the newest first; of one record, if it is named. */
 async function events(recordId?: string, { call }: TestOrganization = organization): Promise<Json[]> {

@@ -19,11 +19,11 @@ export const auditEvents = defineResource({
     actorKind: choice(actorKinds, {
       label: 'Kind of actor',
       description:
-        'Who did it: a person (`user`), an API key (`key`), an `import`, someone at the machine itself (`command`), the `service` of its own accord, or nobody knows who (`anonymous`)',
+        'Who did it: a person (`user`), an API key (`key`), someone at the machine itself (`command`), or nobody knows who (`anonymous`)',
       readOnly: true,
       nullable: false,
     }),
-    actorId: text({ label: 'Actor', description: 'The id of the person, key or import', ...served }),
+    actorId: text({ label: 'Actor', description: 'The id of the person or the key', ...served }),
     recordType: text({ label: 'Kind of record', description: 'What kind of record it is about', readOnly: true }),
     recordId: text({ label: 'Record', description: 'The id of the record that it is about', ...served }),
     address: text({ label: 'Address', description: 'The IP address that it came from', readOnly: true }),
