@@ -53,6 +53,8 @@ export interface Answer {
   headers?: Record<string, string>
   /** Values of `Set-Cookie`. */
   cookies?: readonly string[]
+  /** Done when the transaction of a write route is committed; a repeated answer does nothing. */
+  onceCommitted?: () => void
   /** What the audit log tells of it, beyond what the request and the answer say. */
   effect?: Effect
 }

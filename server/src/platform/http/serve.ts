@@ -147,7 +147,7 @@ async function perform(
   const { body, bytes } = await bodyOf(route, request, progress)
   if (use) use.requestHash = requestHash(request.method, url, bytes)
   try {
-    return await services.database.transaction(caller, async (db) => {
+    const given = await services.database.transaction<Answer>(caller, async (db) => {
       const kept = use && (await findAnswer(db, use))
       if (kept)
         return { status: kept.status, text: kept.body, headers: { ...kept.headers, 'idempotent-replayed': 'true' } }
@@ -157,6 +157,8 @@ async function perform(
         await keepAnswer(db, use, { status: answer.status, headers: answer.headers ?? {}, body: answer.text ?? '' })
       return answer
     })
+    given.onceCommitted?.()
+    return given
   } catch (error) {
     if (error instanceof UniqueConflict) throw await conflict(services, caller, error)
     throw error

@@ -3,6 +3,8 @@ import { hashPassword, passwordFault } from '../../platform/access/passwords.ts'
 import { recordEvent } from '../../platform/audit/store.ts'
 import type { Spanning } from '../../platform/database/database.ts'
 import { ApiError, invalidBody } from '../../platform/http/errors.ts'
+import { chargeTry } from '../../platform/http/exchange.ts'
+import { addressKey } from '../../platform/http/rate-limit.ts'
 import type { AccountRoute, Client, PublicRoute, Route } from '../../platform/http/route.ts'
 import type { Fields } from '../../platform/resource/define.ts'
 import { flag, secretText, text } from '../../platform/resource/fields.ts'
@@ -101,6 +103,7 @@ const accept: PublicRoute = {
     const [link, name, password] = [String(body.token), String(body.name), String(body.password)]
     const wantsCookie = body.cookie === true
     checkCookieWish(request, wantsCookie)
+    chargeTry(request)
     const found = await services.database.spanningTransaction('log in', (db) => opened(db, link))
     assertNew(found)
     if (services.signUp === 'closed') {
@@ -109,7 +112,7 @@ const accept: PublicRoute = {
     const fault = await passwordFault(password, { email: found.email, names: [name, found.organization] })
     if (fault !== undefined) throw invalidBody([{ field: 'password', message: fault }])
     // Hashed before the transaction: nobody waits for a connection meanwhile.
-    const passwordHash = await hashPassword(password)
+    const passwordHash = await hashPassword(password, addressKey(client.address))
     const userId = newId()
     return services.database.spanningTransaction('log in', async (db) => {
       const invitation = await opened(db, link)

@@ -3,7 +3,7 @@ import type { Answer, Route, WriteRequest, WriteRoute } from '../../platform/htt
 import { queueMail } from '../../platform/mail/queue-store.ts'
 import { Place, standardRoutes } from '../../platform/resource/routes.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
-import { assertMayChange } from '../members/store.ts'
+import { assertMayChange, holdRoles } from '../members/store.ts'
 import { invitations } from './resource.ts'
 import { assertMaySend, invitationStore, revokeLinks, sendingColumns } from './store.ts'
 
@@ -11,11 +11,14 @@ const place = new Place(invitationStore, '/v5/invitations')
 
 const base = { kind: 'write', method: 'POST', tag: place.tag, query: { kind: 'none' } } satisfies Partial<WriteRoute>
 
-/** The link is made and sent once the transaction is over. */
-async function send({ services, db }: WriteRequest, { id, email }: { id: string; email: string }): Promise<void> {
+/** The link is made and sent once the transaction is over: what the answer does then is given. */
+async function send(
+  { services, db }: WriteRequest,
+  { id, email }: { id: string; email: string },
+): Promise<Required<Pick<Answer, 'onceCommitted'>>> {
   await assertMaySend(db, id)
   await queueMail(db, { kind: 'invitation', recipient: email, organizationId: db.organizationId, recordId: id })
-  services.mail.wake()
+  return { onceCommitted: () => services.mail.wake() }
 }
 
 const create: WriteRoute = {
@@ -38,11 +41,11 @@ const create: WriteRoute = {
     await assertMayChange(db, caller, { role })
     const [written] = await invitationStore.write(db, [{ kind: 'create', values: body }])
     if (!written) throw new Error('a set of one change gives one record')
-    await send(request, { id: written.id, email: String(body.email) })
+    const sending = await send(request, { id: written.id, email: String(body.email) })
     const { id } = written.after
     const { text, revision } = written
     const headers = { location: `${place.at}/${String(id)}` }
-    return { status: 201, text, revision, headers, effect: { details: { role } } }
+    return { status: 201, text, revision, headers, effect: { details: { role } }, ...sending }
   },
 }
 
@@ -63,14 +66,15 @@ const resend: WriteRoute = {
     const id = place.id(params)
     const columns = (before: { sentAt?: unknown; expiresInDays?: unknown }) =>
       sendingColumns(Number(before.expiresInDays), caller.userId)
+    // Before the invitation, as in `create`: the two would wait for each other when they are about one address.
+    await holdRoles(db)
     const [written] = await invitationStore.write(db, [{ kind: 'update', id, values: {}, columns, revisions }])
     if (!written) throw new Error('a set of one change gives one record')
     const { after, text, revision } = written
     const role = roles.find((one) => one === after.role) ?? null
     await assertMayChange(db, caller, { role })
     await revokeLinks(db, id)
-    await send(request, { id, email: String(after.email) })
-    return { status: 200, text, revision }
+    return { status: 200, text, revision, ...(await send(request, { id, email: String(after.email) })) }
   },
 }
 
