@@ -24,6 +24,8 @@ afterEach(async () => {
 
 interface Started {
   url: string
+  /** What it has answered so far. */
+  printed(): string
   signal(name: NodeJS.Signals): void
   ended: Promise<Ending>
 }
@@ -32,6 +34,8 @@ interface Started {
 async function start(environment: Record<string, string>): Promise<Started> {
   const port = environment['PORT'] ?? String(await freePort())
   const child = launch(['start'], { environment: { PORT: port, DATA_DIR: join(folder, 'data'), ...environment } })
+  let printed = ''
+  child.stdout?.on('data', (data: Buffer) => (printed += data.toString()))
   const ended = ending(child)
   let isOver = false
   void ended.then(() => {
@@ -43,7 +47,7 @@ async function start(environment: Record<string, string>): Promise<Started> {
   })
   const url = `http://127.0.0.1:${port}`
   await until('the service listens', async () => isOver || (await statusOf(`${url}/healthz`)) === 200, 20_000)
-  return { url, signal: (name) => void child.kill(name), ended }
+  return { url, printed: () => printed, signal: (name) => void child.kill(name), ended }
 }
 
 async function freePort(): Promise<number> {
@@ -61,11 +65,26 @@ const statusOf = async (url: string): Promise<number> =>
     () => 0,
   )
 
+const setUpToken = (printed: string): string | undefined => /\/account#set-up=(\S+)/.exec(printed)?.[1]
+
+const setUp = async (url: string, token: string | undefined): Promise<number> => {
+  const person = { email: 'ada@example.com', name: 'Ada', organization: 'Engines', password: 'correct horse battery' }
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(`${url}/auth/set-up`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ ...person, token }),
+  })
+  return answer.status
+}
+
 test('on nothing at all it makes its database, serves, says where and what next, and leaves nothing running', async () => {
   const service = await start({})
   await until('it is ready', async () => (await statusOf(`${service.url}/readyz`)) === 200)
   const running = await run(['doctor', '--json'], { environment: { DATA_DIR: join(folder, 'data') } })
   expect(JSON.parse(running.output)).toMatchObject({ healthy: true })
+  await until('it has printed a link', () => setUpToken(service.printed()) !== undefined)
+  expect(await setUp(service.url, setUpToken(service.printed()))).toBe(200)
   service.signal('SIGTERM')
   const { code, output } = await service.ended
   expect(code).toBe(0)
@@ -75,6 +94,31 @@ test('on nothing at all it makes its database, serves, says where and what next,
   await expect(stat(join(folder, 'data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT')
   await expect(stat(join(folder, 'data/service.json'))).rejects.toThrow('ENOENT')
   expect((await stat(join(folder, 'data/secret'))).mode & 0o777).toBe(0o600)
+  // Somebody is here by now.
+  const next = await start({})
+  await until('it has said where it is', () => next.printed().includes('Rapport listens on'))
+  next.signal('SIGTERM')
+  const later = await next.ended
+  expect(later.output).not.toContain('set-up')
+  expect(later.errors).not.toContain('could not be made')
+})
+
+test('a link to set up that cannot be made is told in the log, with what to do', async () => {
+  const database = await createDatabase()
+  clean.unshift(() => database.drop())
+  const client = new pg.Client(database.connection)
+  await client.connect()
+  await client.query(`create function fault() returns trigger language plpgsql as $$ begin raise 'full'; end $$;
+    create trigger fault before insert on one_time_tokens for each row execute function fault()`)
+  await client.end()
+  const service = await start({ DATABASE_URL: urlOf(database) })
+  await until('it has said where it is', () => service.printed().includes('Rapport listens on'))
+  service.signal('SIGTERM')
+  const { code, output, errors } = await service.ended
+  expect(code).toBe(0)
+  expect(setUpToken(output)).toBeUndefined()
+  expect(errors).toMatch(/could not be made\. .*start again.*bootstrap/)
+  expect(errors).toContain('full')
 })
 
 test('two services on one data folder: the second refuses and the first goes on', async () => {

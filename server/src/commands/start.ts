@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { createLog } from '../log.ts'
 import { announceService } from '../platform/database/service-file.ts'
 import { StartError } from '../platform/database/start-error.ts'
+import { reported } from '../platform/work/failures.ts'
 import { type Service, startService } from '../service.ts'
 import { answer, configuration, withExample } from './command.ts'
 import { localUrl, openRapport, type Rapport } from './open.ts'
@@ -38,7 +39,7 @@ async function start(): Promise<void> {
     const url = config.port === 0 ? service.url : localUrl(config.host, config.port)
     takeBack = await announce(config.dataFolder, url, log)
     await Promise.race([rapport.prepared, stop.asked])
-    if (!stop.isAsked()) await greet(rapport, url)
+    if (!stop.isAsked()) await greet(rapport, url, log)
     await stop.asked
     // Still serving, no longer ready: who shares out the requests gets time to see it.
     await delay(config.drainMilliseconds)
@@ -93,7 +94,10 @@ async function announce(dataFolder: string, url: string, log: Logger): Promise<(
   }
 }
 
-async function greet({ config, database }: Rapport, url: string): Promise<void> {
+const noLink =
+  'The link to make the first owner and organization could not be made. If nobody is here yet, start again for one, or run `node bin/rapport.js bootstrap` on this machine.'
+
+async function greet({ config, database }: Rapport, url: string, log: Logger): Promise<void> {
   const root = config.publicUrl ?? url
   const lines = [
     `Rapport listens on ${url}`,
@@ -101,7 +105,10 @@ async function greet({ config, database }: Rapport, url: string): Promise<void> 
     `  API explorer   ${root}/v5/swagger`,
     `  OpenAPI        ${root}/v5/docs`,
   ]
-  const link = await makeSetUpLink(database, root).catch(() => undefined)
+  const link = await makeSetUpLink(database, root).catch((error: unknown) => {
+    log.error(reported(error), noLink)
+    return undefined
+  })
   if (link !== undefined) {
     lines.push(
       '',
