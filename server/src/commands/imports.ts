@@ -6,8 +6,8 @@ import { StartError } from '../platform/database/start-error.ts'
 import { bodyShape, readBody } from '../platform/resource/body.ts'
 import type { Row } from '../platform/resource/define.ts'
 import { readId, showId } from '../platform/resource/ids.ts'
-import { imports } from '../resources/imports/resource.ts'
-import { overlapOf, rotationShape } from '../resources/imports/rotation.ts'
+import { overlapOf } from '../platform/resource/shown-once.ts'
+import { importRotationShape, imports } from '../resources/imports/resource.ts'
 import { createImport, everyImport, findImports, rotateTrigger } from '../resources/imports/store.ts'
 import { triggerUrl } from '../resources/imports/trigger.ts'
 import { findTeam } from '../resources/teams/store.ts'
@@ -71,7 +71,7 @@ export async function rotateImport(
   { database, organization }: Place,
   { baseUrl, named, overlapSeconds }: AskedRotation,
 ): Promise<RotatedImport> {
-  const overlap = overlapOf(readBody(rotationShape, overlapSeconds === undefined ? {} : { overlapSeconds }))
+  const overlap = overlapOf(readBody(importRotationShape, overlapSeconds === undefined ? {} : { overlapSeconds }))
   const actor = await actorOf(database, organization)
   const importId = await importOf(database.reader(actor), named.trim())
   const { secret, previousEndsAt } = await database.transaction(actor, async (transaction) => {

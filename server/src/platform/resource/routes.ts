@@ -34,6 +34,18 @@ export const standardStore = (resource: Resource, steps?: WriteSteps): StandardS
     writeSet(transaction, resource, changes, { ...options, ...(steps && { steps }) }),
 })
 
+/** Writes a set of one change, and gives what it wrote. */
+export async function writeOne(
+  store: StandardStore,
+  transaction: Transaction,
+  change: Change,
+  options?: Omit<WriteOptions, 'steps'>,
+): Promise<Written> {
+  const [written] = await store.write(transaction, [change], options)
+  if (!written) throw new Error('a set of one change gives one record')
+  return written
+}
+
 export type StandardOperation = 'list' | 'count' | 'get' | 'create' | 'update' | 'delete' | 'restore'
 
 const everything: readonly StandardOperation[] = ['list', 'count', 'get', 'create', 'update', 'delete', 'restore']
@@ -78,6 +90,9 @@ const camelCase = (noun: string): string => noun.replace(/-([a-z])/g, (_, letter
 
 /** The path parameter that names one record: `contactId`, `auditEventId`. */
 export const parameterOf = ({ singular }: Pick<Resource, 'singular'>): string => `${camelCase(singular)}Id`
+
+/** What a route that changes something is by its name alone. */
+type ChangeRoute = Omit<WriteRoute, 'summary' | 'handle'>
 
 /** The words and parameters that the routes of one collection share. */
 export class Place {
@@ -127,6 +142,30 @@ export class Place {
 
   get record(): AnswerBody {
     return { kind: 'record', resource: this.resource }
+  }
+
+  /** Create, update and delete stand where they always do; anything else is a POST at the record's path and its name. */
+  change(action: string): ChangeRoute {
+    const named = {
+      kind: 'write',
+      operation: this.operation(action),
+      tag: this.tag,
+      scope: this.scope(action, 'write'),
+      query: { kind: 'none' },
+    } as const
+    const ofOne = { ...named, params: this.recordParams, conditional: true, answers: { 200: this.record } }
+    switch (action) {
+      case 'create': {
+        const answers = { 201: this.record }
+        return { ...named, method: 'POST', path: this.at, params: this.collectionParams, conditional: false, answers }
+      }
+      case 'update':
+        return { ...ofOne, method: 'PATCH', path: this.one }
+      case 'delete':
+        return { ...ofOne, method: 'DELETE', path: this.one, answers: { 204: { kind: 'none' } } }
+      default:
+        return { ...ofOne, method: 'POST', path: `${this.one}/${action}` }
+    }
   }
 }
 
@@ -236,21 +275,11 @@ function getRoute(place: Place): ReadRoute {
 function createRoute(place: Place): WriteRoute {
   const { resource, store } = place
   return {
-    kind: 'write',
-    method: 'POST',
-    path: place.at,
-    operation: place.operation('create'),
+    ...place.change('create'),
     summary: `Create ${oneOf(resource)}`,
-    tag: place.tag,
-    params: place.collectionParams,
-    scope: place.scope('create', 'write'),
-    query: { kind: 'none' },
     body: { component: `${resource.component}Create`, shape: bodyShape(resource, 'create'), required: true },
-    conditional: false,
-    answers: { 201: place.record },
     async handle({ db, body, params, url }) {
-      const [written] = await store.write(db, [{ kind: 'create', values: body }], { parentId: place.parentId(params) })
-      if (!written) throw new Error('a set of one change gives one record')
+      const written = await writeOne(store, db, { kind: 'create', values: body }, { parentId: place.parentId(params) })
       const location = `${url.split('?')[0]}/${showId(resource.idPrefix, written.id)}`
       return { status: 201, text: written.text, revision: written.revision, headers: { location } }
     },
@@ -264,8 +293,7 @@ export async function changeOne(
   change: Pick<Change & { kind: 'update' }, 'values' | 'columns' | 'deleted'>,
 ): Promise<Answer> {
   const whole: Change = { kind: 'update', id: place.id(params), revisions, ...change }
-  const [written] = await place.store.write(db, [whole], { parentId: place.parentId(params) })
-  if (!written) throw new Error('a set of one change gives one record')
+  const written = await writeOne(place.store, db, whole, { parentId: place.parentId(params) })
   return { status: 200, text: written.text, revision: written.revision, effect: effectOf(place.resource, written) }
 }
 
@@ -279,19 +307,10 @@ function effectOf({ whole, fields }: Resource, { before, after }: Written): Effe
 function updateRoute(place: Place): WriteRoute {
   const { resource } = place
   return {
-    kind: 'write',
-    method: 'PATCH',
-    path: place.one,
-    operation: place.operation('update'),
+    ...place.change('update'),
     summary: `Change ${oneOf(resource)}`,
     description: 'JSON Merge Patch (RFC 7396): only what is sent is changed, null clears a field.',
-    tag: place.tag,
-    params: place.recordParams,
-    scope: place.scope('update', 'write'),
-    query: { kind: 'none' },
     body: { component: `${resource.component}Update`, shape: bodyShape(resource, 'update'), required: true },
-    conditional: true,
-    answers: { 200: place.record },
     handle: (request) => changeOne(place, request, { values: request.body }),
   }
 }
@@ -299,18 +318,9 @@ function updateRoute(place: Place): WriteRoute {
 function deleteRoute(place: Place): WriteRoute {
   const { resource } = place
   return {
-    kind: 'write',
-    method: 'DELETE',
-    path: place.one,
-    operation: place.operation('delete'),
+    ...place.change('delete'),
     summary: `Delete ${oneOf(resource)}`,
     description: 'The record is gone for every reader, its unique values are free; it can be restored within 30 days.',
-    tag: place.tag,
-    params: place.recordParams,
-    scope: place.scope('delete', 'write'),
-    query: { kind: 'none' },
-    conditional: true,
-    answers: { 204: { kind: 'none' } },
     async handle(request) {
       await changeOne(place, request, { values: {}, columns: () => ({ deleted_at: 'now' }) })
       return { status: 204 }
@@ -321,18 +331,9 @@ function deleteRoute(place: Place): WriteRoute {
 function restoreRoute(place: Place): WriteRoute {
   const { resource } = place
   return {
-    kind: 'write',
-    method: 'POST',
-    path: `${place.one}/restore`,
-    operation: place.operation('restore'),
+    ...place.change('restore'),
     summary: `Restore a deleted ${inWords(resource.singular)}`,
     description: 'Within 30 days of its deletion; 409 when another record took one of its unique values meanwhile.',
-    tag: place.tag,
-    params: place.recordParams,
-    scope: place.scope('restore', 'write'),
-    query: { kind: 'none' },
-    conditional: true,
-    answers: { 200: place.record },
     async handle(request) {
       const answer = await changeOne(place, request, {
         values: {},

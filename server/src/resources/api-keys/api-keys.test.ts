@@ -1,5 +1,6 @@
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ageProof, callAs } from '../../../test/people.ts'
 import { createDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/processes.ts'
 import {
@@ -35,18 +36,12 @@ const inDatabase = <Row extends object>(statement: Sql) =>
   service.database.spanning<Row>('check the database', statement)
 const uuidOf = (prefix: string, id: string): string => readId(prefix, id) ?? ''
 
-const withHeaders =
-  (common: Record<string, string>, from = service): Call =>
-  (method, path, options = {}) =>
-    from.anonymous(method, path, { ...options, headers: { ...common, ...options.headers } })
-
 /** The owner of the organization, by access token. */
-const session = ({ accessToken }: TestOrganization = organization): Call =>
-  withHeaders({ authorization: `Bearer ${accessToken}` })
+const session = ({ accessToken }: TestOrganization = organization): Call => callAs(service, accessToken)
 
 /** Whoever has the text of a key of the organization. */
 const holder = (apiKey: string, { organizationId } = organization, from = service): Call =>
-  withHeaders({ authorization: `Bearer ${apiKey}`, 'service-organization-id': organizationId }, from)
+  callAs(from, apiKey, { 'service-organization-id': organizationId })
 
 /** A new key, made by the owner. */
 async function newKey(body: object = {}, by: Call = session()): Promise<Json> {
@@ -255,7 +250,7 @@ test('a key is good from its addresses alone, in every process at once, and the 
 test('a forwarded address counts only behind a proxy that is trusted', async () => {
   const direct = await startTestService()
   const own = await direct.newOrganization()
-  const by = withHeaders({ authorization: `Bearer ${own.accessToken}` }, direct)
+  const by = callAs(direct, own.accessToken)
   const body = { name: 'Office', scopes: ['contact:*:read'], allowedAddresses: ['203.0.113.7'] }
   const { apiKey } = (await by('POST', at, { body })).body
   const refused = await holder(apiKey, own, direct)('GET', '/v5/contacts', {
@@ -295,8 +290,7 @@ test('a person needs a fresh proof to make, change, rotate or revoke a key, not 
   const own = await service.newOrganization()
   const by = session(own)
   const { id } = await newKey({}, by)
-  await inDatabase(sql`update sessions set proved_at = now() - interval '6 minutes'
-    where id = ${uuidOf('session', own.sessionId)}`)
+  await ageProof(service, own, 360)
   for (const [method, path, body] of [
     ['POST', '', { name: 'Late', scopes: ['contact:*:read'] }],
     ['PATCH', `/${id}`, { name: 'Late' }],

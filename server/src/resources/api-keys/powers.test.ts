@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { callAs } from '../../../test/people.ts'
 import {
   type Call,
   type Json,
@@ -29,17 +30,7 @@ interface Team extends TestOrganization {
 async function newTeam(): Promise<Team> {
   const organization = await service.newOrganization()
   const { organizationId, accessToken } = organization
-  const by =
-    (credential: string): Call =>
-    (method, path, options = {}) =>
-      service.anonymous(method, path, {
-        ...options,
-        headers: {
-          ...options.headers,
-          authorization: `Bearer ${credential}`,
-          'service-organization-id': organizationId,
-        },
-      })
+  const by = (credential: string): Call => callAs(service, credential, { 'service-organization-id': organizationId })
   const as = async (role: Role) => {
     await service.database.spanning(
       'check the database',

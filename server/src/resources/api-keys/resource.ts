@@ -1,8 +1,8 @@
 import { readNetwork } from '../../platform/access/networks.ts'
 import { parseScope } from '../../platform/access/scopes.ts'
-import type { BodyShape } from '../../platform/resource/body.ts'
 import { defineResource } from '../../platform/resource/define.ts'
-import { id, integer, type JsonValue, reference, text, timestamp, words } from '../../platform/resource/fields.ts'
+import { id, type JsonValue, reference, text, timestamp, words } from '../../platform/resource/fields.ts'
+import { rotationShape } from '../../platform/resource/shown-once.ts'
 import type { Normalized } from '../../platform/resource/texts.ts'
 
 /** Each word of a list in its usual form, without repetitions; the first fault, with the word that has it. */
@@ -100,25 +100,5 @@ export const apiKeys = defineResource({
   },
 })
 
-/** Seconds in a day: time enough to bring a new key to where it is used. */
-const usualOverlap = 86_400
-
 /** What a rotation is asked for with. */
-export const keyRotationShape: BodyShape = {
-  fields: {
-    overlapSeconds: integer({
-      label: 'Overlap',
-      description: 'Seconds for which the texts from before stay good at most; 0 ends them at once',
-      nullable: false,
-      min: 0,
-      max: 30 * 86_400,
-      initial: usualOverlap,
-    }),
-  },
-  readOnly: [],
-  mode: 'create',
-}
-
-/** The overlap of a body that was read by this shape. */
-export const keyOverlapOf = ({ overlapSeconds }: Readonly<Record<string, JsonValue>>): number =>
-  Number(overlapSeconds ?? usualOverlap)
+export const keyRotationShape = rotationShape('texts')

@@ -1,22 +1,15 @@
-import { recordTag } from '../../platform/http/etag.ts'
 import { type Fault, invalidBody } from '../../platform/http/errors.ts'
-import type { Answer, Route, WriteRoute } from '../../platform/http/route.ts'
+import type { Route, WriteRoute } from '../../platform/http/route.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
-import type { AnyRow, Fields, Resource } from '../../platform/resource/define.ts'
+import type { AnyRow } from '../../platform/resource/define.ts'
 import { text, timestamp } from '../../platform/resource/fields.ts'
 import { changeOne, Place, standardRoutes } from '../../platform/resource/routes.ts'
-import { apiKeys, keyOverlapOf, keyRotationShape } from './resource.ts'
+import { besideRecord, overlapOf, withMembers } from '../../platform/resource/shown-once.ts'
+import { apiKeys, keyRotationShape } from './resource.ts'
 import { assertAhead, assertMayGive, assertNotRevoked, isWider, powerOf } from './rules.ts'
-import { apiKeyStore, createKey, rotateKey, showKeyId, type WithText } from './store.ts'
+import { apiKeyStore, createKey, rotateKey, showKeyId } from './store.ts'
 
 const place = new Place(apiKeyStore, '/v5/api-keys')
-
-const withMembers = (component: string, more: Fields): Resource => ({
-  ...apiKeys,
-  component,
-  fields: { ...apiKeys.fields, ...more },
-  members: [...apiKeys.members, ...Object.keys(more)],
-})
 
 const keyText = text({
   label: 'API key',
@@ -25,9 +18,9 @@ const keyText = text({
   nullable: false,
 })
 
-const keyWithText = withMembers('ApiKeyWithText', { apiKey: keyText })
+const keyWithText = withMembers(apiKeys, 'ApiKeyWithText', { apiKey: keyText })
 
-const rotatedKey = withMembers('RotatedApiKey', {
+const rotatedKey = withMembers(apiKeys, 'RotatedApiKey', {
   apiKey: keyText,
   previousKeyExpiresAt: timestamp({
     label: 'Previous key expires at',
@@ -36,32 +29,8 @@ const rotatedKey = withMembers('RotatedApiKey', {
   }),
 })
 
-/** The record and what is shown beside it this once; the entity tag is the record's own. */
-function withText(
-  { written, apiKey }: WithText,
-  more: Readonly<Record<string, string | null>> = {},
-): Required<Pick<Answer, 'text' | 'headers'>> {
-  const members = JSON.stringify({ apiKey, ...more })
-  return {
-    text: `${written.text.slice(0, -1)},${members.slice(1)}`,
-    headers: { etag: recordTag(written.revision, written.text) },
-  }
-}
-
-const change = (name: string) =>
-  ({
-    kind: 'write',
-    method: 'POST',
-    path: `${place.one}/${name}`,
-    operation: place.operation(name),
-    tag: place.tag,
-    params: place.recordParams,
-    scope: place.scope(name, 'write'),
-    query: { kind: 'none' },
-    conditional: true,
-    fresh: true,
-    answers: { 200: place.record },
-  }) satisfies Partial<WriteRoute>
+/** Each change needs a fresh proof. */
+const change = (action: string) => ({ ...place.change(action), fresh: true })
 
 const rules =
   'A person needs a fresh proof, a key a scope that names `api-key`. Nobody gives a key a scope that they lack, and only an owner who is logged in gives one that lets it make keys or manage people and settings.'
@@ -71,11 +40,8 @@ type IsNeeded = (scope: string) => boolean
 
 const createRoute = (isNeeded: IsNeeded): WriteRoute => ({
   ...change('create'),
-  path: place.at,
-  params: {},
   summary: 'Create an API key',
   description: `The answer alone holds \`apiKey\`; whoever loses it rotates the key. ${rules}`,
-  conditional: false,
   body: { component: 'ApiKeyCreate', shape: bodyShape(apiKeys, 'create'), required: true },
   audited: 'api-key.created',
   answers: { 201: { kind: 'record', resource: keyWithText } },
@@ -83,16 +49,14 @@ const createRoute = (isNeeded: IsNeeded): WriteRoute => ({
     assertNeeded(body, isNeeded)
     assertAhead(body)
     assertMayGive(caller, powerOf(body))
-    const made = await createKey(db, caller.userId, body)
-    const { text, headers } = withText(made)
-    return { status: 201, text, headers: { ...headers, location: `${place.at}/${showKeyId(made.written.id)}` } }
+    const { written, apiKey } = await createKey(db, caller.userId, body)
+    const { text, headers } = besideRecord(written, { apiKey })
+    return { status: 201, text, headers: { ...headers, location: `${place.at}/${showKeyId(written.id)}` } }
   },
 })
 
 const updateRoute = (isNeeded: IsNeeded): WriteRoute => ({
   ...change('update'),
-  method: 'PATCH',
-  path: place.one,
   summary: 'Change an API key',
   description: `JSON Merge Patch (RFC 7396): only what is sent is changed, null clears a field. What it may do counts at once. Taking away is open to everyone who may change keys; whoever adds a scope, an address or time needs every scope that the key has then. ${rules}`,
   body: { component: 'ApiKeyUpdate', shape: bodyShape(apiKeys, 'update'), required: true },
@@ -127,8 +91,9 @@ const rotateRoute: WriteRoute = {
       // The same power in the same hands; anyone else would get what they may not have.
       if (caller.kind !== 'key' || caller.credentialId !== keyId) assertMayGive(caller, powerOf(before))
     }
-    const rotated = await rotateKey(db, { keyId, overlapSeconds: keyOverlapOf(body), revisions, check })
-    return { status: 200, ...withText(rotated, { previousKeyExpiresAt: rotated.previousEndsAt }) }
+    const rotated = await rotateKey(db, { keyId, overlapSeconds: overlapOf(body), revisions, check })
+    const { written, apiKey, previousEndsAt } = rotated
+    return { status: 200, ...besideRecord(written, { apiKey, previousKeyExpiresAt: previousEndsAt }) }
   },
 }
 

@@ -3,8 +3,8 @@ import type { Spanning, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import type { AnyRow } from '../../platform/resource/define.ts'
 import { showId } from '../../platform/resource/ids.ts'
-import { standardStore } from '../../platform/resource/routes.ts'
-import type { Change, Written } from '../../platform/resource/write.ts'
+import { standardStore, writeOne } from '../../platform/resource/routes.ts'
+import type { Written } from '../../platform/resource/write.ts'
 import type { Perishable } from '../../platform/upkeep/store.ts'
 import { apiKeys } from './resource.ts'
 
@@ -39,7 +39,7 @@ export interface WithText {
 export async function createKey(transaction: Transaction, createdBy: string, values: AnyRow): Promise<WithText> {
   const apiKey = makeApiKey()
   const columns = { hash: hexOf(hashApiKey(apiKey)), created_by: createdBy }
-  return { written: await writeOne(transaction, { kind: 'create', values, columns }), apiKey }
+  return { written: await writeOne(apiKeyStore, transaction, { kind: 'create', values, columns }), apiKey }
 }
 
 export interface KeyRotation {
@@ -68,7 +68,8 @@ export async function rotateKey(
     check(row)
     return { hash: hexOf(hashApiKey(apiKey)) }
   }
-  const written = await writeOne(transaction, { kind: 'update', id: keyId, values: {}, columns, revisions })
+  const change = { kind: 'update', id: keyId, values: {}, columns, revisions } as const
+  const written = await writeOne(apiKeyStore, transaction, change)
   const previousEndsAt = await endTexts(transaction, { keyId, hash: before?.hash, overlapSeconds })
   return { written, apiKey, previousEndsAt }
 }
@@ -104,12 +105,6 @@ export const endedKeyTexts: Perishable = {
   key: { api_key_id: 'uuid', hash: 'bytea' },
   since: 'ends_at',
   keptSeconds: 0,
-}
-
-async function writeOne(transaction: Transaction, change: Change): Promise<Written> {
-  const [written] = await apiKeyStore.write(transaction, [change])
-  if (!written) throw new Error('a set of one change gives one record')
-  return written
 }
 
 /** Bytes as a recordset takes them. */

@@ -1,26 +1,13 @@
-import type { Route, WriteRequest, WriteRoute } from '../../platform/http/route.ts'
+import type { Route, WriteRequest } from '../../platform/http/route.ts'
 import { changeOne, Place, standardRoutes } from '../../platform/resource/routes.ts'
 import { contactStore, teamContactStore } from './store.ts'
 
 const place = new Place(contactStore, '/v5/contacts')
 
-const block = {
-  kind: 'write',
-  path: `${place.one}/block`,
-  tag: place.tag,
-  params: place.recordParams,
-  scope: place.scope('block', 'write'),
-  query: { kind: 'none' },
-  conditional: true,
-  answers: { 200: place.record },
-} satisfies Partial<WriteRoute>
-
 export const contactRoutes: Route[] = [
   ...standardRoutes(contactStore, { at: place.at }),
   {
-    ...block,
-    method: 'POST',
-    operation: 'blockContact',
+    ...place.change('block'),
     summary: 'Block a contact',
     description: 'Sets `blockedAt`. A contact that is blocked already keeps its time.',
     handle: (request: WriteRequest) =>
@@ -30,7 +17,7 @@ export const contactRoutes: Route[] = [
       }),
   },
   {
-    ...block,
+    ...place.change('block'),
     method: 'DELETE',
     operation: 'unblockContact',
     summary: 'Unblock a contact',

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { callAs } from '../../../test/people.ts'
 import { pusher } from '../../../test/pushes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { sql } from '../../platform/database/sql.ts'
@@ -210,10 +211,9 @@ test.each([
   await inDatabase(
     sql`update members set role = ${role} where organization_id = ${readId('org', own.organizationId)}::uuid`,
   )
-  const headers = { authorization: `Bearer ${own.accessToken}` }
   const path = `/v5/imports/${own.importId}`
   const byToken = async (method: string, to: string, body?: unknown) =>
-    (await service.anonymous(method, to, { headers, ...(body !== undefined && { body }) })).status
+    (await callAs(service, own.accessToken)(method, to, { body })).status
   expect([await byToken('GET', '/v5/imports'), await byToken('GET', path)]).toEqual([expected.read, expected.read])
   for (const [method, to, body] of [
     ['POST', `${path}/rotate`, undefined],

@@ -1,5 +1,6 @@
 import { defineResource } from '../../platform/resource/define.ts'
 import { choice, computed, id, reference, type Schema, text, timestamp, words } from '../../platform/resource/fields.ts'
+import { rotationShape } from '../../platform/resource/shown-once.ts'
 
 /** What an import can have to say about a row; the list is closed, and the hint tells what can be done. */
 export const findingCodes = {
@@ -119,3 +120,6 @@ export const imports = defineResource({
     updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
   },
 })
+
+/** What a rotation is asked for with, over HTTP and on the command line. */
+export const importRotationShape = rotationShape('URLs')

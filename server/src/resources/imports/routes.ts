@@ -1,25 +1,15 @@
-import type { Answer, Route, Services, WriteRequest, WriteRoute } from '../../platform/http/route.ts'
-import { recordTag } from '../../platform/http/etag.ts'
+import type { Route, Services, WriteRequest, WriteRoute } from '../../platform/http/route.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
-import type { Fields, Resource } from '../../platform/resource/define.ts'
 import { timestamp, url } from '../../platform/resource/fields.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import { changeOne, Place, standardRoutes } from '../../platform/resource/routes.ts'
+import { besideRecord, overlapOf, withMembers } from '../../platform/resource/shown-once.ts'
 import { pushRoute } from './push-route.ts'
-import { imports } from './resource.ts'
-import { overlapOf, rotationShape } from './rotation.ts'
+import { importRotationShape, imports } from './resource.ts'
 import { createImport, importStore, rotateTrigger, type WithSecret } from './store.ts'
 import { triggerUrl } from './trigger.ts'
 
 const place = new Place(importStore, '/v5/imports')
-
-/** The import as it is answered when it got its URL. */
-const withMembers = (component: string, more: Fields): Resource => ({
-  ...imports,
-  component,
-  fields: { ...imports.fields, ...more },
-  members: [...imports.members, ...Object.keys(more)],
-})
 
 const secretUrl = url({
   label: 'Trigger URL',
@@ -28,9 +18,9 @@ const secretUrl = url({
   nullable: false,
 })
 
-const importWithUrl = withMembers('ImportWithTriggerUrl', { triggerUrl: secretUrl })
+const importWithUrl = withMembers(imports, 'ImportWithTriggerUrl', { triggerUrl: secretUrl })
 
-const rotatedImport = withMembers('RotatedImport', {
+const rotatedImport = withMembers(imports, 'RotatedImport', {
   triggerUrl: secretUrl,
   previousUrlExpiresAt: timestamp({
     label: 'Previous URL expires at',
@@ -39,69 +29,37 @@ const rotatedImport = withMembers('RotatedImport', {
   }),
 })
 
-/** The record and what is shown beside it this once; the entity tag is the record's own. */
-function withUrl(
-  services: Services,
-  { written, secret }: WithSecret,
-  more: Readonly<Record<string, string | null>> = {},
-): Required<Pick<Answer, 'text' | 'headers'>> {
-  const shown = triggerUrl(`${services.origin}/v5`, showId(imports.idPrefix, written.id), secret)
-  const members = JSON.stringify({ triggerUrl: shown, ...more })
-  return {
-    text: `${written.text.slice(0, -1)},${members.slice(1)}`,
-    headers: { etag: recordTag(written.revision, written.text) },
-  }
-}
+const shownUrl = ({ origin }: Services, { written, secret }: WithSecret): string =>
+  triggerUrl(`${origin}/v5`, showId(imports.idPrefix, written.id), secret)
 
 const create: WriteRoute = {
-  kind: 'write',
-  method: 'POST',
-  path: place.at,
-  operation: place.operation('create'),
+  ...place.change('create'),
   summary: 'Create an import',
   description: 'The answer alone holds `triggerUrl`; whoever loses it rotates it.',
-  tag: place.tag,
-  params: {},
-  scope: place.scope('create', 'write'),
-  query: { kind: 'none' },
   body: { component: 'ImportCreate', shape: bodyShape(imports, 'create'), required: true },
-  conditional: false,
   audited: 'import.created',
   answers: { 201: { kind: 'record', resource: importWithUrl } },
   async handle({ services, db, body }) {
     const made = await createImport(db, body)
-    const { text, headers } = withUrl(services, made)
+    const { text, headers } = besideRecord(made.written, { triggerUrl: shownUrl(services, made) })
     const location = `${place.at}/${showId(imports.idPrefix, made.written.id)}`
     return { status: 201, text, headers: { ...headers, location } }
   },
 }
 
-const action = (name: string) =>
-  ({
-    kind: 'write',
-    method: 'POST',
-    path: `${place.one}/${name}`,
-    operation: place.operation(name),
-    tag: place.tag,
-    params: place.recordParams,
-    scope: place.scope(name, 'write'),
-    query: { kind: 'none' },
-    conditional: true,
-    answers: { 200: place.record },
-  }) satisfies Partial<WriteRoute>
-
 const rotate: WriteRoute = {
-  ...action('rotate'),
+  ...place.change('rotate'),
   summary: 'Give an import a new trigger URL',
   description:
     'The URLs from before stay good for `overlapSeconds` at most, so that each sender can change over; one that was to end earlier still does.',
-  body: { component: 'ImportRotation', shape: rotationShape, required: false },
+  body: { component: 'ImportRotation', shape: importRotationShape, required: false },
   audited: 'import.rotated',
   answers: { 200: { kind: 'record', resource: rotatedImport } },
   async handle({ services, db, params, body, revisions }) {
     const rotation = { importId: place.id(params), overlapSeconds: overlapOf(body), revisions }
     const rotated = await rotateTrigger(db, rotation)
-    return { status: 200, ...withUrl(services, rotated, { previousUrlExpiresAt: rotated.previousEndsAt }) }
+    const members = { triggerUrl: shownUrl(services, rotated), previousUrlExpiresAt: rotated.previousEndsAt }
+    return { status: 200, ...besideRecord(rotated.written, members) }
   },
 }
 
@@ -115,7 +73,7 @@ export const importRoutes: Route[] = [
   }),
   rotate,
   {
-    ...action('disable'),
+    ...place.change('disable'),
     audited: 'import.disabled',
     summary: 'Disable an import',
     description:
@@ -127,7 +85,7 @@ export const importRoutes: Route[] = [
       }),
   },
   {
-    ...action('enable'),
+    ...place.change('enable'),
     audited: 'import.enabled',
     summary: 'Enable an import',
     handle: (request: WriteRequest) =>

@@ -3,8 +3,8 @@ import { raw, sql } from '../../platform/database/sql.ts'
 import { documentSql } from '../../platform/query/select.ts'
 import { root } from '../../platform/query/target.ts'
 import type { AnyRow } from '../../platform/resource/define.ts'
-import { standardStore } from '../../platform/resource/routes.ts'
-import type { Change, Written } from '../../platform/resource/write.ts'
+import { standardStore, writeOne } from '../../platform/resource/routes.ts'
+import type { Written } from '../../platform/resource/write.ts'
 import { giveTeams } from '../teams/store.ts'
 import { imports } from './resource.ts'
 import { makeTriggerHash, triggerHash } from './trigger.ts'
@@ -19,7 +19,7 @@ export interface WithSecret {
 
 /** Makes an import with its trigger URL. Errors: 422. */
 export async function createImport(transaction: Transaction, values: AnyRow): Promise<WithSecret> {
-  const written = await writeOne(transaction, { kind: 'create', values })
+  const written = await writeOne(importStore, transaction, { kind: 'create', values })
   return { written, secret: await addTrigger(transaction, written.id) }
 }
 
@@ -43,7 +43,8 @@ export async function rotateTrigger(
   // No field changes and the revision does: a caller who read the import before has not seen this.
   const columns = ({ name }: AnyRow) => ({ name: name ?? null })
   // Locks the import, so that of two rotations at once one sees what the other did.
-  const written = await writeOne(transaction, { kind: 'update', id: importId, values: {}, columns, revisions })
+  const change = { kind: 'update', id: importId, values: {}, columns, revisions } as const
+  const written = await writeOne(importStore, transaction, change)
   const previous = await transaction.query<{ endsAt: string }>(sql`
     update import_triggers set expires_at = least(expires_at, now() + make_interval(secs => ${overlapSeconds}))
     where organization_id = ${transaction.organization} and import_id = ${importId}::uuid
@@ -90,12 +91,6 @@ export async function findImports(db: Connection, name: string): Promise<string[
     select id from imports
     where organization_id = ${db.organization} and search = fold(${name}) and deleted_at is null order by id`)
   return rows.map(({ id }) => id)
-}
-
-async function writeOne(transaction: Transaction, change: Change): Promise<Written> {
-  const [written] = await importStore.write(transaction, [change])
-  if (!written) throw new Error('a set of one change gives one record')
-  return written
 }
 
 async function addTrigger(transaction: Transaction, importId: string): Promise<string> {

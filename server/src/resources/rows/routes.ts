@@ -57,20 +57,11 @@ export const rowRoutes: Route[] = [
   ),
   ...standardRoutes(rowDetailsStore, { at, operations: ['get'] }),
   {
-    kind: 'write',
-    method: 'POST',
-    path: `${place.one}/retry`,
-    operation: place.operation('retry'),
+    ...place.change('retry'),
     summary: 'Retry a row',
     description:
       'Puts a row back into the queue that came to an end other than well (`PARTIAL`, `INVALID`, `CONFLICT`, `DEAD`, `CANCELLED`), or that waits for another attempt (`RETRYING`). Its errors and warnings are forgotten; what it made or changed stays, and is told with what it does next.',
-    tag: place.tag,
-    params: place.recordParams,
-    scope: place.scope('retry', 'write'),
-    query: { kind: 'none' },
-    conditional: true,
     audited: 'row.retried',
-    answers: { 200: place.record },
     handle: (request: WriteRequest) => changeOne(place, request, { values: {}, columns: retried }),
   },
 ]
