@@ -4,6 +4,7 @@ import { createApiKey } from '../src/commands/create-api-key.ts'
 import { makeApiKey } from '../src/platform/access/api-key.ts'
 import { type Sql, sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
+import { callAs } from './people.ts'
 import { requestText, sendRaw } from './raw.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
@@ -33,10 +34,7 @@ const inside = () => ({ 'service-organization-id': organization.organizationId }
 async function newKey(scopes: readonly string[] = ['urn:service:*:*:read', 'urn:service:*:*:write']) {
   const { organizationId } = organization
   const made = await createApiKey({ database: service.database, organization: organizationId, name: 'key', scopes })
-  const headers = { authorization: `Bearer ${made.apiKey}`, ...inside() }
-  const call: Call = (method, path, options = {}) =>
-    service.anonymous(method, path, { ...options, headers: { ...headers, ...options.headers } })
-  return { ...made, uuid: uuid('key', made.id), call }
+  return { ...made, uuid: uuid('key', made.id), call: callAs(service, made.apiKey, inside()) }
 }
 
 /** The requests with which a credential that is no longer good is tried: each would fail otherwise for another reason. */
@@ -71,11 +69,7 @@ test.each(attempts)('a key that expired while it was remembered is 401 with %s',
 })
 
 test.each(attempts)('an access token is 401 as soon as its session has ended, with %s', async (_what, attempt) => {
-  const call: Call = (method, path, options = {}) =>
-    service.anonymous(method, path, {
-      ...options,
-      headers: { authorization: `Bearer ${organization.accessToken}`, ...options.headers },
-    })
+  const call = callAs(service, organization.accessToken)
   expect((await call('GET', '/v5/contacts')).status).toBe(200)
   const end = (at: string | null) =>
     database(sql`update sessions set ended_at = ${at}::timestamptz
@@ -169,8 +163,8 @@ test('a token names the organization of each request, whose records it then sees
 
 test('a membership that ends, or a role that changes, counts at once', async () => {
   await useNewOrganization()
-  const headers = { authorization: `Bearer ${organization.accessToken}` }
-  const create = () => service.anonymous('POST', '/v5/contacts', { body: { name: 'Ada' }, headers })
+  const call = callAs(service, organization.accessToken)
+  const create = () => call('POST', '/v5/contacts', { body: { name: 'Ada' } })
   const member = sql`organization_id = ${uuid('org', organization.organizationId)}::uuid`
   expect((await create()).status).toBe(201)
   await database(sql`update members set role = 'viewer' where ${member}`)
@@ -179,7 +173,7 @@ test('a membership that ends, or a role that changes, counts at once', async () 
   expect((await create()).status).toBe(201)
   await database(sql`delete from members where ${member}`)
   expectRefusal(await create(), 403, 'insufficient_permissions')
-  expectRefusal(await service.anonymous('GET', '/v5/contacts?bogus=1', { headers }), 403, 'insufficient_permissions')
+  expectRefusal(await call('GET', '/v5/contacts?bogus=1'), 403, 'insufficient_permissions')
 })
 
 test('/me is the key’s maker with the key’s organization, or the token’s user with all of theirs', async () => {
@@ -193,9 +187,7 @@ test('/me is the key’s maker with the key’s organization, or the token’s u
     organizations: [{ id: organization.organizationId, role: 'owner' }],
   })
   expect(Object.keys(byKey)).toEqual(['id', 'email', 'name', 'organizations', 'credential'])
-  const byToken = await service.anonymous('GET', '/v5/me', {
-    headers: { authorization: `Bearer ${organization.accessToken}` },
-  })
+  const byToken = await callAs(service, organization.accessToken)('GET', '/v5/me')
   const ids = byToken.body.organizations.map(({ id, role }: Json) => [id, role])
   expect(ids.sort()).toEqual(
     [

@@ -2,17 +2,13 @@ import { TOTP } from 'otpauth'
 import { beginPendingLogin } from '../src/platform/access/login-store.ts'
 import { sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
-import type { Call, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
+import { logIn, newOwner, type TestOwner } from './people.ts'
+import type { Json, TestAnswer, TestService } from './service.ts'
 
 /** The owner of a new organization, who has just logged in. */
-export interface Person {
+export interface Person extends Omit<TestOwner, 'userId'> {
   /** A uuid. */
   userId: string
-  email: string
-  password: string
-  organization: TestOrganization
-  /** Calls with an access token of theirs. */
-  call: Call
   /** A new session by password, with what it takes besides. */
   logIn(): Promise<TestAnswer<Json>>
   /** The first step of a login that needs a second one. */
@@ -20,38 +16,27 @@ export interface Person {
 }
 
 export async function newPerson(service: TestService): Promise<Person> {
-  const organization = await service.newOrganization()
-  const userId = readId('usr', organization.userId) ?? ''
-  const [row] = await service.database.spanning<{ email: string }>(
-    'check the database',
-    sql`select email from users where id = ${userId}::uuid`,
-  )
-  const email = row?.email ?? ''
-  const password = 'a password that is long enough'
-  const logIn = () => service.anonymous('POST', '/auth/login', { body: { email, password } })
+  const owner = await newOwner(service)
+  const enter = () => logIn(service, owner.email, owner.password)
   return {
-    userId,
-    email,
-    password,
-    organization,
-    call: callWith(service, organization.accessToken),
-    logIn,
+    ...owner,
+    userId: readId('usr', owner.userId) ?? '',
+    logIn: enter,
     async begin() {
-      const { status, body } = await logIn()
+      const { status, body } = await enter()
       if (status !== 200 || body.status !== 'second_factor_required') throw new Error(JSON.stringify(body))
       return body.pendingToken
     },
   }
 }
 
-/** Calls as whoever has this access token. */
-export const callWith =
-  (service: TestService, accessToken: string): Call =>
-  (method, path, options = {}) =>
-    service.anonymous(method, path, {
-      ...options,
-      headers: { authorization: `Bearer ${accessToken}`, ...options.headers },
-    })
+/** The second step of a login, with a code of the app. */
+export const byTotp = (service: TestService, pendingToken: string, code: string): Promise<TestAnswer<Json>> =>
+  service.anonymous('POST', '/auth/login/totp', { body: { pendingToken, code } })
+
+/** The second step of a login, with a recovery code. */
+export const byRecoveryCode = (service: TestService, pendingToken: string, code: string): Promise<TestAnswer<Json>> =>
+  service.anonymous('POST', '/auth/login/recovery-code', { body: { pendingToken, code } })
 
 /** An authenticator app that was set up with this address. */
 export class App {
@@ -121,10 +106,3 @@ export const mailsOf = async (service: TestService, { userId }: Pick<Person, 'us
   )
   return rows.map(({ what }) => what)
 }
-
-/** Lets the last proof of every session of the person be older than five minutes. */
-export const age = (service: TestService, { userId }: Pick<Person, 'userId'>): Promise<object[]> =>
-  service.database.spanning(
-    'check the database',
-    sql`update sessions set proved_at = now() - interval '6 minutes' where user_id = ${userId}::uuid`,
-  )

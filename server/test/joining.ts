@@ -1,7 +1,5 @@
 import { expect } from 'vitest'
 import type { Role } from '../src/platform/access/scopes.ts'
-import { sql } from '../src/platform/database/sql.ts'
-import { readId } from '../src/platform/resource/ids.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
 import { callAs, goodPassword, linkIn, newEmail, type TestPerson } from './people.ts'
 import { type Call, startTestService, type TestService } from './service.ts'
@@ -14,8 +12,6 @@ export interface MailedService {
   invite(by: Call, body?: Record<string, unknown>): Promise<{ id: string; email: string; token: string }>
   /** A new person who was invited and has accepted; in that organization alone. */
   join(by: Call, role: Role): Promise<TestPerson>
-  /** As if the last proof in the session was given an hour ago, or now. */
-  setProof(person: { sessionId: string }, isFresh: boolean): Promise<void>
   close(): Promise<void>
 }
 
@@ -40,13 +36,6 @@ export async function startMailedService(environment: Record<string, string> = {
       expect(accepted.status, accepted.text).toBe(200)
       const { accessToken } = accepted.body
       return { email, password: goodPassword, ...accepted.body, call: callAs(service, accessToken) }
-    },
-    async setProof({ sessionId }, isFresh) {
-      await service.database.spanning(
-        'manage an account',
-        sql`update sessions set proved_at = now() - case when ${isFresh}::boolean then 0 else 1 end * interval '1 hour'
-          where id = ${readId('session', sessionId)}::uuid`,
-      )
     },
     async close() {
       await service.close()

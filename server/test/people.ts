@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { makeSetUpLink } from '../src/commands/set-up-link.ts'
-import type { Call, CallOptions, Json, TestAnswer, TestService } from './service.ts'
+import { sql } from '../src/platform/database/sql.ts'
+import { readId } from '../src/platform/resource/ids.ts'
 import type { MailReceiver } from './mail-receiver.ts'
+import type { Call, CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
 
 /** A person who has logged in, without a browser. */
 export interface TestPerson {
@@ -18,11 +20,14 @@ export interface TestPerson {
 
 export const goodPassword = 'violet engine tandem'
 
-/** Calls with the access token. */
+/** Calls with the access token, or the API key with the header that names its organization. */
 export const callAs =
-  (service: TestService, accessToken: string): Call =>
+  (service: TestService, credential: string, common: Record<string, string> = {}): Call =>
   (method, path, { headers = {}, ...options }: CallOptions = {}) =>
-    service.anonymous(method, path, { ...options, headers: { authorization: `Bearer ${accessToken}`, ...headers } })
+    service.anonymous(method, path, {
+      ...options,
+      headers: { authorization: `Bearer ${credential}`, ...common, ...headers },
+    })
 
 /** Logs in from nowhere in particular; `headers` say from where. */
 export const logIn = (
@@ -45,19 +50,34 @@ export async function loggedIn(
   return { email, password, ...body, call: callAs(service, body.accessToken) }
 }
 
-/** An owner with an organization of their own, who has a password and a session. */
-export async function newOwner(service: TestService): Promise<TestPerson & { organizationId: string }> {
-  const organization = await service.newOrganization()
-  const { body } = await service.anonymous('POST', '/auth', { body: { token: organization.refreshToken } })
-  const me = await callAs(service, body.accessToken)('GET', '/v5/me')
-  return {
-    email: me.body.email,
-    password: 'a password that is long enough',
-    ...body,
-    organizationId: organization.organizationId,
-    call: callAs(service, body.accessToken),
-  }
+/** The owner of an organization. */
+export interface TestOwner extends TestPerson {
+  organizationId: string
+  /** What `bootstrap` made of it; its `call` is by API key. */
+  organization: TestOrganization
 }
+
+/** An owner with an organization of their own, who has a password and a session. */
+export async function newOwner(service: TestService): Promise<TestOwner> {
+  const organization = await service.newOrganization()
+  const { organizationId, userId, sessionId, accessToken, refreshToken } = organization
+  const call = callAs(service, accessToken)
+  const { email } = (await call('GET', '/v5/me')).body
+  const password = 'a password that is long enough'
+  return { email, password, userId, sessionId, accessToken, refreshToken, call, organizationId, organization }
+}
+
+/** As if the last proof in the session was given so many seconds ago. */
+export const ageProof = (
+  service: TestService,
+  { sessionId }: Pick<TestPerson, 'sessionId'>,
+  seconds: number,
+): Promise<object[]> =>
+  service.database.spanning(
+    'check the database',
+    sql`update sessions set proved_at = now() - make_interval(secs => ${seconds})
+      where id = ${readId('session', sessionId)}::uuid`,
+  )
 
 export const newEmail = (): string => `${randomUUID()}@example.com`
 

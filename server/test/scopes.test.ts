@@ -5,6 +5,7 @@ import { sql } from '../src/platform/database/sql.ts'
 import { isScoped, type ReadRoute, type WriteRoute } from '../src/platform/http/route.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { callRoute } from './collections.ts'
+import { callAs } from './people.ts'
 import { type Call, startTestService, type TestService } from './service.ts'
 import { newTenant, requestOf, type Tenant } from './tenancy.ts'
 
@@ -124,11 +125,7 @@ async function setRole(role: string): Promise<void> {
 test.each(roles)(
   'the role %s may by access token what its scopes say, on every route, from the next request on',
   async (role) => {
-    const byToken: Call = (method, path, options = {}) =>
-      service.anonymous(method, path, {
-        ...options,
-        headers: { ...options.headers, authorization: `Bearer ${tenant.organization.accessToken}` },
-      })
+    const byToken = callAs(service, tenant.organization.accessToken)
     expect((await byToken('GET', '/v5/me')).body.organizations[0].role).toBe('owner')
     await setRole(role)
     expect((await byToken('GET', '/v5/me')).body.organizations[0].role).toBe(role)

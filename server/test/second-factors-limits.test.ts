@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeOneTimeToken } from '../src/platform/access/one-time-tokens.ts'
 import { type Sql, sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
-import { beginMany, callWith, enrolApp, eventsOf, newPerson } from './factors.ts'
+import { beginMany, byRecoveryCode, byTotp, enrolApp, eventsOf, newPerson } from './factors.ts'
+import { callAs } from './people.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
 
@@ -13,20 +14,18 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 const database = (statement: Sql): Promise<Json[]> => service.database.spanning('check the database', statement)
-const post = (path: string, body: Json) => service.anonymous('POST', path, { body })
-const byTotp = (pendingToken: string, code: string) => post('/auth/login/totp', { pendingToken, code })
-const byRecoveryCode = (pendingToken: string, code: string) => post('/auth/login/recovery-code', { pendingToken, code })
 
 test('five wrong tries end a pending login, with the right code too', async () => {
   const person = await newPerson(service)
   const { app, recoveryCodes } = await enrolApp(person)
   const pending = await person.begin()
-  for (let count = 0; count < 3; count++) expectRefusal(await byTotp(pending, app.wrong()), 401, 'invalid_credentials')
+  for (let count = 0; count < 3; count++)
+    expectRefusal(await byTotp(service, pending, app.wrong()), 401, 'invalid_credentials')
   for (let count = 0; count < 2; count++)
-    expectRefusal(await byRecoveryCode(pending, 'none'), 401, 'invalid_credentials')
-  expectRefusal(await byTotp(pending, app.code()), 401, 'invalid_credentials')
-  expectRefusal(await byRecoveryCode(pending, recoveryCodes[0] ?? ''), 401, 'invalid_credentials')
-  expect((await byTotp(await person.begin(), app.code())).status).toBe(200)
+    expectRefusal(await byRecoveryCode(service, pending, 'none'), 401, 'invalid_credentials')
+  expectRefusal(await byTotp(service, pending, app.code()), 401, 'invalid_credentials')
+  expectRefusal(await byRecoveryCode(service, pending, recoveryCodes[0] ?? ''), 401, 'invalid_credentials')
+  expect((await byTotp(service, await person.begin(), app.code())).status).toBe(200)
   expect(await eventsOf(service, person, 'factor.failed')).toHaveLength(5)
 })
 
@@ -72,7 +71,7 @@ test('a stolen session cannot guess codes without end', async () => {
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(40)
   expectRefusal(await person.call('POST', '/v5/me/proof/totp', { body: { code: app.code() } }), 429, 'rate_limited')
   // Logins have an allowance of their own.
-  expect((await byTotp(await person.begin(), app.code())).status).toBe(200)
+  expect((await byTotp(service, await person.begin(), app.code())).status).toBe(200)
 })
 
 test('an organization that requires a factor refuses sessions without one at once, and lets them set one up', async () => {
@@ -95,17 +94,17 @@ test('an organization that requires a factor refuses sessions without one at onc
 
   const { app } = await enrolApp(person)
   expect((await attempts()).map(({ status }) => status)).toEqual([200, 201, 200])
-  const strong = await byTotp(await person.begin(), app.code())
-  expect((await callWith(service, strong.body.accessToken)('GET', '/v5/contacts')).status).toBe(200)
+  const strong = await byTotp(service, await person.begin(), app.code())
+  expect((await callAs(service, strong.body.accessToken)('GET', '/v5/contacts')).status).toBe(200)
   // Without the factor it is refused again, in every session.
   expect((await person.call('DELETE', '/v5/me/totp')).status).toBe(204)
-  expectRefusal(await callWith(service, strong.body.accessToken)('GET', '/v5/contacts'), 403, 'second_factor_required')
+  expectRefusal(await callAs(service, strong.body.accessToken)('GET', '/v5/contacts'), 403, 'second_factor_required')
   expectRefusal((await attempts())[0], 403, 'second_factor_required')
 })
 
 test('a session from before the factor counts once it has proved it', async () => {
   const person = await newPerson(service)
-  const weak = callWith(service, (await person.logIn()).body.accessToken)
+  const weak = callAs(service, (await person.logIn()).body.accessToken)
   const { app } = await enrolApp(person)
   await database(sql`update organizations set requires_second_factor = true
     where id = ${readId('org', person.organization.organizationId)}::uuid`)
@@ -123,11 +122,11 @@ test('a new password by mail does not skip the second factor', async () => {
     makeOneTimeToken(db, { purpose: 'reset-password', userId, email, lifetimeSeconds: 60 }),
   )
   const password = 'another password that is long enough'
-  expect((await post('/auth/reset-password', { token, password })).status).toBe(204)
+  expect((await service.anonymous('POST', '/auth/reset-password', { body: { token, password } })).status).toBe(204)
   expectRefusal(await person.call('GET', '/v5/me'), 401, 'invalid_token')
   // What was begun with the old password is over.
-  expectRefusal(await byTotp(pending, app.code()), 401, 'invalid_credentials')
-  const step = await post('/auth/login', { email, password })
+  expectRefusal(await byTotp(service, pending, app.code()), 401, 'invalid_credentials')
+  const step = await service.anonymous('POST', '/auth/login', { body: { email, password } })
   expect(step.body.status).toBe('second_factor_required')
-  expect((await byTotp(step.body.pendingToken, app.code())).status).toBe(200)
+  expect((await byTotp(service, step.body.pendingToken, app.code())).status).toBe(200)
 })

@@ -5,7 +5,8 @@ import { readId } from '../src/platform/resource/ids.ts'
 import { makeChallenge, readChallenge } from '../src/resources/second-factors/challenges.ts'
 import { type Attestation, Authenticator, type Made, type Twist } from './authenticator.ts'
 import { makeCertificate } from './certificate.ts'
-import { age, callWith, enrolApp, newPerson, type Person } from './factors.ts'
+import { byTotp, enrolApp, newPerson, type Person } from './factors.ts'
+import { ageProof, callAs } from './people.ts'
 import { requestText, sendRaw } from './raw.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestAnswer, type TestService } from './service.ts'
@@ -58,7 +59,7 @@ test('a passkey logs in alone, without address and password, and counts as a sec
   expect(done.body).toMatchObject({ status: 'complete', userId: person.organization.userId })
   await database(sql`update organizations set requires_second_factor = true
     where id = ${readId('org', person.organization.organizationId)}::uuid`)
-  const call = callWith(service, done.body.accessToken)
+  const call = callAs(service, done.body.accessToken)
   expect((await call('GET', '/v5/contacts')).status).toBe(200)
   // Logging in with it is a fresh proof too.
   expect((await call('POST', '/v5/me/passkeys/options')).status).toBe(200)
@@ -187,7 +188,7 @@ test('a counter that does not go on is refused: a copy may have signed; one that
 test('a registration is good in the session that asked for it, once', async () => {
   const person = await newPerson(service)
   const asked = (await person.call('POST', '/v5/me/passkeys/options')).body
-  const elsewhere = callWith(service, (await person.logIn()).body.accessToken)
+  const elsewhere = callAs(service, (await person.logIn()).body.accessToken)
   const credential = new Authenticator(origin).create(asked)
   expectRefusal(await elsewhere('POST', '/v5/me/passkeys', { body: { name: 'x', credential } }), 422)
   expect((await person.call('POST', '/v5/me/passkeys', { body: { name: 'x', credential } })).status).toBe(201)
@@ -258,7 +259,7 @@ test('what is no credential at all is refused like one that is wrong', async () 
 test('a passkey is a fresh proof in the session that asked, and nowhere else', async () => {
   const { person, authenticator } = await newHolder()
   const other = await newHolder()
-  await age(service, person)
+  await ageProof(service, person, 360)
   const prove = (credential: Json) => person.call('POST', '/v5/me/proof/passkey', { body: { credential } })
   expectRefusal(await person.call('POST', '/v5/me/passkeys/options'), 403, 'proof_required')
   const asked = (await person.call('POST', '/v5/me/proof/passkey/options')).body
@@ -311,7 +312,7 @@ test('a person with app and passkey may take either, and keeps the other when on
   const step = await person.logIn()
   expect([...step.body.factors].sort()).toEqual(['passkey', 'recovery-code', 'totp'])
   const { pendingToken } = step.body
-  expect((await post('/auth/login/totp', { pendingToken, code: app.code() })).status).toBe(200)
+  expect((await byTotp(service, pendingToken, app.code())).status).toBe(200)
   expect((await logInAlone(authenticator.get(await options()))).status).toBe(200)
   expect((await person.call('DELETE', `/v5/me/passkeys/${added.passkey.id}`)).status).toBe(204)
   expect([...(await person.logIn()).body.factors].sort()).toEqual(['recovery-code', 'totp'])

@@ -5,7 +5,18 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { forgetSecret } from '../src/commands/restore-target.ts'
 import { type Sql, sql } from '../src/platform/database/sql.ts'
 import { hashRecoveryCode, makeRecoveryCodes } from '../src/resources/second-factors/recovery-codes.ts'
-import { age, App, beginMany, callWith, confirmApp, enrolApp, eventsOf, mailsOf, newPerson } from './factors.ts'
+import {
+  App,
+  beginMany,
+  byRecoveryCode,
+  byTotp,
+  confirmApp,
+  enrolApp,
+  eventsOf,
+  mailsOf,
+  newPerson,
+} from './factors.ts'
+import { ageProof, callAs } from './people.ts'
 import { createDatabase } from './postgres.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
@@ -17,9 +28,6 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 const database = (statement: Sql): Promise<Json[]> => service.database.spanning('check the database', statement)
-const post = (path: string, body: Json) => service.anonymous('POST', path, { body })
-const byTotp = (pendingToken: string, code: string) => post('/auth/login/totp', { pendingToken, code })
-const byRecoveryCode = (pendingToken: string, code: string) => post('/auth/login/recovery-code', { pendingToken, code })
 
 test('an authenticator app counts once a first code has confirmed it, and is asked for at the next login', async () => {
   const person = await newPerson(service)
@@ -46,12 +54,12 @@ test('an authenticator app counts once a first code has confirmed it, and is ask
     factors: expect.arrayContaining(['totp', 'recovery-code']),
   })
   expect(Object.keys(step.body).sort()).toEqual(['factors', 'pendingToken', 'status'])
-  const done = await byTotp(step.body.pendingToken, app.code())
+  const done = await byTotp(service, step.body.pendingToken, app.code())
   expect(done.body).toMatchObject({ status: 'complete', userId: person.organization.userId })
-  expect((await callWith(service, done.body.accessToken)('GET', '/v5/me')).status).toBe(200)
-  expect((await post('/auth', { token: done.body.refreshToken })).status).toBe(200)
+  expect((await callAs(service, done.body.accessToken)('GET', '/v5/me')).status).toBe(200)
+  expect((await service.anonymous('POST', '/auth', { body: { token: done.body.refreshToken } })).status).toBe(200)
   // The pending token was good once.
-  expectRefusal(await byTotp(step.body.pendingToken, app.code(1)), 401, 'invalid_credentials')
+  expectRefusal(await byTotp(service, step.body.pendingToken, app.code(1)), 401, 'invalid_credentials')
 })
 
 test('the secret is shown once: one that is in use is not replaced, and nothing tells it again', async () => {
@@ -81,7 +89,7 @@ test('of many confirmations at once one succeeds, and shows the only recovery co
   const taken = answers.filter(({ status }) => status === 200)
   expect(taken).toHaveLength(1)
   const [pending = ''] = await beginMany(service, person, 1)
-  expect((await byRecoveryCode(pending, taken[0]?.body.recoveryCodes[0])).status).toBe(200)
+  expect((await byRecoveryCode(service, pending, taken[0]?.body.recoveryCodes[0])).status).toBe(200)
   expect(await mailsOf(service, person)).toEqual(['second-factor-added'])
 })
 
@@ -92,19 +100,19 @@ test('a code is good once, and so is every code before it', async () => {
   const codes = [-1, 0, 1].map((steps) => app.code(steps))
   const [, code = ''] = codes
   // The code that confirmed the app was used by that.
-  expectRefusal(await byTotp(one, app.code(-1)), 401, 'invalid_credentials')
-  expect((await byTotp(one, code)).status).toBe(200)
-  expectRefusal(await byTotp(two, code), 401, 'invalid_credentials')
-  expect((await byTotp(two, codes[2] ?? '')).status).toBe(200)
-  for (const used of codes) expectRefusal(await byTotp(three, used), 401, 'invalid_credentials')
+  expectRefusal(await byTotp(service, one, app.code(-1)), 401, 'invalid_credentials')
+  expect((await byTotp(service, one, code)).status).toBe(200)
+  expectRefusal(await byTotp(service, two, code), 401, 'invalid_credentials')
+  expect((await byTotp(service, two, codes[2] ?? '')).status).toBe(200)
+  for (const used of codes) expectRefusal(await byTotp(service, three, used), 401, 'invalid_credentials')
 })
 
 test('a code of two steps away is refused, whichever way the clock is wrong', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const [pending = ''] = await beginMany(service, person, 1)
-  expectRefusal(await byTotp(pending, app.code(-3)), 401, 'invalid_credentials')
-  expectRefusal(await byTotp(pending, app.code(3)), 401, 'invalid_credentials')
+  expectRefusal(await byTotp(service, pending, app.code(-3)), 401, 'invalid_credentials')
+  expectRefusal(await byTotp(service, pending, app.code(3)), 401, 'invalid_credentials')
 })
 
 test('of fifty logins at once with one code, one succeeds', async () => {
@@ -112,7 +120,7 @@ test('of fifty logins at once with one code, one succeeds', async () => {
   const { app } = await enrolApp(person)
   const pending = await beginMany(service, person, 50)
   const code = app.code()
-  const answers = await Promise.all(pending.map((token) => byTotp(token, code)))
+  const answers = await Promise.all(pending.map((token) => byTotp(service, token, code)))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   // The others were refused, or told to come one at a time; none waited for a connection that others need.
   expect(answers.filter(({ status }) => ![200, 401, 429].includes(status)).map(({ text }) => text)).toEqual([])
@@ -123,9 +131,11 @@ test('of fifty requests at once with one pending login and one code, one succeed
   const { app, recoveryCodes } = await enrolApp(person)
   const [one = '', two = ''] = await beginMany(service, person, 2)
   const code = app.code()
-  const byCode = await Promise.all(Array.from({ length: 50 }, () => byTotp(one, code)))
+  const byCode = await Promise.all(Array.from({ length: 50 }, () => byTotp(service, one, code)))
   expect(byCode.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
-  const byRecovery = await Promise.all(Array.from({ length: 50 }, () => byRecoveryCode(two, recoveryCodes[0] ?? '')))
+  const byRecovery = await Promise.all(
+    Array.from({ length: 50 }, () => byRecoveryCode(service, two, recoveryCodes[0] ?? '')),
+  )
   expect(byRecovery.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
 })
 
@@ -133,7 +143,7 @@ test('of fifty logins at once with one recovery code, one succeeds', async () =>
   const person = await newPerson(service)
   const { recoveryCodes } = await enrolApp(person)
   const pending = await beginMany(service, person, 50)
-  const answers = await Promise.all(pending.map((token) => byRecoveryCode(token, recoveryCodes[0] ?? '')))
+  const answers = await Promise.all(pending.map((token) => byRecoveryCode(service, token, recoveryCodes[0] ?? '')))
   expect(answers.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
   expect((await person.call('GET', '/v5/me/second-factors')).body.recoveryCodes).toEqual({ remaining: 9 })
 })
@@ -143,16 +153,16 @@ test('a recovery code stands in for the app once, however it is typed', async ()
   const { recoveryCodes } = await enrolApp(person)
   const [first = '', second = ''] = recoveryCodes
   const [one = '', two = '', three = ''] = await beginMany(service, person, 3)
-  expect((await byRecoveryCode(one, first)).body.status).toBe('complete')
-  expectRefusal(await byRecoveryCode(two, first), 401, 'invalid_credentials')
+  expect((await byRecoveryCode(service, one, first)).body.status).toBe('complete')
+  expectRefusal(await byRecoveryCode(service, two, first), 401, 'invalid_credentials')
   const typed = ` ${second.toUpperCase().replaceAll('-', ' ').replaceAll('0', 'O').replaceAll('1', 'l')} `
-  expect((await byRecoveryCode(two, typed)).body.status).toBe('complete')
+  expect((await byRecoveryCode(service, two, typed)).body.status).toBe('complete')
   expect((await person.call('GET', '/v5/me/second-factors')).body.recoveryCodes).toEqual({ remaining: 8 })
   expect(await eventsOf(service, person, 'recovery-code.used')).toHaveLength(2)
   // A code of someone else is none.
   const other = await newPerson(service)
   const theirs = (await enrolApp(other)).recoveryCodes
-  expectRefusal(await byRecoveryCode(three, theirs[0] ?? ''), 401, 'invalid_credentials')
+  expectRefusal(await byRecoveryCode(service, three, theirs[0] ?? ''), 401, 'invalid_credentials')
 })
 
 test('new recovery codes take the place of the old ones, and need a factor that they stand in for', async () => {
@@ -162,8 +172,8 @@ test('new recovery codes take the place of the old ones, and need a factor that 
   const made = await person.call('POST', '/v5/me/recovery-codes')
   expect(made.body.recoveryCodes).toHaveLength(10)
   const [one = '', two = ''] = await beginMany(service, person, 2)
-  expectRefusal(await byRecoveryCode(one, recoveryCodes[0] ?? ''), 401, 'invalid_credentials')
-  expect((await byRecoveryCode(two, made.body.recoveryCodes[9])).status).toBe(200)
+  expectRefusal(await byRecoveryCode(service, one, recoveryCodes[0] ?? ''), 401, 'invalid_credentials')
+  expect((await byRecoveryCode(service, two, made.body.recoveryCodes[9])).status).toBe(200)
   expect(await mailsOf(service, person)).toEqual(['second-factor-added', 'recovery-codes-made'])
   expect(await eventsOf(service, person, 'recovery-codes.created')).toHaveLength(1)
 })
@@ -173,11 +183,11 @@ test('used up, recovery codes leave the other factor in its place', async () => 
   const { app, recoveryCodes } = await enrolApp(person)
   const pending = await beginMany(service, person, 10)
   for (const [index, token] of pending.entries()) {
-    expect((await byRecoveryCode(token, recoveryCodes[index] ?? '')).status).toBe(200)
+    expect((await byRecoveryCode(service, token, recoveryCodes[index] ?? '')).status).toBe(200)
   }
   const [row] = await database(sql`select second_factors as kinds from users where id = ${person.userId}::uuid`)
   expect(row.kinds).toEqual(['totp'])
-  expect((await byTotp(await person.begin(), app.code())).status).toBe(200)
+  expect((await byTotp(service, await person.begin(), app.code())).status).toBe(200)
 })
 
 test('recovery codes are of 140 random bits, all different, and hashed alike however they are typed', () => {
@@ -204,32 +214,32 @@ test('a pending login is of no use for anything else, and a stranger’s token f
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const pending = await person.begin()
-  expectRefusal(await callWith(service, pending)('GET', '/v5/me'), 401, 'invalid_token')
-  expectRefusal(await callWith(service, pending)('GET', '/v5/me/second-factors'), 401, 'invalid_token')
-  expectRefusal(await post('/auth', { token: pending }), 401)
+  expectRefusal(await callAs(service, pending)('GET', '/v5/me'), 401, 'invalid_token')
+  expectRefusal(await callAs(service, pending)('GET', '/v5/me/second-factors'), 401, 'invalid_token')
+  expectRefusal(await service.anonymous('POST', '/auth', { body: { token: pending } }), 401)
   for (const token of ['x', `pnd_${'A'.repeat(43)}`, `${pending}A`, person.organization.accessToken.slice(0, 400)]) {
-    expectRefusal(await byTotp(token, app.code()), 401, 'invalid_credentials')
+    expectRefusal(await byTotp(service, token, app.code()), 401, 'invalid_credentials')
   }
   // One person's pending login takes no code of another.
   const other = await newPerson(service)
   const theirs = await enrolApp(other)
-  expectRefusal(await byTotp(pending, theirs.app.code()), 401, 'invalid_credentials')
+  expectRefusal(await byTotp(service, pending, theirs.app.code()), 401, 'invalid_credentials')
   await database(sql`update pending_logins set expires_at = now() where user_id = ${person.userId}::uuid`)
-  expectRefusal(await byTotp(pending, app.code()), 401, 'invalid_credentials')
+  expectRefusal(await byTotp(service, pending, app.code()), 401, 'invalid_credentials')
 })
 
 test('a refused code and an unknown pending login are answered alike', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const wrong = await byTotp(await person.begin(), app.wrong())
-  const unknown = await byTotp(`pnd_${'A'.repeat(43)}`, app.code())
+  const wrong = await byTotp(service, await person.begin(), app.wrong())
+  const unknown = await byTotp(service, `pnd_${'A'.repeat(43)}`, app.code())
   expect(wrong.body).toEqual(unknown.body)
 })
 
 test('changes to factors need a proof of the last five minutes', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  await age(service, person)
+  await ageProof(service, person, 360)
   const changes: [string, string, Json?][] = [
     ['POST', '/v5/me/totp'],
     ['POST', '/v5/me/totp/confirm', { code: app.code() }],
@@ -256,7 +266,7 @@ test('changes to factors need a proof of the last five minutes', async () => {
 test('the last factor takes the recovery codes along, and what was proved with it', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const elsewhere = await byTotp(await person.begin(), app.code())
+  const elsewhere = await byTotp(service, await person.begin(), app.code())
   expect((await person.call('DELETE', '/v5/me/totp')).status).toBe(204)
   expectRefusal(await person.call('DELETE', '/v5/me/totp'), 404, 'not_found')
   expect((await person.call('GET', '/v5/me/second-factors')).body).toEqual({
@@ -268,7 +278,7 @@ test('the last factor takes the recovery codes along, and what was proved with i
   const [row] = await database(sql`select count(*)::int as count from sessions
     where user_id = ${person.userId}::uuid and second_factor_at is not null`)
   expect(row).toEqual({ count: 0 })
-  expect((await callWith(service, elsewhere.body.accessToken)('GET', '/v5/me')).status).toBe(200)
+  expect((await callAs(service, elsewhere.body.accessToken)('GET', '/v5/me')).status).toBe(200)
   expect(await mailsOf(service, person)).toEqual(['second-factor-added', 'second-factor-removed'])
 })
 
@@ -296,15 +306,12 @@ test('after a restore without the secret a recovery code stands in for the app, 
     await client.end()
     const step = await person.logIn()
     expect(step.body).toMatchObject({ status: 'second_factor_required', factors: ['recovery-code'] })
-    const by = (path: string, code: string) =>
-      restored.anonymous('POST', path, { body: { pendingToken: step.body.pendingToken, code } })
-    expectRefusal(await by('/auth/login/totp', app.code()), 401, 'invalid_credentials')
-    const done = await by('/auth/login/recovery-code', recoveryCodes[0] ?? '')
+    const pending: string = step.body.pendingToken
+    expectRefusal(await byTotp(restored, pending, app.code()), 401, 'invalid_credentials')
+    const done = await byRecoveryCode(restored, pending, recoveryCodes[0] ?? '')
     expect(done.status).toBe(200)
-    const again = await enrolApp({ call: callWith(restored, done.body.accessToken) })
-    const pendingToken = await person.begin()
-    const code = again.app.code()
-    expect((await restored.anonymous('POST', '/auth/login/totp', { body: { pendingToken, code } })).status).toBe(200)
+    const again = await enrolApp({ call: callAs(restored, done.body.accessToken) })
+    expect((await byTotp(restored, await person.begin(), again.app.code())).status).toBe(200)
   } finally {
     await restored.close()
   }

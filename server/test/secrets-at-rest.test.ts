@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Browser } from './browser.ts'
 import { App } from './factors.ts'
+import { startIdentityProvider } from './identity-provider.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
-import { goodPassword, linkIn, loggedIn, newEmail, newOwner } from './people.ts'
+import { callAs, goodPassword, linkIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
+import { goLink, goToCallback, logInMember, newMember, newSsoWorld } from './single-sign-on-world.ts'
 import { dump } from './tenancy.ts'
 
 let receiver: MailReceiver
@@ -52,6 +55,10 @@ async function issueAll(service: TestService): Promise<Issued> {
     body: { name: 'Test', issuer: 'https://login.example.com', clientId: 'rapport', clientSecret },
   })
   expect(connection.status, connection.text).toBe(201)
+  const rotatedKey = await call('POST', `/v5/api-keys/${key.body.id}/rotate`, { body: {} })
+  expect(rotatedKey.status, rotatedKey.text).toBe(200)
+  const rotatedImport = await call('POST', `/v5/imports/${made.body.id}/rotate`, { body: {} })
+  expect(rotatedImport.status, rotatedImport.text).toBe(200)
   await service.anonymous('POST', '/auth/forgot-password', { body: { email: owner.email } })
   await service.anonymous('POST', '/auth/sign-up', { body: { email: newEmail() } })
   return {
@@ -65,6 +72,8 @@ async function issueAll(service: TestService): Promise<Issued> {
     'refresh cookie': jar[0] ?? '',
     'device cookie': jar[1] ?? '',
     'API key': key.body.apiKey,
+    'rotated API key': rotatedKey.body.apiKey,
+    'rotated trigger URL': rotatedImport.body.triggerUrl.split('/').at(-1),
     'Idempotency-Key': 'the-key-of-the-key',
     'trigger URL': made.body.triggerUrl.split('/').at(-1),
     password: owner.password,
@@ -102,7 +111,21 @@ test('a dump of the database holds nothing that was given to anyone: no token, k
   expect(made.status).toBe(200)
   await mailing.anonymous('POST', '/auth/forgot-password', { body: { email } })
   const reset = await linkIn(receiver, email, 'reset-password')
-  const later = { 'reset link': reset, 'refresh token': made.body.refreshToken, password: goodPassword }
+  const invited = newEmail()
+  expect(
+    (
+      await callAs(mailing, made.body.accessToken)('POST', '/v5/invitations', {
+        body: { email: invited, role: 'member' },
+      })
+    ).status,
+  ).toBe(201)
+  const invitation = await linkIn(receiver, invited, 'invitation')
+  const later = {
+    'invitation link': invitation,
+    'reset link': reset,
+    'refresh token': made.body.refreshToken,
+    password: goodPassword,
+  }
   expect(await found(mailing, later)).toEqual([])
 })
 
@@ -119,6 +142,36 @@ test('without a mail server the links of mails wait in the outbox, and lie in no
   expect(token).toMatch(/^ott_/)
   expect(await found(keeping, { 'verification link': token })).toEqual([])
   expect((await keeping.anonymous('POST', '/auth/verify-address', { body: { token } })).status).toBe(200)
+})
+
+test('the link of the first start lies in no dump', async () => {
+  const empty = await startTestService()
+  try {
+    const link = await setUpToken(empty)
+    expect(await found(empty, { 'set-up link': link ?? '' })).toEqual([])
+  } finally {
+    await empty.close()
+  }
+})
+
+test('what single sign-on gives a browser on its way, and at the end of it, lies in no dump', async () => {
+  const provider = await startIdentityProvider()
+  const service = await startTestService({ EGRESS_ALLOW: new URL(provider.issuer).host })
+  try {
+    const world = await newSsoWorld(service, provider)
+    const member = await newMember(service, [world.organization.organizationId])
+    const browser = new Browser()
+    const callback = await goToCallback(world, browser)
+    const given = {
+      state: callback.searchParams.get('state') ?? '',
+      cookie: browser.cookie(new URL(service.url).host, 'rapport-sso') ?? '',
+      'link of an identity': await goLink(world, await logInMember(service, member)),
+    }
+    expect(await found(service, given)).toEqual([])
+  } finally {
+    await service.close()
+    await provider.close()
+  }
 })
 
 test('the look-up finds what does lie there', async () => {

@@ -1,19 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { enrolApp, newPerson } from './factors.ts'
-import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
+import { byTotp, enrolApp, newPerson } from './factors.ts'
+import { type MailedService, startMailedService } from './joining.ts'
+import type { MailReceiver } from './mail-receiver.ts'
 import { goodPassword, linkIn } from './people.ts'
-import { startTestService, type TestService } from './service.ts'
+import type { TestService } from './service.ts'
 
+let mailed: MailedService
 let receiver: MailReceiver
 let service: TestService
 beforeAll(async () => {
-  receiver = await startMailReceiver()
-  service = await startTestService({ SMTP_URL: receiver.url, MAIL_FROM: 'Rapport <crm@example.com>' })
+  mailed = await startMailedService()
+  ;({ receiver, service } = mailed)
 })
-afterAll(async () => {
-  await service.close()
-  await receiver.close()
-})
+afterAll(() => mailed.close())
 
 const post = (path: string, body: Record<string, unknown>) => service.anonymous('POST', path, { body })
 
@@ -32,8 +31,8 @@ test('whoever has the mailbox alone sets a new password, and still needs the sec
   expect([login.status, login.body.status]).toEqual([200, 'second_factor_required'])
   expect(login.text).not.toMatch(/accessToken|refreshToken/)
   const { pendingToken } = login.body
-  expect((await post('/auth/login/totp', { pendingToken, code: app.wrong() })).status).toBe(401)
-  expect((await post('/auth/login/totp', { pendingToken, code: app.code(1) })).status).toBe(200)
+  expect((await byTotp(service, pendingToken, app.wrong())).status).toBe(401)
+  expect((await byTotp(service, pendingToken, app.code(1))).status).toBe(200)
 })
 
 test('a login that waits for its second factor is over once the password was reset', async () => {
@@ -41,7 +40,7 @@ test('a login that waits for its second factor is over once the password was res
   const { app } = await enrolApp(person)
   const pendingToken = await person.begin()
   await resetByMail(person.email)
-  expect((await post('/auth/login/totp', { pendingToken, code: app.code(1) })).status).toBe(401)
+  expect((await byTotp(service, pendingToken, app.code(1))).status).toBe(401)
 })
 
 test('a link is good for its own purpose alone', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { roleScopes } from '../src/platform/access/scopes.ts'
 import { sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { loggedIn, newOwner } from './people.ts'
@@ -67,12 +68,14 @@ test('a person may have as many sessions as they like, and ending all of them en
   }
 })
 
-test('the text of an access token tells ids and times, and nothing about the person', async () => {
+test('the text of an access token tells whose it is and what they may do, by ids and scopes alone', async () => {
   const { email, password } = await newOwner(service)
-  const { accessToken } = await loggedIn(service, email, password)
+  const { accessToken, userId } = await loggedIn(service, email, password)
   const [header = '', payload = ''] = accessToken.split('.').map((part) => Buffer.from(part, 'base64url').toString())
   expect(Object.keys(JSON.parse(header)).sort()).toEqual(['alg', 'kid', 'typ'])
-  expect(Object.keys(JSON.parse(payload)).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'jti', 'org', 'sid', 'sub'])
+  const claims = JSON.parse(payload)
+  expect(Object.keys(claims).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'jti', 'org', 'scope', 'sid', 'sub'])
+  expect([claims.sub, claims.scope.split(' ')]).toEqual([userId, roleScopes('owner')])
   expect(payload).not.toContain(email)
 })
 

@@ -16,7 +16,7 @@ import { serviceProcesses, type ServiceProcesses } from './service-process.ts'
 const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
-const subject = { userId: newId(), sessionId: newId(), organizationId: newId() }
+const subject = { userId: newId(), sessionId: newId(), organizationId: newId(), role: 'viewer' } as const
 const kidOf = (token: string) => decodeProtectedHeader(token).kid ?? ''
 
 let access: Access

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { callAs } from '../../../test/people.ts'
 import {
   type Call,
   type Json,
@@ -140,11 +141,7 @@ async function newKeyMaker(): Promise<string> {
   return showId('usr', id)
 }
 
-const bySession: Call = (method, address, options = {}) =>
-  service.anonymous(method, address, {
-    ...options,
-    headers: { ...options.headers, authorization: `Bearer ${organization.accessToken}` },
-  })
+const bySession: Call = (...asked) => callAs(service, organization.accessToken)(...asked)
 
 test('the author is who is logged in, or the maker of the key, and stays so whoever changes the text', async () => {
   const maker = await newKeyMaker()

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MailedService, startMailedService } from '../../../test/joining.ts'
-import { newOwner } from '../../../test/people.ts'
+import { ageProof, newOwner } from '../../../test/people.ts'
 import { startTestService } from '../../../test/service.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { readId } from '../../platform/resource/ids.ts'
@@ -58,9 +58,9 @@ test('a second factor is demanded by an owner alone, freshly proved, who has one
   expect(await admin.call('PATCH', path, demand)).toMatchObject(forbidden)
   const { call: byKey } = await mailed.service.newOrganization()
   expect(await byKey('PATCH', path, demand)).toMatchObject(forbidden)
-  await mailed.setProof(owner, false)
+  await ageProof(mailed.service, owner, 360)
   expect(await owner.call('PATCH', path, demand)).toMatchObject({ status: 403, body: { code: 'proof_required' } })
-  await mailed.setProof(owner, true)
+  await ageProof(mailed.service, owner, 0)
   expect(await owner.call('PATCH', path, demand)).toMatchObject({
     status: 403,
     body: { code: 'second_factor_required' },
@@ -73,10 +73,10 @@ test('a second factor is demanded by an owner alone, freshly proved, who has one
   )
   expect(await owner.call('PATCH', path, demand)).toMatchObject({ status: 200, body: { requiresSecondFactor: true } })
   expect(await admin.call('GET', path)).toMatchObject({ status: 403, body: { code: 'second_factor_required' } })
-  await mailed.setProof(owner, false)
+  await ageProof(mailed.service, owner, 360)
   const back = { body: { requiresSecondFactor: false } }
   expect(await owner.call('PATCH', path, back)).toMatchObject({ body: { code: 'proof_required' } })
-  await mailed.setProof(owner, true)
+  await ageProof(mailed.service, owner, 0)
   expect((await owner.call('PATCH', path, back)).status).toBe(200)
   expect((await admin.call('GET', path)).status).toBe(200)
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { callAs } from '../../../test/people.ts'
 import { startTestService, type Json, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { isNeeded, routes } from '../../app.ts'
 import { covers, isGuarded } from '../../platform/access/scopes.ts'
@@ -67,8 +68,7 @@ test('each scope says what it lets do in one sentence, and whether it is guarded
 
 test('every scope of the list can be given to a key, and nothing else can that no route needs', async () => {
   const scopes = listed.map(({ scope }) => scope as string)
-  const made = await service.anonymous('POST', '/v5/api-keys', {
-    headers: { authorization: `Bearer ${organization.accessToken}` },
+  const made = await callAs(service, organization.accessToken)('POST', '/v5/api-keys', {
     body: { name: 'All', scopes: scopes.slice(0, 100) },
   })
   expect([made.status, made.text.slice(0, 200)]).toEqual([201, expect.anything()])
