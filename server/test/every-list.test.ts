@@ -148,11 +148,16 @@ function refusalsOf({ resource }: Collection, name: string): unknown[][] {
 }
 
 test.each(collectionsWith('list'))(
-  '%s: every member orders the list both ways, or is refused; pages of it make the whole',
+  '%s: every member orders the list both ways, or is refused; pages of each kind make the whole',
   async (_, collection) => {
     const { resource } = collection
     const { world, rows } = filledOf(collection)
+    // Pages are cut out of any order in the same way: those of one path of each kind are read.
+    const paged = new Set<string>()
     await sideBySide(pathsOf(resource, keys), async (path) => {
+      const kind = `${path.type} ${path.nullable} ${path.name.split('.').length}`
+      const isFirst = !paged.has(kind)
+      paged.add(kind)
       for (const sort of ['asc', 'desc'] as const) {
         const order = [
           ['orderBy', path.name],
@@ -169,7 +174,7 @@ test.each(collectionsWith('list'))(
           sort,
           expected,
         ])
-        expect([path.name, sort, await inPages(collection, order)]).toEqual([path.name, sort, expected])
+        if (isFirst) expect([path.name, sort, await inPages(collection, order)]).toEqual([path.name, sort, expected])
       }
     })
   },

@@ -1,4 +1,3 @@
-import { DatabaseError } from 'pg'
 import { hashApiKey, makeApiKey } from '../platform/access/api-key.ts'
 import { hashPassword, isPassword, passwordFault } from '../platform/access/passwords.ts'
 import { allScopes } from '../platform/access/scopes.ts'
@@ -7,6 +6,7 @@ import { startSession } from '../platform/access/sessions.ts'
 import type { Tokens } from '../platform/access/tokens.ts'
 import { recordCommand } from '../platform/audit/store.ts'
 import type { Database, Spanning } from '../platform/database/database.ts'
+import { violates } from '../platform/database/failures.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { newId, showId } from '../platform/resource/ids.ts'
 import { slugOf } from '../platform/resource/slug.ts'
@@ -128,9 +128,6 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
     },
   }
 }
-
-const violates = (error: unknown, constraint: string): boolean =>
-  error instanceof DatabaseError && error.constraint === constraint
 
 type Owner = { id: string; isNew: false } | { id: string; isNew: true; name: string; passwordHash: string }
 

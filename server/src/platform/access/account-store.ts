@@ -50,6 +50,13 @@ export async function lockAccount(spanning: Spanning, userId: string): Promise<A
 
 const accounts = sql`select id, email, name, password_hash as "passwordHash", second_factors as factors from users`
 
+/** The same of the person of a session, who is always there. */
+export async function ownAccount(spanning: Spanning, userId: string): Promise<Account> {
+  const account = await lockAccount(spanning, userId)
+  if (!account) throw new Error('a session belongs to a person')
+  return account
+}
+
 /** Says which kinds of second factor the person has from now on. */
 export async function setFactors(spanning: Spanning, userId: string, factors: readonly string[]): Promise<void> {
   await spanning.query(sql`update users set second_factors = ${factors}::text[], updated_at = now()

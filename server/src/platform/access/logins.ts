@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { byPerson } from '../audit/actor.ts'
 import { recordPersonEvent } from '../audit/store.ts'
 import type { Spanning } from '../database/database.ts'
 import { assertOwnPage, makeCookie, readCookie } from '../http/cookies.ts'
@@ -70,7 +71,7 @@ export async function completeLogin(asking: Asking, db: Spanning, login: Login):
   const kept = deviceOf(asking)
   const device = kept ?? randomBytes(32).toString('base64url')
   const deviceHash = kept !== undefined || wantsCookie ? sha256(device) : null
-  const { address, userAgent, requestId } = client
+  const { address, userAgent } = client
   const { secret, tokens, sessions } = services
   // The session that this browser had is nobody's any more.
   const replaced = wantsCookie ? readCookie(services, client, 'refresh') : undefined
@@ -91,12 +92,9 @@ export async function completeLogin(asking: Asking, db: Spanning, login: Login):
   const { sessionId, refreshToken } = session
   await recordPersonEvent(db, userId, {
     action: 'login.succeeded',
-    actorKind: 'user',
-    actorId: showId('usr', userId),
+    ...byPerson(userId, client),
     recordType: 'session',
     recordId: showId('session', sessionId),
-    address,
-    requestId,
     details: { by: login.by, isNewDevice: isNew },
   })
   const answer = {

@@ -2,6 +2,21 @@ import type { Caller } from '../access/caller.ts'
 import { showId } from '../resource/ids.ts'
 import type { ActorKind } from './actions.ts'
 
+/** What the log tells of a person (uuid) who did something: who it was, and from where. */
+export const byPerson = (userId: string, { address, requestId }: { address: string; requestId: string }) => ({
+  actorKind: 'user' as const,
+  actorId: showId('usr', userId),
+  address,
+  requestId,
+})
+
+/** The same of what they did to their own account. */
+export const byThemselves = (userId: string, client: { address: string; requestId: string }) => ({
+  ...byPerson(userId, client),
+  recordType: 'user',
+  recordId: showId('usr', userId),
+})
+
 /** The caller as the audit log names it: the key itself, or the person whose session it is. */
 export const actorOf = (caller: Caller): { actorKind: ActorKind; actorId: string } =>
   caller.kind === 'key'

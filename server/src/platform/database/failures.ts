@@ -18,6 +18,10 @@ const outOfSpace = new Set(['53100', '53200'])
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof DatabaseError ? error.code : undefined
 
+/** Was the statement refused by this constraint? */
+export const violates = (error: unknown, constraint: string): boolean =>
+  error instanceof DatabaseError && error.constraint === constraint
+
 /** Did the connection end, or never come about? What was under way on it is unknown. */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false

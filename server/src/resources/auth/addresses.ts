@@ -1,13 +1,16 @@
-import { lockAccount } from '../../platform/access/account-store.ts'
+import { lockAccount, ownAccount } from '../../platform/access/account-store.ts'
+import { authRoute, bodyOf, wordOf } from '../../platform/access/forms.ts'
 import { readOneTimeToken, spendOneTimeToken } from '../../platform/access/one-time-tokens.ts'
+import { byThemselves } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../../platform/audit/store.ts'
 import type { Spanning } from '../../platform/database/database.ts'
+import { violates } from '../../platform/database/failures.ts'
 import { ApiError } from '../../platform/http/errors.ts'
 import type { AccountRoute, Client } from '../../platform/http/route.ts'
 import { queueMail } from '../../platform/mail/queue-store.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import { emailKey } from '../../platform/resource/texts.ts'
-import { accepted, acceptedSchema, asks, authRoute, bodyOf, deadLink, wordOf } from './forms.ts'
+import { accepted, acceptedSchema, asks, deadLink } from './forms.ts'
 import { revokeLinks, setName, setVerifiedAddress } from './store.ts'
 
 export const changeAddressRoute: AccountRoute = {
@@ -93,16 +96,11 @@ async function verify(db: Spanning, { token, client, by }: Verification): Promis
   if (isChanged && by === undefined) throw needsPerson()
   if (!(await spendOneTimeToken(db, 'verify-address', token))) throw deadLink()
   await setVerifiedAddress(db, person.id, said.email).catch((error: unknown) => {
-    throw (error as { constraint?: string }).constraint === 'users_email_unique' ? taken() : error
+    throw violates(error, 'users_email_unique') ? taken() : error
   })
   await recordPersonEvent(db, person.id, {
     action: isChanged ? 'email.changed' : 'email.verified',
-    actorKind: 'user',
-    actorId: showId('usr', person.id),
-    recordType: 'user',
-    recordId: showId('usr', person.id),
-    address: client.address,
-    requestId: client.requestId,
+    ...byThemselves(person.id, client),
   })
   // To the address from before: whoever has it should know.
   if (isChanged) {
@@ -143,9 +141,7 @@ export const updateMeRoute: AccountRoute = {
   answers: { 200: { kind: 'schema', component: 'Person', schema: personSchema } },
   async handle({ db, person, body }) {
     await setName(db, person.userId, wordOf(body, 'name'))
-    const account = await lockAccount(db, person.userId)
-    if (!account) throw new Error('a session belongs to a person')
-    const { email, name } = account
+    const { email, name } = await ownAccount(db, person.userId)
     return { status: 200, text: JSON.stringify({ id: showId('usr', person.userId), email, name }) }
   },
 }

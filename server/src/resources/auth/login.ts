@@ -1,4 +1,5 @@
 import type { Account } from '../../platform/access/account-store.ts'
+import { authRoute, bodyOf, wordOf } from '../../platform/access/forms.ts'
 import { beginPendingLogin } from '../../platform/access/login-store.ts'
 import { checkCookieWish, completeLogin, deviceHashOf, loginSchema } from '../../platform/access/logins.ts'
 import { hashPassword, isPassword, needsRehash } from '../../platform/access/passwords.ts'
@@ -6,7 +7,7 @@ import { invalidCredentials } from '../../platform/access/refusals.ts'
 import { addressKey } from '../../platform/http/rate-limit.ts'
 import type { Answer, PublicRequest } from '../../platform/http/route.ts'
 import { emailKey } from '../../platform/resource/texts.ts'
-import { asks, authRoute, bodyOf, wordOf } from './forms.ts'
+import { asks } from './forms.ts'
 import { findLogin, lockUnchanged, noteFailedLogin, replaceHash } from './store.ts'
 
 const secondStepSchema = {

@@ -1,8 +1,11 @@
+import { authRoute, bodyOf, wordOf } from '../../platform/access/forms.ts'
 import { completeLogin, checkCookieWish, loginSchema } from '../../platform/access/logins.ts'
 import { readOneTimeToken, spendOneTimeToken } from '../../platform/access/one-time-tokens.ts'
 import { hashPassword, passwordFault } from '../../platform/access/passwords.ts'
+import { byPerson } from '../../platform/audit/actor.ts'
 import { recordEvent } from '../../platform/audit/store.ts'
 import type { Spanning } from '../../platform/database/database.ts'
+import { violates } from '../../platform/database/failures.ts'
 import { ApiError, invalidBody } from '../../platform/http/errors.ts'
 import { chargeTry } from '../../platform/http/exchange.ts'
 import { addressKey } from '../../platform/http/rate-limit.ts'
@@ -12,7 +15,7 @@ import { newId, showId } from '../../platform/resource/ids.ts'
 import { slugOf } from '../../platform/resource/slug.ts'
 import { insertOrganization } from '../organizations/store.ts'
 import { insertUser } from '../users/store.ts'
-import { accepted, acceptedSchema, asks, authRoute, bodyOf, deadLink, wordOf } from './forms.ts'
+import { accepted, acceptedSchema, asks, deadLink } from './forms.ts'
 import { beginSetUp, freeSlug, revokeSetUpLinks, revokeSignUps } from './store.ts'
 
 const done = { 200: { kind: 'schema', component: 'Login', schema: loginSchema } } as const
@@ -144,7 +147,7 @@ async function insertPerson(
 ): Promise<void> {
   const organizationId = newId()
   await insertUser(db, { id: userId, email, name, passwordHash, isVerified }).catch((error: unknown) => {
-    throw isTaken(error)
+    throw violates(error, 'users_email_unique')
       ? new ApiError('already_exists', 'email: has an account already; log in with it', {
           details: [{ field: 'email', message: 'has an account already' }],
         })
@@ -155,13 +158,8 @@ async function insertPerson(
   await recordEvent(db, {
     organizationId,
     action: 'organization.created',
-    actorKind: 'user',
-    actorId: showId('usr', userId),
+    ...byPerson(userId, client),
     recordType: 'organization',
     recordId: showId('org', organizationId),
-    address: client.address,
-    requestId: client.requestId,
   })
 }
-
-const isTaken = (error: unknown): boolean => (error as { constraint?: string }).constraint === 'users_email_unique'

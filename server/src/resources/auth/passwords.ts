@@ -1,10 +1,12 @@
-import { isFresh, lockAccount, noteProof } from '../../platform/access/account-store.ts'
+import { isFresh, lockAccount, noteProof, ownAccount } from '../../platform/access/account-store.ts'
+import { authRoute, bodyOf, wordOf } from '../../platform/access/forms.ts'
 import { readOneTimeToken, spendOneTimeToken } from '../../platform/access/one-time-tokens.ts'
 import { hashPassword, isPassword, passwordFault } from '../../platform/access/passwords.ts'
 import { proofRequired } from '../../platform/access/refusals.ts'
 import type { Secret } from '../../platform/access/secret.ts'
 import { startSession } from '../../platform/access/sessions.ts'
 import { endSession } from '../../platform/access/store.ts'
+import { byThemselves } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../../platform/audit/store.ts'
 import type { AuditAction } from '../../platform/audit/actions.ts'
 import type { Spanning } from '../../platform/database/database.ts'
@@ -13,9 +15,8 @@ import { chargeTry } from '../../platform/http/exchange.ts'
 import { addressKey } from '../../platform/http/rate-limit.ts'
 import type { AccountRoute, AccountWork, Client } from '../../platform/http/route.ts'
 import { queueMail } from '../../platform/mail/queue-store.ts'
-import { showId } from '../../platform/resource/ids.ts'
 import { emailKey } from '../../platform/resource/texts.ts'
-import { accepted, acceptedSchema, asks, authRoute, bodyOf, deadLink, wordOf } from './forms.ts'
+import { accepted, acceptedSchema, asks, deadLink } from './forms.ts'
 import { setPassword } from './store.ts'
 
 /** The same answer, in the same time, for every address: whoever has the mailbox learns more. */
@@ -87,8 +88,7 @@ export const changePasswordRoute: AccountRoute = {
   answers: { 204: { kind: 'none' } },
   async outside(request) {
     const { services, body, client, person, transact } = request
-    const account = await transact((db) => lockAccount(db, person.userId))
-    if (!account) throw new Error('a session belongs to a person')
+    const account = await transact((db) => ownAccount(db, person.userId))
     if (account.passwordHash !== null) await assertPassword(request, 'currentPassword', account)
     else if (!(await transact((db) => isFresh(db, person.sessionId)))) throw proofRequired()
     const owner = { email: account.email, name: account.name, party: person.userId }
@@ -121,15 +121,14 @@ export const proveRoute: AccountRoute = {
   answers: { 204: { kind: 'none' } },
   async outside(request) {
     const { client, person, transact } = request
-    const account = await transact((db) => lockAccount(db, person.userId))
-    if (!account) throw new Error('a session belongs to a person')
+    const account = await transact((db) => ownAccount(db, person.userId))
     if (account.factors.length > 0) {
       throw invalidBody([{ field: 'password', message: 'is not enough: prove your second factor' }])
     }
     await assertPassword(request, 'password', account)
     await transact(async (db) => {
       await noteProof(db, person.sessionId, false)
-      await recordPersonEvent(db, person.userId, eventOf(person.userId, client, 'proof.given'))
+      await recordPersonEvent(db, person.userId, { action: 'proof.given', ...byThemselves(person.userId, client) })
     })
     return { status: 204 }
   },
@@ -178,17 +177,6 @@ async function tell(
   db: Spanning,
   { userId, email, client, action }: { userId: string; email: string; client: Client; action: AuditAction },
 ): Promise<void> {
-  await recordPersonEvent(db, userId, eventOf(userId, client, action))
+  await recordPersonEvent(db, userId, { action, ...byThemselves(userId, client) })
   await queueMail(db, { kind: 'account-changed', recipient: email, userId, facts: { what: 'password-changed' } })
 }
-
-const eventOf = (userId: string, { address, requestId }: Client, action: AuditAction) =>
-  ({
-    action,
-    actorKind: 'user',
-    actorId: showId('usr', userId),
-    recordType: 'user',
-    recordId: showId('usr', userId),
-    address,
-    requestId,
-  }) as const

@@ -1,11 +1,13 @@
+import { authRoute, bodyOf, wordOf } from '../../platform/access/forms.ts'
 import { keySetMaxAge } from '../../platform/access/signing-keys.ts'
 import { assertOwnPage, endCookie, makeCookie, readCookie } from '../../platform/http/cookies.ts'
+import { byPerson } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../../platform/audit/store.ts'
 import type { PublicRequest, PublicRoute } from '../../platform/http/route.ts'
 import { missingAuthorization } from '../../platform/access/refusals.ts'
 import { secretText } from '../../platform/resource/fields.ts'
 import { showId } from '../../platform/resource/ids.ts'
-import { asks, authRoute, bodyOf, wordOf } from './forms.ts'
+import { asks } from './forms.ts'
 
 const tokensSchema = {
   type: 'object',
@@ -95,12 +97,9 @@ async function logOut({ services, client }: PublicRequest, token: string): Promi
   const { userId, sessionId } = ended
   const event = {
     action: 'session.ended',
-    actorKind: 'user',
-    actorId: showId('usr', userId),
+    ...byPerson(userId, client),
     recordType: 'session',
     recordId: showId('session', sessionId),
-    address: client.address,
-    requestId: client.requestId,
   } as const
   await services.database.spanningTransaction('log in', (db) => recordPersonEvent(db, userId, event))
 }

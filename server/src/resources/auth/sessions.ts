@@ -1,3 +1,4 @@
+import { byPerson } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../../platform/audit/store.ts'
 import type { Spanning } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/errors.ts'
@@ -103,11 +104,8 @@ const shown = ({ id, organizationId, ...session }: ShownSession, current: string
 const tellEnd = (db: Spanning, { person, client }: AccountRequest, sessionId: string | undefined): Promise<void> =>
   recordPersonEvent(db, person.userId, {
     action: 'session.ended',
-    actorKind: 'user',
-    actorId: showId('usr', person.userId),
+    ...byPerson(person.userId, client),
     recordType: 'session',
     ...(sessionId !== undefined && { recordId: showId('session', sessionId) }),
-    address: client.address,
-    requestId: client.requestId,
     details: { everywhere: sessionId === undefined },
   })

@@ -1,13 +1,14 @@
+import { authRoute, bodyOf, formFields } from '../../platform/access/forms.ts'
 import { checkCookieWish, completeLogin, loginSchema } from '../../platform/access/logins.ts'
 import { hashPassword, passwordFault } from '../../platform/access/passwords.ts'
+import { byPerson } from '../../platform/audit/actor.ts'
 import { recordEvent } from '../../platform/audit/store.ts'
 import type { Spanning } from '../../platform/database/database.ts'
+import { violates } from '../../platform/database/failures.ts'
 import { ApiError, invalidBody } from '../../platform/http/errors.ts'
 import { chargeTry } from '../../platform/http/exchange.ts'
 import { addressKey } from '../../platform/http/rate-limit.ts'
-import type { AccountRoute, Client, PublicRoute, Route } from '../../platform/http/route.ts'
-import type { Fields } from '../../platform/resource/define.ts'
-import { flag, secretText, text } from '../../platform/resource/fields.ts'
+import type { AccountRoute, Client, Route } from '../../platform/http/route.ts'
 import { newId, showId } from '../../platform/resource/ids.ts'
 import { addMember } from '../members/store.ts'
 import { chooseOrganization, readMembership } from '../organizations/store.ts'
@@ -22,23 +23,6 @@ import {
   type OpenInvitation,
 } from './store.ts'
 
-const token = secretText({ label: 'Token', description: 'From the link, after the `=`', required: true })
-
-const bodyOf = (component: string, fields: Fields) => ({
-  component,
-  shape: { mode: 'create', readOnly: [], fields } as const,
-  required: true,
-})
-
-const open = {
-  kind: 'public',
-  host: 'auth',
-  method: 'POST',
-  tag: 'authentication',
-  params: {},
-  query: { kind: 'none' },
-} as const
-
 const shown = {
   organization: { type: 'string', description: 'The name of the organization' },
   email: { type: 'string' },
@@ -52,13 +36,12 @@ const shown = {
 }
 
 /** Whoever has the link has the mailbox: they may know whether the address has an account. */
-const look: PublicRoute = {
-  ...open,
+const look = authRoute({
   path: '/auth/invitations/look',
   operation: 'lookAtInvitation',
   summary: 'Look at an invitation',
   description: 'Whom it is for, and to what. The link stays good.',
-  body: bodyOf('InvitationLink', { token }),
+  body: bodyOf('InvitationLink', { token: formFields.token }),
   answers: {
     200: {
       kind: 'schema',
@@ -71,30 +54,19 @@ const look: PublicRoute = {
     const { organization, email, role, expiresAt, userId } = found
     return { status: 200, text: JSON.stringify({ organization, email, role, expiresAt, hasAccount: userId !== null }) }
   },
-}
+})
 
-const accept: PublicRoute = {
-  ...open,
+const accept = authRoute({
   path: '/auth/invitations/accept',
   operation: 'acceptInvitation',
   summary: 'Make an account with an invitation, and log in',
   description:
     'For those who have no account; who has one logs in and uses `POST /v5/me/invitations`. With `SIGN_UP=closed` nobody new is let in.',
   body: bodyOf('InvitationAcceptance', {
-    token,
-    name: text({ label: 'Name', description: 'Of the person', required: true, max: 100 }),
-    password: secretText({
-      label: 'Password',
-      description: '12 to 128 characters of any kind; the most common ones are refused',
-      required: true,
-      max: 1000,
-    }),
-    cookie: flag({
-      label: 'Cookie',
-      description:
-        'Put the refresh token into a cookie that no script can read, instead of the answer; for our own pages',
-      nullable: false,
-    }),
+    token: formFields.token,
+    name: formFields.personName,
+    password: { ...formFields.newPassword, label: 'Password' },
+    cookie: formFields.cookie,
   }),
   answers: { 200: { kind: 'schema', component: 'Login', schema: loginSchema } },
   errors: [403, 409],
@@ -119,13 +91,13 @@ const accept: PublicRoute = {
       assertNew(invitation)
       const { email } = invitation
       await insertUser(db, { id: userId, email, name, passwordHash, isVerified: true }).catch((error: unknown) => {
-        throw (error as { constraint?: string }).constraint === 'users_email_unique' ? hasAccount() : error
+        throw violates(error, 'users_email_unique') ? hasAccount() : error
       })
       await join(db, { invitation, userId, client })
       return completeLogin(request, db, { userId, email, wantsCookie, isStrong: false, by: 'invitation' })
     })
   },
-}
+})
 
 const acceptOwn: AccountRoute = {
   kind: 'account',
@@ -138,7 +110,7 @@ const acceptOwn: AccountRoute = {
   tag: 'organizations',
   params: {},
   query: { kind: 'none' },
-  body: bodyOf('OwnInvitation', { token }),
+  body: bodyOf('OwnInvitation', { token: formFields.token }),
   answers: { 200: { kind: 'schema', component: 'OwnOrganization', schema: membershipSchema } },
   errors: [403],
   async handle({ client, person, db, body }) {
@@ -188,13 +160,7 @@ async function join(
   const { id, organizationId, role, teamId } = invitation
   const isNew = await addMember(db, { organizationId, userId, role, teamId })
   await closeInvitation(db, invitation)
-  const event = {
-    organizationId,
-    actorKind: 'user',
-    actorId: showId('usr', userId),
-    address: client.address,
-    requestId: client.requestId,
-  } as const
+  const event = { organizationId, ...byPerson(userId, client) }
   const [recordType, recordId] = ['invitation', showId('inv', id)]
   await recordEvent(db, { ...event, action: 'invitation.accepted', recordType, recordId })
   if (!isNew) return

@@ -1,15 +1,13 @@
 import { roles } from '../../platform/access/scopes.ts'
 import type { Answer, Route, WriteRequest, WriteRoute } from '../../platform/http/route.ts'
 import { queueMail } from '../../platform/mail/queue-store.ts'
-import { Place, standardRoutes } from '../../platform/resource/routes.ts'
+import { Place, standardRoutes, writeOne } from '../../platform/resource/routes.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
 import { assertMayChange, holdRoles } from '../members/store.ts'
 import { invitations } from './resource.ts'
 import { assertMaySend, invitationStore, revokeLinks, sendingColumns } from './store.ts'
 
 const place = new Place(invitationStore, '/v5/invitations')
-
-const base = { kind: 'write', method: 'POST', tag: place.tag, query: { kind: 'none' } } satisfies Partial<WriteRoute>
 
 /** The link is made and sent once the transaction is over: what the answer does then is given. */
 async function send(
@@ -22,25 +20,18 @@ async function send(
 }
 
 const create: WriteRoute = {
-  ...base,
-  path: place.at,
-  operation: place.operation('create'),
+  ...place.change('create'),
   summary: 'Invite a person',
   description:
     'A link is sent to the address. There is one invitation for each address; one whose time is over can be sent again. To invite an owner takes an owner who has proved who they are within the last five minutes.',
-  params: {},
-  scope: place.scope('create', 'write'),
   body: { component: 'InvitationCreate', shape: bodyShape(invitations, 'create'), required: true },
-  conditional: false,
   audited: 'invitation.created',
-  answers: { 201: place.record },
   errors: [429],
   async handle(request) {
     const { db, caller, body } = request
     const role = roles.find((one) => one === body.role) ?? null
     await assertMayChange(db, caller, { role })
-    const [written] = await invitationStore.write(db, [{ kind: 'create', values: body }])
-    if (!written) throw new Error('a set of one change gives one record')
+    const written = await writeOne(invitationStore, db, { kind: 'create', values: body })
     const sending = await send(request, { id: written.id, email: String(body.email) })
     const { id } = written.after
     const { text, revision } = written
@@ -50,16 +41,10 @@ const create: WriteRoute = {
 }
 
 const resend: WriteRoute = {
-  ...base,
-  path: `${place.one}/resend`,
-  operation: place.operation('resend'),
+  ...place.change('resend'),
   summary: 'Send an invitation again',
   description: 'With a new link, good for as many days as the first one; the one before is good no more.',
-  params: place.recordParams,
-  scope: place.scope('resend', 'write'),
-  conditional: true,
   audited: 'invitation.resent',
-  answers: { 200: place.record },
   errors: [429],
   async handle(request): Promise<Answer> {
     const { db, caller, params, revisions } = request
@@ -68,8 +53,7 @@ const resend: WriteRoute = {
       sendingColumns(Number(before.expiresInDays), caller.userId)
     // Before the invitation, as in `create`: the two would wait for each other when they are about one address.
     await holdRoles(db)
-    const [written] = await invitationStore.write(db, [{ kind: 'update', id, values: {}, columns, revisions }])
-    if (!written) throw new Error('a set of one change gives one record')
+    const written = await writeOne(invitationStore, db, { kind: 'update', id, values: {}, columns, revisions })
     const { after, text, revision } = written
     const role = roles.find((one) => one === after.role) ?? null
     await assertMayChange(db, caller, { role })
@@ -78,17 +62,19 @@ const resend: WriteRoute = {
   },
 }
 
-const [remove] = standardRoutes(invitationStore, {
+const remove = standardRoutes(invitationStore, {
   at: place.at,
   operations: ['delete'],
   audited: { delete: 'invitation.revoked' },
-})
+}).map((route) => ({
+  ...route,
+  summary: 'Take an invitation back',
+  description: 'The link that was sent is good no more.',
+}))
 
 export const invitationRoutes: Route[] = [
   ...standardRoutes(invitationStore, { at: place.at, operations: ['list', 'count', 'get'] }),
   create,
-  ...(remove
-    ? [{ ...remove, summary: 'Take an invitation back', description: 'The link that was sent is good no more.' }]
-    : []),
+  ...remove,
   resend,
 ]

@@ -1,6 +1,7 @@
 import { isFresh } from '../../platform/access/account-store.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { proofRequired } from '../../platform/access/refusals.ts'
+import { byPerson } from '../../platform/audit/actor.ts'
 import { recordEvent } from '../../platform/audit/store.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError, invalidBody } from '../../platform/http/errors.ts'
@@ -112,12 +113,9 @@ const create: AccountRoute = {
 }
 
 const eventOf = ({ client, person }: Pick<AccountRequest, 'client' | 'person'>, organizationId: string) => ({
-  actorKind: 'user' as const,
-  actorId: showId('usr', person.userId),
+  ...byPerson(person.userId, client),
   recordType: 'organization',
   recordId: showId('org', organizationId),
-  address: client.address,
-  requestId: client.requestId,
 })
 
 const choose: AccountRoute = {

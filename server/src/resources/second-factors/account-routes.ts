@@ -1,10 +1,11 @@
-import { lockAccount } from '../../platform/access/account-store.ts'
+import { bodyOf, wordOf } from '../../platform/access/forms.ts'
+import { ownAccount } from '../../platform/access/account-store.ts'
 import type { Spanning } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/errors.ts'
 import type { AccountRoute, AccountWork, Answer } from '../../platform/http/route.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import { afterChange, type FactorChange, firstRecoveryCodes, newRecoveryCodes } from './changes.ts'
-import { asks, bodyOf, credentialOf, optionsAnswer, wordOf, wrongCode, wrongCredential } from './forms.ts'
+import { asks, credentialOf, optionsAnswer, wrongCode, wrongCredential } from './forms.ts'
 import { register, registrationOptions } from './passkeys.ts'
 import {
   countRecoveryCodes,
@@ -62,13 +63,6 @@ const shown = ({ id, name, isSynced, lastUsedAt, createdAt }: Passkey) => ({
   createdAt,
 })
 
-/** The person, locked: their factors change one after another. */
-async function accountOf(db: Spanning, { person }: Pick<AccountWork, 'person'>) {
-  const account = await lockAccount(db, person.userId)
-  if (!account) throw new Error('a session belongs to a person')
-  return account
-}
-
 /** Changes the factors in a transaction, tells of it, and sends the mail about it. */
 async function changed(
   request: AccountWork,
@@ -76,7 +70,8 @@ async function changed(
   work: (db: Spanning) => Promise<Answer>,
 ): Promise<Answer> {
   const answer = await request.transact(async (db) => {
-    await accountOf(db, request)
+    // Locked: a person's factors change one after another.
+    await ownAccount(db, request.person.userId)
     const made = await work(db)
     await afterChange(db, { ...request, change })
     return made
@@ -125,7 +120,7 @@ const beginTotpRoute: AccountRoute = {
   },
   errors: [423],
   async handle({ services, db, person }) {
-    const { id, email } = await accountOf(db, { person })
+    const { id, email } = await ownAccount(db, person.userId)
     const enrolment = await beginEnrolment(db, services.secret, { userId: id, email })
     if (!enrolment)
       throw new ApiError('resource_locked', 'You have an authenticator app. Remove it to set up another one.')
@@ -208,7 +203,7 @@ const passkeyOptionsRoute: AccountRoute = {
   answers: { 200: optionsAnswer('PasskeyCreationOptions') },
   async handle(request) {
     const { db, person } = request
-    const user = await accountOf(db, request)
+    const user = await ownAccount(db, request.person.userId)
     const options = await registrationOptions(request, db, { sessionId: person.sessionId, user })
     return { status: 200, text: JSON.stringify(options) }
   },

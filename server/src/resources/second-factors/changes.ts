@@ -1,11 +1,11 @@
 import { lockAccount, noteProof, setFactors } from '../../platform/access/account-store.ts'
+import { byThemselves } from '../../platform/audit/actor.ts'
 import type { AuditAction } from '../../platform/audit/actions.ts'
 import { recordPersonEvent } from '../../platform/audit/store.ts'
 import type { Spanning } from '../../platform/database/database.ts'
 import type { Client, Person } from '../../platform/http/route.ts'
 import type { AccountChange } from '../../platform/mail/kinds.ts'
 import { queueMail } from '../../platform/mail/queue-store.ts'
-import { showId } from '../../platform/resource/ids.ts'
 import { hashRecoveryCode, makeRecoveryCodes } from './recovery-codes.ts'
 import { countRecoveryCodes, type FactorKind, findKinds, forgetProofs, replaceRecoveryCodes } from './store.ts'
 
@@ -38,12 +38,7 @@ export async function afterChange(
   await queueMail(db, { kind: 'account-changed', recipient: account.email, userId, facts: { what: change.what } })
   await recordPersonEvent(db, userId, {
     action: change.action,
-    actorKind: 'user',
-    actorId: showId('usr', userId),
-    recordType: 'user',
-    recordId: showId('usr', userId),
-    address: client.address,
-    requestId: client.requestId,
+    ...byThemselves(userId, client),
     details: { factor: change.factor },
   })
 }

@@ -1,7 +1,8 @@
+import { formFields } from '../../platform/access/forms.ts'
 import { invalidBody } from '../../platform/http/errors.ts'
 import type { AnswerBody } from '../../platform/http/route.ts'
-import type { AnyRow, Fields } from '../../platform/resource/define.ts'
-import { document, flag, type JsonObject, type JsonValue, secretText, text } from '../../platform/resource/fields.ts'
+import type { AnyRow } from '../../platform/resource/define.ts'
+import { document, type JsonObject, type JsonValue, secretText, text } from '../../platform/resource/fields.ts'
 
 const bytes = (longest: number) => ({ type: 'string', minLength: 1, maxLength: longest, pattern: '^[A-Za-z0-9_-]+$' })
 
@@ -38,12 +39,7 @@ export const asks = {
   code: { ...code, schema: { ...code.schema, examples: ['492039'] } },
   recoveryCode: secretText({ label: 'Recovery code', required: true, max: 100 }),
   name: text({ label: 'Name', description: 'Tells this passkey from others', required: true, max: 100 }),
-  cookie: flag({
-    label: 'Cookie',
-    description:
-      'Put the refresh token into a cookie that no script can read, instead of the answer; for our own pages',
-    nullable: false,
-  }),
+  cookie: formFields.cookie,
   registration: document({
     label: 'Credential',
     description: 'What `navigator.credentials.create` gave, as JSON',
@@ -70,15 +66,6 @@ export const asks = {
     ),
   }),
 }
-
-/** A body of these members. */
-export const bodyOf = (component: string, fields: Fields) => ({
-  component,
-  shape: { mode: 'create' as const, readOnly: [], fields },
-  required: true,
-})
-
-export const wordOf = (body: AnyRow, name: string): string => String(body[name] ?? '')
 
 /** The credential of a body that was read by these shapes. */
 export const credentialOf = (body: AnyRow): JsonObject => body.credential as JsonObject

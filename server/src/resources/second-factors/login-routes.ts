@@ -1,3 +1,4 @@
+import { authRoute, bodyOf, wordOf } from '../../platform/access/forms.ts'
 import { lockAccount, setFactors } from '../../platform/access/account-store.ts'
 import {
   endPendingLogin,
@@ -7,25 +8,16 @@ import {
 } from '../../platform/access/login-store.ts'
 import { checkCookieWish, completeLogin, loginSchema } from '../../platform/access/logins.ts'
 import { invalidCredentials } from '../../platform/access/refusals.ts'
+import { byThemselves } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../../platform/audit/store.ts'
 import type { Spanning } from '../../platform/database/database.ts'
 import type { Answer, PublicRequest, PublicRoute } from '../../platform/http/route.ts'
-import { showId } from '../../platform/resource/ids.ts'
-import { asks, bodyOf, credentialOf, optionsAnswer, wordOf } from './forms.ts'
+import { asks, credentialOf, optionsAnswer } from './forms.ts'
 import { authenticate, authenticationOptions } from './passkeys.ts'
 import { hashRecoveryCode } from './recovery-codes.ts'
 import { type FactorKind, findKinds, findPasskeys, useRecoveryCode } from './store.ts'
 import { takeCode } from './totp.ts'
 import { assertMayTry, assertTurn, noteFailure, placeOf } from './tries.ts'
-
-const common = {
-  kind: 'public',
-  host: 'auth',
-  method: 'POST',
-  tag: 'authentication',
-  params: {},
-  query: { kind: 'none' },
-} as const
 
 const answers: PublicRoute['answers'] = { 200: { kind: 'schema', component: 'Login', schema: loginSchema } }
 const description = 'Completes the login that gave the pending token, which takes five wrong tries.'
@@ -66,8 +58,7 @@ async function secondStep(
   return answer
 }
 
-const totpRoute: PublicRoute = {
-  ...common,
+const totpRoute = authRoute({
   path: '/auth/login/totp',
   operation: 'logInWithTotp',
   summary: 'Complete a login with a code of an authenticator app',
@@ -79,10 +70,9 @@ const totpRoute: PublicRoute = {
     secondStep(request, 'totp', (db, { userId }) =>
       takeCode(db, request.services.secret, { userId, code: wordOf(request.body, 'code') }),
     ),
-}
+})
 
-const recoveryCodeRoute: PublicRoute = {
-  ...common,
+const recoveryCodeRoute = authRoute({
   path: '/auth/login/recovery-code',
   operation: 'logInWithRecoveryCode',
   summary: 'Complete a login with a recovery code',
@@ -94,22 +84,12 @@ const recoveryCodeRoute: PublicRoute = {
     secondStep(request, 'recovery-code', async (db, { userId }) => {
       if (!(await useRecoveryCode(db, userId, hashRecoveryCode(wordOf(request.body, 'code'))))) return false
       await setFactors(db, userId, await findKinds(db, userId))
-      const { address, requestId } = request.client
-      await recordPersonEvent(db, userId, {
-        action: 'recovery-code.used',
-        actorKind: 'user',
-        actorId: showId('usr', userId),
-        recordType: 'user',
-        recordId: showId('usr', userId),
-        address,
-        requestId,
-      })
+      await recordPersonEvent(db, userId, { action: 'recovery-code.used', ...byThemselves(userId, request.client) })
       return true
     }),
-}
+})
 
-const passkeyStepOptionsRoute: PublicRoute = {
-  ...common,
+const passkeyStepOptionsRoute = authRoute({
   path: '/auth/login/passkey/options',
   operation: 'getLoginPasskeyOptions',
   summary: 'Get what a browser needs to complete a login with a passkey',
@@ -128,10 +108,9 @@ const passkeyStepOptionsRoute: PublicRoute = {
     if (!options) throw invalidCredentials()
     return { status: 200, text: JSON.stringify(options) }
   },
-}
+})
 
-const passkeyStepRoute: PublicRoute = {
-  ...common,
+const passkeyStepRoute = authRoute({
   path: '/auth/login/passkey',
   operation: 'completeLoginWithPasskey',
   summary: 'Complete a login with a passkey',
@@ -145,10 +124,9 @@ const passkeyStepRoute: PublicRoute = {
       const signed = await authenticate(request, db, use, credentialOf(request.body), userId)
       return signed?.isRight === true
     }),
-}
+})
 
-const optionsRoute: PublicRoute = {
-  ...common,
+const optionsRoute = authRoute({
   path: '/auth/passkeys/options',
   operation: 'getPasskeyLoginOptions',
   summary: 'Get what a browser needs to log in with a passkey alone',
@@ -159,10 +137,9 @@ const optionsRoute: PublicRoute = {
     status: 200,
     text: JSON.stringify(await authenticationOptions(request, { for: 'login' })),
   }),
-}
+})
 
-const loginRoute: PublicRoute = {
-  ...common,
+const loginRoute = authRoute({
   path: '/auth/passkeys',
   operation: 'logInWithPasskey',
   summary: 'Log in with a passkey alone',
@@ -192,7 +169,7 @@ const loginRoute: PublicRoute = {
     services.mail.wake()
     return answer
   },
-}
+})
 
 /** Logging in with a second factor, and with a passkey alone. */
 export const factorLoginRoutes: PublicRoute[] = [

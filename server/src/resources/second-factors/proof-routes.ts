@@ -1,9 +1,10 @@
+import { bodyOf, wordOf } from '../../platform/access/forms.ts'
 import { noteProof } from '../../platform/access/account-store.ts'
+import { byThemselves } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../../platform/audit/store.ts'
 import type { Spanning } from '../../platform/database/database.ts'
 import type { AccountRoute, AccountWork, Answer } from '../../platform/http/route.ts'
-import { showId } from '../../platform/resource/ids.ts'
-import { asks, bodyOf, credentialOf, optionsAnswer, wordOf, wrongCode, wrongCredential } from './forms.ts'
+import { asks, credentialOf, optionsAnswer, wrongCode, wrongCredential } from './forms.ts'
 import { authenticate, authenticationOptions } from './passkeys.ts'
 import { type FactorKind, findPasskeys } from './store.ts'
 import { takeCode } from './totp.ts'
@@ -32,12 +33,7 @@ async function prove(
     await noteProof(db, sessionId, true)
     await recordPersonEvent(db, userId, {
       action: 'proof.given',
-      actorKind: 'user',
-      actorId: showId('usr', userId),
-      recordType: 'user',
-      recordId: showId('usr', userId),
-      address: client.address,
-      requestId: client.requestId,
+      ...byThemselves(userId, client),
       details: { factor: kind },
     })
     return true

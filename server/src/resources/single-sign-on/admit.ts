@@ -1,6 +1,8 @@
 import { findAccount, lockAccount } from '../../platform/access/account-store.ts'
+import { byPerson } from '../../platform/audit/actor.ts'
 import { recordEvent } from '../../platform/audit/store.ts'
 import type { Spanning } from '../../platform/database/database.ts'
+import { violates } from '../../platform/database/failures.ts'
 import type { PublicRequest } from '../../platform/http/route.ts'
 import { newId, showId } from '../../platform/resource/ids.ts'
 import { emailKey, texts } from '../../platform/resource/texts.ts'
@@ -107,7 +109,7 @@ async function newPerson({ services }: Asking, db: Spanning, { email, name }: Jo
   if (services.signUp === 'closed') return undefined
   const userId = newId()
   await insertUser(db, { id: userId, email, name, passwordHash: null, isVerified: true }).catch((error: unknown) => {
-    throw (error as { constraint?: string }).constraint === 'users_email_unique' ? new Raced() : error
+    throw violates(error, 'users_email_unique') ? new Raced() : error
   })
   return userId
 }
@@ -120,11 +122,8 @@ const tellJoined = (
   recordEvent(db, {
     organizationId,
     action: 'member.added',
-    actorKind: 'user',
-    actorId: showId('usr', userId),
+    ...byPerson(userId, client),
     recordType: 'member',
     recordId: showId('usr', userId),
-    address: client.address,
-    requestId: client.requestId,
     details: { by: 'single-sign-on', role },
   })

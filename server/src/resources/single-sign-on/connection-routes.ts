@@ -11,16 +11,7 @@ import { connectionStore, createConnection, deleteRecord, sealedSecret } from '.
 
 const place = new Place(connectionStore, '/v5/sso-connections')
 
-const change = {
-  kind: 'write',
-  path: place.one,
-  tag: place.tag,
-  params: place.recordParams,
-  query: { kind: 'none' },
-  conditional: true,
-  fresh: true,
-  answers: { 200: place.record },
-} satisfies Partial<WriteRoute>
+const change = (action: string) => ({ ...place.change(action), fresh: true })
 
 /** The declared fields, and the secret, which is taken and never shown. */
 function shapeOf(mode: 'create' | 'update'): BodyShape {
@@ -36,18 +27,11 @@ function shapeOf(mode: 'create' | 'update'): BodyShape {
 const errorsTold = Object.entries(ssoErrors).map(([code, sentence]) => `- \`${code}\`: ${sentence}`)
 
 const create: WriteRoute = {
-  ...change,
-  method: 'POST',
-  path: place.at,
-  params: {},
-  operation: place.operation('create'),
+  ...change('create'),
   summary: 'Create a single sign-on connection',
   description: `At the provider, register a web application with the redirect address \`/auth/sso/callback/{id}\` on the host where people log in. They begin at \`/auth/sso/{id}\`, with \`?returnTo=/path\` for where to go on, and end there, with the session in a cookie; at \`/account#second-factor=<pendingToken>\` when they have a second factor; or at \`/account#sso-error=<code>\`:\n\n${errorsTold.join('\n')}`,
-  scope: place.scope('create', 'write'),
-  conditional: false,
   body: { component: 'SsoConnectionCreate', shape: shapeOf('create'), required: true },
   audited: 'single-sign-on.created',
-  answers: { 201: place.record },
   async handle({ services, db, body }) {
     const { clientSecret = null, ...values } = body
     assertIssuer(services, values)
@@ -58,13 +42,10 @@ const create: WriteRoute = {
 }
 
 const update: WriteRoute = {
-  ...change,
-  method: 'PATCH',
-  operation: place.operation('update'),
+  ...change('update'),
   summary: 'Change a single sign-on connection',
   description:
     'JSON Merge Patch (RFC 7396): only what is sent is changed, null clears a field. Another issuer needs the client secret again: the one that is kept is for the issuer before.',
-  scope: place.scope('update', 'write'),
   body: { component: 'SsoConnectionUpdate', shape: shapeOf('update'), required: true },
   audited: 'single-sign-on.updated',
   async handle(request) {
@@ -97,14 +78,10 @@ function withSecretTold(answer: Answer): Answer {
 }
 
 const remove: WriteRoute = {
-  ...change,
-  method: 'DELETE',
-  operation: place.operation('delete'),
+  ...change('delete'),
   summary: 'Delete a single sign-on connection',
   description: 'For good, with the identities that people linked through it. Sessions go on, and so do members.',
-  scope: place.scope('delete', 'write'),
   audited: 'single-sign-on.deleted',
-  answers: { 204: { kind: 'none' } },
   async handle({ db, params, revisions }) {
     await deleteRecord(db, ssoConnections, { id: place.id(params), revisions })
     return { status: 204 }

@@ -22,31 +22,15 @@ const lookUps = createGate({
   },
 })
 
-const change = {
-  kind: 'write',
-  method: 'POST',
-  path: place.one,
-  tag: place.tag,
-  params: place.recordParams,
-  query: { kind: 'none' },
-  conditional: true,
-  fresh: true,
-  answers: { 200: place.record },
-} satisfies Partial<WriteRoute>
+const change = (action: string) => ({ ...place.change(action), fresh: true })
 
 const create: WriteRoute = {
-  ...change,
-  path: place.at,
-  params: {},
-  operation: place.operation('create'),
+  ...change('create'),
   summary: 'Claim a domain',
   description:
     'The answer tells the TXT record to set. Once it is verified, people with an address of the domain join with a connection that has a `defaultRole`.',
-  scope: place.scope('create', 'write'),
-  conditional: false,
   body: { component: 'DomainCreate', shape: bodyShape(domains, 'create'), required: true },
   audited: 'domain.created',
-  answers: { 201: place.record },
   async handle({ db, body }) {
     const written = await createDomain(db, body)
     const location = `${place.at}/${showId(domains.idPrefix, written.id)}`
@@ -55,12 +39,9 @@ const create: WriteRoute = {
 }
 
 const verify: WriteRoute = {
-  ...change,
-  path: `${place.one}/verify`,
-  operation: place.operation('verify'),
+  ...change('verify'),
   summary: 'Verify a domain',
   description: 'Looks the TXT record up. 423 while it is not there: name servers may take hours to tell of a new one.',
-  scope: place.scope('verify', 'write'),
   audited: 'domain.verified',
   errors: [423],
   async handle(request) {
@@ -84,14 +65,10 @@ const verify: WriteRoute = {
 }
 
 const remove: WriteRoute = {
-  ...change,
-  method: 'DELETE',
-  operation: place.operation('delete'),
+  ...change('delete'),
   summary: 'Give a domain up',
   description: 'For good. Whoever has joined by it stays.',
-  scope: place.scope('delete', 'write'),
   audited: 'domain.deleted',
-  answers: { 204: { kind: 'none' } },
   async handle({ db, params, revisions }) {
     await deleteRecord(db, domains, { id: place.id(params), revisions })
     return { status: 204 }

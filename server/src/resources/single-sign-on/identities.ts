@@ -1,11 +1,12 @@
 import { lockAccount } from '../../platform/access/account-store.ts'
+import { bodyOf } from '../../platform/access/forms.ts'
+import { byPerson } from '../../platform/audit/actor.ts'
 import type { AuditAction } from '../../platform/audit/actions.ts'
 import { recordPersonEvent } from '../../platform/audit/store.ts'
 import { ApiError, invalidBody } from '../../platform/http/errors.ts'
 import type { AccountRequest, AccountRoute } from '../../platform/http/route.ts'
 import type { AccountChange } from '../../platform/mail/kinds.ts'
 import { queueMail } from '../../platform/mail/queue-store.ts'
-import type { Fields } from '../../platform/resource/define.ts'
 import { reference, secretText } from '../../platform/resource/fields.ts'
 import { readId, showId } from '../../platform/resource/ids.ts'
 import { baseOf, makeText } from './flow.ts'
@@ -46,9 +47,6 @@ const linkSchema = {
 }
 
 const base = { kind: 'account', tag: 'account', params: {}, query: { kind: 'none' } } as const
-
-const bodyOf = (component: string, fields: Fields) =>
-  ({ component, shape: { mode: 'create', readOnly: [], fields }, required: true }) as const
 
 const connectionId = reference('sso', {
   label: 'Connection',
@@ -177,11 +175,8 @@ async function tell(
   if (account) await queueMail(db, { kind: 'account-changed', recipient: account.email, userId, facts: { what } })
   await recordPersonEvent(db, userId, {
     action,
-    actorKind: 'user',
-    actorId: showId('usr', userId),
+    ...byPerson(userId, client),
     recordType: 'identity',
     recordId: showId('sid', id),
-    address: client.address,
-    requestId: client.requestId,
   })
 }

@@ -6,7 +6,7 @@ import { ApiError } from '../../platform/http/errors.ts'
 import type { AnyRow, Resource } from '../../platform/resource/define.ts'
 import { newId } from '../../platform/resource/ids.ts'
 import { notFound } from '../../platform/resource/read.ts'
-import { standardStore } from '../../platform/resource/routes.ts'
+import { standardStore, writeOne } from '../../platform/resource/routes.ts'
 import type { Written } from '../../platform/resource/write.ts'
 import { ssoConnections } from './connection.ts'
 import { domains } from './domain.ts'
@@ -26,13 +26,13 @@ export async function createConnection(
 ): Promise<Written> {
   const id = newId()
   const columns = clientSecret === null ? {} : { client_secret_encrypted: sealedSecret(secret, id, clientSecret) }
-  return only(await connectionStore.write(transaction, [{ kind: 'create', id, values, columns }]))
+  return writeOne(connectionStore, transaction, { kind: 'create', id, values, columns })
 }
 
 /** Claims a domain, with what its record has to say. Errors: 409, 422. */
 export async function createDomain(transaction: Transaction, values: AnyRow): Promise<Written> {
   const columns = { record_value: `rapport-domain=${randomBytes(24).toString('base64url')}` }
-  return only(await domainStore.write(transaction, [{ kind: 'create', values, columns }]))
+  return writeOne(domainStore, transaction, { kind: 'create', values, columns })
 }
 
 interface FoundDomain {
@@ -70,9 +70,4 @@ export async function deleteRecord(
   await transaction.query(sql`
     delete from ${identifier(resource.table)}
     where organization_id = ${transaction.organization} and id = ${id}::uuid`)
-}
-
-function only([written]: readonly Written[]): Written {
-  if (!written) throw new Error('a set of one change gives one record')
-  return written
 }
