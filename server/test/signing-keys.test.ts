@@ -16,7 +16,8 @@ import { serviceProcesses, type ServiceProcesses } from './service-process.ts'
 const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
-const subject = { userId: newId(), sessionId: newId(), organizationId: newId(), role: 'viewer' } as const
+const whose = { userId: newId(), sessionId: newId(), organizationId: newId() }
+const subject = { ...whose, role: 'viewer' } as const
 const kidOf = (token: string) => decodeProtectedHeader(token).kid ?? ''
 
 let access: Access
@@ -71,8 +72,8 @@ test('two rotations within a day log nobody out: a retired key counts until the 
   await rotateSigningKeys(place(), { onlyIfDue: true })
   const restarted = access.anotherProcess().tokens
   for (const token of [late, second]) {
-    expect(await access.tokens.verify(token)).toEqual(subject)
-    expect(await restarted.verify(token)).toEqual(subject)
+    expect(await access.tokens.verify(token)).toEqual(whose)
+    expect(await restarted.verify(token)).toEqual(whose)
   }
   expect(await publishedIds(restarted)).toContain(kidOf(late))
 
