@@ -85,7 +85,7 @@ test.skipIf(!chromium)('the links of mails lead to forms that do what they say, 
   await loggedIn(service, email, 'another quiet harbour')
   const again = await open('reset-password', token)
   await fill(again.page, { password: 'yet another harbour' })
-  await again.page.locator('#message.bad', { hasText: 'new link' }).waitFor()
+  await again.page.locator('#message.bad', { hasText: 'This link was used already' }).waitFor()
   expect([...signUp.troubles, ...reset.troubles, ...again.troubles]).toEqual([])
 })
 

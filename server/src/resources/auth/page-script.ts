@@ -56,7 +56,13 @@ function sentence(label, message) {
   return /^(?:a|this) /.test(message) ? message[0].toUpperCase() + message.slice(1) : label + ' ' + message
 }
 
-function showFaults({ details = [], description }) {
+// What is wrong with the link itself is a fault of its secret.
+function whatIsWrong({ details = [], description }) {
+  const ofLink = details.find(({ field }) => field === 'token' || field === 'pendingToken')
+  return ofLink ? 'This link ' + ofLink.message + '.' : description || 'That did not work. Try again.'
+}
+
+function showFaults({ details = [], ...rest }) {
   let first
   for (const { field, message } of details) {
     const input = byId(field)
@@ -66,7 +72,7 @@ function showFaults({ details = [], description }) {
     first ??= input
   }
   if (first) first.focus()
-  else say(description || 'That did not work. Try again.', true)
+  else say(whatIsWrong({ details, ...rest }), true)
 }
 
 // Another address than the account has is confirmed by the person who is logged in here.
@@ -123,7 +129,7 @@ async function start() {
   byId('lead').textContent = view.lead
   if (purpose === 'invitation') {
     const { isGood, body } = await post('/auth/invitations/look', { token: secret })
-    if (!isGood) return say(body.description, true)
+    if (!isGood) return say(whatIsWrong(body), true)
     if (body.hasAccount) view = views['own-invitation']
     byId('heading').textContent = view.heading
     byId('lead').textContent = 'You are invited to ' + body.organization + ' as ' + body.email + '.'
