@@ -2,7 +2,10 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** They take longest: begun last, one of them would run beside nothing. */
-const long = ['bench', 'faults', 'swagger', 'upgrade', 'embedded', 'start', 'command-line', 'lists.laws', 'every-list']
+const long = [
+  ...['bench', 'faults', 'swagger', 'upgrade', 'embedded', 'start', 'command-line', 'lists.laws', 'every-list'],
+  ...['backup', 'backup-faults', 'cli-demo', 'cli-import', 'docker', 'every-resource', 'fuzz', 'imports-crashes'],
+]
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

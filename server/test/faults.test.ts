@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, patience)
 afterAll(cleanUp)
 
-const run = (): Run => ({ root, random: randomOf(seed), rest: 100, breath: 300, template, say: () => undefined })
+const run = (): Run => ({ root, random: randomOf(seed), rest: 300, breath: 300, template, say: () => undefined })
 
 const expectKept = ({ broken, figures }: Finding) => {
   expect(broken).toEqual([])

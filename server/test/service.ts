@@ -10,7 +10,7 @@ import { createTokens } from '../src/platform/access/tokens.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
-import { intakeConnections } from '../src/resources/imports/intake.ts'
+import { intakePool } from '../src/resources/imports/intake.ts'
 import { workPool } from '../src/resources/imports/work.ts'
 import { startService } from '../src/service.ts'
 import type pg from 'pg'
@@ -71,7 +71,7 @@ export async function startTestService(
   const { connection, drop } = given ?? (await createDatabase())
   const config = readConfig({ PORT: '0', RATE_LIMIT_PER_MINUTE: '100000000', IMPORT_WORKERS: '0', ...environment })
   const database = new Database({ connection, size: 10 })
-  const intakeDatabase = new Database({ connection, size: intakeConnections })
+  const intakeDatabase = new Database({ connection, ...intakePool })
   const workDatabase = new Database({ connection, ...workPool(config) })
   const secret = given?.secret ?? secretOf(connection)
   const tokens = createTokens({ database, secret })

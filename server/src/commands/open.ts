@@ -14,7 +14,7 @@ import { findService } from '../platform/database/service-file.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { ApiError } from '../platform/http/errors.ts'
 import { migrationsFolder, version } from '../release.ts'
-import { intakeConnections } from '../resources/imports/intake.ts'
+import { intakePool } from '../resources/imports/intake.ts'
 import { workPool } from '../resources/imports/work.ts'
 import { Failure } from './command.ts'
 import { awaitSchema } from './schema.ts'
@@ -60,7 +60,7 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
   const size = purpose === 'service' ? config.databaseConnections : 2
   const onIdleError = ({ message }: Error) => log(`The database: ${message}`)
   const database = new Database({ connection, size, onIdleError })
-  const intakeDatabase = new Database({ connection, size: intakeConnections, onIdleError })
+  const intakeDatabase = new Database({ connection, ...intakePool, onIdleError })
   const workDatabase = new Database({ connection, ...workPool(config), onIdleError })
   const attached = embedded?.attached ?? false
   const closing = new AbortController()
@@ -93,7 +93,7 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
 
 /** Connections that a service holds at most, all its pools together. */
 export const connectionsOf = (config: Config): number =>
-  config.databaseConnections + intakeConnections + workPool(config).size
+  config.databaseConnections + intakePool.size + workPool(config).size
 
 /** Opens, waits until the database is ready, runs `work`, closes again, whatever comes of it. */
 export async function withRapport<Result>(options: OpenOptions, work: (rapport: Rapport) => Promise<Result>) {

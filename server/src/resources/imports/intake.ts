@@ -6,16 +6,19 @@ import { Batches, type BatchLimits } from './push-batches.ts'
 import { type Fate, fatesOf, insertRows, type NewRow } from './intake-store.ts'
 import { OpenImports } from './open-imports.ts'
 
-/** Connections of the intake's own pool: one for each batch under way, and one to look triggers up. */
-export const intakeConnections = 3
+/**
+ * What the intake's own pool needs: a connection for each batch under way, one to look triggers up; and milliseconds for a
+ * batch, which together with those that a push may wait for its turn are five seconds.
+ */
+export const intakePool = { size: 3, deadline: 3500 }
 
 const usualLimits: BatchLimits = {
   items: 500,
   bytes: 4 * 1024 * 1024,
-  underWay: intakeConnections - 1,
+  underWay: intakePool.size - 1,
   waitingItems: 5000,
   waitingBytes: 64 * 1024 * 1024,
-  waitMilliseconds: 2000,
+  waitMilliseconds: 1500,
 }
 
 export interface IntakeOptions {
