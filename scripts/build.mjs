@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isReadOnly } from './lock.mjs'
 import { Refusal, refusing } from './refusal.mjs'
@@ -31,15 +31,22 @@ export async function build({ say }) {
   say(`Built in ${Math.round(performance.now() - began)} ms.`)
 }
 
-/** Bundles one entry point, packages left outside; the file appears complete or not at all. */
+/**
+ * Bundles one entry point, packages left outside. What is imported when it is needed becomes a file beside it, so that a
+ * command loads what it uses alone. Each file appears complete or not at all, the entry last.
+ */
 export async function bundleTo(entry, file) {
   const esbuild = await import('esbuild')
+  const name = basename(file, '.js')
   const { outputFiles } = await esbuild
     .build({
       absWorkingDir: root,
       entryPoints: [entry],
-      outfile: file,
+      outdir: dirname(file),
+      entryNames: name,
+      chunkNames: `${name}.[name]-[hash]`,
       bundle: true,
+      splitting: true,
       write: false,
       platform: 'node',
       format: 'esm',
@@ -54,7 +61,11 @@ export async function bundleTo(entry, file) {
   // Its helper process would live as long as the service that was built.
   await esbuild.stop()
   mkdirSync(dirname(file), { recursive: true })
-  for (const { path, contents } of outputFiles) place(path, contents)
+  const entryLast = outputFiles.sort((one, other) => Number(one.path === file) - Number(other.path === file))
+  for (const { path, contents } of entryLast) place(path, contents)
+  const made = new Set(outputFiles.map(({ path }) => basename(path)))
+  for (const old of readdirSync(dirname(file)))
+    if (old.startsWith(`${name}.`) && !made.has(old) && /\.js(?:\.map)?$/.test(old)) rmSync(join(dirname(file), old))
 }
 
 function place(file, content) {

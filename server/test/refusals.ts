@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { errorCodes } from '../src/platform/http/errors.ts'
-import { version } from '../src/platform/http/server.ts'
+import { version } from '../src/platform/http/version.ts'
 import type { RawAnswer } from './raw.ts'
 import type { Json, TestAnswer } from './service.ts'
 

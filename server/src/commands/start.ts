@@ -5,7 +5,7 @@ import { createLog } from '../log.ts'
 import { announceService } from '../platform/database/service-file.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { reported } from '../platform/work/failures.ts'
-import { type Service, startService } from '../service.ts'
+import type { Service } from '../service.ts'
 import { answer, configuration, withExample } from './command.ts'
 import { localUrl, openRapport, type Rapport } from './open.ts'
 import { makeSetUpLink } from './set-up-link.ts'
@@ -25,6 +25,8 @@ export const startCommand = () =>
   )
 
 async function start(): Promise<void> {
+  // No other command needs it. At once, while the file is there that this build has made.
+  const { startService } = await import('../service.ts')
   const config = configuration()
   const log = createLog(config.logLevel)
   const stop = stopSignal(log)

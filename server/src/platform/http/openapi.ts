@@ -5,7 +5,7 @@ import { introduction } from './openapi-introduction.ts'
 import { Components, parametersOf } from './openapi-parameters.ts'
 import { bodyExample, bodySchema, errorSchema, recordSchema } from './openapi-schemas.ts'
 import { type AnswerBody, isScoped, type ReadRoute, type Route, takesKey } from './route.ts'
-import { version } from './server.ts'
+import { version } from './version.ts'
 
 export interface Operation {
   operationId: string

@@ -14,9 +14,7 @@ import type { Route, Services } from './route.ts'
 import { safetyHeaders } from './safety.ts'
 import { serve } from './serve.ts'
 import { UnparsedRequests } from './unparsed.ts'
-
-/** The contract's date: `Version` on every answer, `info.version` in the OpenAPI document. */
-export const version = '2026-11-21'
+import { version } from './version.ts'
 
 export interface ServerOptions {
   services: Services
