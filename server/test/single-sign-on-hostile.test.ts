@@ -5,25 +5,25 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/sql.ts'
 import { Browser } from './browser.ts'
 import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
-import { type NameServer, startNameServer } from './name-server.ts'
 import { startTestService, type TestService } from './service.ts'
-import { goThrough, goToCallback, knowTexts, newSsoWorld, proveDomain, type SsoWorld } from './single-sign-on-world.ts'
+import {
+  goThrough,
+  goToCallback,
+  newSsoWorld,
+  proveDomain,
+  type SsoWorld,
+  startWithProviders,
+} from './single-sign-on-world.ts'
 
 let service: TestService
 let provider: IdentityProvider
 let evil: IdentityProvider
-let nameServer: NameServer
+let close: () => Promise<unknown>
 const texts = new Map<string, string[]>()
 beforeAll(async () => {
-  ;[provider, evil, nameServer] = await Promise.all([
-    startIdentityProvider(),
-    startIdentityProvider(),
-    startNameServer(knowTexts(texts)),
-  ])
-  const hosts = [provider, evil].map(({ issuer }) => new URL(issuer).host)
-  service = await startTestService({ EGRESS_ALLOW: hosts.join(',') })
+  ;({ started: service, provider, other: evil, close } = await startWithProviders(startTestService, texts))
 })
-afterAll(() => Promise.all([service.close(), provider.close(), evil.close(), nameServer.close()]))
+afterAll(() => close())
 afterEach(() => {
   for (const { answers } of [provider, evil]) answers.clear()
 })

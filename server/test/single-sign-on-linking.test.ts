@@ -3,15 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Sql, sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { Browser } from './browser.ts'
-import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
-import { type NameServer, startNameServer } from './name-server.ts'
+import type { IdentityProvider } from './identity-provider.ts'
 import type { TestPerson } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
 import {
   confirm,
   goLink,
   goThrough,
-  knowTexts,
   link,
   logInMember,
   type Member,
@@ -20,23 +18,18 @@ import {
   password,
   proveDomain,
   whoIs,
+  startWithProviders,
 } from './single-sign-on-world.ts'
 
 let service: TestService
 let provider: IdentityProvider
 let other: IdentityProvider
-let nameServer: NameServer
+let close: () => Promise<unknown>
 const texts = new Map<string, string[]>()
 beforeAll(async () => {
-  ;[provider, other, nameServer] = await Promise.all([
-    startIdentityProvider(),
-    startIdentityProvider(),
-    startNameServer(knowTexts(texts)),
-  ])
-  const hosts = [provider, other].map(({ issuer }) => new URL(issuer).host)
-  service = await startTestService({ EGRESS_ALLOW: hosts.join(',') })
+  ;({ started: service, provider, other, close } = await startWithProviders(startTestService, texts))
 })
-afterAll(() => Promise.all([service.close(), provider.close(), other.close(), nameServer.close()]))
+afterAll(() => close())
 
 const run = <Row extends object>(statement: Sql): Promise<Row[]> =>
   service.database.spanning<Row>('check the database', statement)

@@ -3,15 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Sql, sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { Browser } from './browser.ts'
-import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
+import type { IdentityProvider } from './identity-provider.ts'
 import { type MailedService, startMailedService } from './joining.ts'
-import { type NameServer, startNameServer } from './name-server.ts'
 import { newEmail } from './people.ts'
 import type { Json } from './service.ts'
 import {
   connect,
   goThrough,
-  knowTexts,
   link,
   logInMember,
   type Member,
@@ -19,23 +17,18 @@ import {
   newSsoWorld,
   proveDomain,
   type SsoWorld,
+  startWithProviders,
 } from './single-sign-on-world.ts'
 
 let mailed: MailedService
 let provider: IdentityProvider
 let other: IdentityProvider
-let nameServer: NameServer
+let close: () => Promise<unknown>
 const texts = new Map<string, string[]>()
 beforeAll(async () => {
-  ;[provider, other, nameServer] = await Promise.all([
-    startIdentityProvider(),
-    startIdentityProvider(),
-    startNameServer(knowTexts(texts)),
-  ])
-  const hosts = [provider, other].map(({ issuer }) => new URL(issuer).host)
-  mailed = await startMailedService({ EGRESS_ALLOW: hosts.join(',') })
+  ;({ started: mailed, provider, other, close } = await startWithProviders(startMailedService, texts))
 })
-afterAll(() => Promise.all([mailed.close(), provider.close(), other.close(), nameServer.close()]))
+afterAll(() => close())
 
 const run = <Row extends object>(statement: Sql): Promise<Row[]> =>
   mailed.service.database.spanning<Row>('check the database', statement)

@@ -2,27 +2,27 @@ import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Browser } from './browser.ts'
-import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
-import { type NameServer, startNameServer } from './name-server.ts'
+import type { IdentityProvider } from './identity-provider.ts'
 import { until } from './processes.ts'
 import { startTestService, type TestService } from './service.ts'
-import { connect, goThrough, knowTexts, newSsoWorld, proveDomain, type SsoWorld } from './single-sign-on-world.ts'
+import {
+  connect,
+  goThrough,
+  newSsoWorld,
+  proveDomain,
+  type SsoWorld,
+  startWithProviders,
+} from './single-sign-on-world.ts'
 
 let service: TestService
 let provider: IdentityProvider
 let evil: IdentityProvider
-let nameServer: NameServer
+let close: () => Promise<unknown>
 const texts = new Map<string, string[]>()
 beforeAll(async () => {
-  ;[provider, evil, nameServer] = await Promise.all([
-    startIdentityProvider(),
-    startIdentityProvider(),
-    startNameServer(knowTexts(texts)),
-  ])
-  const hosts = [provider, evil].map(({ issuer }) => new URL(issuer).host)
-  service = await startTestService({ EGRESS_ALLOW: hosts.join(',') })
+  ;({ started: service, provider, other: evil, close } = await startWithProviders(startTestService, texts))
 })
-afterAll(() => Promise.all([service.close(), provider.close(), evil.close(), nameServer.close()]))
+afterAll(() => close())
 
 /** A world whose next person joins. */
 async function open(at: IdentityProvider): Promise<SsoWorld> {

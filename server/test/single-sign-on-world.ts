@@ -3,9 +3,38 @@ import { expect } from 'vitest'
 import { type Sql, sql } from '../src/platform/database/sql.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { Browser } from './browser.ts'
-import type { IdentityProvider } from './identity-provider.ts'
+import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
+import { startNameServer } from './name-server.ts'
 import { callAs, loggedIn, newEmail, newOwner, type TestPerson } from './people.ts'
 import type { Call, Json, TestOrganization, TestService } from './service.ts'
+
+export interface SsoStage<Started> {
+  started: Started
+  provider: IdentityProvider
+  other: IdentityProvider
+  close(): Promise<unknown>
+}
+
+/** What `start` gives, with two providers that it may reach and name servers that tell these texts. */
+export async function startWithProviders<Started extends { close(): Promise<void> }>(
+  start: (environment: Record<string, string>) => Promise<Started>,
+  texts: Map<string, string[]>,
+  ofOther: Parameters<typeof startIdentityProvider>[0] = {},
+): Promise<SsoStage<Started>> {
+  const [provider, other, nameServer] = await Promise.all([
+    startIdentityProvider(),
+    startIdentityProvider(ofOther),
+    startNameServer(knowTexts(texts)),
+  ])
+  const hosts = [provider, other].map(({ issuer }) => new URL(issuer).host)
+  const started = await start({ EGRESS_ALLOW: hosts.join(',') })
+  return {
+    started,
+    provider,
+    other,
+    close: () => Promise.all([started.close(), provider.close(), other.close(), nameServer.close()]),
+  }
+}
 
 export interface SsoWorld {
   service: TestService

@@ -1,26 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Browser } from './browser.ts'
-import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
-import { type NameServer, startNameServer } from './name-server.ts'
+import type { IdentityProvider } from './identity-provider.ts'
 import { startTestService, type TestService } from './service.ts'
-import { goThrough, knowTexts, newSsoWorld, proveDomain, whoIs } from './single-sign-on-world.ts'
+import { goThrough, newSsoWorld, proveDomain, whoIs, startWithProviders } from './single-sign-on-world.ts'
 
 let service: TestService
 let provider: IdentityProvider
 let publicProvider: IdentityProvider
-let nameServer: NameServer
+let close: () => Promise<unknown>
 const texts = new Map<string, string[]>()
 beforeAll(async () => {
-  ;[provider, publicProvider, nameServer] = await Promise.all([
-    startIdentityProvider(),
-    startIdentityProvider({ isPublic: true, inToken: true }),
-    startNameServer(knowTexts(texts)),
-  ])
-  const hosts = [provider, publicProvider].map(({ issuer }) => new URL(issuer).host)
-  service = await startTestService({ EGRESS_ALLOW: hosts.join(',') })
+  ;({
+    started: service,
+    provider,
+    other: publicProvider,
+    close,
+  } = await startWithProviders(startTestService, texts, { isPublic: true, inToken: true }))
 })
-afterAll(() => Promise.all([service.close(), provider.close(), publicProvider.close(), nameServer.close()]))
+afterAll(() => close())
 
 test('somebody with an address of a proved domain joins, and is the same person the next time', async () => {
   const world = await newSsoWorld(service, provider, { defaultRole: 'viewer' })

@@ -3,9 +3,9 @@ import { type OneTimePurpose, spendOneTimeToken } from '../access/one-time-token
 import type { Secret } from '../access/secret.ts'
 import type { Database, Spanning } from '../database/database.ts'
 import { showId } from '../resource/ids.ts'
-import { Bell } from '../work/bell.ts'
-import { isPassing, reported } from '../work/failures.ts'
-import { untilKept } from '../work/keep.ts'
+import { Bell } from '../background/bell.ts'
+import { isPassing, reported } from '../background/failures.ts'
+import { untilKept } from '../background/keep.ts'
 import { openBody, sealBody } from './body.ts'
 import { type Message, renderBody } from './message.ts'
 import {

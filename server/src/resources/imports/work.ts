@@ -4,9 +4,9 @@ import { isConnectionLoss, sqlState } from '../../platform/database/failures.ts'
 import { ApiError } from '../../platform/http/errors.ts'
 import { showId } from '../../platform/resource/ids.ts'
 import { UniqueConflict } from '../../platform/resource/write.ts'
-import { Bell } from '../../platform/work/bell.ts'
-import { isPassing as passes, reported } from '../../platform/work/failures.ts'
-import { untilKept } from '../../platform/work/keep.ts'
+import { Bell } from '../../platform/background/bell.ts'
+import { isPassing as passes, reported } from '../../platform/background/failures.ts'
+import { untilKept } from '../../platform/background/keep.ts'
 import { workOn, workOnNext } from './batch.ts'
 import {
   chooseOrganization,
