@@ -5,7 +5,7 @@ import type { Actor } from '../access/caller.ts'
 import { ApiError } from '../http/errors.ts'
 import { DeadlineExceeded, isConnectionLoss, isRepeatable, translate } from './failures.ts'
 import type { SpanningPurpose } from './spanning-purposes.ts'
-import { organizationParameter, Parameter, Sql, sql } from './sql.ts'
+import { organizationParameter, Parameter, prepared, Sql, sql } from './sql.ts'
 
 /** How a statement reaches the database: bound to one organization, which it has to name. */
 export interface Connection {
@@ -153,7 +153,7 @@ export class Database {
    */
   async transaction<Result>(actor: Actor, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     const organization = organizationParameter(actor.organizationId)
-    return this.#transact(sql`select ${actor.live} as live`, (send) =>
+    return this.#transact(prepared(sql`select ${actor.live} as live`), (send) =>
       work({
         isTransaction: true,
         actor,
@@ -389,6 +389,13 @@ function assertScoped(statement: Sql): void {
   if (!statement.scoped) throw new Error('A statement of an organization has to name it (`db.organization`).')
 }
 
-function render(statement: Sql): { text: string; values: unknown[] } {
-  return statement.render()
+/** What is prepared is known to each connection by a name, the same one for the same text. */
+function render(statement: Sql): { text: string; values: unknown[]; name?: string } {
+  const query = statement.render()
+  if (!statement.isPrepared) return query
+  const name = names.get(query.text) ?? `statement ${names.size + 1}`
+  names.set(query.text, name)
+  return { ...query, name }
 }
+
+const names = new Map<string, string>()

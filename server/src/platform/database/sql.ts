@@ -6,11 +6,13 @@ export class Sql {
   readonly parts: readonly string[]
   readonly values: readonly unknown[]
   readonly scoped: boolean
+  readonly isPrepared: boolean
 
-  constructor(parts: readonly string[], values: readonly unknown[], scoped: boolean) {
+  constructor(parts: readonly string[], values: readonly unknown[], scoped: boolean, isPrepared = false) {
     this.parts = parts
     this.values = values
     this.scoped = scoped
+    this.isPrepared = isPrepared
   }
 
   /** The text with `$1…` in place of the values. A value object that occurs twice is sent once. */
@@ -54,10 +56,28 @@ export function sql(strings: TemplateStringsArray, ...inputs: unknown[]): Sql {
   return new Sql(parts, values, scoped)
 }
 
+/**
+ * The whole of a statement that is prepared once for each connection, because parsing and planning it costs more than
+ * running it. Its text has to be one of few, whatever was asked; its plan must follow from keys alone, as it serves all
+ * values, and tables that were small when it was made.
+ */
+export const prepared = ({ parts, values, scoped }: Sql): Sql => new Sql(parts, values, scoped, true)
+
+/** Prepared where it is about one record; a set has a text of its own each time, and its planning is shared by many. */
+export const preparedForOne = (records: readonly unknown[], statement: Sql): Sql =>
+  records.length === 1 ? prepared(statement) : statement
+
 /** Text of ours, from a declaration or the source; never from a request. */
 export const raw = (text: string): Sql => new Sql([text], [], false)
 
 export const identifier = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
+
+/**
+ * The column holds one of the values, which are of `type`. A single one is compared as such, for then it is found by its
+ * key however small the table was when the statement was planned.
+ */
+export const isOneOf = (column: Sql, values: readonly unknown[], type: string): Sql =>
+  values.length === 1 ? sql`${column} = ${values[0]}::${raw(type)}` : sql`${column} = any(${values}::${raw(type)}[])`
 
 export function join(items: readonly Sql[], separator: string): Sql {
   const parts = ['']

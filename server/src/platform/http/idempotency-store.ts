@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Transaction } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
+import { prepared, sql } from '../database/sql.ts'
 import type { Perishable } from '../upkeep/store.ts'
 import { ApiError } from './errors.ts'
 import { idempotencyKeyHash, openAnswer, sealAnswer, type StoredAnswer } from './idempotency.ts'
@@ -35,12 +35,14 @@ export async function findAnswer(transaction: Transaction, use: IdempotentUse): 
   // Sent together, but two statements: the second one's snapshot is taken after the lock, so it sees what the holder kept.
   const [[lock], [kept]] = await Promise.all([
     transaction.query<{ locked: boolean }>(
-      sql`select pg_try_advisory_xact_lock(${lockOf(transaction, use, keyHash)}::bigint) as locked, ${transaction.organization} as organization`,
+      prepared(
+        sql`select pg_try_advisory_xact_lock(${lockOf(transaction, use, keyHash)}::bigint) as locked, ${transaction.organization} as organization`,
+      ),
     ),
     transaction.query<{ request_hash: Buffer; answer_encrypted: Buffer }>(
-      sql`select request_hash, answer_encrypted from idempotency_answers
+      prepared(sql`select request_hash, answer_encrypted from idempotency_answers
         where organization_id = ${transaction.organization} and credential_id = ${use.credentialId}::uuid
-          and key_hash = ${keyHash} and created_at > now() - make_interval(hours => ${keptHours})`,
+          and key_hash = ${keyHash} and created_at > now() - make_interval(hours => ${keptHours})`),
     ),
   ])
   if (!lock?.locked) {
@@ -64,11 +66,11 @@ export async function findAnswer(transaction: Transaction, use: IdempotentUse): 
 /** Keeps the answer in the transaction of its effect. */
 export async function keepAnswer(transaction: Transaction, use: IdempotentUse, answer: StoredAnswer): Promise<void> {
   await transaction.query(
-    sql`insert into idempotency_answers (organization_id, credential_id, key_hash, request_hash, answer_encrypted)
+    prepared(sql`insert into idempotency_answers (organization_id, credential_id, key_hash, request_hash, answer_encrypted)
       values (${transaction.organization}, ${use.credentialId}::uuid, ${idempotencyKeyHash(use.key)}, ${use.requestHash},
         ${sealAnswer(use.secretKey, use.key, answer)})
       on conflict (organization_id, credential_id, key_hash) do update
-        set request_hash = excluded.request_hash, answer_encrypted = excluded.answer_encrypted, created_at = now()`,
+        set request_hash = excluded.request_hash, answer_encrypted = excluded.answer_encrypted, created_at = now()`),
   )
 }
 

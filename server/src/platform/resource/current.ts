@@ -1,5 +1,5 @@
 import type { Transaction } from '../database/database.ts'
-import { identifier, join, raw, type Sql, sql } from '../database/sql.ts'
+import { identifier, isOneOf, join, preparedForOne, raw, type Sql, sql } from '../database/sql.ts'
 import { withinScope } from '../query/page.ts'
 import { documentSql } from '../query/select.ts'
 import { lookups, root } from '../query/target.ts'
@@ -46,11 +46,16 @@ export async function lockCurrent(
   const restoring = changes.some((change) => change.kind === 'update' && change.deleted)
   const bounds = withinScope(restoring ? { ...resource, softDelete: false } : resource, scopeOf(transaction, parentId))
   const deleted = restoring ? raw(` and ${root}.deleted_at > now() - interval '${restorableDays} days'`) : raw('')
-  const rows = await transaction.query<Omit<CurrentRow, 'record'>>(sql`
+  const rows = await transaction.query<Omit<CurrentRow, 'record'>>(
+    preparedForOne(
+      ids,
+      sql`
     select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
     from ${identifier(resource.table)} ${raw(root)}${lookups(resource, transaction.organization)}
-    where ${bounds}${deleted} and ${raw(root)}.id = any(${ids}::uuid[])
-    order by ${raw(root)}.id for update of ${raw(root)}`)
+    where ${bounds}${deleted} and ${isOneOf(sql`${raw(root)}.id`, ids, 'uuid')}
+    order by ${raw(root)}.id for update of ${raw(root)}`,
+    ),
+  )
   return new Map(rows.map((row) => [row.id, { ...row, record: wholeOf(row) }]))
 }
 

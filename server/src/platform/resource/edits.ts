@@ -1,5 +1,5 @@
 import type { Transaction } from '../database/database.ts'
-import { identifier, sql } from '../database/sql.ts'
+import { identifier, prepared, sql } from '../database/sql.ts'
 import { type AnyRow, columnOf, type Resource } from './define.ts'
 import type { JsonValue } from './fields.ts'
 import type { Pending } from './write.ts'
@@ -19,11 +19,13 @@ export async function keepEdits(
     fieldsOf(before ? values : kind === 'session' ? entered(values) : {}).map((field) => ({ id, field })),
   )
   if (edits.length === 0) return
-  await transaction.query(sql`
+  await transaction.query(
+    prepared(sql`
     insert into ${identifier(`${resource.singular}_edits`)} (organization_id, ${ownerOf(resource)}, field)
     select ${transaction.organization}, id, field
     from jsonb_to_recordset(${JSON.stringify(edits)}::jsonb) as edit(id uuid, field text)
-    order by id, field on conflict do nothing`)
+    order by id, field on conflict do nothing`),
+  )
 }
 
 /** The fields of each of these records (uuids) that were changed on purpose. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Transaction } from '../database/database.ts'
 import { sqlState } from '../database/failures.ts'
-import { identifier, join, Parameter, raw, type Sql, sql } from '../database/sql.ts'
+import { identifier, isOneOf, join, Parameter, prepared, preparedForOne, raw, type Sql, sql } from '../database/sql.ts'
 import { ApiError, type BodyFault, invalidBody } from '../http/errors.ts'
 import { lookups, root } from '../query/target.ts'
 import { type CurrentRow, lockCurrent, storedSql, type StoredRow, wholeOf } from './current.ts'
@@ -110,11 +110,11 @@ export async function writeSet(
   await steps.resolve?.(transaction, pending)
   const created = pending.filter(({ before }) => before === undefined)
   const updated = pending.filter((one) => one.before !== undefined && hasChange(one))
-  const shown = known ? briefSql : storedSql(resource)
+  const isShown = known === undefined
   // In this order, but without waiting for one to send the next.
   const rows = await Promise.all([
-    insert(transaction, resource, { pending: created, parentId, shown }),
-    update(transaction, resource, { pending: updated, shown }),
+    insert(transaction, resource, { pending: created, parentId, isShown }),
+    update(transaction, resource, { pending: updated, isShown }),
   ])
   const byId = new Map(rows.flat().map((row) => [row.id, row]))
   const written = pending.map(({ id, before, revision, values }) => {
@@ -136,17 +136,19 @@ export async function assertParent(
 ): Promise<void> {
   if (!resource.parent || parentId === undefined) return
   const { resource: parent } = resource.parent
-  const rows = await transaction.query(sql`
+  const rows = await transaction.query(
+    prepared(sql`
     select id from ${identifier(parent.table)}
     where organization_id = ${transaction.organization} and id = ${parentId}::uuid
-    ${raw(parent.softDelete ? 'and deleted_at is null' : '')} for key share`)
+    ${raw(parent.softDelete ? 'and deleted_at is null' : '')} for key share`),
+  )
   if (rows.length === 0) throw parentNotFound(resource)
 }
 
 function prepareChange(resource: Resource, change: Change, current: ReadonlyMap<string, CurrentRow>): Pending {
   if (change.kind === 'create') {
     const values = { ...initialOf(resource), ...change.values }
-    return prepared(resource, {
+    return completed(resource, {
       id: change.id ?? newId(),
       before: undefined,
       values,
@@ -164,7 +166,7 @@ function prepareChange(resource: Resource, change: Change, current: ReadonlyMap<
     Object.entries(change.values).map(([name, value]) => [name, merged(resource, name, before[name], value)]),
   )
   const columns = change.columns?.(before) ?? {}
-  return prepared(resource, { id: change.id, before, values, columns, revision: row.revision }, row.dangling)
+  return completed(resource, { id: change.id, before, values, columns, revision: row.revision }, row.dangling)
 }
 
 /** Objects are merged (RFC 7396) and checked whole; anything else replaces. */
@@ -177,16 +179,22 @@ function merged(resource: Resource, name: string, before: JsonValue | undefined,
   return whole
 }
 
-function prepared(resource: Resource, pending: Pending, dangling: readonly string[] = []): Pending {
+function completed(resource: Resource, pending: Pending, dangling: readonly string[] = []): Pending {
   const result = resource.prepare?.(pending.values, pending.before)
   if (result?.faults && result.faults.length > 0) throw invalidBody(result.faults)
-  const values = result?.values ?? pending.values
+  const all = result?.values ?? pending.values
   const { before } = pending
+  const values = before ? changesOf(before, all, dangling) : all
+  const hidden = !before || Object.keys(values).length > 0 ? (result?.hidden ?? {}) : {}
+  return { ...pending, values, columns: { ...hidden, ...pending.columns } }
+}
+
+/** The values that are others than the record's, or that it does not show. */
+function changesOf(before: AnyRow, values: AnyRow, dangling: readonly string[]): AnyRow {
   const changed = Object.entries(values).filter(
-    ([name, value]) => !before || !isDeepStrictEqual(before[name], value) || dangling.includes(name),
+    ([name, value]) => !isDeepStrictEqual(before[name], value) || dangling.includes(name),
   )
-  const hidden = !before || changed.length > 0 ? (result?.hidden ?? {}) : {}
-  return { ...pending, values: Object.fromEntries(changed), columns: { ...hidden, ...pending.columns } }
+  return Object.fromEntries(changed)
 }
 
 const hasChange = ({ values, columns }: Pending): boolean =>
@@ -206,10 +214,15 @@ async function checkReferences(
     const wanted = [...new Set(named.map((shown) => readId(idPrefix, shown)))].filter((id) => !id || !held.has(id))
     if (wanted.length === 0) continue
     const ids = wanted.filter((id) => id !== undefined)
-    const rows = await transaction.query<{ id: string }>(sql`
+    const rows = await transaction.query<{ id: string }>(
+      preparedForOne(
+        ids,
+        sql`
       select ${identifier(references.key)} as id from ${identifier(references.table)}
-      where organization_id = ${transaction.organization} and ${identifier(references.key)} = any(${ids}::uuid[])
-      ${raw(references.softDeleted ? 'and deleted_at is null' : '')} order by 1 for key share`)
+      where organization_id = ${transaction.organization} and ${isOneOf(identifier(references.key), ids, 'uuid')}
+      ${raw(references.softDeleted ? 'and deleted_at is null' : '')} order by 1 for key share`,
+      ),
+    )
     const found = new Set(rows.map(({ id }) => id))
     if (wanted.some((id) => !id || !found.has(id))) {
       faults.push({
@@ -221,31 +234,37 @@ async function checkReferences(
   if (faults.length > 0) throw invalidBody(faults)
 }
 
-/** The columns of a pending change as a recordset takes them. */
-function recordOf(resource: Resource, { id, values, columns }: Pending): Record<string, JsonValue> {
-  const own = Object.entries(values).map(([name, value]) => {
+/** The columns of a pending change as a recordset takes them. Of a new record without nulls: most fields say nothing. */
+function recordOf(resource: Resource, { id, before, values, columns }: Pending): StoredColumns {
+  const record: StoredColumns = { id }
+  const put = (column: string, value: JsonValue) => {
+    if (before || value !== null) record[column] = value
+  }
+  for (const [name, value] of Object.entries(values)) {
     const prefix = resource.fields[name]?.idPrefix
-    return [columnOf(name), prefix !== undefined && typeof value === 'string' ? (readId(prefix, value) ?? null) : value]
-  })
-  return { id, ...Object.fromEntries(own), ...columns }
+    put(columnOf(name), prefix !== undefined && typeof value === 'string' ? (readId(prefix, value) ?? null) : value)
+  }
+  for (const [column, value] of Object.entries(columns)) put(column, value)
+  return record
 }
 
-/** What of a record nobody is shown. */
-const briefSql = sql`${raw(root)}.id, '' as text, null as whole, ${raw(root)}.revision`
+/** A record as a recordset takes it. */
+type StoredColumns = Record<string, JsonValue>
 
 interface Insertion {
   pending: readonly Pending[]
   parentId: string | undefined
-  shown: Sql
+  /** False where nobody is shown the records: they are not rendered. */
+  isShown: boolean
 }
 
 async function insert(
   transaction: Transaction,
   resource: Resource,
-  { pending, parentId, shown }: Insertion,
+  { pending, parentId, isShown }: Insertion,
 ): Promise<StoredRow[]> {
   if (pending.length === 0) return []
-  const records = pending.map((one) => withoutNulls(recordOf(resource, one)))
+  const records = pending.map((one) => recordOf(resource, one))
   const names = columnsOf(resource, records)
   const parent = resource.parent && parentId !== undefined ? resource.parent : undefined
   const targets = ['organization_id', ...(parent ? [parent.column] : []), ...names].map(identifier)
@@ -254,24 +273,21 @@ async function insert(
     resource,
     transaction,
     records,
-    sql`
-    with ${inputSql(resource, records, names)}, written as (
-      insert into ${identifier(resource.table)} (${join(targets, ', ')})
-      select ${transaction.organization}, ${parent ? sql`${parentId}::uuid, ` : raw('')}${join(values, ', ')} from input
-      returning *)
-    select ${shown} from written ${raw(root)}${lookups(resource, transaction.organization)}`,
+    answering(transaction, resource, records, {
+      input: inputSql(resource, records, names),
+      change: sql`
+      insert into ${identifier(resource.table)} as ${raw(root)} (${join(targets, ', ')})
+      select ${transaction.organization}, ${parent ? sql`${parentId}::uuid, ` : raw('')}${join(values, ', ')} from input`,
+      isShown,
+    }),
   )
 }
-
-/** A new record holds null where nothing is said; most fields say nothing. */
-const withoutNulls = (record: Record<string, JsonValue>): Record<string, JsonValue> =>
-  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null))
 
 /** One statement, whatever each record changes: the others of its columns stay as they are. */
 async function update(
   transaction: Transaction,
   resource: Resource,
-  { pending, shown }: Omit<Insertion, 'parentId'>,
+  { pending, isShown }: Omit<Insertion, 'parentId'>,
 ): Promise<StoredRow[]> {
   if (pending.length === 0) return []
   const records = pending.map((one) => recordOf(resource, one))
@@ -280,33 +296,57 @@ async function update(
     .filter((name) => name !== 'id')
     .map((name) => {
       const column = identifier(name)
-      if (records.every((record) => name in record)) return sql`${column} = input.${column}`
-      return sql`${column} = case when ${name} = any(input.changed) then input.${column} else ${raw(root)}.${column} end`
+      if (records.length > 1 && records.every((record) => name in record)) return sql`${column} = input.${column}`
+      return sql`${column} = case when ${raw(`'${name}'`)} = any(input.changed) then input.${column} else ${raw(root)}.${column} end`
     })
   const input = records.map((record) => ({ ...record, changed: Object.keys(record) }))
+  const ids = records.map(({ id }) => id)
+  // A set is found through its recordset, which the planner knows better.
+  const byKey = ids.length === 1 ? sql` and ${isOneOf(sql`${raw(root)}.id`, ids, 'uuid')}` : raw('')
   return guarded(
     resource,
     transaction,
     records,
-    sql`
-    with ${inputSql(resource, input, [...names, 'changed'])}, written as (
+    answering(transaction, resource, records, {
+      input: inputSql(resource, input, [...names, 'changed']),
+      change: sql`
       update ${identifier(resource.table)} ${raw(root)}
       set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = now()`], ', ')}
-      from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id
-      returning ${raw(root)}.*)
-    select ${shown} from written ${raw(root)}${lookups(resource, transaction.organization)}`,
+      from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id${byKey}`,
+      isShown,
+    }),
   )
 }
 
-function columnsOf(resource: Resource, records: readonly Record<string, JsonValue>[]): string[] {
+/** The statement that makes the change and answers with a `StoredRow` of each record, as it is afterwards. */
+function answering(
+  transaction: Transaction,
+  resource: Resource,
+  records: readonly StoredColumns[],
+  { input, change, isShown }: { input: Sql; change: Sql; isShown: boolean },
+): Sql {
+  const statement = isShown
+    ? sql`
+    with ${input}, written as (${change} returning ${raw(root)}.*)
+    select ${storedSql(resource)} from written ${raw(root)}${lookups(resource, transaction.organization)}`
+    : sql`with ${input} ${change} returning ${raw(root)}.id, '' as text, null as whole, ${raw(root)}.revision`
+  return preparedForOne(records, statement)
+}
+
+/**
+ * The columns that a statement names. For one record all that can be written, so that the text is the same whatever is:
+ * planning it anew would cost more than the rest. For many those that are needed.
+ */
+function columnsOf(resource: Resource, records: readonly StoredColumns[]): string[] {
   const known = { id: 'uuid', deleted_at: 'timestamptz', ...columnTypes(resource) }
-  const names = [...new Set(records.flatMap((record) => Object.keys(record)))]
+  const usual = records.length === 1 ? Object.keys(initialOf(resource)).map(columnOf) : []
+  const names = [...new Set(['id', ...usual, ...records.flatMap((record) => Object.keys(record))])]
   const unknown = names.find((name) => !(name in known))
   if (unknown !== undefined) throw new Error(`${resource.table} declares no column ${unknown}`)
   return names
 }
 
-function inputSql(resource: Resource, records: readonly Record<string, JsonValue>[], names: readonly string[]): Sql {
+function inputSql(resource: Resource, records: readonly StoredColumns[], names: readonly string[]): Sql {
   const own = { id: 'uuid', deleted_at: 'timestamptz', changed: 'text[]' }
   const types: Record<string, string> = { ...own, ...columnTypes(resource) }
   const columns = names.map((name) => sql`${identifier(name)} ${raw(types[name] ?? 'text')}`)
@@ -318,7 +358,7 @@ function inputSql(resource: Resource, records: readonly Record<string, JsonValue
 async function guarded(
   resource: Resource,
   transaction: Transaction,
-  records: readonly Record<string, JsonValue>[],
+  records: readonly StoredColumns[],
   statement: Sql,
 ): Promise<StoredRow[]> {
   try {
@@ -342,7 +382,7 @@ async function guarded(
 function sameValue(
   resource: Resource,
   transaction: Transaction,
-  record: Record<string, JsonValue>,
+  record: StoredColumns,
   name: string,
   compared: (value: Sql) => Sql,
 ): Sql {

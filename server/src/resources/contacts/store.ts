@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { isOneOf, prepared, preparedForOne, raw, sql } from '../../platform/database/sql.ts'
 import { keepEdits } from '../../platform/resource/edits.ts'
 import { keepExternalIds } from '../../platform/resource/external-ids.ts'
 import { newId, showId } from '../../platform/resource/ids.ts'
@@ -78,16 +78,23 @@ async function makeRoots(
   const keys = roots.flatMap(({ email_key: key }) => key ?? [])
   // One after the other, but without a trip between them.
   const [, known] = await Promise.all([
-    transaction.query(sql`
+    transaction.query(
+      prepared(sql`
       insert into root_contacts (organization_id, id, email_key)
       select ${transaction.organization}, id, email_key
       from jsonb_to_recordset(${JSON.stringify(roots)}::jsonb) as root(id uuid, email_key text)
       on conflict do nothing`),
+    ),
     keys.length === 0
       ? []
-      : transaction.query<{ id: string; email_key: string }>(sql`
+      : transaction.query<{ id: string; email_key: string }>(
+          preparedForOne(
+            keys,
+            sql`
           select id, email_key from root_contacts
-          where organization_id = ${transaction.organization} and email_key = any(${keys}::text[])`),
+          where organization_id = ${transaction.organization} and ${isOneOf(raw('email_key'), keys, 'text')}`,
+          ),
+        ),
   ])
   return known
 }

@@ -1,5 +1,5 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { prepared, sql } from '../../platform/database/sql.ts'
 import { ApiError } from '../../platform/http/errors.ts'
 import { readId, showId } from '../../platform/resource/ids.ts'
 import { standardStore } from '../../platform/resource/routes.ts'
@@ -63,7 +63,7 @@ export async function giveTeams(transaction: Transaction, pending: readonly Pend
 /** The default team's id, which every organization has. */
 async function defaultTeam(transaction: Transaction): Promise<string> {
   const [team] = await transaction.query<{ id: string }>(
-    sql`select id from teams where organization_id = ${transaction.organization} and is_default`,
+    prepared(sql`select id from teams where organization_id = ${transaction.organization} and is_default`),
   )
   if (!team) throw new Error('an organization always has a default team')
   return team.id
