@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Actor } from '../access/caller.ts'
 import { ApiError } from '../http/errors.ts'
+import { Attempt } from './attempt.ts'
 import { DeadlineExceeded, isConnectionLoss, isRepeatable, translate } from './failures.ts'
+import { Line } from './line.ts'
 import type { SpanningPurpose } from './spanning-purposes.ts'
 import { organizationParameter, Parameter, prepared, Sql, sql } from './sql.ts'
 
@@ -58,6 +61,11 @@ export interface DatabaseOptions {
 const statementTimeout = 3500
 /** Milliseconds: several round trips to a server that may be far away, with TLS. */
 const makingConnection = 1000
+/**
+ * What is reached over a Unix socket computes on this machine's processors; one of two statements may wait for a disk. At
+ * least as many as the work on rows has connections, of which half wait for the other half.
+ */
+const statementsAtOnce = Math.max(4, 2 * availableParallelism())
 const attempts = 3
 
 /** The pool of connections, and the only place where a statement is sent. */
@@ -66,13 +74,13 @@ export class Database {
   readonly #size: number
   readonly #deadline: number
   readonly #fixed = new WeakMap<Actor, Map<string, FixedText>>()
-  /** Who waits for a connection, in the order they came. */
-  readonly #waiting = new Set<{ since: number; deadline: number }>()
+  readonly #line: Line
   readonly #connected = new Set<pg.PoolClient>()
 
   constructor({ connection, size, deadline = 4500, onIdleError }: DatabaseOptions) {
     this.#size = size
     this.#deadline = deadline
+    this.#line = new Line(connection.host?.startsWith('/') ? statementsAtOnce : Infinity)
     this.#pool = new pg.Pool({
       ...connection,
       max: size,
@@ -101,21 +109,18 @@ export class Database {
   }
 
   /**
-   * Milliseconds that whoever has waited longest for a connection has waited by now, beyond what making one may take; 0
-   * while fewer wait than there are connections, for they may only have waited for this process.
+   * Milliseconds that a request waits for a connection at longest, beyond what making one may take; 0 while fewer wait than
+   * there are connections, for they may only have waited for this process.
    */
   get longestWait(): number {
-    if (this.#waiting.size < this.#size) return 0
-    const now = performance.now()
-    const making = this.#connected.size < this.#size ? makingConnection : 0
-    // Whoever's time is over has been answered, and only waits to be let go.
-    for (const { since, deadline } of this.#waiting) if (deadline > now) return Math.max(0, now - since - making)
-    return 0
+    if (this.#line.length < this.#size) return 0
+    const making = this.#connected.size < this.#pool.totalCount ? makingConnection : 0
+    return Math.max(0, this.#line.longestWait - making)
   }
 
   /** What the pool holds now, for metrics and the doctor. */
   get counts(): { total: number; idle: number; waiting: number } {
-    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#pool.waitingCount }
+    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#line.length }
   }
 
   /** A connection for reads: each statement stands alone and checks the credential in the same trip. */
@@ -213,31 +218,40 @@ export class Database {
       let committing = false
       try {
         return await this.#with(client, deadline, async () => {
-          const [, checked] = await Promise.all([
-            client.query('begin'),
-            client.query<{ live: boolean }>(render(check)),
-          ]).catch(async (error: unknown) => {
-            if (isConnectionLoss(error)) throw new NothingSent(error)
-            // Begun it is: the next user of the connection would be within it.
-            await client.query('rollback')
-            throw error
-          })
+          const ask = <Row extends object>(statement: Sql) =>
+            inOneWrite(client, () => client.query<Row & pg.QueryResultRow>(render(statement)))
+          const begun = inOneWrite(client, () => Promise.all([client.query('begin'), ask<{ live: boolean }>(check)]))
+          // Not waited for before the work begins, whose first statements go with it, but before the work learns anything.
+          const checked = begun.then(
+            ([, { rows }]) => {
+              if (!rows[0]?.live) throw new CredentialChanged()
+            },
+            (error: unknown) => {
+              throw isConnectionLoss(error) ? new NothingSent(error) : error
+            },
+          )
+          checked.catch(() => undefined)
           let isOver = false
           const send: Send = async <Row extends object>(statement: Sql) => {
             // One of several that were sent together has failed: on its own the next one would be committed.
             if (isOver) throw new Error('the transaction is over')
-            return (await client.query<Row & pg.QueryResultRow>(render(statement))).rows
+            const asked = ask<Row>(statement)
+            asked.catch(() => undefined)
+            await checked
+            return (await asked).rows
           }
           try {
-            if (!checked.rows[0]?.live) throw new CredentialChanged()
-            const result = await work(send)
+            // Whatever came of the work, a credential that no longer holds comes first.
+            const result = await work(send).finally(() => checked)
             isOver = true
             committing = true
             await client.query('commit')
             return result
           } catch (error) {
             isOver = true
-            if (!committing && !isConnectionLoss(error)) await client.query('rollback')
+            const isGone = isConnectionLoss(error) || error instanceof NothingSent
+            // The next user of the connection would be within it.
+            if (!committing && !isGone) await client.query('rollback')
             throw error
           }
         })
@@ -250,14 +264,8 @@ export class Database {
     })
   }
 
-  async #acquire(deadline: number): Promise<pg.PoolClient> {
-    const waiter = { since: performance.now(), deadline }
-    this.#waiting.add(waiter)
-    try {
-      return await this.#pool.connect()
-    } finally {
-      this.#waiting.delete(waiter)
-    }
+  #acquire(deadline: number): Promise<pg.PoolClient> {
+    return this.#line.pass(() => this.#pool.connect(), deadline)
   }
 
   async #connect(deadline: number): Promise<pg.PoolClient> {
@@ -324,37 +332,11 @@ function answered<Row extends object>(rows: Guarded<Row>[]): Row[] {
   return rows.filter((row) => row.answer_present)
 }
 
-/** One statement on one client of the pool, which may be given up at any moment. */
-class Attempt {
-  readonly #acquire: () => Promise<pg.PoolClient>
-  #client: pg.PoolClient | undefined
-  #isAbandoned = false
-
-  constructor(acquire: () => Promise<pg.PoolClient>) {
-    this.#acquire = acquire
-  }
-
-  async query<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
-    const client = await this.#acquire()
-    let broken: Error | undefined
-    try {
-      if (this.#isAbandoned) throw new DeadlineExceeded()
-      this.#client = client
-      return await client.query<Row>(query)
-    } catch (error) {
-      if (isConnectionLoss(error)) broken = error as Error
-      throw error
-    } finally {
-      this.#client = undefined
-      client.release(broken)
-    }
-  }
-
-  /** Closing would wait for the answer that is under way, which may never come: the statement fails, its client is gone. */
-  abandon(): void {
-    this.#isAbandoned = true
-    this.#client?.connection.stream.destroy()
-  }
+/** What is sent before this process next waits goes in one write, as each one has to wake the process that reads it. */
+function inOneWrite<Result>({ connection: { stream } }: pg.PoolClient, send: () => Result): Result {
+  stream.cork()
+  process.nextTick(() => stream.uncork())
+  return send()
 }
 
 const unknownOutcome =

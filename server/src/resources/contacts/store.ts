@@ -10,8 +10,7 @@ import { contacts, teamContacts } from './resource.ts'
 
 const steps: WriteSteps = {
   async resolve(transaction, pending) {
-    await giveTeams(transaction, pending)
-    await giveRoots(transaction, pending)
+    await Promise.all([giveTeams(transaction, pending), giveRoots(transaction, pending)])
   },
   async settle(transaction, written, pending) {
     await keepExternalIds(transaction, contacts, written, pending)

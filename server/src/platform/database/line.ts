@@ -1,0 +1,100 @@
+import type pg from 'pg'
+import { DeadlineExceeded } from './failures.ts'
+
+interface Waiter {
+  since: number
+  deadline: number
+}
+
+/** Milliseconds after which whoever has a connection counts as one that waits, for a lock or a disk, and computes nothing. */
+const computing = 100
+/** Of how many who left the line the pace of it is the mean. */
+const remembered = 32
+/** Milliseconds that one of them counts at most: a line that stands still shows in who stands in it. */
+const slowestPace = 50
+
+/**
+ * Who waits for a connection, in the order they came. Of a database that shares its processors with this process only so
+ * many statements run at a time: more would be done no sooner, and keep this process from its turn.
+ */
+export class Line {
+  readonly #atOnce: number
+  readonly #waiting = new Set<Waiter>()
+  readonly #turns: (Waiter & { begin: () => void; giveUp: (error: Error) => void })[] = []
+  #running = 0
+  /** Milliseconds between two who leave the line while there is one. */
+  #pace = 0
+  #leftAt: number | undefined
+
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce
+  }
+
+  get length(): number {
+    return this.#waiting.size
+  }
+
+  /** Waits for a turn and for the connection that `connect` gives then; the turn ends when that is released. */
+  async pass(connect: () => Promise<pg.PoolClient>, deadline: number): Promise<pg.PoolClient> {
+    const waiter = { since: performance.now(), deadline }
+    this.#waiting.add(waiter)
+    try {
+      return this.#atOnce === Infinity ? await connect() : await this.#inTurn(connect, waiter)
+    } finally {
+      this.#waiting.delete(waiter)
+      this.#measure()
+    }
+  }
+
+  /** Milliseconds: how long the one who has waited longest has waited by now, or how long a newcomer is going to. */
+  get longestWait(): number {
+    const now = performance.now()
+    // Whoever's time is over has been answered, and only waits to be let go.
+    for (const { since, deadline } of this.#waiting) {
+      if (deadline > now) return Math.max(now - since, this.#waiting.size * this.#pace)
+    }
+    return 0
+  }
+
+  async #inTurn(connect: () => Promise<pg.PoolClient>, waiter: Waiter): Promise<pg.PoolClient> {
+    if (this.#running < this.#atOnce) this.#running++
+    else await new Promise<void>((begin, giveUp) => this.#turns.push({ ...waiter, begin, giveUp }))
+    let isOver = false
+    const end = () => {
+      clearTimeout(timer)
+      if (!isOver) this.#next()
+      isOver = true
+    }
+    const timer = setTimeout(end, computing).unref()
+    try {
+      const client = await connect()
+      const release = client.release
+      client.release = (error) => {
+        release(error)
+        end()
+      }
+      return client
+    } catch (error) {
+      end()
+      throw error
+    }
+  }
+
+  /** A turn has ended: the next one's begins. */
+  #next(): void {
+    const now = performance.now()
+    for (let next = this.#turns.shift(); next; next = this.#turns.shift()) {
+      if (next.deadline > now) return next.begin()
+      next.giveUp(new DeadlineExceeded())
+    }
+    this.#running--
+  }
+
+  #measure(): void {
+    const now = performance.now()
+    if (this.#leftAt !== undefined) {
+      this.#pace += (Math.min(now - this.#leftAt, slowestPace) - this.#pace) / remembered
+    }
+    this.#leftAt = this.#waiting.size > 0 ? now : undefined
+  }
+}
