@@ -1,5 +1,9 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { memoryFolder } from './server/test/memory-folder.ts'
+
+const inMemory = memoryFolder()
+if (inMemory !== undefined) process.env.TMPDIR ??= inMemory
 
 /** They take longest: begun last, one of them would run beside nothing. */
 const long = [

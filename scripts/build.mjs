@@ -9,11 +9,13 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const sources = join(root, 'server/src')
 const output = join(root, 'server/dist')
 const stamp = join(output, 'build.json')
+/** What npm installed, which it writes there itself. */
+const installed = join(root, 'node_modules/.package-lock.json')
 
 /** The bundle that the service and the command line run. */
 export const bundle = join(output, 'rapport.js')
 
-/** Bundles server/src/main.ts unless the last bundle was made of the same sources. `say` gets one line. */
+/** Bundles server/src/main.ts unless the last bundle was made of the same sources and packages. `say` gets one line. */
 export async function build({ say }) {
   const hash = hashOfSources()
   if (readStamp() === hash) {
@@ -22,7 +24,7 @@ export async function build({ say }) {
   }
   const began = performance.now()
   try {
-    await bundleTo(join(sources, 'main.ts'), bundle)
+    await bundleTo(join(sources, 'main.ts'), bundle, withPackages)
     place(stamp, JSON.stringify({ hash }))
   } catch (error) {
     if (!isReadOnly(error)) throw error
@@ -32,10 +34,35 @@ export async function build({ say }) {
 }
 
 /**
- * Bundles one entry point, packages left outside. What is imported when it is needed becomes a file beside it, so that a
- * command loads what it uses alone. Each file appears complete or not at all, the entry last.
+ * What makes packages a part of the bundle: to find and read their hundreds of files takes a command longer than what it
+ * does. Outside stays what is made for the machine or is mostly data, which a bundle would keep in memory, and what our
+ * code imports when it is needed: a service may run for long after a newer bundle took the place of its own.
  */
-export async function bundleTo(entry, file) {
+const withPackages = {
+  packages: 'bundle',
+  external: ['@node-rs/argon2', 'i18n-iso-countries', 'pg-native'],
+  plugins: [
+    {
+      name: 'needed later',
+      setup({ onResolve }) {
+        onResolve({ filter: /^[^.]/ }, ({ kind, importer, path }) =>
+          kind === 'dynamic-import' && importer.startsWith(sources) ? { path, external: true } : undefined,
+        )
+      },
+    },
+  ],
+  // CommonJS asks for Node's own modules with a function that ES modules lack.
+  banner: {
+    js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
+  },
+}
+
+/**
+ * Bundles one entry point, packages left outside unless `options` say otherwise. What is imported when it is needed
+ * becomes a file beside it, so that a command loads what it uses alone. Each file appears complete or not at all, the
+ * entry last.
+ */
+export async function bundleTo(entry, file, options = { packages: 'external' }) {
   const esbuild = await import('esbuild')
   const name = basename(file, '.js')
   const { outputFiles } = await esbuild
@@ -51,9 +78,14 @@ export async function bundleTo(entry, file) {
       platform: 'node',
       format: 'esm',
       target: 'node20',
-      packages: 'external',
       sourcemap: true,
+      // A trace of calls needs the lines, not what stands in them.
+      sourcesContent: false,
+      // Node keeps the text of what it runs in memory. Names stay, for that trace.
+      minifySyntax: true,
+      minifyWhitespace: true,
       logLevel: 'error',
+      ...options,
     })
     .catch((error) => {
       throw error.errors ? new Refusal('The build failed; the reasons are above.') : error
@@ -90,7 +122,7 @@ function hashOfSources() {
       .update(`${name}\0`)
       .update(readFileSync(join(sources, name)))
       .update('\0')
-  hash.update(readFileSync(fileURLToPath(import.meta.url)))
+  for (const file of [installed, fileURLToPath(import.meta.url)]) hash.update(readFileSync(file))
   return hash.digest('hex')
 }
 

@@ -1,14 +1,23 @@
 // `npm run check`: types, lint, format, and the rules of server/test/architecture.test.ts.
 import './node-version.mjs'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ensureInstalled } from './install.mjs'
 import { refusing } from './refusal.mjs'
 import { root, runTool } from './run.mjs'
 
+/** What was found to be right: looked at again when it, or what it was held against, has changed. */
+const found = join(root, 'node_modules/.cache/rapport')
+const types = ['-p', '.', '--incremental', '--tsBuildInfoFile', join(found, 'types.json')]
+const format = ['--check', '--log-level=warn', '--cache', '--cache-strategy=content']
+
 const checks = [
-  { name: 'types', run: () => runTool('typescript/bin/tsc', ['-p', '.']) },
+  { name: 'types', run: () => runTool('typescript/bin/tsc', types) },
   { name: 'lint', run: () => runTool('oxlint/bin/oxlint', ['--deny-warnings', '.']) },
-  { name: 'format', run: () => runTool('prettier/bin/prettier.cjs', ['--check', '--log-level=warn', '.']) },
+  {
+    name: 'format',
+    run: () => runTool('prettier/bin/prettier.cjs', [...format, '--cache-location', join(found, 'format.json'), '.']),
+  },
 ]
 
 /** Also one of the suite's files, and so not run once more by `npm test`; it needs no database. */

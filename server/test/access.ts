@@ -10,6 +10,8 @@ import { createDatabase } from './postgres.ts'
 /** The access module on a database of its own, at an hour that the test decides. */
 export interface Access {
   database: Database
+  /** Another process' own connections to the same database. */
+  anotherDatabase(): Database
   secret: Secret
   tokens: Tokens
   sessions: Sessions
@@ -47,6 +49,7 @@ export async function openAccess(): Promise<Access> {
   let organizations = 0
   return {
     database,
+    anotherDatabase: () => new Database({ connection, size: 10 }),
     secret,
     clock,
     ...first,

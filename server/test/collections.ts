@@ -128,6 +128,14 @@ export async function newWorld(service: TestService): Promise<World> {
   return world
 }
 
+/** The use of the key that asks is noted once a minute, which shows: as if that was done tomorrow, it is not. */
+export const steady = ({ service, organization }: World): Promise<object[]> =>
+  service.database.spanning(
+    'check the database',
+    sql`update api_keys set last_used_at = now() + interval '1 day'
+      where organization_id = ${readId('org', organization.organizationId)}::uuid and last_used_at is not null`,
+  )
+
 /** Remembers the ids that a record shows: its own, and those that the service made for it. */
 function note(references: Record<string, string[]>, { fields }: Resource, row: AnyRow): void {
   for (const [name, { idPrefix }] of Object.entries(fields)) {

@@ -1,4 +1,5 @@
 import { asSql } from '../src/platform/database/database.ts'
+import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources } from '../src/app.ts'
 import { identifier, organizationParameter, raw, type Sql, sql } from '../src/platform/database/sql.ts'
@@ -9,24 +10,29 @@ import { root } from '../src/platform/query/target.ts'
 import { columnOf, columnTypes, type Resource } from '../src/platform/resource/define.ts'
 import { newId, readId, showId } from '../src/platform/resource/ids.ts'
 import { collections } from './collections.ts'
+import { createDatabase, type TestDatabase } from './postgres.ts'
 import { fieldOf } from './samples.ts'
 import { startTestService, type TestService } from './service.ts'
 
 let service: TestService
 let organization: Sql
 beforeAll(async () => {
-  service = await startTestService()
+  const database = await createDatabase()
+  service = await startTestService({}, database)
   const { organizationId, teamId, importId } = await service.newOrganization()
   organization = organizationParameter(readId('org', organizationId) ?? '')
-  await fill(readId('tea', teamId) ?? '', readId('imp', importId) ?? '')
+  await fill(database, readId('tea', teamId) ?? '', readId('imp', importId) ?? '')
 })
 afterAll(() => service.close())
 
 const ask = <Row extends object>(statement: Sql): Promise<Row[]> =>
   service.database.spanning<Row>('check the database', statement)
 
-/** So many records that the planner has a reason to choose among indexes; each has values of its own. */
-async function fill(teamId: string, importId: string): Promise<void> {
+/**
+ * So many records that the planner has a reason to choose among indexes; each has values of its own. Not through the
+ * service's connections, on which nothing may take as long.
+ */
+async function fill({ connection }: TestDatabase, teamId: string, importId: string): Promise<void> {
   const numbers = sql`generate_series(1, 3000) number`
   const times = sql`now() - number * interval '1 minute'`
   const statements = [
@@ -71,7 +77,13 @@ async function fill(teamId: string, importId: string): Promise<void> {
       select ${organization}, gen_random_uuid(), number || '@example.org', number || '@example.org', 'member', now(), ${times}
       from ${numbers}`,
   ]
-  for (const statement of [...statements, sql`analyze`]) await ask(statement)
+  const client = new pg.Client(connection)
+  await client.connect()
+  for (const statement of [...statements, sql`analyze`]) {
+    const { text, values } = statement.render()
+    await client.query(text, values)
+  }
+  await client.end()
 }
 
 interface Column {

@@ -46,9 +46,9 @@ afterAll(async () => {
 
 const portOf = ({ url }: TestService) => Number(new URL(url).port)
 
-/** Of the given operations alone. */
+/** Of the given operations alone; so few at a time that none waits for a record until it is refused. */
 function send(operations: World['operations'], requests: number): Promise<Result> {
-  const place = { port: portOf(service), first: 0, connections: 8, progress: () => undefined, found: () => undefined }
+  const place = { port: portOf(service), first: 0, connections: 4, progress: () => undefined, found: () => undefined }
   return run({ ...place, world: { ...world, operations }, contract, foreignIds: idsIn(theirRows), requests })
 }
 

@@ -6,7 +6,7 @@ import type { AnyRow } from '../src/platform/resource/define.ts'
 import { isScoped } from '../src/platform/http/route.ts'
 import { readId } from '../src/platform/resource/ids.ts'
 import { startTestService, type TestService } from './service.ts'
-import { collections, type RouteOptions, urlOf } from './collections.ts'
+import { collections, type RouteOptions, steady, urlOf } from './collections.ts'
 import { type Probe, type Statements, watchStatements } from './faults.ts'
 import { casesOf, deviationOf, dump, idsIn, newTenant, requestOf, type Tenant } from './tenancy.ts'
 
@@ -194,6 +194,7 @@ async function takeValues(): Promise<void> {
 
 test('a statement that drops its organization shows: every predicate, route by route', async () => {
   await takeValues()
+  await steady(ours)
   const { missed, seen } = await statements.plant([...foreignProbes(), ...ownProbes()])
   expect(seen.length).toBeGreaterThan(60)
   expect(missed.filter((place) => !heldTwice.some((held) => held.place.test(place)))).toEqual([])
