@@ -1,6 +1,6 @@
 import { showId } from '../server/src/platform/resource/ids.ts'
 import type { Depth } from './depth.ts'
-import { absentFragment, firstNames, lastNames, Random, words } from './people.ts'
+import { absentFragment, firstNames, lastNames, Random } from './people.ts'
 import { scores } from './records.ts'
 import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
@@ -92,7 +92,13 @@ export function questionsOf(sample: Sample, depth: Depth): Question[] {
       ],
       records: [0, pageSize],
     },
-    { name: rowNames.counted, targets: words.map((word) => `/v5/contacts/count?tags=${word}`), records: undefined },
+    {
+      name: rowNames.counted,
+      // A count costs what it counts: many at once of what each seventh contact has would not be answered in time.
+      targets: range(scores, (score) => `/v5/contacts/count?filter.customProperties.score.equals=${score}`),
+      records: undefined,
+      indexes: ['contacts_properties'],
+    },
   ]
 }
 

@@ -4,6 +4,7 @@ import { App } from './factors.ts'
 import { startIdentityProvider } from './identity-provider.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
 import { callAs, goodPassword, linkIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
+import { until } from './processes.ts'
 import { startTestService, type TestService } from './service.ts'
 import { goLink, goToCallback, logInMember, newMember, newSsoWorld } from './single-sign-on-world.ts'
 import { dump } from './tenancy.ts'
@@ -132,13 +133,11 @@ test('a dump of the database holds nothing that was given to anyone: no token, k
 test('without a mail server the links of mails wait in the outbox, and lie in no dump either', async () => {
   const owner = await newOwner(keeping)
   await owner.call('POST', '/v5/me/address', { body: { email: owner.email } })
-  let content: { text: string } | undefined
-  for (let attempt = 0; attempt < 200 && !content; attempt++) {
-    const { body } = await owner.call('GET', '/v5/mails?filter.status.equals=kept')
-    const mail = body[0]
-    if (mail) content = (await owner.call('GET', `/v5/mails/${mail.id}/content`)).body
-  }
-  const token = /verify-address=(\S+)/.exec(content?.text ?? '')?.[1] ?? ''
+  const kept = () => owner.call('GET', '/v5/mails?filter.status.equals=kept')
+  await until('the mail is in the outbox', async () => (await kept()).body.length > 0)
+  const [mail] = (await kept()).body
+  const { body: content } = await owner.call('GET', `/v5/mails/${mail.id}/content`)
+  const token = /verify-address=(\S+)/.exec(content.text)?.[1] ?? ''
   expect(token).toMatch(/^ott_/)
   expect(await found(keeping, { 'verification link': token })).toEqual([])
   expect((await keeping.anonymous('POST', '/auth/verify-address', { body: { token } })).status).toBe(200)

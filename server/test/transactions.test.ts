@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commandActor } from '../src/platform/access/command-actor.ts'
@@ -124,4 +125,14 @@ test('what is prepared serves other values', async () => {
   const answers = []
   for (let value = 1; value <= 8; value++) answers.push((await ask(value))[0]?.twice)
   expect(answers).toEqual([2, 4, 6, 8, 10, 12, 14, 16])
+})
+
+test('of statements that were sent together the one that failed says why, not those behind it', async () => {
+  const work = (transaction: Transaction) => {
+    const ask = (value: number) =>
+      transaction.query(sql`select 1 / ${value}::integer as quotient, ${transaction.organization} as organization`)
+    // Whoever waits for the one behind the failure is told sooner.
+    return Promise.all([ask(0).finally(() => delay(20)), ask(1)])
+  }
+  await expect(database.transaction(actor(), work)).rejects.toThrow(/division by zero/)
 })

@@ -5,7 +5,7 @@ import pg from 'pg'
 import type { Actor } from '../access/caller.ts'
 import { ApiError } from '../http/errors.ts'
 import { Attempt } from './attempt.ts'
-import { DeadlineExceeded, isConnectionLoss, isRepeatable, translate } from './failures.ts'
+import { DeadlineExceeded, isConnectionLoss, isRepeatable, sqlState, translate } from './failures.ts'
 import { Line } from './line.ts'
 import type { SpanningPurpose } from './spanning-purposes.ts'
 import { organizationParameter, Parameter, prepared, Sql, sql } from './sql.ts'
@@ -67,6 +67,7 @@ const makingConnection = 1000
  */
 const statementsAtOnce = Math.max(4, 2 * availableParallelism())
 const attempts = 3
+const inFailedTransaction = '25P02'
 
 /** The pool of connections, and the only place where a statement is sent. */
 export class Database {
@@ -109,12 +110,13 @@ export class Database {
   }
 
   /**
-   * Milliseconds that a request waits for a connection at longest, beyond what making one may take; 0 while fewer wait than
-   * there are connections, for they may only have waited for this process.
+   * Milliseconds that whoever has waited longest for a connection has waited by now, beyond what making one may take; 0
+   * while no more are there than twice the connections, for they may only have waited for this process.
    */
   get longestWait(): number {
-    if (this.#line.length < this.#size) return 0
-    const making = this.#connected.size < this.#pool.totalCount ? makingConnection : 0
+    const { totalCount: made, idleCount: idle } = this.#pool
+    if (this.#line.length + made - idle < 2 * this.#size) return 0
+    const making = this.#connected.size < made ? makingConnection : 0
     return Math.max(0, this.#line.longestWait - making)
   }
 
@@ -232,13 +234,19 @@ export class Database {
           )
           checked.catch(() => undefined)
           let isOver = false
+          let failure: unknown
           const send: Send = async <Row extends object>(statement: Sql) => {
             // One of several that were sent together has failed: on its own the next one would be committed.
             if (isOver) throw new Error('the transaction is over')
             const asked = ask<Row>(statement)
-            asked.catch(() => undefined)
+            asked.catch((error: unknown) => (failure ??= error))
             await checked
-            return (await asked).rows
+            try {
+              return (await asked).rows
+            } catch (error) {
+              // Those that were sent behind it know only that one has failed.
+              throw sqlState(error) === inFailedTransaction ? failure : error
+            }
           }
           try {
             // Whatever came of the work, a credential that no longer holds comes first.

@@ -58,17 +58,13 @@ test('nobody has a turn whose time is over', async () => {
   expect([late.error, next.client]).toEqual([expect.any(Error), expect.anything()])
 })
 
-test('how long a newcomer is going to wait follows from how many wait and how fast they leave', async () => {
+test('the one who has waited longest says how long the line is, unless their time is over', async () => {
   const line = new Line(1)
-  const places = await Promise.all(Array.from({ length: 150 }, () => come(line)))
-  for (const place of places.slice(0, 100)) {
-    await vi.advanceTimersByTimeAsync(10)
-    place.client?.release()
-    await settle()
-  }
-  expect([line.length, Math.round(line.longestWait / 100)]).toEqual([49, 10])
-  const newcomers = await Promise.all(Array.from({ length: 151 }, () => come(line)))
-  expect(newcomers.every((newcomer) => newcomer.client === undefined)).toBe(true)
-  expect(line.longestWait).toBeGreaterThan(1800)
-  expect(line.longestWait).toBeLessThan(2100)
+  await come(line)
+  await come(line, performance.now() + 50)
+  await vi.advanceTimersByTimeAsync(30)
+  await come(line)
+  expect(line.longestWait).toBe(30)
+  await vi.advanceTimersByTimeAsync(40)
+  expect(line.longestWait).toBe(40)
 })

@@ -8,10 +8,6 @@ interface Waiter {
 
 /** Milliseconds after which whoever has a connection counts as one that waits, for a lock or a disk, and computes nothing. */
 const computing = 100
-/** Of how many who left the line the pace of it is the mean. */
-const remembered = 32
-/** Milliseconds that one of them counts at most: a line that stands still shows in who stands in it. */
-const slowestPace = 50
 
 /**
  * Who waits for a connection, in the order they came. Of a database that shares its processors with this process only so
@@ -22,9 +18,6 @@ export class Line {
   readonly #waiting = new Set<Waiter>()
   readonly #turns: (Waiter & { begin: () => void; giveUp: (error: Error) => void })[] = []
   #running = 0
-  /** Milliseconds between two who leave the line while there is one. */
-  #pace = 0
-  #leftAt: number | undefined
 
   constructor(atOnce: number) {
     this.#atOnce = atOnce
@@ -42,17 +35,14 @@ export class Line {
       return this.#atOnce === Infinity ? await connect() : await this.#inTurn(connect, waiter)
     } finally {
       this.#waiting.delete(waiter)
-      this.#measure()
     }
   }
 
-  /** Milliseconds: how long the one who has waited longest has waited by now, or how long a newcomer is going to. */
+  /** Milliseconds that the one who has waited longest has waited by now. */
   get longestWait(): number {
     const now = performance.now()
     // Whoever's time is over has been answered, and only waits to be let go.
-    for (const { since, deadline } of this.#waiting) {
-      if (deadline > now) return Math.max(now - since, this.#waiting.size * this.#pace)
-    }
+    for (const { since, deadline } of this.#waiting) if (deadline > now) return now - since
     return 0
   }
 
@@ -88,13 +78,5 @@ export class Line {
       next.giveUp(new DeadlineExceeded())
     }
     this.#running--
-  }
-
-  #measure(): void {
-    const now = performance.now()
-    if (this.#leftAt !== undefined) {
-      this.#pace += (Math.min(now - this.#leftAt, slowestPace) - this.#pace) / remembered
-    }
-    this.#leftAt = this.#waiting.size > 0 ? now : undefined
   }
 }

@@ -8,7 +8,7 @@ export interface AdmissionOptions {
   version: string
   /** What every answer tells a browser. */
   safety: Readonly<Record<string, string>>
-  /** Milliseconds that a request waits for the database at longest, one that came now included; 0 while few wait. */
+  /** Milliseconds that the request which has waited longest for the database has waited by now; 0 while few wait. */
   longestWait: () => number
   /** What a page of that origin needs to read the refusal. */
   corsHeaders: (origin: string | undefined) => Record<string, string>
@@ -16,10 +16,7 @@ export interface AdmissionOptions {
   refused: () => void
 }
 
-/**
- * Milliseconds that those who are let in may wait. Much less, and callers who are only many at once would be refused; more
- * would keep the database no busier.
- */
+/** Milliseconds: whoever comes while many wait, and one has waited that long, would wait longer still. */
 const mostWait = 250
 
 /** Says once a second at most how many were refused. */
