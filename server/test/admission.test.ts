@@ -1,5 +1,7 @@
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Database } from '../src/platform/database/database.ts'
+import { sql } from '../src/platform/database/sql.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { pusher } from './pushes.ts'
@@ -80,4 +82,16 @@ test('refusals are counted in the log once a second, not one by one', async () =
   expect(told().map((line) => JSON.parse(line).requests)).toEqual([5])
   await holder.query('rollback')
   await Promise.all(inside)
+})
+
+test('a line of sixteen for each connection is joined by nobody, however short they have waited', async () => {
+  const database = new Database({ connection: made.connection, size: 2 })
+  const ask = () => database.spanning('check the database', sql`select pg_sleep(0.01)`)
+  const asked = Array.from({ length: 31 }, ask)
+  expect(database.longestWait).toBe(0)
+  asked.push(ask())
+  expect(database.longestWait).toBe(Infinity)
+  await Promise.all(asked)
+  expect(database.longestWait).toBe(0)
+  await database.close()
 })

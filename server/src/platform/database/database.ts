@@ -66,6 +66,8 @@ const makingConnection = 1000
  * least as many as the work on rows has connections, of which half wait for the other half.
  */
 const statementsAtOnce = Math.max(4, 2 * availableParallelism())
+/** So many wait for each connection at most: about a quarter of a second's work, however many come at once. */
+const longestLine = 16
 const attempts = 3
 const inFailedTransaction = '25P02'
 
@@ -111,11 +113,13 @@ export class Database {
 
   /**
    * Milliseconds that whoever has waited longest for a connection has waited by now, beyond what making one may take; 0
-   * while no more are there than twice the connections, for they may only have waited for this process.
+   * while no more are there than twice the connections, for they may only have waited for this process, and Infinity when
+   * the line is so long that nobody should join it.
    */
   get longestWait(): number {
     const { totalCount: made, idleCount: idle } = this.#pool
     if (this.#line.length + made - idle < 2 * this.#size) return 0
+    if (this.#line.length >= longestLine * this.#size) return Infinity
     const making = this.#connected.size < made ? makingConnection : 0
     return Math.max(0, this.#line.longestWait - making)
   }
