@@ -70,7 +70,7 @@ export async function startTestService(
 ): Promise<TestService> {
   const { connection, drop } = given ?? (await createDatabase())
   const config = readConfig({ PORT: '0', RATE_LIMIT_PER_MINUTE: '100000000', IMPORT_WORKERS: '0', ...environment })
-  const database = new Database({ connection, size: 10 })
+  const database = new Database({ connection, size: 10, takesTurns: true })
   const intakeDatabase = new Database({ connection, ...intakePool })
   const workDatabase = new Database({ connection, ...workPool(config) })
   const secret = given?.secret ?? secretOf(connection)

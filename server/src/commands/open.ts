@@ -59,7 +59,7 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
   const connection = embedded?.connection ?? { connectionString: config.databaseUrl }
   const size = purpose === 'service' ? config.databaseConnections : 2
   const onIdleError = ({ message }: Error) => log(`The database: ${message}`)
-  const database = new Database({ connection, size, onIdleError })
+  const database = new Database({ connection, size, takesTurns: true, onIdleError })
   const intakeDatabase = new Database({ connection, ...intakePool, onIdleError })
   const workDatabase = new Database({ connection, ...workPool(config), onIdleError })
   const attached = embedded?.attached ?? false

@@ -54,6 +54,8 @@ export interface DatabaseOptions {
   size: number
   /** Milliseconds a request may wait for the database in all, connecting included. */
   deadline?: number
+  /** On one machine with the database only so many statements run at a time; for requests, which come by the hundred. */
+  takesTurns?: boolean
   /** Where faults of idle connections are told; they never end the process. */
   onIdleError?: (error: Error) => void
 }
@@ -61,11 +63,8 @@ export interface DatabaseOptions {
 const statementTimeout = 3500
 /** Milliseconds: several round trips to a server that may be far away, with TLS. */
 const makingConnection = 1000
-/**
- * What is reached over a Unix socket computes on this machine's processors; one of two statements may wait for a disk. At
- * least as many as the work on rows has connections, of which half wait for the other half.
- */
-const statementsAtOnce = Math.max(4, 2 * availableParallelism())
+/** What is reached over a Unix socket computes on this machine's processors; one of two statements may wait for a disk. */
+const statementsAtOnce = 2 * availableParallelism()
 /** So many wait for each connection at most: about a quarter of a second's work, however many come at once. */
 const longestLine = 16
 const attempts = 3
@@ -80,10 +79,10 @@ export class Database {
   readonly #line: Line
   readonly #connected = new Set<pg.PoolClient>()
 
-  constructor({ connection, size, deadline = 4500, onIdleError }: DatabaseOptions) {
+  constructor({ connection, size, deadline = 4500, takesTurns = false, onIdleError }: DatabaseOptions) {
     this.#size = size
     this.#deadline = deadline
-    this.#line = new Line(connection.host?.startsWith('/') ? statementsAtOnce : Infinity)
+    this.#line = new Line(takesTurns && connection.host?.startsWith('/') ? statementsAtOnce : Infinity)
     this.#pool = new pg.Pool({
       ...connection,
       max: size,
