@@ -12,8 +12,12 @@ import { startTestService, type TestService } from './service.ts'
 let made: TestDatabase
 let service: TestService
 let database: Database
-/** What `database` sends, each write of its connection by itself. */
+/** The same with two connections. */
+let pair: Database
+/** What is sent, each write of a connection by itself. */
 const writes: string[] = []
+/** The next transaction loses its connection as it begins. */
+let isCut = false
 let organizationId: string
 let userId: string
 
@@ -29,15 +33,21 @@ beforeAll(async () => {
       const { stream } = this.connection
       const send = stream._writev?.bind(stream)
       stream._writev = (chunks, callback) => {
-        writes.push(chunks.map(({ chunk }) => String(chunk)).join(''))
-        send?.(chunks, callback)
+        const written = chunks.map(({ chunk }) => String(chunk)).join('')
+        writes.push(written)
+        if (isCut && written.includes('begin')) {
+          isCut = false
+          stream.destroy()
+        } else send?.(chunks, callback)
       }
     }
   }
-  database = new Database({ connection: { ...made.connection, Client: WatchedClient } as pg.ClientConfig, size: 1 })
+  const connection = { ...made.connection, Client: WatchedClient } as pg.ClientConfig
+  database = new Database({ connection, size: 1 })
+  pair = new Database({ connection, size: 2 })
 })
 afterAll(async () => {
-  await database.close()
+  await Promise.all([database.close(), pair.close()])
   await service.close()
 })
 
@@ -135,4 +145,19 @@ test('of statements that were sent together the one that failed says why, not th
     return Promise.all([ask(0).finally(() => delay(20)), ask(1)])
   }
   await expect(database.transaction(actor(), work)).rejects.toThrow(/division by zero/)
+})
+
+test('a transaction within one that lost its connection is undone, and both are made once when it is repeated', async () => {
+  const before = await countContacts()
+  isCut = true
+  await pair.transaction(actor(), (outer) =>
+    pair.transaction(actor(), async (inner) => {
+      await makeContact(inner, { name: 'Once Only' })
+      await outer.query(sql`select ${outer.organization} as organization`)
+    }),
+  )
+  expect(isCut).toBe(false)
+  // Each connection has had another user since.
+  await Promise.all([1, 2].map(() => pair.transaction(actor(), () => Promise.resolve())))
+  expect(await countContacts()).toBe(before + 1)
 })

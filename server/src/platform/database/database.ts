@@ -220,7 +220,7 @@ export class Database {
   async #transact<Result>(check: Sql, work: (send: Send) => Promise<Result>, patience?: number): Promise<Result> {
     return this.#repeat(isRepeatable, patience, async (deadline) => {
       const client = await this.#connect(deadline)
-      let committing = false
+      let [hasBegun, committing] = [true, false]
       try {
         return await this.#with(client, deadline, async () => {
           const ask = <Row extends object>(statement: Sql) =>
@@ -232,7 +232,8 @@ export class Database {
               if (!rows[0]?.live) throw new CredentialChanged()
             },
             (error: unknown) => {
-              throw isConnectionLoss(error) ? new NothingSent(error) : error
+              hasBegun = false
+              throw error
             },
           )
           checked.catch(() => undefined)
@@ -260,13 +261,13 @@ export class Database {
             return result
           } catch (error) {
             isOver = true
-            const isGone = isConnectionLoss(error) || error instanceof NothingSent
             // The next user of the connection would be within it.
-            if (!committing && !isGone) await client.query('rollback')
+            if (!committing && !isConnectionLoss(error)) await client.query('rollback')
             throw error
           }
         })
       } catch (error) {
+        if (!hasBegun && isConnectionLoss(error)) throw new NothingSent(error)
         if (committing && (isConnectionLoss(error) || error instanceof DeadlineExceeded)) {
           throw new ApiError('timeout', unknownOutcome, { headers: { 'retry-after': '1' }, cause: error })
         }
