@@ -17,6 +17,7 @@ import { notes } from '../src/resources/notes/resource.ts'
 import { rowDetails } from '../src/resources/rows/resource.ts'
 import { teamMembers } from '../src/resources/team-members/resource.ts'
 import { endedMail } from './mail-worlds.ts'
+import { until } from './processes.ts'
 import { idsOf, minimalBody, type References } from './samples.ts'
 import type { Call, CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
 import { type Pushes, pushesOf } from './worked-rows.ts'
@@ -174,13 +175,16 @@ async function addMember(service: TestService, organizationId: string): Promise<
 const makers: Readonly<Record<string, (world: World, parentId: string) => Promise<string>>> = {
   [rowDetails.table]: ({ pushes }, parentId) => pushes.row(parentId),
   [auditEvents.table]: async ({ organization: { call, withScopes }, references }) => {
-    // A refusal is about no record. It is told off the request's way, so what is found may be another event.
-    await (
-      await withScopes(['contact:list:read'])
-    )('GET', '/v5/notes')
+    const newest = '/v5/audit-log?limit=1&select[]=id'
+    const refusal = async () => (await call('GET', `${newest}&filter.action.equals=scope.denied`)).body[0]?.id
+    const before = await refusal()
+    // A refusal is about no record, and is told off the request's way.
+    const callWithout = await withScopes(['contact:list:read'])
+    await callWithout('GET', '/v5/notes')
+    await until('the refusal is told', async () => (await refusal()) !== before)
     const imported = `/v5/imports/${idsOf(references, 'imp')[1]}`
     await call('PATCH', imported, { body: { tags: [randomUUID()] } })
-    return (await call('GET', '/v5/audit-log?limit=1&select[]=id')).body[0].id
+    return (await call('GET', newest)).body[0].id
   },
   [members.table]: ({ service, organization }) => addMember(service, organization.organizationId),
   [teamMembers.table]: async ({ service, organization: { organizationId, call } }, teamId) => {

@@ -72,23 +72,33 @@ export async function audit(
   expect(accepted.filter((id) => !kept.has(id))).toEqual([])
   expect(kept.size).toBe(accepted.length + unanswered)
 
-  const { counts, shown } = await countedTwice(service, of)
+  const { counts, shown, told, made } = await atRest(service, of, async () => ({
+    counts: await countsOf(service, of),
+    shown: (await of.call('GET', `/v5/imports/${of.importId}`)).body.stats.counts,
+    told: await toldBy(service, of),
+    made: await madeIn(service, of),
+  }))
   expect(shown).toEqual(Object.fromEntries(rowStatuses.map((status) => [status, counts[status] ?? 0])))
-
-  const told = await toldBy(service, of)
-  const made = await madeIn(service, of)
   expect(told).toEqual(made)
   return counts
 }
 
-/** How many rows are in each state, by the rows and by the import itself, at a moment when none changed its state. */
-async function countedTwice(service: TestService, of: Audited): Promise<{ counts: Counts; shown: Json }> {
+/** What is read at a moment when no row of the import changed: counts alone would not tell of one that is where it was. */
+async function atRest<Seen>(service: TestService, of: Audited, look: () => Promise<Seen>): Promise<Seen> {
   for (;;) {
-    const counts = await countsOf(service, of)
-    const { body } = await of.call('GET', `/v5/imports/${of.importId}`)
-    if (isDeepStrictEqual(counts, await countsOf(service, of))) return { counts, shown: body.stats.counts }
+    const before = await versionsOf(service, of)
+    const seen = await look()
+    if (isDeepStrictEqual(before, await versionsOf(service, of))) return seen
   }
 }
+
+/** Which transaction wrote each row last. */
+const versionsOf = (service: TestService, of: Audited): Promise<{ id: string; writer: string }[]> =>
+  read(
+    service,
+    sql`select id, xmin::text as writer from import_rows
+      where organization_id = ${organizationOf(of)}::uuid and import_id = ${importOf(of)}::uuid order by id`,
+  )
 
 /** `contact con_…` for each record that a row says it made; of notes with the row. */
 async function toldBy(service: TestService, of: Audited): Promise<string[]> {
