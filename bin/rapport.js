@@ -1,17 +1,13 @@
 #!/usr/bin/env node
 import '../scripts/node-version.mjs'
-import { existsSync, realpathSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { realpathSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, bundle } from '../scripts/build.mjs'
 import { announceRunning } from '../scripts/lock.mjs'
 import { refusing } from '../scripts/refusal.mjs'
 
 const root = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))))
-if (!existsSync(join(root, 'node_modules/.package-lock.json'))) {
-  console.error(`The dependencies are missing. Run \`npm start\` (or \`npm ci --omit=dev\`) in ${root} first.`)
-  process.exit(3)
-}
 const words = process.argv.slice(2)
 if (words[0] === 'start') announceRunning(root)
 await refusing(() => build({ say: () => undefined }))

@@ -9,7 +9,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const sources = join(root, 'server/src')
 const output = join(root, 'server/dist')
 const stamp = join(output, 'build.json')
-/** What npm installed, which it writes there itself. */
+/** Which packages are there, as npm wrote it. */
 const installed = join(root, 'node_modules/.package-lock.json')
 
 /** The bundle that the service and the command line run. */
@@ -18,14 +18,14 @@ export const bundle = join(output, 'rapport.js')
 /** Bundles server/src/main.ts unless the last bundle was made of the same sources and packages. `say` gets one line. */
 export async function build({ say }) {
   const hash = hashOfSources()
-  if (readStamp() === hash) {
+  if (lastHash() === hash) {
     say('Nothing changed since the last build.')
     return
   }
   const began = performance.now()
   try {
-    await bundleTo(join(sources, 'main.ts'), bundle, withPackages)
-    place(stamp, JSON.stringify({ hash }))
+    const files = await bundleTo(join(sources, 'main.ts'), bundle, withPackages)
+    place(stamp, JSON.stringify({ hash, files }))
   } catch (error) {
     if (!isReadOnly(error)) throw error
     throw new Refusal(`The code has to be built, but ${output} cannot be written to by this user (${error.code}).`)
@@ -40,7 +40,8 @@ export async function build({ say }) {
  */
 const withPackages = {
   packages: 'bundle',
-  external: ['@node-rs/argon2', 'i18n-iso-countries', 'pg-native'],
+  // `pg` asks for the last two where they are of use, and works without.
+  external: ['@node-rs/argon2', 'i18n-iso-countries', 'pg-native', 'pg-cloudflare'],
   plugins: [
     {
       name: 'needed later',
@@ -60,7 +61,7 @@ const withPackages = {
 /**
  * Bundles one entry point, packages left outside unless `options` say otherwise. What is imported when it is needed
  * becomes a file beside it, so that a command loads what it uses alone. Each file appears complete or not at all, the
- * entry last.
+ * entry last. Resolves to their names.
  */
 export async function bundleTo(entry, file, options = { packages: 'external' }) {
   const esbuild = await import('esbuild')
@@ -81,9 +82,9 @@ export async function bundleTo(entry, file, options = { packages: 'external' }) 
       sourcemap: true,
       // A trace of calls needs the lines, not what stands in them.
       sourcesContent: false,
-      // Node keeps the text of what it runs in memory. Names stay, for that trace.
+      // Node keeps the text of what it runs in memory. Names and lines stay, for a trace: what is loaded first has no map
+      // in use, since with the first connection that breaks maps of everything would take a third more memory.
       minifySyntax: true,
-      minifyWhitespace: true,
       logLevel: 'error',
       ...options,
     })
@@ -95,9 +96,11 @@ export async function bundleTo(entry, file, options = { packages: 'external' }) 
   mkdirSync(dirname(file), { recursive: true })
   const entryLast = outputFiles.sort((one, other) => Number(one.path === file) - Number(other.path === file))
   for (const { path, contents } of entryLast) place(path, contents)
-  const made = new Set(outputFiles.map(({ path }) => basename(path)))
+  const made = outputFiles.map(({ path }) => basename(path))
   for (const old of readdirSync(dirname(file)))
-    if (old.startsWith(`${name}.`) && !made.has(old) && /\.js(?:\.map)?$/.test(old)) rmSync(join(dirname(file), old))
+    if (old.startsWith(`${name}.`) && !made.includes(old) && /\.js(?:\.map)?$/.test(old))
+      rmSync(join(dirname(file), old))
+  return made
 }
 
 function place(file, content) {
@@ -122,13 +125,25 @@ function hashOfSources() {
       .update(`${name}\0`)
       .update(readFileSync(join(sources, name)))
       .update('\0')
-  for (const file of [installed, fileURLToPath(import.meta.url)]) hash.update(readFileSync(file))
-  return hash.digest('hex')
+  for (const [path, { dev, version, integrity }] of Object.entries(installedPackages()))
+    if (!dev) hash.update(JSON.stringify([path, version, integrity]))
+  return hash.update(readFileSync(fileURLToPath(import.meta.url))).digest('hex')
 }
 
-function readStamp() {
+function installedPackages() {
   try {
-    return existsSync(bundle) && JSON.parse(readFileSync(stamp, 'utf8')).hash
+    return JSON.parse(readFileSync(installed, 'utf8')).packages
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+    throw new Refusal(`The dependencies are missing. Run \`npm start\` (or \`npm ci --omit=dev\`) in ${root} first.`)
+  }
+}
+
+/** What the last bundle was made of; undefined unless all of its files are there. */
+function lastHash() {
+  try {
+    const { hash, files } = JSON.parse(readFileSync(stamp, 'utf8'))
+    return files.every((name) => existsSync(join(output, name))) ? hash : undefined
   } catch {
     return undefined
   }

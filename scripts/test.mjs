@@ -1,7 +1,7 @@
 // `npm test`: installs what is missing, then checks, the whole suite, on the embedded PostgreSQL
 // and on Debian's. Its last line counts everything.
 import './node-version.mjs'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { runChecks } from './check.mjs'
@@ -56,7 +56,9 @@ function missing(reason) {
 
 async function runSuite(engine, { only = [], but = [] }) {
   console.log(`\nThe suite on ${engine === 'debian' ? "Debian's" : 'the embedded'} PostgreSQL`)
-  const folder = mkdtempSync(join(tmpdir(), 'rapport-results-'))
+  const folder = mkdtempSync(join(tmpdir(), 'rapport-test-results-'))
+  // So that another run knows, should this one be killed, whose it was, and removes it (server/test/global-setup.ts).
+  writeFileSync(join(folder, 'runner'), String(process.pid))
   const file = join(folder, 'results.json')
   try {
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
-import { chmod, mkdtemp, readdir, writeFile } from 'node:fs/promises'
+import { lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -10,6 +10,7 @@ import { clusterConnection, initializeCluster, startPostgres } from '../src/plat
 import { migrate } from '../src/platform/database/migrate.ts'
 import { migrationsFolder } from '../src/release.ts'
 import { debianBinaries } from './debian.ts'
+import { temporaryFolders } from './memory-folder.ts'
 import type { TestCluster } from './postgres.ts'
 
 const prefix = 'rapport-test-'
@@ -29,7 +30,7 @@ const settings = {
 /** Starts the run's PostgreSQL and gives the tests what they need to reach it; vitest calls it, and its result last. */
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (process.env.TEST_ENGINE === 'none') return undefined
-  await removeStale()
+  removeStale()
   const engine = process.env.TEST_ENGINE === 'debian' ? 'debian' : 'embedded'
   const folder = await mkdtemp(join(tmpdir(), prefix))
   await writeFile(join(folder, 'runner'), String(process.pid))
@@ -75,17 +76,23 @@ async function administer(server: pg.ClientConfig, statement: string): Promise<v
   await client.query(statement).finally(() => client.end())
 }
 
-/** Ends the servers that killed runs left behind, and removes their folders. */
-async function removeStale(): Promise<void> {
-  const names = await readdir(tmpdir())
-  for (const folder of names.filter((name) => name.startsWith(prefix)).map((name) => join(tmpdir(), name))) {
+/** Ends the servers that killed runs of this user left behind, and removes their folders. */
+export function removeStale(): void {
+  const left = temporaryFolders().flatMap((place) =>
+    readdirSync(place)
+      .filter((name) => name.startsWith(prefix))
+      .map((name) => join(place, name)),
+  )
+  for (const folder of left) {
     const runner = numberIn(join(folder, 'runner'))
-    if (runner === undefined || isAlive(runner)) continue
+    if (runner === undefined || isAlive(runner) || !isOwn(folder)) continue
     const server = numberIn(join(folder, 'data/postmaster.pid'))
     if (server !== undefined && serves(server, folder)) process.kill(server, 'SIGQUIT')
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   }
 }
+
+const isOwn = (folder: string): boolean => lstatSync(folder, { throwIfNoEntry: false })?.uid === process.getuid?.()
 
 /** Is the process the server of that folder, and not another one that got its number? */
 function serves(pid: number, folder: string): boolean {

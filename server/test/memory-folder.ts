@@ -1,5 +1,5 @@
 import { accessSync, constants, readFileSync, statfsSync } from 'node:fs'
-import { freemem } from 'node:os'
+import { tmpdir } from 'node:os'
 
 const folder = '/dev/shm'
 const gibibyte = 2 ** 30
@@ -17,8 +17,20 @@ export function memoryFolder(): string | undefined {
       .split('\n')
       .find((line) => line.split(' ')[1] === folder)
     const runsPrograms = mount !== undefined && !/\bnoexec\b/.test(mount)
-    return runsPrograms && Math.min(bavail * bsize, freemem()) > 6 * gibibyte ? folder : undefined
+    return runsPrograms && Math.min(bavail * bsize, process.availableMemory()) > 6 * gibibyte ? folder : undefined
   } catch {
     return undefined
+  }
+}
+
+/** Where runs may have put what they throw away: in memory, in the usual folder, or where somebody's `TMPDIR` says. */
+export const temporaryFolders = (): string[] => [...new Set([folder, '/tmp', tmpdir()])].filter(isWritable)
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
   }
 }

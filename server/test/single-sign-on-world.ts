@@ -8,7 +8,7 @@ import { startNameServer } from './name-server.ts'
 import { callAs, loggedIn, newEmail, newOwner, type TestPerson } from './people.ts'
 import type { Call, Json, TestOrganization, TestService } from './service.ts'
 
-export interface SsoStage<Started> {
+interface SsoStage<Started> {
   started: Started
   provider: IdentityProvider
   other: IdentityProvider

@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { removeStale } from './global-setup.ts'
+import { temporaryFolders } from './memory-folder.ts'
+
+async function leftBy(runner: number, place: string): Promise<string> {
+  const folder = await mkdtemp(join(place, 'rapport-test-'))
+  await writeFile(join(folder, 'runner'), String(runner))
+  return folder
+}
+
+test('what a killed run left is removed wherever runs put it, and nothing of a run that lives', async () => {
+  const { pid: gone } = spawnSync(process.execPath, ['--version'])
+  const stale = await Promise.all(temporaryFolders().map((place) => leftBy(gone, place)))
+  const living = await Promise.all(temporaryFolders().map((place) => leftBy(process.pid, place)))
+  try {
+    removeStale()
+    expect(stale.filter((folder) => existsSync(folder))).toEqual([])
+    expect(living.filter((folder) => !existsSync(folder))).toEqual([])
+  } finally {
+    await Promise.all([...stale, ...living].map((folder) => rm(folder, { recursive: true, force: true })))
+  }
+})
