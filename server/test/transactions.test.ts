@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { commandActor } from '../src/platform/access/command-actor.ts'
 import { CredentialChanged, Database, type Transaction } from '../src/platform/database/database.ts'
 import { prepared, raw, sql } from '../src/platform/database/sql.ts'
@@ -31,15 +31,17 @@ beforeAll(async () => {
     constructor(config: pg.ClientConfig) {
       super(config)
       const { stream } = this.connection
-      const send = stream._writev?.bind(stream)
-      stream._writev = (chunks, callback) => {
-        const written = chunks.map(({ chunk }) => String(chunk)).join('')
+      const [sendOne, sendSeveral] = [stream._write.bind(stream), stream._writev?.bind(stream)]
+      const watch = (written: string, send: () => void) => {
         writes.push(written)
         if (isCut && written.includes('begin')) {
           isCut = false
           stream.destroy()
-        } else send?.(chunks, callback)
+        } else send()
       }
+      stream._write = (chunk, encoding, callback) => watch(String(chunk), () => sendOne(chunk, encoding, callback))
+      stream._writev = (chunks, callback) =>
+        watch(chunks.map(({ chunk }) => String(chunk)).join(''), () => sendSeveral?.(chunks, callback))
     }
   }
   const connection = { ...made.connection, Client: WatchedClient } as pg.ClientConfig
@@ -96,15 +98,17 @@ test('a check that fails is what the transaction fails with, and the connection 
   expect(await countContacts()).toBe(before + 1)
 })
 
-test('a transaction begins in one write with its check and its first statements', async () => {
+test('a create is three writes: the beginning with its check and its first statements, the contact, the end', async () => {
   const work = (transaction: Transaction) => makeContact(transaction, { email: 'one@example.com' })
   await database.transaction(actor(), work)
   writes.length = 0
   await database.transaction(actor(), (transaction) => makeContact(transaction, { email: 'two@example.com' }))
   // The check, the person and the team go with the beginning; the contact refers to both.
-  expect(writes).toHaveLength(2)
-  expect(writes[0]).toMatch(/begin/)
-  expect(writes[1]).toContain('two@example.com')
+  expect(writes).toEqual([
+    expect.stringContaining('begin'),
+    expect.stringContaining('two@example.com'),
+    expect.stringContaining('commit'),
+  ])
 })
 
 test('a contact is written by one statement that is prepared once, whichever fields it has', async () => {
@@ -160,4 +164,123 @@ test('a transaction within one that lost its connection is undone, and both are 
   // Each connection has had another user since.
   await Promise.all([1, 2].map(() => pair.transaction(actor(), () => Promise.resolve())))
   expect(await countContacts()).toBe(before + 1)
+})
+
+const divide = (transaction: Transaction, value: number) =>
+  transaction.query<{ quotient: number }>(
+    sql`select 1 / ${value}::integer as quotient, ${transaction.organization} as organization`,
+  )
+
+test('of statements that were sent together the first failure is the cause, whichever is waited for first', async () => {
+  const work = async (transaction: Transaction) => {
+    const again = () =>
+      transaction.query(prepared(sql`select ${7}::integer as first_time, ${transaction.organization} as organization`))
+    const told = (asked: Promise<unknown>) => asked.catch((error: Error) => error.message)
+    throw new Error(JSON.stringify(await Promise.all([divide(transaction, 0), again(), again()].map(told))))
+  }
+  const cause = 'division by zero'
+  await expect(database.transaction(actor(), work)).rejects.toThrow(JSON.stringify([cause, cause, cause]))
+})
+
+test('work that goes on after a statement failed is not told as done: its transaction fails with what failed', async () => {
+  const before = await countContacts()
+  const work = async (transaction: Transaction) => {
+    await makeContact(transaction, { email: 'swallowed@example.com' })
+    await divide(transaction, 0).catch(() => undefined)
+    return 'done'
+  }
+  await expect(database.transaction(actor(), work)).rejects.toThrow('division by zero')
+  const unawaited = async (transaction: Transaction) => void divide(transaction, 0).catch(() => undefined)
+  await expect(database.transaction(actor(), unawaited)).rejects.toThrow('division by zero')
+  expect(await countContacts()).toBe(before)
+  expect(await database.transaction(actor(), () => Promise.resolve('done'))).toBe('done')
+})
+
+test('work that throws at once is told after a credential that no longer holds, too', async () => {
+  const wrong = () => {
+    throw new Error('the body is wrong')
+  }
+  await expect(database.transaction(actor('false'), wrong)).rejects.toThrow(CredentialChanged)
+  await expect(database.transaction(actor(), wrong)).rejects.toThrow('the body is wrong')
+})
+
+test('a credential that no longer holds is refused at once, though the work waits for a lock, and nothing is kept', async () => {
+  const [contact] = await database.transaction(actor(), (transaction) =>
+    makeContact(transaction, { name: 'Ada', city: 'Before' }),
+  )
+  const id = contact?.id ?? ''
+  const holder = new pg.Client(made.connection)
+  await holder.connect()
+  await holder.query('begin')
+  await holder.query('select from contacts where id = $1 for update', [id])
+  const start = performance.now()
+  const refused = database.transaction(actor('false'), (transaction) =>
+    contactStore.write(transaction, [{ kind: 'update', id, values: { city: 'After' } }]),
+  )
+  await expect(refused).rejects.toThrow(CredentialChanged)
+  // The only connection is replaced.
+  await database.ping()
+  expect(performance.now() - start).toBeLessThan(1000)
+  const blocked = `select from pg_stat_activity where datname = current_database() and query like '%for update of record%'
+    and state <> 'idle' and pid <> pg_backend_pid()`
+  await holder.query('rollback')
+  await vi.waitFor(async () => expect((await holder.query(blocked)).rowCount).toBe(0), 5000)
+  expect((await holder.query('select city from contacts where id = $1', [id])).rows).toEqual([{ city: 'Before' }])
+  await holder.end()
+})
+
+test('what the database has forgotten of a connection is prepared again on another, and the work is done once', async () => {
+  const ask = (transaction: Transaction) =>
+    transaction.query<{ value: number }>(
+      prepared(sql`select ${1}::integer as value, ${transaction.organization} as organization`),
+    )
+  const forget = () => database.spanning('check the database', sql`deallocate all`)
+  const read = () => database.spanning<{ value: number }>('check the database', sql`select 2 as value`, 'two')
+  await Promise.all([database.transaction(actor(), ask), read()])
+  await forget()
+  expect(await database.transaction(actor(), ask)).toMatchObject([{ value: 1 }])
+  await read()
+  await forget()
+  expect(await read()).toEqual([{ value: 2 }])
+
+  await database.spanning('check the database', sql`create table kept as select 1 as value`)
+  let runs = 0
+  await database.spanningTransaction('check the database', async ({ query }) => {
+    const double = prepared(sql`insert into kept select value * ${2}::integer from kept`)
+    if (++runs > 1) return query(double)
+    await query(double)
+    await query(sql`deallocate all`)
+    return query(double).catch(() => Promise.reject(new Error('in words of its own')))
+  })
+  expect(runs).toBe(2)
+  expect(await database.spanning('check the database', sql`select value from kept`)).toEqual([
+    { value: 1 },
+    { value: 2 },
+  ])
+})
+
+test('a name that the database has for another statement is left to that, with its connection', async () => {
+  await database.spanning('check the database', sql`prepare three as select 4 as value`)
+  const read = database.spanning<{ value: number }>('check the database', sql`select 3 as value`, 'three')
+  expect(await read).toEqual([{ value: 3 }])
+})
+
+test('a migration that changes what a prepared statement answers with fails no request, however many know it', async () => {
+  const size = 6
+  const several = new Database({ connection: made.connection, size })
+  const change = (statement: string) => several.spanning('check the database', raw(statement))
+  const ask = (transaction: Transaction) =>
+    transaction.query(prepared(sql`select migrated.*, ${transaction.organization} as organization from migrated`))
+  await change('create table migrated as select 1 as one')
+  const together = Array.from({ length: size }, () =>
+    several.transaction(actor(), async (transaction) => {
+      await ask(transaction)
+      await delay(200)
+    }),
+  )
+  await Promise.all(together)
+  expect(several.counts.idle).toBe(size)
+  await change('alter table migrated add column two integer default 2')
+  expect(await several.transaction(actor(), ask)).toMatchObject([{ one: 1, two: 2 }])
+  await several.close()
 })

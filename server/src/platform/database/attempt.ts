@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { DeadlineExceeded, isConnectionLoss } from './failures.ts'
+import { DeadlineExceeded, isUnusable } from './failures.ts'
 
 /** One statement on one client of the pool, which may be given up at any moment. */
 export class Attempt {
@@ -19,7 +19,7 @@ export class Attempt {
       this.#client = client
       return await client.query<Row>(query)
     } catch (error) {
-      if (isConnectionLoss(error)) broken = error as Error
+      if (isUnusable(error)) broken = error as Error
       throw error
     } finally {
       this.#client = undefined

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Actor } from '../access/caller.ts'
-import { ApiError } from '../http/errors.ts'
 import { Attempt } from './attempt.ts'
-import { DeadlineExceeded, isConnectionLoss, isRepeatable, sqlState, translate } from './failures.ts'
-import { Line } from './line.ts'
+import { raceDeadline } from './deadline.ts'
+import { CredentialChanged, isStalePreparation, isRepeatable, isUnusable, translate } from './failures.ts'
+import { Line, statementsAtOnce } from './line.ts'
 import type { SpanningPurpose } from './spanning-purposes.ts'
-import { organizationParameter, Parameter, prepared, Sql, sql } from './sql.ts'
+import { organizationParameter, Parameter, prepared, render, Sql, sql } from './sql.ts'
+import { NothingSent, type Send, TransactionAttempt } from './transaction-attempt.ts'
 
 /** How a statement reaches the database: bound to one organization, which it has to name. */
 export interface Connection {
@@ -45,8 +45,7 @@ export interface Spanning {
   query<Row extends object>(statement: Sql): Promise<Row[]>
 }
 
-/** Thrown when a cached credential turns out to be revoked or changed: identify the caller again. */
-export class CredentialChanged extends Error {}
+export { CredentialChanged }
 
 export interface DatabaseOptions {
   connection: pg.ClientConfig
@@ -63,12 +62,9 @@ export interface DatabaseOptions {
 const statementTimeout = 3500
 /** Milliseconds: several round trips to a server that may be far away, with TLS. */
 const makingConnection = 1000
-/** What is reached over a Unix socket computes on this machine's processors; one of two statements may wait for a disk. */
-const statementsAtOnce = 2 * availableParallelism()
 /** So many wait for each connection at most: about a quarter of a second's work, however many come at once. */
 const longestLine = 16
 const attempts = 3
-const inFailedTransaction = '25P02'
 
 /** The pool of connections, and the only place where a statement is sent. */
 export class Database {
@@ -82,7 +78,7 @@ export class Database {
   constructor({ connection, size, deadline = 4500, takesTurns = false, onIdleError }: DatabaseOptions) {
     this.#size = size
     this.#deadline = deadline
-    this.#line = new Line(takesTurns && connection.host?.startsWith('/') ? statementsAtOnce : Infinity)
+    this.#line = new Line(takesTurns ? statementsAtOnce(connection) : Infinity)
     this.#pool = new pg.Pool({
       ...connection,
       max: size,
@@ -117,7 +113,8 @@ export class Database {
    */
   get longestWait(): number {
     const { totalCount: made, idleCount: idle } = this.#pool
-    if (this.#line.length + made - idle < 2 * this.#size) return 0
+    // Whoever has one made for them is in the line.
+    if (this.#line.length + this.#connected.size - idle < 2 * this.#size) return 0
     if (this.#line.length >= longestLine * this.#size) return Infinity
     const making = this.#connected.size < made ? makingConnection : 0
     return Math.max(0, this.#line.longestWait - making)
@@ -209,71 +206,18 @@ export class Database {
     await this.#pool.end()
   }
 
-  /** A single statement is its own transaction; one that met a dead connection is repeated on a new one. */
+  /** A single statement is its own transaction; one that met a connection of no more use is repeated on another. */
   #send<Row extends object>(query: pg.QueryConfig): Promise<Row[]> {
-    return this.#repeat(isConnectionLoss, undefined, async (deadline) => {
+    return this.#repeat(isUnusable, undefined, async (deadline) => {
       const attempt = new Attempt(() => this.#acquire(deadline))
       return (await raceDeadline(attempt.query<Row & pg.QueryResultRow>(query), deadline, () => attempt.abandon())).rows
     })
   }
 
   async #transact<Result>(check: Sql, work: (send: Send) => Promise<Result>, patience?: number): Promise<Result> {
-    return this.#repeat(isRepeatable, patience, async (deadline) => {
-      const client = await this.#connect(deadline)
-      let [hasBegun, committing] = [true, false]
-      try {
-        return await this.#with(client, deadline, async () => {
-          const ask = <Row extends object>(statement: Sql) =>
-            inOneWrite(client, () => client.query<Row & pg.QueryResultRow>(render(statement)))
-          const begun = inOneWrite(client, () => Promise.all([client.query('begin'), ask<{ live: boolean }>(check)]))
-          // Not waited for before the work begins, whose first statements go with it, but before the work learns anything.
-          const checked = begun.then(
-            ([, { rows }]) => {
-              if (!rows[0]?.live) throw new CredentialChanged()
-            },
-            (error: unknown) => {
-              hasBegun = false
-              throw error
-            },
-          )
-          checked.catch(() => undefined)
-          let isOver = false
-          let failure: unknown
-          const send: Send = async <Row extends object>(statement: Sql) => {
-            // One of several that were sent together has failed: on its own the next one would be committed.
-            if (isOver) throw new Error('the transaction is over')
-            const asked = ask<Row>(statement)
-            asked.catch((error: unknown) => (failure ??= error))
-            await checked
-            try {
-              return (await asked).rows
-            } catch (error) {
-              // Those that were sent behind it know only that one has failed.
-              throw sqlState(error) === inFailedTransaction ? failure : error
-            }
-          }
-          try {
-            // Whatever came of the work, a credential that no longer holds comes first.
-            const result = await work(send).finally(() => checked)
-            isOver = true
-            committing = true
-            await client.query('commit')
-            return result
-          } catch (error) {
-            isOver = true
-            // The next user of the connection would be within it.
-            if (!committing && !isConnectionLoss(error)) await client.query('rollback')
-            throw error
-          }
-        })
-      } catch (error) {
-        if (!hasBegun && isConnectionLoss(error)) throw new NothingSent(error)
-        if (committing && (isConnectionLoss(error) || error instanceof DeadlineExceeded)) {
-          throw new ApiError('timeout', unknownOutcome, { headers: { 'retry-after': '1' }, cause: error })
-        }
-        throw error
-      }
-    })
+    return this.#repeat(isRepeatable, patience, async (deadline) =>
+      new TransactionAttempt(await this.#connect(deadline)).run(check, work, deadline),
+    )
   }
 
   #acquire(deadline: number): Promise<pg.PoolClient> {
@@ -285,21 +229,6 @@ export class Database {
     return raceDeadline(connecting, deadline, () => {
       connecting.then((client) => client.release()).catch(() => undefined)
     })
-  }
-
-  /** Runs `use` on the client and gives it back; a client that may be in an unknown state is destroyed instead. */
-  async #with<Result>(client: pg.PoolClient, deadline: number, use: () => Promise<Result>): Promise<Result> {
-    let broken: Error | undefined
-    try {
-      return await raceDeadline(use(), deadline)
-    } catch (error) {
-      if (error instanceof DeadlineExceeded || isConnectionLoss(error)) broken = error as Error
-      throw error
-    } finally {
-      // Closing would wait for the answers that are under way, which may never come.
-      if (broken) client.connection.stream.destroy()
-      client.release(broken)
-    }
   }
 
   async #repeat<Result>(
@@ -314,15 +243,14 @@ export class Database {
       } catch (error) {
         const cause = error instanceof NothingSent ? error.cause : error
         const again = error instanceof NothingSent || repeatable(error)
-        if (!again || count >= attempts || performance.now() > deadline) throw translate(cause)
+        // Every connection may know a statement as it was, and each attempt does away with one of them.
+        const most = isStalePreparation(cause) ? attempts + this.#size : attempts
+        if (!again || count >= most || performance.now() > deadline) throw translate(cause)
         await delay(Math.random() * 20 * count)
       }
     }
   }
 }
-
-/** Sends a statement within a transaction. */
-type Send = <Row extends object>(statement: Sql) => Promise<Row[]>
 
 interface FixedText {
   text: string
@@ -344,52 +272,6 @@ function answered<Row extends object>(rows: Guarded<Row>[]): Row[] {
   return rows.filter((row) => row.answer_present)
 }
 
-/** What is sent before this process next waits goes in one write, as each one has to wake the process that reads it. */
-function inOneWrite<Result>({ connection: { stream } }: pg.PoolClient, send: () => Result): Result {
-  stream.cork()
-  process.nextTick(() => stream.uncork())
-  return send()
-}
-
-const unknownOutcome =
-  'The database did not confirm in time, so the change may or may not have been made. Repeat the request with the same Idempotency-Key.'
-
-/** The connection was dead before the transaction did anything: safe to repeat. */
-class NothingSent extends Error {
-  constructor(cause: unknown) {
-    super('nothing sent', { cause })
-  }
-}
-
-async function raceDeadline<Result>(work: Promise<Result>, deadline: number, abandon = () => {}): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DeadlineExceeded()), Math.max(0, deadline - performance.now()))
-  })
-  try {
-    return await Promise.race([work, late])
-  } catch (error) {
-    if (error instanceof DeadlineExceeded) {
-      work.catch(() => undefined)
-      abandon()
-    }
-    throw error
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
 function assertScoped(statement: Sql): void {
   if (!statement.scoped) throw new Error('A statement of an organization has to name it (`db.organization`).')
 }
-
-/** What is prepared is known to each connection by a name, the same one for the same text. */
-function render(statement: Sql): { text: string; values: unknown[]; name?: string } {
-  const query = statement.render()
-  if (!statement.isPrepared) return query
-  const name = names.get(query.text) ?? `statement ${names.size + 1}`
-  names.set(query.text, name)
-  return { ...query, name }
-}
-
-const names = new Map<string, string>()

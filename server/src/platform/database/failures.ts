@@ -4,6 +4,9 @@ import { ApiError } from '../http/errors.ts'
 /** The request's time for the database is over. */
 export class DeadlineExceeded extends Error {}
 
+/** Thrown when a cached credential turns out to be revoked or changed: identify the caller again. */
+export class CredentialChanged extends Error {}
+
 /** EAGAIN: the socket of a server that takes no more connections, such as a frozen one, is full (connect(2)). */
 const socketFaults = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTFOUND', 'EAGAIN'],
@@ -33,14 +36,27 @@ export function isConnectionLoss(error: unknown): boolean {
   )
 }
 
+/**
+ * Is what this connection has prepared no longer what the database has? A pooler has discarded it (26000) or has something
+ * else by its name (42P05), or a migration has changed what it answers with (0A000, which other failures share). It was not
+ * run, and would fail so each time.
+ */
+export const isStalePreparation = (error: unknown): boolean =>
+  error instanceof DatabaseError &&
+  (error.code === '26000' || error.code === '42P05' || error.routine === 'RevalidateCachedQuery')
+
+/** Is the connection of no more use? */
+export const isUnusable = (error: unknown): boolean => isConnectionLoss(error) || isStalePreparation(error)
+
 /** Two transactions met, and one of them had to give way. */
 const hasMet = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
 
 /**
  * Repeating the transaction is right: two of them met, or what it had found was purged before it could refer to it
- * (23503), which it sees when it looks again.
+ * (23503), which it sees when it looks again, or its connection could not run a statement that is prepared.
  */
-export const isRepeatable = (error: unknown): boolean => hasMet(error) || sqlState(error) === '23503'
+export const isRepeatable = (error: unknown): boolean =>
+  hasMet(error) || sqlState(error) === '23503' || isStalePreparation(error)
 
 /** Says in the interface's words what the database's fault means for the caller; anything else passes as it is. */
 export function translate(error: unknown): unknown {

@@ -1,4 +1,5 @@
-import type pg from 'pg'
+import { availableParallelism } from 'node:os'
+import pg from 'pg'
 import { DeadlineExceeded } from './failures.ts'
 
 interface Waiter {
@@ -78,5 +79,19 @@ export class Line {
       next.giveUp(new DeadlineExceeded())
     }
     this.#running--
+  }
+}
+
+/** What is reached over a Unix socket computes on this machine's processors; one of two statements may wait for a disk. */
+export const statementsAtOnce = (connection: pg.ClientConfig): number =>
+  isReachedOverSocket(connection) ? 2 * availableParallelism() : Infinity
+
+/** As `pg` reads it: named by itself, within a connection string or by the environment. */
+function isReachedOverSocket(connection: pg.ClientConfig): boolean {
+  try {
+    return new pg.Client(connection).host.startsWith('/')
+  } catch {
+    // A certificate that cannot be read, for one: whoever connects is told.
+    return false
   }
 }

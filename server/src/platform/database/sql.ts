@@ -59,7 +59,7 @@ export function sql(strings: TemplateStringsArray, ...inputs: unknown[]): Sql {
 /**
  * The whole of a statement that is prepared once for each connection, because parsing and planning it costs more than
  * running it. Its text has to be one of few, whatever was asked; its plan must follow from keys alone, as it serves all
- * values, and tables that were small when it was made.
+ * values. One of a table that was small is used until the upkeep takes statistics of what it has grown to.
  */
 export const prepared = ({ parts, values, scoped }: Sql): Sql => new Sql(parts, values, scoped, true)
 
@@ -67,14 +67,25 @@ export const prepared = ({ parts, values, scoped }: Sql): Sql => new Sql(parts, 
 export const preparedForOne = (records: readonly unknown[], statement: Sql): Sql =>
   records.length === 1 ? prepared(statement) : statement
 
+/** What is prepared is known to each connection by a name, the same one for the same text. */
+export function render(statement: Sql): { text: string; values: unknown[]; name?: string } {
+  const query = statement.render()
+  if (!statement.isPrepared) return query
+  const name = names.get(query.text) ?? `statement ${names.size + 1}`
+  names.set(query.text, name)
+  return { ...query, name }
+}
+
+const names = new Map<string, string>()
+
 /** Text of ours, from a declaration or the source; never from a request. */
 export const raw = (text: string): Sql => new Sql([text], [], false)
 
 export const identifier = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
 
 /**
- * The column holds one of the values, which are of `type`. A single one is compared as such, for then it is found by its
- * key however small the table was when the statement was planned.
+ * The column holds one of the values, which are of `type`. A single one is compared as such: where one plan serves
+ * all values an array counts as ten, for which a table of many pages is still read as a whole.
  */
 export const isOneOf = (column: Sql, values: readonly unknown[], type: string): Sql =>
   values.length === 1 ? sql`${column} = ${values[0]}::${raw(type)}` : sql`${column} = any(${values}::${raw(type)}[])`

@@ -1,0 +1,24 @@
+import { DeadlineExceeded } from './failures.ts'
+
+/** Waits for the work until the deadline; `abandon` is called when it was late. */
+export async function raceDeadline<Result>(
+  work: Promise<Result>,
+  deadline: number,
+  abandon = () => {},
+): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new DeadlineExceeded()), Math.max(0, deadline - performance.now()))
+  })
+  try {
+    return await Promise.race([work, late])
+  } catch (error) {
+    if (error instanceof DeadlineExceeded) {
+      work.catch(() => undefined)
+      abandon()
+    }
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,72 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { commandActor } from '../src/platform/access/command-actor.ts'
+import { Database } from '../src/platform/database/database.ts'
+import { raw, sql } from '../src/platform/database/sql.ts'
+import { readId } from '../src/platform/resource/ids.ts'
+import type { Change } from '../src/platform/resource/write.ts'
+import { takeStatistics } from '../src/platform/upkeep/upkeep.ts'
+import { contactStore } from '../src/resources/contacts/store.ts'
+import { createDatabase, type TestDatabase } from './postgres.ts'
+import { startTestService, type TestService } from './service.ts'
+
+let made: TestDatabase
+let service: TestService
+/** Of one connection: what is prepared on it is seen from it. */
+let database: Database
+let actor: ReturnType<typeof commandActor>
+
+beforeAll(async () => {
+  made = await createDatabase()
+  service = await startTestService({}, made)
+  const { organizationId, userId } = await service.newOrganization()
+  actor = {
+    ...commandActor(readId('org', organizationId) ?? '', readId('usr', userId) ?? ''),
+    live: raw('true'),
+  }
+  database = new Database({ connection: made.connection, size: 1 })
+})
+afterAll(async () => {
+  await database.close()
+  await service.close()
+})
+
+const write = (changes: Change[]) =>
+  database.transaction(actor, (transaction) => contactStore.write(transaction, changes))
+
+const create = (count: number) =>
+  write(Array.from({ length: count }, (_, index) => ({ kind: 'create', values: { name: `Ada ${index}` } })))
+
+/** What the plans that serve all values find contacts by, in each statement that is prepared. */
+async function waysToContacts(): Promise<string[]> {
+  const statements = await database.spanning<{ name: string; values: number }>(
+    'check the database',
+    sql`select name, cardinality(parameter_types) as values from pg_prepared_statements order by name`,
+  )
+  const plans = statements.map(({ name, values }) => {
+    const given = Array.from({ length: values }, () => 'null').join()
+    return database.spanning<{ 'QUERY PLAN': string }>(
+      'check the database',
+      raw(`explain execute "${name}"${values > 0 ? `(${given})` : ''}`),
+    )
+  })
+  const lines = (await Promise.all(plans)).flat().map((row) => row['QUERY PLAN'])
+  return lines.flatMap((line, index) =>
+    / on contacts /.test(line) && /Scan/.test(line)
+      ? `${/Scan using (\w+)/.exec(line)?.[1] ?? 'no index'} ${lines[index + 1]?.trim()}`
+      : [],
+  )
+}
+
+test('what was planned for a few records finds one of many by its key as soon as there are statistics', async () => {
+  await database.spanning('check the database', sql`set plan_cache_mode = force_generic_plan`)
+  const [contact] = await create(12)
+  await write([{ kind: 'update', id: contact?.id ?? '', values: { city: 'Berlin' } }])
+  const locking = 1
+  const updating = 1
+  expect(await waysToContacts()).toHaveLength(locking + updating)
+  await create(100)
+  await takeStatistics({ database, log: pino({ enabled: false }) }, new AbortController().signal)
+  const byKey = expect.stringMatching(/^contacts_pkey Index Cond: \(\(organization_id = \$\d+\) AND \(id = \$\d+\)\)$/)
+  expect(await waysToContacts()).toEqual([byKey, byKey])
+})
