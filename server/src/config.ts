@@ -50,7 +50,7 @@ export const settings = {
   }),
   databaseConnections: setting({
     name: 'DATABASE_CONNECTIONS',
-    does: 'Connections to the database that requests use at most. A service takes 3 more for pushes, 2 for each of IMPORT_WORKERS, and one more.',
+    does: 'Connections to the database that requests use at most. A service takes 5 more, and 2 for each of IMPORT_WORKERS.',
     default: '16',
     example: '32',
     parse: whole(2, 500),

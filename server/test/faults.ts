@@ -44,13 +44,15 @@ export function watchStatements(): Statements {
     sent.push(text)
     if (looking && text === 'commit') {
       const asked = looking.inside && (Reflect.apply(original, this, [looking.inside]) as Promise<pg.QueryResult>)
-      if (!asked) return pass('rollback')
-      return asked.then(({ rows }) => insights.push(JSON.stringify(rows))).then(() => pass('rollback'))
+      if (!asked) return takenBack(pass('rollback'))
+      return asked.then(({ rows }) => insights.push(JSON.stringify(rows))).then(() => takenBack(pass('rollback')))
     }
     if (typeof given === 'string' || planted?.text !== text) return pass(given)
     // A prepared statement's name stands for the whole text.
     return pass({ text: withFault(planted), values: given.values })
   }
+  /** Told as the commit that it stands for. */
+  const takenBack = async (rolledBack: unknown) => ({ ...((await rolledBack) as pg.QueryResult), command: 'COMMIT' })
   pg.Client.prototype.query = query as typeof original
 
   return {

@@ -67,8 +67,8 @@ const steps = new Set(
 )
 
 /**
- * Do three of four characters stay on their key or go to the one beside it? Words do so one time in five, and so do
- * random digits.
+ * Do three of four characters stay on their key or go to the one beside it? Words do so one time in five, random digits
+ * three times in ten.
  */
 function isRun(text: string): boolean {
   const characters = Array.from(text)

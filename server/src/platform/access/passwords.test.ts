@@ -1,3 +1,4 @@
+import { randomBytes, randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -95,13 +96,21 @@ test('four or more words are a password, with no rule about what characters they
   )
 })
 
-test('random passwords of twelve characters or digits are taken', async () => {
-  const { randomBytes, randomInt } = await import('node:crypto')
+test('random passwords of twelve characters are taken', async () => {
   for (let round = 0; round < 200; round++) {
-    for (const password of [randomBytes(9).toString('base64'), `${randomInt(2 ** 47)}`.padStart(15, '7')]) {
-      expect(await passwordFault(password), password).toBeUndefined()
-    }
+    const password = randomBytes(9).toString('base64')
+    expect(await passwordFault(password), password).toBeUndefined()
   }
+})
+
+test('random numbers are taken but for the few that follow the keyboard', async () => {
+  const refused: string[] = []
+  for (let round = 0; round < 200; round++) {
+    const password = `${randomInt(2 ** 47)}`.padStart(15, '7')
+    if ((await passwordFault(password)) !== undefined) refused.push(password)
+  }
+  // One in 4,000 does, so that five of 200 come once in a thousand million runs.
+  expect(refused.length, refused.join()).toBeLessThan(5)
 })
 
 test.each([

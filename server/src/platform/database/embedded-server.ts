@@ -110,7 +110,7 @@ export function durableSettings(): Record<string, string | number> {
     fsync: 'on',
     synchronous_commit: 'on',
     full_page_writes: 'on',
-    max_connections: 80,
+    max_connections: 60,
     shared_buffers: roomy ? '256MB' : '64MB',
     effective_cache_size: `${Math.max(128, Math.floor(totalmem() / 2 / 1024 ** 2))}MB`,
     maintenance_work_mem: roomy ? '128MB' : '32MB',
