@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { CredentialChanged, type Database } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { CredentialChanged } from '../database/failures.ts'
 import { invalidParameters } from '../http/errors.ts'
 import { hasIdForm, readId } from '../resource/ids.ts'
 import { apiKeyHash, looksLikeApiKey } from './api-key.ts'

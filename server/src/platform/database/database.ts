@@ -45,8 +45,6 @@ export interface Spanning {
   query<Row extends object>(statement: Sql): Promise<Row[]>
 }
 
-export { CredentialChanged }
-
 export interface DatabaseOptions {
   connection: pg.ClientConfig
   /** Connections at most. */

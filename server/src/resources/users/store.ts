@@ -1,5 +1,6 @@
 import type { Caller } from '../../platform/access/caller.ts'
-import { CredentialChanged, type Database, type Spanning } from '../../platform/database/database.ts'
+import type { Database, Spanning } from '../../platform/database/database.ts'
+import { CredentialChanged } from '../../platform/database/failures.ts'
 import { raw, type Sql, sql } from '../../platform/database/sql.ts'
 import { emailKey } from '../../platform/resource/texts.ts'
 
