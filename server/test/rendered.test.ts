@@ -5,11 +5,14 @@ import { commandActor } from '../src/platform/access/command-actor.ts'
 import { identifier, raw, sql } from '../src/platform/database/sql.ts'
 import { composed, documentSql, isRendered } from '../src/platform/query/select.ts'
 import { joins, root } from '../src/platform/query/target.ts'
+import type { AnyRow, Resource } from '../src/platform/resource/define.ts'
 import { readId } from '../src/platform/resource/ids.ts'
+import { companies } from '../src/resources/companies/resource.ts'
+import { companyStore } from '../src/resources/companies/store.ts'
 import { contacts } from '../src/resources/contacts/resource.ts'
 import { contactStore } from '../src/resources/contacts/store.ts'
-import { contactBodies } from './list-arbitraries.ts'
-import { fullBody } from './samples.ts'
+import { contactBodies, nastyTexts } from './list-arbitraries.ts'
+import { fullBody, variedBody } from './samples.ts'
 import { seed } from './seed.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 
@@ -24,17 +27,31 @@ afterAll(() => service.close())
 const rendered = resources.filter((resource) => resource.rendered !== undefined)
 const actor = () => commandActor(readId('org', organization.organizationId) ?? '', organization.userId)
 
-/** Each contact, as its stored text says and as its columns say. */
-const shown = () =>
+/** Each record, as its stored text says and as its columns say. */
+const shown = (resource: Resource) =>
   service.database.transaction(actor(), (transaction) =>
     transaction.query<{ stored: string; composed: string }>(sql`
-      select ${documentSql(contacts)} as stored, ${composed(contacts)} as composed
-      from ${identifier(contacts.table)} ${raw(root)}${joins(contacts, transaction.organization)}
+      select ${documentSql(resource)} as stored, ${composed(resource)} as composed
+      from ${identifier(resource.table)} ${raw(root)}${joins(resource, transaction.organization)}
       where ${raw(root)}.organization_id = ${transaction.organization}`),
   )
 
-test('contacts are stored rendered, and nothing else is', () => {
-  expect(rendered.map(({ name }) => name)).toEqual(['contacts'])
+const create = (store: Pick<typeof contactStore, 'write'>, bodies: readonly AnyRow[]) =>
+  service.database.transaction(actor(), (transaction) =>
+    store.write(
+      transaction,
+      bodies.map((values) => ({ kind: 'create', values })),
+    ),
+  )
+
+function expectSame(rows: readonly { stored: string; composed: string }[]): void {
+  for (const { stored, composed: told } of rows) {
+    expect(Object.entries(JSON.parse(stored))).toEqual(Object.entries(JSON.parse(told)))
+  }
+}
+
+test('contacts and companies are stored rendered, and nothing else is', () => {
+  expect(rendered.map(({ name }) => name)).toEqual(['contacts', 'companies'])
 })
 
 test('what other records decide stands behind all that is stored, so that the text can be completed', () => {
@@ -52,21 +69,29 @@ test('the stored text of any contact says what its columns say, member by member
   const [drawn = []] = fc.sample(contactBodies(150, [kept, deleted]), { seed, numRuns: 1 })
   const references = { com: [kept, deleted], tea: [organization.teamId], usr: [organization.userId] }
   const bodies = [fullBody(contacts, 1, references), { name: 'nothing else' }, ...drawn]
-  await service.database.transaction(actor(), (transaction) =>
-    contactStore.write(
-      transaction,
-      bodies.map((values) => ({ kind: 'create', values })),
-    ),
-  )
+  await create(contactStore, bodies)
   await call('DELETE', `/v5/companies/${deleted}`)
   const [first] = (await call('GET', '/v5/contacts?limit=1')).body
   await call('PATCH', `/v5/contacts/${first.id}`, { body: { bio: 'written again\n"\u{1f600}"', tags: ['a"b'] } })
-  const rows = await shown()
+  const rows = await shown(contacts)
   expect(rows).toHaveLength(bodies.length)
-  for (const { stored, composed: told } of rows) {
-    expect(Object.entries(JSON.parse(stored))).toEqual(Object.entries(JSON.parse(told)))
-  }
+  expectSame(rows)
   const companies = rows.map(({ stored }) => JSON.parse(stored).company)
   expect(companies).toContainEqual({ id: kept, name: 'kept "Ltd"\\', domain: null })
   expect(companies.filter((company) => company?.id === deleted)).toEqual([])
+})
+
+test('the stored text of any company says what its columns say, member by member and in their order', async () => {
+  const { call } = organization
+  const varied = Array.from({ length: 60 }, (_, index) => variedBody(companies, index + 1, {}))
+  const nasty = nastyTexts.map((text) => ({ name: text, bio: text, stack: [text], customProperties: { text } }))
+  const bodies = [fullBody(companies, 0, {}), { name: 'nothing else' }, ...varied, ...nasty]
+  await create(companyStore, bodies)
+  const [first] = (await call('GET', '/v5/companies?limit=1')).body
+  await call('PATCH', `/v5/companies/${first.id}`, {
+    body: { bio: 'written again\n"\u{1f600}"', annualRevenue: '1.50' },
+  })
+  const rows = await shown(companies)
+  expect(rows.length).toBeGreaterThanOrEqual(bodies.length)
+  expectSame(rows)
 })

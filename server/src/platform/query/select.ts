@@ -56,10 +56,8 @@ export function documentSql(resource: Resource, selection?: Selection): Sql {
 function completed(resource: Resource): Sql {
   const stored = sql`${raw(root)}.${quoted(resource.rendered ?? '')}`
   const others = resource.members.filter((name) => !isRendered(resource, name))
-  return sql`(${stored} || ${join(
-    others.map((name) => sql`${raw(`',"${name}":'`)} || ${textOf(resource, name)}`),
-    ' || ',
-  )} || '}')`
+  const completion = others.map((name) => sql`${raw(`',"${name}":'`)} || ${textOf(resource, name)}`)
+  return sql`(${join([stored, ...completion], ' || ')} || '}')`
 }
 
 /** Does the stored text hold the member? */

@@ -34,6 +34,7 @@ export const companies = defineResource({
   search: ['name', 'nickname', 'domain', 'subtitle'],
   hidden: { domain_key: 'text' },
   uniques: { companies_domain_unique: { field: 'domain', columns: ['domain_key'] } },
+  rendered: 'document',
   prepare,
   fields: {
     id: id('com'),

@@ -1,13 +1,12 @@
 import { importActor } from '../../platform/access/import-actor.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { sqlState } from '../../platform/database/failures.ts'
-import { raw, sql } from '../../platform/database/sql.ts'
+import { isAmong, Parameter, raw, sql } from '../../platform/database/sql.ts'
 import type { AnyRow } from '../../platform/resource/define.ts'
 import type { JsonValue } from '../../platform/resource/fields.ts'
 import { newId, readId } from '../../platform/resource/ids.ts'
-import { finding } from './resource.ts'
 import type { Outcome } from './reconcile.ts'
-import type { MergePolicy } from './resource.ts'
+import { type Finding, finding, type MergePolicy } from './resource.ts'
 
 /** Rows that one worker has for a while, all of one organization. */
 export interface Claim {
@@ -144,7 +143,7 @@ export async function readRows(transaction: Transaction, rowIds: readonly string
     join teams home on home.organization_id = ${transaction.organization} and home.is_default
     left join teams team on team.organization_id = ${transaction.organization} and team.id = import.team_id
       and team.deleted_at is null
-    where row.organization_id = ${transaction.organization} and row.id = any(${rowIds}::uuid[])
+    where row.organization_id = ${transaction.organization} and ${isAmong(raw('row.id'), rowIds, 'uuid')}
     order by row.id`)
 }
 
@@ -152,7 +151,7 @@ export async function readRows(transaction: Transaction, rowIds: readonly string
 export async function holdRows(transaction: Transaction, { lease, rowIds }: Claim): Promise<Set<string>> {
   const rows = await transaction.query<{ id: string }>(sql`
     select id from import_rows
-    where organization_id = ${transaction.organization} and id = any(${rowIds}::uuid[])
+    where organization_id = ${transaction.organization} and ${isAmong(raw('id'), rowIds, 'uuid')}
       and status = 'PROCESSING' and lease = ${lease}::uuid
     order by id for update`)
   return new Set(rows.map(({ id }) => id))
@@ -160,30 +159,33 @@ export async function holdRows(transaction: Transaction, { lease, rowIds }: Clai
 
 /** Brings rows to their end, in the transaction of what they did. The caller holds them (`holdRows`). */
 export async function endRows(transaction: Transaction, outcomes: readonly Outcome[]): Promise<void> {
-  const ends = outcomes.map(({ rowId, status, contactId, companyId, warnings, errors, changes }) => ({
-    id: rowId,
-    status,
-    contact_id: contactId === null ? null : (readId('con', contactId) ?? null),
-    company_id: companyId === null ? null : (readId('com', companyId) ?? null),
-    warnings,
-    errors,
-    changes,
-    warning_codes: [...new Set(warnings.map(({ code }) => code))],
-    error_codes: [...new Set(errors.map(({ code }) => code))],
-  }))
+  const ids = new Parameter(outcomes.map(({ rowId }) => rowId))
+  const uuids = (prefix: string, shown: (outcome: Outcome) => string | null) =>
+    sql`${outcomes.map((one) => readId(prefix, shown(one) ?? '') ?? null)}::uuid[]`
+  // A document a line, and no parts of one document: PostgreSQL would parse those three times as long.
+  const lines = (told: (outcome: Outcome) => string) => sql`string_to_array(${outcomes.map(told).join('\n')}, E'\n')`
   await transaction.query(sql`
     update import_rows row set
       status = ended.status, contact_id = coalesce(ended.contact_id, row.contact_id),
-      company_id = coalesce(ended.company_id, row.company_id), warnings = ended.warnings, errors = ended.errors,
-      changes = case when row.changes::text = '[]' then ended.changes
-        else (row.changes::jsonb || ended.changes::jsonb)::json end, warning_codes = ended.warning_codes, error_codes = ended.error_codes,
+      company_id = coalesce(ended.company_id, row.company_id), warnings = ended.warnings::json,
+      errors = ended.errors::json, changes = case when row.changes::text = '[]' then ended.changes::json
+        else (row.changes::jsonb || ended.changes::jsonb)::json end,
+      warning_codes = ended.warning_codes::text[], error_codes = ended.error_codes::text[],
       run_at = null, lease = null, finished_at = now(), updated_at = now(), revision = row.revision + 1
-    from json_to_recordset(${JSON.stringify(ends)}::json) as ended (id uuid, status text, contact_id uuid,
-      company_id uuid, warnings json, errors json, changes json, warning_codes text[], error_codes text[])
+    from unnest(${ids}::uuid[], ${outcomes.map(({ status }) => status)}::text[],
+      ${uuids('con', ({ contactId }) => contactId)}, ${uuids('com', ({ companyId }) => companyId)},
+      ${lines(({ warnings }) => JSON.stringify(warnings))}, ${lines(({ errors }) => JSON.stringify(errors))},
+      ${lines(({ changes }) => JSON.stringify(changes))},
+      ${lines(({ warnings }) => codesOf(warnings))}, ${lines(({ errors }) => codesOf(errors))})
+      as ended (id, status, contact_id, company_id, warnings, errors, changes, warning_codes, error_codes)
     where row.organization_id = ${transaction.organization} and row.id = ended.id
       -- Said for the planner, who else may look at all rows of the organization.
-      and row.id = any(${ends.map(({ id }) => id)}::uuid[])`)
+      and row.id = any(${ids}::uuid[])`)
 }
+
+/** Each code once, as PostgreSQL writes an array: they are words. */
+const codesOf = (findings: readonly Finding[]): string =>
+  `{${[...new Set(findings.map(({ code }) => code))].join(',')}}`
 
 /** How often a row that fails here is tried, each time after about twice as long. */
 export interface Patience {
