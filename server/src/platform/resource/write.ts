@@ -340,7 +340,9 @@ function answering(
 function columnsOf(resource: Resource, records: readonly StoredColumns[]): string[] {
   const known = { id: 'uuid', deleted_at: 'timestamptz', ...columnTypes(resource) }
   const usual = records.length === 1 ? Object.keys(initialOf(resource)).map(columnOf) : []
-  const names = [...new Set(['id', ...usual, ...records.flatMap((record) => Object.keys(record))])]
+  const all = new Set(['id', ...usual])
+  for (const record of records) for (const name in record) all.add(name)
+  const names = [...all]
   const unknown = names.find((name) => !(name in known))
   if (unknown !== undefined) throw new Error(`${resource.table} declares no column ${unknown}`)
   return names

@@ -57,7 +57,7 @@ export class Draft {
     const [fault] = prepared?.faults ?? []
     if (fault) throw new Error(`${this.resource.singular}: ${fault.field} ${fault.message}`)
     const changed = Object.fromEntries(
-      Object.entries(prepared?.values ?? whole).filter(([name, value]) => !isDeepStrictEqual(this.#state[name], value)),
+      Object.entries(prepared?.values ?? whole).filter(([name, value]) => !isSame(this.#state[name], value)),
     )
     const names = Object.keys(changed)
     if (names.length === 0 && !isMade) return undefined
@@ -88,6 +88,9 @@ export class Draft {
       : { kind: 'update', id: this.id, values, columns: () => columns }
   }
 }
+
+/** Most values are plain: a new record has three dozen fields, of which a payload says a few. */
+const isSame = (one: JsonValue | undefined, other: JsonValue): boolean => one === other || isDeepStrictEqual(one, other)
 
 /** Both parts of a name are protected by an edit of either. */
 const sameFact: Record<string, readonly string[]> = { name: ['name', 'firstName', 'lastName'] }
