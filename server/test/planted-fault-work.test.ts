@@ -68,7 +68,7 @@ const heldTwice: readonly { why: string; place: RegExp }[] = [
   {
     why: 'the rows are those of the claim: nobody else has its lease',
     place:
-      /^working\s+select id from import_rows where $|team\.deleted_at is null where row\.$|as ended \(.*\) where row\.$/,
+      /^working .* cross join lateral \( select id(?:, import_id, payload, parameters)? from import_rows where $|as ended \(.*\) where row\.$/,
   },
   {
     why: 'the foreign keys are pairs: a row is of its organization’s import, an import of its team, a contact of its company',

@@ -1,8 +1,9 @@
+import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources } from '../src/app.ts'
 import { commandActor } from '../src/platform/access/command-actor.ts'
-import { identifier, raw, sql } from '../src/platform/database/sql.ts'
+import { identifier, raw, type Sql, sql } from '../src/platform/database/sql.ts'
 import { composed, documentSql, isRendered } from '../src/platform/query/select.ts'
 import { joins, root } from '../src/platform/query/target.ts'
 import type { AnyRow, Resource } from '../src/platform/resource/define.ts'
@@ -94,4 +95,20 @@ test('the stored text of any company says what its columns say, member by member
   const rows = await shown(companies)
   expect(rows.length).toBeGreaterThanOrEqual(bodies.length)
   expectSame(rows)
+})
+
+test('no analyze keeps the texts, nor do they stay where one of the time before has kept some', async () => {
+  const kept = sql`select tablename as name from pg_stats where attname = 'document' order by 1`
+  const query = (statement: Sql) => service.database.spanning('check the database', statement)
+  const migration = await readFile(new URL('../migrations/0019_faster_imports.sql', import.meta.url), 'utf8')
+  const statements = migration.match(/^alter table contacts alter column document .*;$/gm) ?? []
+  expect(statements).toHaveLength(2)
+  await query(raw('analyze contacts, companies'))
+  expect(await query(kept)).toEqual([])
+  await query(raw('alter table contacts alter column document set statistics -1'))
+  await query(raw('analyze contacts'))
+  expect(await query(kept)).toEqual([{ name: 'contacts' }])
+  for (const statement of statements) await query(raw(statement))
+  await query(raw('analyze contacts'))
+  expect(await query(kept)).toEqual([])
 })

@@ -91,10 +91,11 @@ export const isOneOf = (column: Sql, values: readonly unknown[], type: string): 
   values.length === 1 ? sql`${column} = ${values[0]}::${raw(type)}` : sql`${column} = any(${values}::${raw(type)}[])`
 
 /**
- * The same for many values, which the planner does not see: it weighs each against its statistics, which takes longer than
- * to look them up, and reads a table of some pages as a whole when they are hundreds.
+ * The same for many values of a column by which an index is sure to be asked. The planner does not see them: it would weigh
+ * each against its statistics, which takes longer than to look them up. Where no index serves, each row is compared with
+ * each value.
  */
-export const isAmong = (column: Sql, values: readonly string[], type: string): Sql =>
+export const isOneOfMany = (column: Sql, values: readonly string[], type: string): Sql =>
   sql`${column} = any(array(select unnest(${values}::${raw(type)}[])))`
 
 export function join(items: readonly Sql[], separator: string): Sql {

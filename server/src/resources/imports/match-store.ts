@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { identifier, isAmong, join, raw, type Sql, sql } from '../../platform/database/sql.ts'
+import { identifier, isOneOfMany, join, raw, type Sql, sql } from '../../platform/database/sql.ts'
 import { type CurrentRow, lockFound } from '../../platform/resource/current.ts'
 import { type AnyRow, columnOf, type Resource } from '../../platform/resource/define.ts'
 import { readEdits } from '../../platform/resource/edits.ts'
@@ -117,7 +117,7 @@ async function readJobs(transaction: Transaction, contactIds: readonly string[])
   if (contactIds.length === 0) return new Map()
   const rows = await transaction.query<JobRow>(sql`
     select id, contact_id, organization, title, "current", "start", "end", deleted_at is not null as deleted
-    from employments where organization_id = ${transaction.organization} and ${isAmong(raw('contact_id'), contactIds, 'uuid')}
+    from employments where organization_id = ${transaction.organization} and ${isOneOfMany(raw('contact_id'), contactIds, 'uuid')}
     order by deleted, created_at, id`)
   const jobs: Jobs = new Map()
   for (const { id, contact_id: contactId, deleted, ...state } of rows) {
@@ -149,8 +149,8 @@ async function readNotes(
   if (contactIds.length === 0 || texts.length === 0) return new Set()
   const rows = await transaction.query<{ contact_id: string; body: string }>(sql`
     select contact_id, body from notes
-    where organization_id = ${transaction.organization} and ${isAmong(raw('contact_id'), contactIds, 'uuid')}
-      and ${isAmong(raw('body'), texts, 'text')}`)
+    where organization_id = ${transaction.organization} and ${isOneOfMany(raw('contact_id'), contactIds, 'uuid')}
+      and body = any(${texts}::text[])`)
   return new Set(rows.map(({ contact_id: contactId, body }) => `${contactId} ${body}`))
 }
 

@@ -1,7 +1,7 @@
 import { importActor } from '../../platform/access/import-actor.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { sqlState } from '../../platform/database/failures.ts'
-import { isAmong, Parameter, raw, sql } from '../../platform/database/sql.ts'
+import { Parameter, raw, sql } from '../../platform/database/sql.ts'
 import type { AnyRow } from '../../platform/resource/define.ts'
 import type { JsonValue } from '../../platform/resource/fields.ts'
 import { newId, readId } from '../../platform/resource/ids.ts'
@@ -133,27 +133,31 @@ export async function claimRows(
   return { organizationId: transaction.organizationId, lease, rowIds: rowIds.sort() }
 }
 
-/** What was pushed as these rows, in the order of the pushes. */
+/** What was pushed as these rows, in the order of the pushes. Each is looked up by its key, however many there are. */
 export async function readRows(transaction: Transaction, rowIds: readonly string[]): Promise<ClaimedRow[]> {
   return transaction.query<ClaimedRow>(sql`
     select row.id, row.payload, row.parameters, import.tags, import.merge_policy as "mergePolicy",
       'tea_' || replace(coalesce(team.id, home.id)::text, '-', '') as "teamId"
-    from import_rows row
+    from unnest(${rowIds}::uuid[]) as wanted (id)
+    cross join lateral (
+      select id, import_id, payload, parameters from import_rows
+      where organization_id = ${transaction.organization} and id = wanted.id offset 0) row
     join imports import on import.organization_id = ${transaction.organization} and import.id = row.import_id
     join teams home on home.organization_id = ${transaction.organization} and home.is_default
     left join teams team on team.organization_id = ${transaction.organization} and team.id = import.team_id
       and team.deleted_at is null
-    where row.organization_id = ${transaction.organization} and ${isAmong(raw('row.id'), rowIds, 'uuid')}
     order by row.id`)
 }
 
 /** The rows of the claim (uuids) that are still its own, locked until the transaction ends. */
 export async function holdRows(transaction: Transaction, { lease, rowIds }: Claim): Promise<Set<string>> {
   const rows = await transaction.query<{ id: string }>(sql`
-    select id from import_rows
-    where organization_id = ${transaction.organization} and ${isAmong(raw('id'), rowIds, 'uuid')}
-      and status = 'PROCESSING' and lease = ${lease}::uuid
-    order by id for update`)
+    select row.id from (select unnest(${rowIds}::uuid[]) as id order by 1) wanted
+    cross join lateral (
+      select id from import_rows
+      where organization_id = ${transaction.organization} and id = wanted.id and status = 'PROCESSING'
+        and lease = ${lease}::uuid
+      for update) row`)
   return new Set(rows.map(({ id }) => id))
 }
 

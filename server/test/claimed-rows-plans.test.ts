@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Transaction } from '../src/platform/database/database.ts'
+import { organizationParameter, type Sql, sql } from '../src/platform/database/sql.ts'
+import { holdRows, readRows } from '../src/resources/imports/work-store.ts'
+import { type PlanNode, explain, touched } from './explain.ts'
+import { createDatabase, type TestDatabase } from './postgres.ts'
+
+/** Rows of the import that is looked at; the other organizations have one for each ten of them. */
+const size = 20_000
+const others = 200
+const claimed = 40
+
+let database: TestDatabase
+let client: pg.Client
+const [organizationId, importId] = [randomUUID(), randomUUID()]
+let rowIds: string[]
+beforeAll(async () => {
+  database = await createDatabase()
+  client = new pg.Client(database.connection)
+  await client.connect()
+  const run = async (statement: Sql) => {
+    const { text, values } = statement.render()
+    return client.query<{ id: string }>(text, values)
+  }
+  await run(sql`with made as (
+      insert into organizations (id, name, slug)
+      select case number when 0 then ${organizationId}::uuid else gen_random_uuid() end, 'Any', gen_random_uuid()::text
+      from generate_series(0, ${others}::integer) number returning id),
+    teams as (
+      insert into teams (organization_id, id, name, is_default) select id, id, 'Any', true from made returning *)
+    insert into imports (organization_id, id, name, team_id)
+    select organization_id, case organization_id when ${organizationId}::uuid then ${importId}::uuid else id end, 'Any', id
+    from teams`)
+  await run(sql`insert into import_rows (organization_id, id, import_id, status, lease, payload)
+    select imports.organization_id, gen_random_uuid(), imports.id, 'PROCESSING', ${importId}::uuid, '{}'
+    from imports, generate_series(1, case imports.id when ${importId}::uuid then ${size}::integer else ${size / others / 10}::integer end)`)
+  await run(sql`analyze`)
+  const { rows } = await run(
+    sql`select id from import_rows where import_id = ${importId}::uuid order by id limit ${claimed}`,
+  )
+  rowIds = rows.map(({ id }) => id)
+})
+afterAll(async () => {
+  await client.end()
+  await database.drop()
+})
+
+/** The plan of the one statement that the work sends. */
+async function planOf(work: (transaction: Transaction) => Promise<unknown>): Promise<PlanNode[]> {
+  const plans: PlanNode[][] = []
+  const query = async (statement: Sql) => {
+    plans.push(await explain(client, statement))
+    return []
+  }
+  await work({ organizationId, organization: organizationParameter(organizationId), query } as unknown as Transaction)
+  const [plan, ...more] = plans
+  expect(more).toEqual([])
+  return plan ?? []
+}
+
+test.each([
+  ['to read', (transaction: Transaction) => readRows(transaction, rowIds)],
+  ['to hold', (transaction: Transaction) => holdRows(transaction, { organizationId, lease: importId, rowIds })],
+])('%s claimed rows costs what was claimed, however many its import and its organization have', async (_, work) => {
+  const nodes = (await planOf(work)).filter((node) => node['Relation Name'] === 'import_rows')
+  expect(nodes.length).toBeGreaterThan(0)
+  expect(touched(nodes)).toBeLessThanOrEqual(2 * claimed)
+})
