@@ -7,7 +7,7 @@ import { holdRows, readRows } from '../src/resources/imports/work-store.ts'
 import { type PlanNode, explain, touched } from './explain.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 
-/** Rows of the import that is looked at; the other organizations have one for each ten of them. */
+/** Rows of the import that is looked at; all other organizations together have a tenth of that. */
 const size = 20_000
 const others = 200
 const claimed = 40
@@ -33,10 +33,11 @@ beforeAll(async () => {
     insert into imports (organization_id, id, name, team_id)
     select organization_id, case organization_id when ${organizationId}::uuid then ${importId}::uuid else id end, 'Any', id
     from teams`)
+  await run(sql`analyze`)
   await run(sql`insert into import_rows (organization_id, id, import_id, status, lease, payload)
     select imports.organization_id, gen_random_uuid(), imports.id, 'PROCESSING', ${importId}::uuid, '{}'
     from imports, generate_series(1, case imports.id when ${importId}::uuid then ${size}::integer else ${size / others / 10}::integer end)`)
-  await run(sql`analyze`)
+  // Statistics know of no row yet, as after a burst of pushes.
   const { rows } = await run(
     sql`select id from import_rows where import_id = ${importId}::uuid order by id limit ${claimed}`,
   )
@@ -60,11 +61,19 @@ async function planOf(work: (transaction: Transaction) => Promise<unknown>): Pro
   return plan ?? []
 }
 
-test.each([
-  ['to read', (transaction: Transaction) => readRows(transaction, rowIds)],
-  ['to hold', (transaction: Transaction) => holdRows(transaction, { organizationId, lease: importId, rowIds })],
-])('%s claimed rows costs what was claimed, however many its import and its organization have', async (_, work) => {
+/** Records of rows that the work looks at. */
+async function touchedBy(work: (transaction: Transaction) => Promise<unknown>): Promise<number> {
   const nodes = (await planOf(work)).filter((node) => node['Relation Name'] === 'import_rows')
   expect(nodes.length).toBeGreaterThan(0)
-  expect(touched(nodes)).toBeLessThanOrEqual(2 * claimed)
+  return touched(nodes)
+}
+
+test('to hold and to read claimed rows costs what was claimed, however many its import and its organization have', async () => {
+  const hold = () => touchedBy((transaction) => holdRows(transaction, { organizationId, lease: importId, rowIds }))
+  const read = () => touchedBy((transaction) => readRows(transaction, rowIds))
+  const cheap = { hold: claimed, read: claimed }
+  const unseen = { hold: await hold(), read: await read() }
+  await client.query('analyze')
+  const seen = { hold: await hold(), read: await read() }
+  expect({ unseen, seen }).toEqual({ unseen: cheap, seen: cheap })
 })
