@@ -1,5 +1,6 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { filesOnDebian } from './server/test/engines.ts'
 import { memoryFolder } from './server/test/memory-folder.ts'
 
 const inMemory = memoryFolder()
@@ -7,35 +8,60 @@ if (inMemory !== undefined) process.env.TMPDIR ??= inMemory
 
 /** They take longest: begun last, one of them would run beside nothing. */
 const long = [
-  ...['bench', 'faults', 'swagger', 'upgrade', 'embedded', 'start', 'command-line', 'lists.laws', 'every-list'],
-  ...['backup', 'backup-faults', 'cli-demo', 'cli-import', 'docker', 'every-resource', 'fuzz', 'imports-crashes'],
+  ...['request-costs', 'faults', 'bench', 'upgrade', 'embedded', 'lists.laws', 'every-list', 'swagger', 'start-places'],
+  ...['account-page-forms', 'imports-outages', 'fuzz', 'every-resource', 'imports-edits', 'tenancy', 'planted-fault'],
+  ...[
+    'account-page',
+    'start',
+    'service-role',
+    'cli-demo',
+    'docker',
+    'scopes',
+    'backup',
+    'backup-faults',
+    'backup-ends',
+  ],
+  ...['imports-crashes', 'session-leftovers', 'typed-client', 'plans', 'request-memory', 'secret-replacement-crashes'],
 ]
 
+/** Of one engine after the other, since a worker that changes over imports everything anew. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification) => long.some((name) => moduleId.endsWith(`/${name}.test.ts`))
     const sorted = await super.sort(files)
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+    const turn = (file: TestSpecification) => (file.project.name === 'debian' ? 2 : 0) + (isLong(file) ? 0 : 1)
+    return sorted.sort((one, other) => turn(one) - turn(other))
   }
+}
+
+const include = ['server/**/*.test.ts', 'lab/**/*.test.ts', 'scripts/**/*.test.mjs']
+
+const ofEach = {
+  globalSetup: ['server/test/global-setup.ts'],
+  pool: 'forks' as const,
+  // Files of one worker share what they import, which else takes a fifth of the time. None changes it.
+  isolate: false,
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+}
+
+/** Both engines in one run: what one of them leaves idle at its end the other one uses. */
+function bothEngines(): TestProjectInlineConfiguration[] {
+  const { all, alone } = filesOnDebian()
+  const project = (name: string, files: { include: string[]; exclude?: string[] }) => ({
+    test: { ...ofEach, ...files, name, env: { TEST_ENGINE: name } },
+  })
+  return [
+    project('embedded', { include, exclude: [...configDefaults.exclude, ...alone] }),
+    project('debian', { include: all }),
+  ]
 }
 
 export default defineConfig({
   test: {
-    include: [
-      'server/**/*.test.ts',
-      'bench/**/*.test.ts',
-      'fuzz/**/*.test.ts',
-      'tools/**/*.test.ts',
-      'scripts/**/*.test.mjs',
-    ],
-    globalSetup: ['server/test/global-setup.ts'],
+    ...(process.env.TEST_ENGINE === 'both' ? { projects: bothEngines() } : { ...ofEach, include }),
     sequence: { sequencer: LongestFirst },
-    pool: 'forks',
-    // Files of one worker share what they import, which else takes a fifth of the time. None changes it.
-    isolate: false,
     // Many tests wait for a process or a moment.
     maxWorkers: 3,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
   },
 })

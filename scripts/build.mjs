@@ -41,7 +41,7 @@ export async function build({ say }) {
 const withPackages = {
   packages: 'bundle',
   // `pg` asks for the last two where they are of use, and works without.
-  external: ['@node-rs/argon2', 'i18n-iso-countries', 'pg-native', 'pg-cloudflare'],
+  external: ['@faker-js/faker', '@node-rs/argon2', 'i18n-iso-countries', 'pg-native', 'pg-cloudflare'],
   plugins: [
     {
       name: 'needed later',

@@ -1,8 +1,9 @@
-// `npm run check`: types, lint, format, and the rules of server/test/architecture.test.ts.
+// `npm run check`: types, lint, format, the rules of server/test/architecture.test.ts, and what follows from the code.
 import './node-version.mjs'
-import { accessSync, constants, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
 import { isReadOnly } from './lock.mjs'
 import { refusing } from './refusal.mjs'
@@ -13,26 +14,27 @@ const found = join(root, 'node_modules/.cache/rapport')
 
 const checks = [
   { name: 'types', run: checkTypes },
-  { name: 'lint', run: () => runTool('oxlint/bin/oxlint', ['--deny-warnings', '.']) },
+  { name: 'lint', run: (to) => runTool('oxlint/bin/oxlint', ['--deny-warnings', '.'], to) },
   { name: 'format', run: checkFormat },
 ]
 
 /** Also one of the suite's files, and so not run once more by `npm test`; it needs no database. */
 const architecture = {
   name: 'architecture',
-  run: () => runTool('vitest/vitest.mjs', ['run', 'server/test/architecture.test.ts'], { TEST_ENGINE: 'none' }),
+  run: () =>
+    runTool('vitest/vitest.mjs', ['run', 'server/test/architecture.test.ts'], { environment: { TEST_ENGINE: 'none' } }),
 }
 
-function checkTypes() {
+function checkTypes(to) {
   const file = fileFor('types.json')
   const memory = file ? ['--incremental', '--tsBuildInfoFile', file] : []
-  return runTool('typescript/bin/tsc', ['-p', '.', ...memory])
+  return runTool('typescript/bin/tsc', ['-p', '.', ...memory], to)
 }
 
-async function checkFormat() {
+async function checkFormat(to) {
   const file = fileFor('format.json')
   const memory = file ? ['--cache', '--cache-strategy=content', '--cache-location', file] : []
-  const code = await runTool('prettier/bin/prettier.cjs', ['--check', '--log-level=warn', ...memory, '.'])
+  const code = await runTool('prettier/bin/prettier.cjs', ['--check', '--log-level=warn', ...memory, '.'], to)
   // In there a file that could not be parsed counts as one that is formatted.
   if (file && code !== 0) rmSync(file, { force: true })
   return code
@@ -51,19 +53,27 @@ function fileFor(name) {
   }
 }
 
-/** Runs the checks one after the other, each to its end, and counts them. */
-export async function runChecks(chosen = checks) {
+/** What follows from the code is what is committed: documents, and the tables that the migrations make. */
+const generated = {
+  name: 'generated files and migrations',
+  run: () => runTool('../scripts/generate.mjs', ['check']),
+}
+
+/** Runs the checks one after the other, each to its end, and counts them; what they say may go to a file (its descriptor). */
+export async function runChecks(chosen = checks, output = 'inherit') {
   const counts = { passed: 0, failed: 0, skipped: 0 }
   for (const { name, run } of chosen) {
-    const passed = (await run()) === 0
+    const passed = (await run({ output })) === 0
     counts[passed ? 'passed' : 'failed']++
-    console.log(`${passed ? 'ok' : 'FAILED'}: ${name}`)
+    const line = `${passed ? 'ok' : 'FAILED'}: ${name}`
+    if (output === 'inherit') console.log(line)
+    else writeSync(output, `${line}\n`)
   }
   return counts
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   await refusing(() => ensureInstalled(root, { development: true, say: console.log }))
-  const { failed } = await runChecks([...checks, architecture])
-  process.exit(failed > 0 ? 1 : 0)
+  const { failed } = await runChecks([...checks, architecture, generated])
+  await exit(failed > 0 ? 1 : 0)
 }

@@ -1,12 +1,22 @@
 // `npm run generate`: writes the files that follow from the code (server/src/generate.ts lists them).
+// `npm run generate -- migration <name>`: writes the migration that the declarations ask for.
+// `npm run generate -- check`: says what is not as the code says.
 import './node-version.mjs'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { bundleTo } from './build.mjs'
+import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
 import { refusing } from './refusal.mjs'
 import { root } from './run.mjs'
+
+const [command, name, ...others] = process.argv.slice(2)
+const isKnown = command === undefined || command === 'check' || (command === 'migration' && name !== undefined)
+if (!isKnown || others.length > 0 || (name !== undefined && command !== 'migration')) {
+  console.error('Usage: npm run generate [-- migration <name> | -- check]')
+  await exit(2)
+}
 
 const bundle = join(root, `server/dist/generate-${process.pid}.js`)
 await refusing(async () => {
@@ -14,8 +24,19 @@ await refusing(async () => {
   await bundleTo(join(root, 'server/src/generate.ts'), bundle)
 })
 try {
-  const { generate } = await import(pathToFileURL(bundle).href)
-  for (const line of await generate(root)) console.log(line)
+  const { findDrift, generate, generateMigration } = await import(pathToFileURL(bundle).href)
+  if (command === 'migration') {
+    const written = await generateMigration(root, name)
+    if (written === undefined) {
+      console.error('There is nothing to write: the migrations make every table as the declarations say.')
+      process.exitCode = 1
+    }
+    for (const line of written ?? []) console.log(line)
+  } else if (command === 'check') {
+    const drift = await findDrift(root)
+    for (const line of drift) console.error(line)
+    if (drift.length > 0) process.exitCode = 1
+  } else for (const line of await generate(root)) console.log(line)
 } finally {
   for (const file of [bundle, `${bundle}.map`]) rmSync(file, { force: true })
 }

@@ -54,26 +54,72 @@ async function installUnderLock(root, { development, say, note }) {
   const began = Date.now()
   const command = additive ? ['install', '--no-save'] : ['ci']
   const kinds = development ? ['--include=dev', '--include=optional'] : ['--omit=dev', '--include=optional']
-  await npm(root, [...command, ...kinds, '--no-audit', '--no-fund', '--loglevel=error'], note)
+  const parameters = [...command, ...kinds, '--no-audit', '--no-fund', '--loglevel=error']
+  const unreachable = await whyUnreachable(root, note)
+  if (unreachable === undefined) await npm(root, parameters, note)
+  else await installFromCache(root, parameters, { note, unreachable })
   if (!isInstalled(root, development))
     throw new Refusal('npm finished, but the dependencies are not what package-lock.json says.')
   say(`Installed in ${Math.round((Date.now() - began) / 1000)} s.`)
 }
 
-function npm(root, parameters, note) {
+/** Milliseconds for the registry to answer. */
+const probeTimeout = 5000
+const networkFault =
+  /^npm error code ((?:ENOTFOUND|EAI_|ECONN|ENETUNREACH|EHOSTUNREACH|E\w*TIMED?OUT|ERR_SOCKET_TIMEOUT|FETCH_ERROR)\w*)/m
+
+/**
+ * Asks the registry for a sign of life, since an installation retries for more than a minute before it gives up. npm asks,
+ * because it knows the proxy and the certificates; any answer, a refusal too, is a sign of life. Undefined when there is one.
+ */
+async function whyUnreachable(root, note) {
+  const parameters = ['ping', '--fetch-retries=0', `--fetch-timeout=${probeTimeout}`, '--loglevel=notice']
+  const { isLate, said } = await run(root, parameters, { note, output: 'pipe', limit: probeTimeout + 3000 })
+  const code = isLate ? 'no answer' : networkFault.exec(said)?.[1]
+  if (code === undefined) return undefined
+  const registry = /PING (\S+)/.exec(said)?.[1]
+  return `the npm registry${registry ? ` ${registry}` : ''} cannot be reached (${code === 'FETCH_ERROR' ? 'no answer' : code})`
+}
+
+/** npm may have downloaded everything before. */
+async function installFromCache(root, parameters, { note, unreachable }) {
+  const { code } = await run(root, [...parameters, '--offline'], { note, output: 'pipe' })
+  if (code === 0) return
+  throw new Refusal(
+    `The dependencies cannot be installed: ${unreachable}. Connect this machine to the network, or set npm's \`registry\` or \`proxy\`, then run this again.`,
+  )
+}
+
+async function npm(root, parameters, note) {
+  // Its output goes where progress goes, so that a program reading standard output sees the command's alone.
+  const { code, signal } = await run(root, parameters, { note, output: 2 })
+  if (code === 0) return
+  throw new Refusal(`npm ${parameters[0]} failed (${signal ?? `exit code ${code}`}); its message is above.`)
+}
+
+/** Runs npm, for `limit` ms at most. Resolves to how it ended and, where its output is piped, what it said. */
+function run(root, parameters, { note, output, limit }) {
   const script = process.env.npm_execpath ?? ''
   const [program, first] = basename(script) === 'npm-cli.js' ? [process.execPath, [script]] : ['npm', []]
   return new Promise((resolve, reject) => {
-    // Its output goes where progress goes, so that a program reading standard output sees the command's alone.
-    const child = spawn(program, [...first, ...parameters], { cwd: root, stdio: ['ignore', 2, 2] })
+    const child = spawn(program, [...first, ...parameters], { cwd: root, stdio: ['ignore', output, output] })
     const stop = (signal) => child.kill(signal)
     process.once('SIGINT', stop).once('SIGTERM', stop)
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said += chunk))
+    let isLate = false
+    const timer =
+      limit &&
+      setTimeout(() => {
+        isLate = true
+        child.kill('SIGKILL')
+      }, limit)
     child.once('spawn', () => note(child.pid))
     child.once('error', (error) => reject(new Refusal(`npm could not be started: ${error.message}`)))
-    child.once('exit', (code, signal) => {
+    child.once('close', (code, signal) => {
+      clearTimeout(timer)
       process.off('SIGINT', stop).off('SIGTERM', stop)
-      if (code === 0) resolve()
-      else reject(new Refusal(`npm ${parameters[0]} failed (${signal ?? `exit code ${code}`}); its message is above.`))
+      resolve({ code, signal, isLate, said })
     })
   })
 }

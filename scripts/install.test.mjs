@@ -1,8 +1,11 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { spawn } from 'node:child_process'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { ensureInstalled, isInstalled } from './install.mjs'
 import { identify } from './processes.mjs'
 
@@ -60,10 +63,11 @@ test('npm is run once for two that start together, and its failure is told', asy
   const before = process.env.npm_execpath
   process.env.npm_execpath = npm
   try {
-    script('process.exit(7)')
+    script(`process.exit(process.argv[2] === 'ping' ? 0 : 7)`)
     const failing = ensureInstalled(root, { development: false, say: () => undefined })
     await expect(failing).rejects.toThrow('npm ci failed (exit code 7)')
-    script(`const fs = require('node:fs')
+    script(`if (process.argv[2] === 'ping') process.exit()
+      const fs = require('node:fs')
       fs.appendFileSync('runs', process.argv.slice(2).join(' ') + '\\n')
       fs.mkdirSync('node_modules', { recursive: true })
       fs.writeFileSync('node_modules/.package-lock.json', ${JSON.stringify(JSON.stringify({ packages: pino }))})`)
@@ -75,3 +79,97 @@ test('npm is run once for two that start together, and its failure is told', asy
     if (before === undefined) delete process.env.npm_execpath
   }
 })
+
+/** npm itself, with nothing in its cache and no settings of this machine. */
+function useNpm(registry) {
+  const settings = {
+    npm_config_registry: registry,
+    npm_config_cache: join(root, 'cache'),
+    npm_config_userconfig: join(root, 'none'),
+    npm_execpath: '',
+  }
+  const before = Object.fromEntries(Object.keys(settings).map((name) => [name, process.env[name]]))
+  Object.assign(process.env, settings)
+  onTestFinished(() => {
+    for (const [name, value] of Object.entries(before))
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+  })
+  const dependencies = { tiny: '1.0.0' }
+  writeFileSync(join(root, 'package.json'), JSON.stringify({ name: 'x', version: '1.0.0', dependencies }))
+}
+
+const lockTiny = (integrity) => {
+  const project = { name: 'x', version: '1.0.0', dependencies: { tiny: '1.0.0' } }
+  const packages = { '': project, 'node_modules/tiny': { version: '1.0.0', integrity } }
+  const whole = { name: 'x', version: '1.0.0', lockfileVersion: 3, requires: true, packages }
+  writeFileSync(join(root, 'package-lock.json'), JSON.stringify(whole))
+}
+
+const start = () => ensureInstalled(root, { development: false, say: () => undefined })
+
+async function listen(server) {
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${server.address().port}/`
+}
+
+/** Accepts connections and says nothing, as a firewall that drops packets. */
+const blackHole = async () => listen(createTcpServer().unref())
+const closedPort = async () => {
+  const server = createTcpServer()
+  const url = await listen(server)
+  await new Promise((resolve) => server.close(resolve))
+  return url
+}
+
+test.each([
+  ['has no address', async () => 'http://registry.invalid/', /ENOTFOUND|EAI_AGAIN/],
+  ['refuses connections', closedPort, /ECONNREFUSED/],
+  ['never answers', blackHole, /no answer/],
+])('a registry that %s ends the start within seconds, in one sentence', async (_, place, why) => {
+  const registry = await place()
+  useNpm(registry)
+  lockTiny('sha512-AAAA')
+  const began = performance.now()
+  const message = await start().then(
+    () => '',
+    (error) => error.message,
+  )
+  expect(message).toMatch(why)
+  expect(message).toContain(`The dependencies cannot be installed: the npm registry ${registry} cannot be reached (`)
+  expect(message).toMatch(
+    /Connect this machine to the network, or set npm's `registry` or `proxy`, then run this again\.$/,
+  )
+  // It was 84 seconds; a busy machine starts npm slowly.
+  expect(performance.now() - began).toBeLessThan(30_000)
+})
+
+test('without the registry, what npm has in its cache is installed', async () => {
+  const { integrity, tarball } = packTiny()
+  const server = createHttpServer((request, response) => {
+    if (request.url === '/tiny.tgz') return response.end(tarball)
+    if (request.url !== '/tiny') return response.writeHead(404).end()
+    const version = { name: 'tiny', version: '1.0.0', dist: { integrity, tarball: `${registry}tiny.tgz` } }
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ name: 'tiny', 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': version } }))
+  })
+  const registry = await listen(server)
+  useNpm(registry)
+  lockTiny(integrity)
+  // It answers a ping with a 404, as a simple mirror does.
+  await start()
+  expect(existsSync(join(root, 'node_modules/tiny/package.json'))).toBe(true)
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+  rmSync(join(root, 'node_modules'), { recursive: true })
+  await start()
+  expect(existsSync(join(root, 'node_modules/tiny/package.json'))).toBe(true)
+})
+
+/** The tarball of a package with nothing in it. */
+function packTiny() {
+  mkdirSync(join(root, 'made/package'), { recursive: true })
+  writeFileSync(join(root, 'made/package/package.json'), JSON.stringify({ name: 'tiny', version: '1.0.0' }))
+  const tarball = execFileSync('tar', ['-cz', '-C', join(root, 'made'), 'package'])
+  return { tarball, integrity: `sha512-${createHash('sha512').update(tarball).digest('base64')}` }
+}

@@ -1,3 +1,5 @@
+import { exit } from './exit.mjs'
+
 /** What was asked cannot be done, for a reason that the message tells in full: no stack is shown. */
 export class Refusal extends Error {}
 
@@ -8,6 +10,6 @@ export async function refusing(work) {
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     console.error(error.message)
-    process.exit(3)
+    return exit(3)
   }
 }

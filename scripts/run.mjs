@@ -4,13 +4,16 @@ import { fileURLToPath } from 'node:url'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** Runs a program of a package with Node and resolves to its exit code; it is ended when this process is. */
-export function runTool(script, parameters, environment = {}) {
+/**
+ * Runs a program of a package with Node and resolves to its exit code; it is ended when this process is. What it says goes
+ * where this process says it, or to the file of a descriptor.
+ */
+export function runTool(script, parameters, { environment = {}, output = 'inherit' } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [join(root, 'node_modules', script), ...parameters], {
       cwd: root,
       env: { ...process.env, ...environment },
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', output, output],
     })
     const stop = (signal) => child.kill(signal)
     process.once('SIGINT', stop).once('SIGTERM', stop)

@@ -3,6 +3,7 @@ import './node-version.mjs'
 import { dirname } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, bundle } from './build.mjs'
+import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
 import { announceRunning } from './lock.mjs'
 import { refusing } from './refusal.mjs'
@@ -15,4 +16,4 @@ await refusing(async () => {
   await build({ say })
 })
 const { main } = await import(pathToFileURL(bundle).href)
-process.exit(await main(['start', ...process.argv.slice(2)]))
+await exit(await main(['start', ...process.argv.slice(2)]))

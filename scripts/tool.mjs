@@ -1,24 +1,26 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, bundleTo } from './build.mjs'
+import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
 import { refusing } from './refusal.mjs'
 import { root } from './run.mjs'
 
 /**
- * Builds the service, bundles `<folder>/main.ts` and the programs that it starts (`<folder>/roles`), and runs its `main`
+ * Builds the service, bundles `lab/<folder>/main.ts` and the programs that it starts (its `roles`), and runs its `main`
  * with this command line. Ends the process with its exit code.
  */
 export async function runFolder(folder, roles = []) {
+  const sources = join(root, 'lab', folder)
   const bundle = join(root, `server/dist/${folder}.js`)
   await refusing(async () => {
     await ensureInstalled(root, { development: false, say: console.error })
     await build({ say: console.error })
-    await bundleTo(join(root, folder, 'main.ts'), bundle)
+    await bundleTo(join(sources, 'main.ts'), bundle)
     for (const role of roles) {
-      await bundleTo(join(root, folder, `roles/${role}.ts`), join(root, `server/dist/${folder}-${role}.js`))
+      await bundleTo(join(sources, `roles/${role}.ts`), join(root, `server/dist/${folder}-${role}.js`))
     }
   })
   const { main } = await import(pathToFileURL(bundle).href)
-  process.exit(await main(process.argv.slice(2), root))
+  await exit(await main(process.argv.slice(2), root))
 }

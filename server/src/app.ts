@@ -1,118 +1,104 @@
-import { covers } from './platform/access/scopes.ts'
+import { covers, scopesByRole } from './platform/model/scopes.ts'
 import { openapi } from './platform/http/openapi.ts'
+import { auditActionsOf, headingsOf, type Part, roleGroupsOf } from './platform/http/part.ts'
+import { probeRoutes } from './platform/http/probes.ts'
 import { isScoped, type Route } from './platform/http/route.ts'
-import type { Resource } from './platform/resource/define.ts'
-import { apiKeys } from './resources/api-keys/resource.ts'
-import { apiKeyRoutes } from './resources/api-keys/routes.ts'
-import { auditEvents } from './resources/audit-log/resource.ts'
-import { auditLogRoutes } from './resources/audit-log/routes.ts'
-import { accountRoutes, authRoutes } from './resources/auth/routes.ts'
-import { campaigns } from './resources/campaigns/resource.ts'
-import { campaignRoutes } from './resources/campaigns/routes.ts'
-import { companies } from './resources/companies/resource.ts'
-import { companyRoutes } from './resources/companies/routes.ts'
-import { contacts } from './resources/contacts/resource.ts'
-import { contactRoutes } from './resources/contacts/routes.ts'
+import type { Resource } from './platform/model/define.ts'
+import { apiKeys } from './identity/api-keys/resource.ts'
+import { apiKeyRoutes } from './identity/api-keys/routes.ts'
+import { auditLogPart } from './identity/audit-log/routes.ts'
+import { accountPage } from './identity/auth/page.ts'
+import { accountRoutes, authRoutes } from './identity/auth/routes.ts'
+import { campaignPart } from './resources/campaigns/routes.ts'
+import { companyPart } from './resources/companies/routes.ts'
+import { contactPart } from './resources/contacts/routes.ts'
+import { explorerFiles } from './resources/docs/explorer.ts'
 import { docsRoutes } from './resources/docs/routes.ts'
-import { importRoutes } from './resources/imports/routes.ts'
-import { imports } from './resources/imports/resource.ts'
-import { acceptanceRoutes } from './resources/invitations/acceptance.ts'
-import { invitations } from './resources/invitations/resource.ts'
-import { invitationRoutes } from './resources/invitations/routes.ts'
-import { mails } from './resources/mails/resource.ts'
-import { mailRoutes } from './resources/mails/routes.ts'
-import { members } from './resources/members/resource.ts'
-import { memberRoutes } from './resources/members/routes.ts'
-import { noteRoutes } from './resources/notes/routes.ts'
-import { notes } from './resources/notes/resource.ts'
-import { organizationRoutes } from './resources/organizations/routes.ts'
-import { rowRoutes } from './resources/rows/routes.ts'
-import { rowDetails } from './resources/rows/resource.ts'
-import { secondFactorRoutes } from './resources/second-factors/routes.ts'
-import { employments } from './resources/employments/resource.ts'
-import { employmentRoutes } from './resources/employments/routes.ts'
-import { scopeRoutes } from './resources/scopes/routes.ts'
-import { ssoConnections } from './resources/single-sign-on/connection.ts'
-import { domains } from './resources/single-sign-on/domain.ts'
-import { singleSignOnRoutes } from './resources/single-sign-on/routes.ts'
-import { teamMembers } from './resources/team-members/resource.ts'
-import { teamMemberRoutes } from './resources/team-members/routes.ts'
-import { teams } from './resources/teams/resource.ts'
-import { teamRoutes } from './resources/teams/routes.ts'
-import { userRoutes } from './resources/users/routes.ts'
+import { homeRoutes } from './resources/home/routes.ts'
+import { importPart } from './resources/imports/routes.ts'
+import { acceptanceRoutes } from './identity/invitations/acceptance.ts'
+import { invitations } from './identity/invitations/resource.ts'
+import { invitationRoutes } from './identity/invitations/routes.ts'
+import { mails } from './identity/mails/resource.ts'
+import { mailRoutes } from './identity/mails/routes.ts'
+import { members } from './identity/members/resource.ts'
+import { memberRoutes } from './identity/members/routes.ts'
+import { notePart } from './resources/notes/routes.ts'
+import { organizationRoutes } from './identity/organizations/routes.ts'
+import { rowPart } from './resources/rows/routes.ts'
+import { secondFactorRoutes } from './identity/second-factors/routes.ts'
+import { employmentPart } from './resources/employments/routes.ts'
+import { scopeRoutes } from './identity/scopes/routes.ts'
+import { ssoConnections } from './identity/single-sign-on/connection.ts'
+import { domains } from './identity/single-sign-on/domain.ts'
+import { singleSignOnRoutes } from './identity/single-sign-on/routes.ts'
+import { teamMemberPart } from './identity/team-members/routes.ts'
+import { teamPart } from './identity/teams/routes.ts'
+import { userRoutes } from './identity/users/routes.ts'
 
-/** Everything that has a table of its own, in one list. */
-export const resources: readonly Resource[] = [
-  contacts,
-  employments,
-  notes,
-  companies,
-  campaigns,
-  imports,
-  rowDetails,
-  teams,
-  teamMembers,
-  members,
-  invitations,
-  ssoConnections,
-  domains,
-  apiKeys,
-  auditEvents,
-  mails,
+/** What the product is about, a line for each folder: its declarations, and what follows from them. */
+const records: readonly Part[] = [
+  contactPart,
+  employmentPart,
+  notePart,
+  companyPart,
+  campaignPart,
+  importPart,
+  rowPart,
+  teamPart,
+  teamMemberPart,
 ]
 
-/** Everything the API serves, in one list: the product's table of contents. */
-export const routes: readonly Route[] = [
-  ...authRoutes,
-  ...secondFactorRoutes,
-  ...userRoutes,
-  ...accountRoutes,
-  ...contactRoutes,
-  ...employmentRoutes,
-  ...noteRoutes,
-  ...companyRoutes,
-  ...campaignRoutes,
-  ...importRoutes,
-  ...rowRoutes,
-  ...teamRoutes,
-  ...teamMemberRoutes,
-  ...organizationRoutes,
-  ...memberRoutes,
-  ...invitationRoutes,
-  ...acceptanceRoutes,
-  ...singleSignOnRoutes,
-  ...apiKeyRoutes(isNeeded),
-  ...scopeRoutes(() => routes),
-  ...auditLogRoutes,
-  ...mailRoutes,
-  ...docsRoutes(() => openapi(routes, headings)),
+/** The audit log's actions that declarations add, with a sentence each. */
+export const declaredActions = auditActionsOf(records)
+
+/** Everything that the API serves, in one list: the product's table of contents. */
+const parts: readonly Part[] = [
+  {
+    routes: authRoutes,
+    headings: { authentication: 'Logging in and out, refreshing tokens, and the keys that sign them.' },
+  },
+  { routes: secondFactorRoutes },
+  { routes: userRoutes, headings: { users: 'The caller’s profile.' }, roleGroups: { user: 'records' } },
+  {
+    routes: accountRoutes,
+    headings: { account: 'The caller’s own account (access token only): password, address, sessions.' },
+  },
+  ...records,
+  {
+    routes: organizationRoutes,
+    headings: { organizations: 'The organization of the request, and the caller’s organizations.' },
+    roleGroups: { organization: 'visible' },
+  },
+  { resources: [members], routes: memberRoutes },
+  { resources: [invitations], routes: [...invitationRoutes, ...acceptanceRoutes] },
+  { resources: [ssoConnections, domains], routes: singleSignOnRoutes },
+  { resources: [apiKeys], routes: apiKeyRoutes(isNeeded) },
+  { routes: scopeRoutes(() => routes) },
+  auditLogPart(Object.keys(declaredActions)),
+  { resources: [mails], routes: mailRoutes },
+  {
+    routes: [...docsRoutes(() => openapi(routes, headings)), ...explorerFiles, ...accountPage, ...homeRoutes],
+    headings: { documentation: 'The start page and the API documentation.' },
+  },
+  { routes: probeRoutes, headings: { health: 'Health checks for orchestrators and load balancers.' } },
 ]
+
+/** Everything that has a table of its own. */
+export const resources: readonly Resource[] = parts.flatMap((part) => part.resources ?? [])
+
+export const routes: readonly Route[] = parts.flatMap((part) => part.routes)
+
+/** The headings of the documentation, in its order: what each tag of a route is about. */
+export const headings = headingsOf(parts)
+
+/** The role group of each noun in scopes. */
+export const roleGroups = roleGroupsOf(parts)
+
+/** The scopes of each role. */
+export const roleScopes = scopesByRole(roleGroups)
 
 /** Does any route need something that the scope covers? */
 export function isNeeded(scope: string): boolean {
   return routes.some((route) => isScoped(route) && covers([scope], route.scope))
-}
-
-/** The headings of the documentation, in its order: what each tag of a route is about. */
-export const headings: Readonly<Record<string, string>> = {
-  authentication: 'Logging in and out, new tokens for old ones, and the keys that prove them.',
-  users: 'Who the caller is.',
-  account: 'A person’s own affairs, by access token: password, address, sessions.',
-  contacts: 'People. A team’s own view of its contacts stands under `/api/teams`.',
-  employments: 'The jobs in a contact’s history.',
-  notes: 'What is worth remembering of a contact, written by hand or pushed by an import.',
-  companies: 'Organizations that contacts work for.',
-  campaigns: 'Messages to many contacts, as drafts.',
-  imports: 'Sources of leads: each has a secret URL that other systems push at.',
-  rows: 'What was pushed at an import, and what came of it.',
-  teams: 'Parts of an organization; each contact belongs to one.',
-  organizations: 'The organization of the request, and those of the person who asks.',
-  members: 'The people of an organization, and what each of them may do.',
-  invitations: 'People who were asked to join and have not yet.',
-  'sso-connections': 'Providers of identities (OpenID Connect) that people of the organization log in at.',
-  domains: 'Domains that the organization has proved to be its own: their people can join by themselves.',
-  'api-keys': 'Credentials of programs, and the scopes that they can have.',
-  'audit-log': 'What was done in the organization, by whom and from where.',
-  mails: 'What the service writes to people; without a mail server, where owners read it.',
-  documentation: 'The API, described by itself.',
 }

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { configWarnings, type Environment, readConfig, settings } from './config.ts'
+import { availableProcessors } from './processes/processors.ts'
 import { StartError } from './platform/database/start-error.ts'
 
 function refusalOf(environment: Environment): string {
@@ -58,6 +59,9 @@ const wrong: [string, string][] = [
   ['PORT', '70000'],
   ['PORT', '4000x'],
   ['HOST', 'http://localhost'],
+  ['PROCESSES', '0'],
+  ['PROCESSES', '65'],
+  ['PROCESSES', 'all'],
   ['DATABASE_URL', 'mysql://localhost/crm'],
   ['DATABASE_URL', 'postgres://localhost'],
   ['DATABASE_CONNECTIONS', '0'],
@@ -72,19 +76,27 @@ const wrong: [string, string][] = [
 ]
 
 test.each(wrong)('%s=%s is refused by name', (name, value) => {
-  expect(refusalOf({ [name]: value })).toContain(`- ${name} has to`)
+  expect(refusalOf({ [name]: value })).toContain(`- ${name}: expected`)
+})
+
+test('PROCESSES is a number, or one for each processor', () => {
+  expect(readConfig({ PROCESSES: '3' }).processes).toBe(3)
+  expect(readConfig({ PROCESSES: 'auto' }).processes).toBe(Math.min(64, availableProcessors()))
+  expect(refusalOf({ PROCESSES: '2.5' })).toContain('PROCESSES: expected a whole number from 1 to 64, or "auto"')
 })
 
 test('all mistakes are told at once, and the value of a secret is not among them', () => {
   const message = refusalOf({ PORT: 'x', LOG_LEVEL: 'loud', SECRET: 'hunter2', DATABASE_URL: 'db:hunter3' })
-  for (const name of ['PORT', 'LOG_LEVEL', 'SECRET', 'DATABASE_URL']) expect(message).toContain(`- ${name} has to`)
+  for (const name of ['PORT', 'LOG_LEVEL', 'SECRET', 'DATABASE_URL']) expect(message).toContain(`- ${name}: expected`)
   expect(message).toContain('"loud"')
   expect(message).not.toMatch(/hunter/)
 })
 
 test('settings that contradict each other are refused', () => {
-  expect(refusalOf({ METRICS_PORT: '4000' })).toContain('METRICS_PORT has to differ from PORT')
-  expect(refusalOf({ COSTLY_QUERIES: '16' })).toContain('COSTLY_QUERIES has to be below DATABASE_CONNECTIONS')
+  expect(refusalOf({ METRICS_PORT: '4000' })).toContain('METRICS_PORT must differ from PORT')
+  expect(refusalOf({ MAX_UNINDEXED_QUERIES: '16' })).toContain(
+    'MAX_UNINDEXED_QUERIES must be below DATABASE_CONNECTIONS',
+  )
 })
 
 test('a misspelt name is a mistake, a short one that may be another program’s only a warning', () => {
@@ -94,16 +106,33 @@ test('a misspelt name is a mistake, a short one that may be another program’s 
   expect(configWarnings({ PROT: '8080' })).toEqual(['PROT is not a setting; did you mean PORT?'])
 })
 
-test('what other programs set is left alone', () => {
-  const foreign = {
-    HOME: '/users/me',
-    PATH: '/bin',
-    SHELL: '/bin/sh',
-    LANG: 'C',
-    PWD: '/',
-    LOGNAME: 'me',
-    HOSTNAME: 'x',
+test.each(Object.values(settings).map(({ name }) => name))('a near miss of %s is reported', (name) => {
+  const reported = (near: string) => `${refusalOf({ [near]: '1' })}${configWarnings({ [near]: '1' }).join()}`
+  const swapped = `${name.slice(0, -2)}${name.at(-1)}${name.at(-2)}`
+  for (const near of [name.replaceAll('_', ''), `${name}X`, name.slice(0, -1), swapped, name.toLowerCase()]) {
+    if (near !== name) expect([near, reported(near)]).toEqual([near, expect.stringContaining(`did you mean ${name}?`)])
   }
+})
+
+test('a former name of a setting is refused with its new name', () => {
+  expect(() => readConfig({ COSTLY_QUERIES: '1' })).toThrow('COSTLY_QUERIES is now called MAX_UNINDEXED_QUERIES')
+})
+
+test('DATADIR and PUBLIC_URI are mistakes, unless the setting that is meant is there too', () => {
+  expect(refusalOf({ DATADIR: '/var/lib/rapport' })).toContain('DATADIR is not a setting; did you mean DATA_DIR?')
+  expect(refusalOf({ PUBLIC_URI: 'https://a.example' })).toContain(
+    'PUBLIC_URI is not a setting; did you mean PUBLIC_URL?',
+  )
+  expect(refusalOf({ DATADIR: '/srv/other', DATA_DIR: '/var/lib/rapport' })).toBe('')
+})
+
+test('what other programs set is left alone', () => {
+  const names = `HOME PATH SHELL LANG PWD LOGNAME HOSTNAME HOSTTYPE HOSTS TERM USER MAIL MAILTO MAILCHECK EDITOR TZ TMPDIR
+    PGHOST PGPORT PGUSER PGDATA PGDATABASE PGPASSWORD PGSSLMODE MYSQL_HOST REDIS_URL DATABASE_HOST BASE_URL HTTP_URL
+    FTP_URL PUBLIC_IP PUBLIC_KEY PUBLIC_DIR META_DIR LOG_DIR LOGDIR XDG_DATA_DIRS XDG_DATA_HOME SECRETS SECRET_KEY
+    HTTP_PROXY HTTPS_PROXY NO_PROXY NODE_ENV NODE_OPTIONS SMTP_HOST SMTP_USER METRICS SSL_CERT_DIR POST PORTS
+    SSH_AUTH_SOCK LS_COLORS COLUMNS LINES INVOCATION_ID JOURNAL_STREAM NOTIFY_SOCKET npm_config_port CI DEBUG`
+  const foreign = Object.fromEntries(names.split(/\s+/).map((name) => [name, 'x']))
   expect(readConfig(foreign)).toEqual(readConfig({}))
   expect(configWarnings(foreign)).toEqual([])
 })
@@ -114,7 +143,7 @@ test('whatever is set, reading either succeeds or says which setting is wrong', 
   fc.assert(
     fc.property(environment, (given) => {
       const message = refusalOf(given)
-      if (message !== '') expect(names.some((name) => message.includes(`- ${name} `))).toBe(true)
+      if (message !== '') expect(names.some((name) => message.includes(`- ${name}`))).toBe(true)
     }),
   )
 })

@@ -1,7 +1,11 @@
 import { resolve } from 'node:path'
+import { distance } from 'fastest-levenshtein'
+import type { Durability } from './platform/database/durability.ts'
+import { unencryptedHost } from './platform/database/unencrypted.ts'
 import { StartError } from './platform/database/start-error.ts'
 import { allowedPlace } from './platform/egress/allow.ts'
-import { sender, smtpServer } from './platform/mail/settings.ts'
+import { mayBePlain } from './platform/egress/plaintext.ts'
+import { sender, smtpServer } from './identity/mails/settings.ts'
 import {
   address,
   connectionString,
@@ -9,6 +13,7 @@ import {
   oneOf,
   optional,
   origin,
+  processCount,
   setting,
   type Setting,
   trustedProxies,
@@ -19,163 +24,190 @@ import {
 export const settings = {
   port: setting({
     name: 'PORT',
-    does: 'The port of the API. `0` takes any free one.',
+    does: 'Port of the API. `0` selects any free port.',
     default: '4000',
     example: '8080',
     parse: whole(0, 65_535),
   }),
   host: setting({
     name: 'HOST',
-    does: 'The address to listen on. The default is reachable from this machine alone; `0.0.0.0` or `::` from others too.',
+    does: 'Address to listen on. The default accepts connections only from this machine; `0.0.0.0` or `::` also accept others.',
     default: '127.0.0.1',
     example: '0.0.0.0',
     parse: (text) => {
-      if (/[\s/]/.test(text)) throw new Error('has to be an address or a host name, without scheme or path')
+      if (/[\s/]/.test(text)) throw new Error('expected an address or a host name, without scheme or path')
       return text
     },
   }),
+  processes: setting({
+    name: 'PROCESSES',
+    does: 'Number of processes that serve requests. `auto` starts one per processor; the CPU limit of a container counts. Limits apply to all processes together, except those on memory. Each process uses about 110 MB, and the first one another 110 MB.',
+    default: '1',
+    example: 'auto',
+    parse: processCount,
+  }),
   dataFolder: setting({
     name: 'DATA_DIR',
-    does: 'The folder of the embedded database and of the secret. A relative path starts at the folder of the command.',
+    does: 'Folder for the embedded database and the secret. A relative path is relative to the working directory of the command.',
     default: './data',
     example: '/var/lib/rapport',
     parse: (text) => resolve(text),
   }),
   databaseUrl: optional({
     name: 'DATABASE_URL',
-    does: 'A PostgreSQL 15 or newer to use instead of the embedded one. It needs the extension pg_trgm, and no superuser.',
+    does: 'Address of your own PostgreSQL 15 or newer, used instead of the embedded one. The extension pg_trgm must be available; a superuser is not needed. Over a network, set `sslmode` (preferably `verify-full`) or add the host to PLAINTEXT_HOSTS.',
     example: 'postgres://rapport:password@db.example.com/rapport?sslmode=verify-full',
     secret: true,
     parse: connectionString,
   }),
   databaseConnections: setting({
     name: 'DATABASE_CONNECTIONS',
-    does: 'Connections to the database that requests use at most. A service takes 5 more, and 2 for each of IMPORT_WORKERS.',
+    does: 'Maximum number of database connections for requests. A service uses 2 more for each of IMPORT_WORKERS, and 5 more for each of PROCESSES. The processes share the connections; each has at least one more than COSTLY_QUERIES.',
     default: '16',
     example: '32',
     parse: whole(2, 500),
   }),
+  databaseDurability: setting({
+    name: 'DATABASE_DURABILITY',
+    does: 'Whether PostgreSQL must report `fsync`, `synchronous_commit` and `full_page_writes` as on. `required` refuses to start otherwise, because a crash could lose confirmed changes. `assumed` starts with a warning; use it for storage that is durable by other means, or if losing data is acceptable.',
+    default: 'required',
+    example: 'assumed',
+    parse: oneOf<Durability>(['required', 'assumed']),
+  }),
   importWorkers: setting({
     name: 'IMPORT_WORKERS',
-    does: 'For how many organizations this process works on pushed rows at a time. `0` leaves them to other processes on the same database.',
+    does: 'Number of organizations whose pushed rows this service handles at the same time. `0` leaves them to other services on the same database.',
     default: '2',
     example: '4',
     parse: whole(0, 16),
   }),
   importLeaseSeconds: setting({
     name: 'IMPORT_LEASE_SECONDS',
-    does: 'How long a batch of pushed rows may take: after that, rows of a process that died are worked on by another.',
+    does: 'Maximum time for a batch of pushed rows. If a process dies, another one takes over its rows after this time.',
     default: '60',
     example: '30',
     parse: whole(1, 3600),
   }),
   importRowsDays: setting({
-    name: 'IMPORT_ROWS_DAYS',
-    does: 'How many days rows of imports are kept, with what was pushed, once they have come to their end. `0` keeps them for ever. The same for every service on one database.',
+    name: 'IMPORT_ROW_RETENTION_DAYS',
+    does: 'Number of days that finished import rows are stored, with their payloads. `0` stores them forever. Use the same value for every service on one database.',
     default: '90',
     example: '30',
     parse: whole(0, 36_500),
   }),
   costlyQueries: setting({
-    name: 'COSTLY_QUERIES',
-    does: 'How many queries that no index serves may run at a time; further ones queue briefly, then get a 503. Has to be below DATABASE_CONNECTIONS.',
+    name: 'MAX_UNINDEXED_QUERIES',
+    does: 'Maximum number of unindexed queries that run at the same time. Further ones wait briefly and then get a 503. Must be below DATABASE_CONNECTIONS.',
     default: '2',
     example: '1',
     parse: whole(1, 100),
   }),
   publicUrl: optional({
     name: 'PUBLIC_URL',
-    does: 'The address under which callers reach the service, for links in answers and for `bootstrap`. Unset: the address it listens on.',
+    does: 'Public address of the service, used for links in responses and for `bootstrap`. If unset, the address it listens on.',
     example: 'https://crm.example.com',
     parse: address,
   }),
   authOrigin: optional({
     name: 'AUTH_ORIGIN',
-    does: 'Moves the authentication routes (`POST /auth`) to this host name and takes them off the API’s. Unset: both share one host.',
+    does: 'Moves the authentication routes (`POST /auth`) to this host name and removes them from the API’s host. If unset, both share one host.',
     example: 'https://auth.example.com',
     parse: origin,
   }),
   secret: optional({
     name: 'SECRET',
-    does: 'Protects what must not lie open in the database: 32 random bytes in hexadecimal or base64, or any random text of at least 32 characters. Unset: made at the first start and kept in DATA_DIR. The database remembers which one it belongs to, so keep it with your backups.',
-    example: 'what `openssl rand -hex 32` prints',
+    does: 'Encrypts sensitive values in the database: 32 random bytes in hexadecimal or base64, or any random text of at least 32 characters. If unset, the first start creates it in DATA_DIR. The database accepts only its own secret, so store a copy; `rapport secret replace` replaces it.',
+    example: 'the output of `openssl rand -hex 32`',
     secret: true,
     parse: (text) => {
       if (text.trim().length < 32)
-        throw new Error('has to have at least 32 characters (`openssl rand -hex 32` makes one)')
+        throw new Error('expected at least 32 characters, such as the output of `openssl rand -hex 32`')
       return text
     },
   }),
   signUp: setting({
     name: 'SIGN_UP',
-    does: 'Who may make an account: `open` is anyone with an address, each with an organization of their own; `invite` those whom an organization invites; `closed` nobody new.',
+    does: 'Who can create an account: `open` allows anyone with an email address, each with a new organization; `invite` allows only invited people; `closed` allows nobody.',
     default: 'invite',
     example: 'closed',
     parse: oneOf<'open' | 'invite' | 'closed'>(['open', 'invite', 'closed']),
   }),
+  breachedPasswordsFile: optional({
+    name: 'BREACHED_PASSWORDS_FILE',
+    does: 'File with SHA-1 hashes of breached passwords, one per line, sorted by hash, as published by Have I Been Pwned. New passwords in it are rejected, in addition to the built-in list. The file is searched on disk.',
+    example: '/var/lib/rapport/pwned-passwords-sha1.txt',
+    parse: (text) => resolve(text),
+  }),
   trustProxy: setting({
     name: 'TRUST_PROXY',
-    does: 'Whose forwarding headers tell a caller’s address: `off`, the number of proxies in front, or their addresses and networks.',
+    does: 'Proxies whose `X-Forwarded-For` header is trusted: `off`, the number of proxies in front, or their addresses and networks.',
     default: 'off',
     example: '10.0.0.0/8,127.0.0.1',
     parse: trustedProxies,
   }),
   rateLimitPerMinute: optional({
     name: 'RATE_LIMIT_PER_MINUTE',
-    does: 'Requests a minute for each credential, import trigger or unknown address, in place of the built-in limits.',
+    does: 'Requests per minute for each credential, import trigger or unknown address, instead of the built-in limits.',
     example: '600',
     parse: whole(1, 100_000_000),
   }),
   corsOrigins: setting({
     name: 'CORS_ORIGINS',
-    does: 'The origins whose pages may call the API from a browser, separated by commas. Empty: none.',
+    does: 'Origins whose pages can call the API from a browser, separated by commas. If empty, none.',
     default: '',
     example: 'https://app.example.com,http://localhost:5173',
     parse: list(origin),
   }),
   egressAllow: setting({
     name: 'EGRESS_ALLOW',
-    does: 'Internal hosts that the service may connect to when somebody gives their address, such as the issuer of single sign-on: host names (with a port or without), addresses or networks, separated by commas. All else that is not public is refused; link-local and cloud metadata addresses always are.',
+    does: 'Internal hosts to which the service can connect at a URL that a user has entered, such as the issuer of single sign-on. Host names (with or without port), addresses or networks, separated by commas. All other private addresses are refused; link-local and cloud metadata addresses always are.',
     default: '',
     example: 'id.internal:8443,10.1.0.0/16',
     parse: list(allowedPlace),
   }),
+  plaintextHosts: setting({
+    name: 'PLAINTEXT_HOSTS',
+    does: 'Hosts on other machines to which the service can connect without TLS: the mail server of SMTP_URL, the database of DATABASE_URL, the issuer of single sign-on. Host names (with or without port), addresses or networks, separated by commas. Use it only on a network that nobody else can read.',
+    default: '',
+    example: 'database,10.1.0.0/16',
+    parse: list(allowedPlace),
+  }),
   smtpUrl: optional({
     name: 'SMTP_URL',
-    does: 'The mail server that mails are handed to: `smtp://` (STARTTLS where it is offered; with a user and a password it has to be, unless the server is on this machine) or `smtps://`. User and password are percent-encoded. Unset: mails are kept, and the owners of an organization read them at `/v5/mails`. The same for every service on one database.',
+    does: 'Mail server: `smtp://` (STARTTLS is required, unless the server is on this machine or in PLAINTEXT_HOSTS) or `smtps://`. Percent-encode the user and the password. If unset, mails are stored, and the owners of an organization can read them at `/v5/mails`. Use the same value for every service on one database.',
     example: 'smtp://rapport:password@mail.example.com:587',
     secret: true,
     parse: smtpServer,
   }),
   mailFrom: optional({
     name: 'MAIL_FROM',
-    does: 'Who mails come from: an address, or a name and an address. Needed with SMTP_URL.',
+    does: 'Sender of mails: an address, or a name and an address. Required with SMTP_URL.',
     example: 'Rapport <crm@example.com>',
     parse: sender,
   }),
   drainMilliseconds: setting({
     name: 'DRAIN_MILLISECONDS',
-    does: 'How long a service told to stop still takes requests while `/readyz` already says 503, so that a load balancer notices. Requests under way then have 25 seconds to end.',
+    does: 'Time during which a stopping service still accepts requests while `/readyz` already returns 503, so that load balancers notice. After that, requests in progress have 25 seconds to finish.',
     default: '500',
     example: '10000',
     parse: whole(0, 600_000),
   }),
   logLevel: setting({
     name: 'LOG_LEVEL',
-    does: 'The least weighty message to log: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
+    does: 'Minimum log level: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
     default: 'info',
     example: 'warn',
     parse: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
   }),
   metricsPort: optional({
     name: 'METRICS_PORT',
-    does: 'The port of `/metrics` (Prometheus). Unset: no metrics are served.',
+    does: 'Port of `/metrics` (Prometheus). If unset, no metrics are served.',
     example: '9400',
     parse: whole(0, 65_535),
   }),
   metricsHost: setting({
     name: 'METRICS_HOST',
-    does: 'The address that METRICS_PORT listens on.',
+    does: 'Address that METRICS_PORT listens on.',
     default: '127.0.0.1',
     example: '0.0.0.0',
     parse: (text) => text,
@@ -194,19 +226,23 @@ export function readConfig(environment: Environment): Config {
     try {
       return [key, text === undefined ? undefined : declared.parse(text)]
     } catch (error) {
-      const shown = declared.secret ? '' : ` (it is ${JSON.stringify(text)})`
-      mistakes.push(`${declared.name} ${(error as Error).message}${shown}`)
+      const shown = declared.secret ? '' : ` (found ${JSON.stringify(text)})`
+      mistakes.push(`${declared.name}: ${(error as Error).message}${shown}`)
       return [key, undefined]
     }
   })
   const config = Object.fromEntries(entries) as Config
-  mistakes.push(...misspelt(environment, 'mistake'), ...(mistakes.length === 0 ? contradictions(config) : []))
+  mistakes.push(
+    ...renamed(environment),
+    ...misspelt(environment, 'mistake'),
+    ...(mistakes.length === 0 ? contradictions(config) : []),
+  )
   if (mistakes.length > 0) {
     throw new StartError(
       [
-        'The configuration is not valid:',
+        'The configuration is invalid:',
         ...mistakes.map((mistake) => `  - ${mistake}`),
-        'See docs/configuration.md.',
+        'See docs/configuration.md for all settings.',
       ].join('\n'),
     )
   }
@@ -223,47 +259,63 @@ function contradictions({
   port,
   smtpUrl,
   mailFrom,
+  databaseUrl,
+  plaintextHosts,
 }: Config): string[] {
   const found: string[] = []
-  if (costlyQueries >= databaseConnections) found.push('COSTLY_QUERIES has to be below DATABASE_CONNECTIONS')
+  if (costlyQueries >= databaseConnections) found.push('MAX_UNINDEXED_QUERIES must be below DATABASE_CONNECTIONS')
   if (metricsPort !== undefined && metricsPort !== 0 && metricsPort === port)
-    found.push('METRICS_PORT has to differ from PORT')
-  if (smtpUrl && !mailFrom) found.push('SMTP_URL needs MAIL_FROM, the address that mails come from')
+    found.push('METRICS_PORT must differ from PORT')
+  const plain = databaseUrl === undefined ? undefined : unencryptedHost({ connectionString: databaseUrl })
+  if (plain && !mayBePlain(plaintextHosts, plain)) {
+    found.push(
+      `DATABASE_URL connects to ${plain.host} without TLS: add sslmode=verify-full, or add the host to PLAINTEXT_HOSTS`,
+    )
+  }
+  if (smtpUrl && !mailFrom) found.push('SMTP_URL requires MAIL_FROM, the sender address of mails')
   return found
 }
 
+/** Former names of settings: a value that is silently ignored would be worse than a refused start. */
+const formerNames = { COSTLY_QUERIES: 'MAX_UNINDEXED_QUERIES', IMPORT_ROWS_DAYS: 'IMPORT_ROW_RETENTION_DAYS' }
+
+const renamed = (environment: Environment): string[] =>
+  Object.entries(formerNames).flatMap(([name, now]) => (environment[name] ? [`${name} is now called ${now}`] : []))
+
 /** Short names collide with those of other programs, so only a long one is a mistake. */
 const longName = 8
-const foreign = new Set(['HOME', 'HOSTS', 'POST', 'PORTS', 'SECRETS', 'DATADIR', 'PUBLIC_URI'])
+const foreign = new Set(['HOME', 'HOSTS', 'POST', 'PORTS', 'SECRETS'])
+/** Near a setting, and a setting of cron: reported, but no reason to refuse a start. */
+const ambiguous = new Set(['MAILFROM'])
 
 function misspelt(environment: Environment, weight: 'mistake' | 'warning'): string[] {
   const names = Object.values(settings).map(({ name }) => name)
   return Object.keys(environment)
     .filter((name) => !names.includes(name) && !foreign.has(name) && environment[name])
     .flatMap((name) => {
-      const meant = names.find(
-        (known) => !environment[known] && distance(name.toUpperCase(), known) <= (known.length >= longName ? 2 : 1),
+      const meant = nearest(
+        name.toUpperCase(),
+        names.filter((known) => !environment[known]),
       )
-      if (!meant || (meant.length >= longName ? 'mistake' : 'warning') !== weight) return []
+      if (!meant || (meant.length < longName || ambiguous.has(name) ? 'warning' : 'mistake') !== weight) return []
       return [`${name} is not a setting; did you mean ${meant}?`]
     })
 }
 
-/** Edits between two words, a swap of neighbours counting as one. */
-function distance(left: string, right: string): number {
+/** Within one edit, or two of a name of ten letters or more (HTTP_URL is not SMTP_URL); underscores do not count. */
+function nearest(name: string, names: readonly string[]): string | undefined {
+  const edits = (known: string) => Math.min(editsBetween(name, known), editsBetween(plain(name), plain(known)))
+  return names.filter((known) => edits(known) <= (known.length >= 10 ? 2 : 1)).sort((a, b) => edits(a) - edits(b))[0]
+}
+
+const plain = (name: string): string => name.replaceAll('_', '')
+
+/** The edit distance of two words, a swap of neighbours counting as one. More than 2 counts as 3. */
+function editsBetween(left: string, right: string): number {
   if (Math.abs(left.length - right.length) > 2) return 3
-  const rows = [Array.from({ length: right.length + 1 }, (_, column) => column)]
-  for (let row = 1; row <= left.length; row++) {
-    const current = [row]
-    for (let column = 1; column <= right.length; column++) {
-      const above = rows[row - 1]!
-      const change = left[row - 1] === right[column - 1] ? 0 : 1
-      let least = Math.min(above[column]! + 1, current[column - 1]! + 1, above[column - 1]! + change)
-      const swapped = left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1]
-      if (row > 1 && column > 1 && swapped) least = Math.min(least, rows[row - 2]![column - 2]! + 1)
-      current.push(least)
-    }
-    rows.push(current)
-  }
-  return rows[left.length]![right.length]!
+  const swapped = Array.from(
+    left,
+    (letter, at) => left.slice(0, at) + left.charAt(at + 1) + letter + left.slice(at + 2),
+  )
+  return Math.min(distance(left, right), ...swapped.map((word) => 1 + distance(word, right)))
 }

@@ -1,9 +1,13 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { headings, routes } from './app.ts'
+import { headings, resources, routes } from './app.ts'
 import { settings } from './config.ts'
 import { describeErrors } from './platform/http/errors-reference.ts'
 import { openapi } from './platform/http/openapi.ts'
+import { readMigrations } from './platform/database/migrate.ts'
+import { describe, differencesOf } from './platform/schema/differences.ts'
+import { readMigrated } from './platform/schema/migrated.ts'
+import { skeletonOf } from './platform/schema/migration.ts'
 import type { Setting } from './settings.ts'
 
 /** A file of the repository that follows from the code. */
@@ -15,7 +19,7 @@ interface GeneratedFile {
 export const generatedFiles: readonly GeneratedFile[] = [
   { file: 'docs/configuration.md', content: describeSettings },
   { file: 'docs/errors.md', content: describeErrors },
-  { file: 'openapi.json', content: () => `${JSON.stringify(openapi(routes, headings), null, 2)}\n` },
+  { file: 'openapi.json', content: describeApi },
 ]
 
 /** Writes the files that differ, under the repository's root. Returns what it did, a line each. */
@@ -32,6 +36,65 @@ export async function generate(root: string): Promise<string[]> {
   )
 }
 
+const migrationsOf = (root: string): string => join(root, 'server/migrations')
+
+/** What the declarations ask for that the migrations have not made, and the words that names are quoted for. */
+async function compareSchema(root: string) {
+  const catalog = await readMigrated(migrationsOf(root))
+  const listed = routes.flatMap(({ query }) => (query.kind === 'list' ? [query.resource] : []))
+  return { differences: differencesOf(resources, listed, catalog), keywords: catalog.keywords }
+}
+
+/** What keeps the repository from being what the code says, a sentence each; none when all is well. */
+export async function findDrift(root: string): Promise<string[]> {
+  const files = await Promise.all(
+    generatedFiles.map(async ({ file, content }) => {
+      const committed = await readFile(join(root, file), 'utf8').catch(() => undefined)
+      return committed === (await content()) ? [] : [`${file} is not what the code says: run \`npm run generate\`.`]
+    }),
+  )
+  const { differences } = await compareSchema(root)
+  const schema = differences.map(
+    (one) =>
+      `The declarations and the migrations differ: ${describe(one)}. Run \`npm run generate -- migration <name>\`.`,
+  )
+  return [...files.flat(), ...schema]
+}
+
+/**
+ * Writes the migration that the declarations ask for, to be reviewed. Returns what it did, a line each; undefined when
+ * nothing differs. Error: a name that no file can have.
+ */
+export async function generateMigration(root: string, name: string): Promise<string[] | undefined> {
+  if (!/^[a-z][a-z0-9_]*$/.test(name))
+    throw new Error(`"${name}": a migration is named in lower case, such as add_deals.`)
+  const { differences, keywords } = await compareSchema(root)
+  if (differences.length === 0) return undefined
+  const { changes, indexes } = skeletonOf(differences, keywords)
+  const last = (await readMigrations(migrationsOf(root))).at(-1)?.version ?? 0
+  const texts = [
+    ...(changes === undefined ? [] : [{ suffix: '', text: changes }]),
+    ...(indexes === undefined ? [] : [{ suffix: changes === undefined ? '' : '_indexes', text: indexes }]),
+  ]
+  const written = await Promise.all(
+    texts.map(async ({ suffix, text }, index) => {
+      const file = `server/migrations/${String(last + 1 + index).padStart(4, '0')}_${name}${suffix}.sql`
+      await writeFile(join(root, file), text, { flag: 'wx' })
+      return `${file} was written.`
+    }),
+  )
+  return [...differences.map((one) => `Because ${describe(one)}.`), ...written, review]
+}
+
+const review =
+  'Review it before you commit it: the names of indexes, what happens when a record that is referred to is deleted, checks of values, and each line that says "Review".'
+
+/** The document in JSON, with each reference on one line. */
+function describeApi(): string {
+  const text = JSON.stringify(openapi(routes, headings), null, 2)
+  return `${text.replace(/\{\s+("\$ref": "[^"]*")\s+\}/g, '{ $1 }')}\n`
+}
+
 function describeSettings(): string {
   const declared: Setting<unknown>[] = Object.values(settings)
   return [
@@ -39,10 +102,10 @@ function describeSettings(): string {
     '',
     'Generated from `server/src/config.ts` by `npm run generate`; do not edit.',
     '',
-    'Every setting is an environment variable. None is needed: with none at all the service listens on this machine and',
-    'keeps its own database. An empty value counts as unset. A `.env` file is not read; to use one, pass it to Node',
-    '(`node --env-file=.env bin/rapport.js start`). A mistake ends the start with exit code 3 and a list of all mistakes,',
-    'a misspelt name among them.',
+    'Every setting is an environment variable, and none is required. Without any, the service listens on this machine and',
+    'uses its embedded database. An empty value counts as unset. A `.env` file is not read; to use one, pass it to Node',
+    '(`node --env-file=.env bin/rapport.js start`). If a setting is invalid or misspelled, the start exits with code 3 and lists',
+    'all errors.',
     '',
     '| Setting | Default | |',
     '|---|---|---|',

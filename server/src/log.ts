@@ -1,17 +1,29 @@
 import { type Logger, pino } from 'pino'
 import type { Config } from './config.ts'
 
+/** Which of several processes of a service it is; workers count from 1. */
+export type LogWriter = 'primary' | number
+
 /**
  * The service's log on standard error (standard output is for what a command answers): one JSON object a line, or on a
- * terminal the same in words.
+ * terminal the same in words. Of several processes each line says which one wrote it.
  */
-export const createLog = (level: Config['logLevel'], isTerminal = process.stderr.isTTY): Logger =>
-  pino({ level, base: null, timestamp: time }, isTerminal ? terminal : inBatches())
+export const createLog = (level: Config['logLevel'], writer?: LogWriter): Logger =>
+  pino(
+    { level, base: writer === undefined ? null : { process: writer }, timestamp: time },
+    process.stderr.isTTY ? terminal : inBatches(writer === undefined ? usualBatch : atomicBatch),
+  )
 
-/** Lines are gathered for 100 ms or 8 KiB: a system call for each would be a tenth of a request. */
-function inBatches() {
-  const destination = pino.destination({ dest: 2, sync: true, minLength: 8192, periodicFlush: 100 })
-  process.once('exit', () => destination.flushSync())
+/** Lines are gathered until they have as many bytes: a system call for each would be a tenth of a request. */
+const usualBatch = { minLength: 8192 }
+/** Lines of several processes must not mix: no write is longer than what Linux keeps in one piece (PIPE_BUF, pipe(7)). */
+const atomicBatch = { minLength: 3584, maxWrite: 4096 }
+
+/** A batch waits 100 ms at most. */
+function inBatches(batch: { minLength: number; maxWrite?: number }) {
+  const destination = pino.destination({ dest: 2, sync: true, periodicFlush: 100, ...batch })
+  // Not `flushSync`: it repeats a write that fails for ever, as it does when nobody reads the log any more.
+  process.once('exit', () => destination.end())
   return destination
 }
 

@@ -6,6 +6,7 @@ import { demoCommand } from './commands/cli-demo.ts'
 import { importCommand } from './commands/cli-import.ts'
 import { keysCommand } from './commands/cli-keys.ts'
 import { restoreCommand } from './commands/cli-restore.ts'
+import { secretCommand } from './commands/cli-secret.ts'
 import { upgradeDatabaseCommand } from './commands/cli-upgrade-database.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { Ended, type ExitCode, Failure, tell, UsageError, withExample } from './commands/command.ts'
@@ -17,9 +18,20 @@ import { version } from './release.ts'
 
 /** The command line: runs one command and resolves to the exit code of the process. */
 export async function main(words: readonly string[]): Promise<ExitCode> {
-  process.setSourceMapsEnabled(true)
   try {
     await program().parseAsync(words, { from: 'user' })
+    return 0
+  } catch (error) {
+    return explain(error)
+  }
+}
+
+/** A worker process of `rapport start` with PROCESSES: serves until its primary ends it or is gone. */
+export async function serveAsWorker(): Promise<ExitCode> {
+  process.setSourceMapsEnabled(true)
+  try {
+    // No command needs it.
+    await (await import('./processes/worker.ts')).work()
     return 0
   } catch (error) {
     return explain(error)
@@ -35,6 +47,7 @@ export function program(): Command {
     importCommand(),
     userCommand(),
     keysCommand(),
+    secretCommand(),
     demoCommand(),
     migrateCommand(),
     doctorCommand(),

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { availableProcessors } from './processes/processors.ts'
 
 /** One setting of the service: what docs/configuration.md tells of it, and how its text becomes a value. */
 export interface Setting<Value> {
@@ -33,33 +34,43 @@ export const whole =
   (least: number, most: number) =>
   (text: string): number => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-    if (!(value >= least && value <= most)) throw new Error(`has to be a whole number from ${least} to ${most}`)
+    if (!(value >= least && value <= most)) throw new Error(`expected a whole number from ${least} to ${most}`)
     return value
   }
+
+/** A number of processes, or `auto` for one on each processor that this process may use. */
+export function processCount(text: string): number {
+  if (text === 'auto') return Math.min(mostProcesses, availableProcessors())
+  const value = /^\d{1,2}$/.test(text) ? Number(text) : 0
+  if (value < 1 || value > mostProcesses)
+    throw new Error(`expected a whole number from 1 to ${mostProcesses}, or "auto"`)
+  return value
+}
+const mostProcesses = 64
 
 /** One of the given words. */
 export const oneOf =
   <Word extends string>(words: readonly Word[]) =>
   (text: string): Word => {
     const word = words.find((known) => known === text)
-    if (!word) throw new Error(`has to be one of ${words.join(', ')}`)
+    if (!word) throw new Error(`expected one of ${words.join(', ')}`)
     return word
   }
 
 /** An http or https address without query, fragment or credentials; the slash at its end is dropped. */
 export function address(text: string): string {
   const url = parseUrl(text)
-  if (!url || !/^https?:$/.test(url.protocol))
-    throw new Error('has to be an address that begins with http:// or https://')
+  if (!url || !/^https?:$/.test(url.protocol)) throw new Error('expected a URL that starts with http:// or https://')
   if (url.search || url.hash || url.username || url.password)
-    throw new Error('has to be an address without query, fragment or credentials')
+    throw new Error('expected a URL without query, fragment or credentials')
   return url.href.replace(/\/+$/, '')
 }
 
 /** Scheme, host and port alone, as a browser sends them in `Origin`. */
 export function origin(text: string): string {
   const href = address(text)
-  if (new URL(href).pathname !== '/') throw new Error('has to be an origin: scheme, host and port, without a path')
+  if (new URL(href).pathname !== '/')
+    throw new Error('expected an origin: scheme, host and optional port, without a path')
   return new URL(href).origin
 }
 
@@ -78,8 +89,8 @@ export function connectionString(text: string): string {
   // Without a host, which a Unix socket's address has elsewhere, it would be no URL.
   const url = parseUrl(text.replace('@/', '@localhost/'))
   if (!url || !/^postgres(?:ql)?:$/.test(url.protocol))
-    throw new Error('has to be a connection string that begins with postgres:// or postgresql://')
-  if (url.pathname.length < 2) throw new Error('has to name a database after the host, as in postgres://host/rapport')
+    throw new Error('expected a connection string that starts with postgres:// or postgresql://')
+  if (url.pathname.length < 2) throw new Error('expected a database name after the host, as in postgres://host/rapport')
   return text
 }
 
@@ -91,7 +102,7 @@ export function trustedProxies(text: string): false | number | readonly string[]
   if (/^\d+$/.test(text)) return whole(1, 16)(text)
   return list((item) => {
     if (!proxyWords.has(item) && !isNetwork(item))
-      throw new Error('has to be off, a number of proxies, or a list of addresses and networks such as 10.0.0.0/8')
+      throw new Error('expected off, a number of proxies, or a list of addresses and networks such as 10.0.0.0/8')
     return item
   })(text)
 }

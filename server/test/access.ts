@@ -1,9 +1,11 @@
+import { roleScopes } from '../src/app.ts'
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { type BootstrapAnswer, bootstrap } from '../src/commands/bootstrap.ts'
-import { createIdentifier, type Identifier } from '../src/platform/access/identify.ts'
-import type { Secret } from '../src/platform/access/secret.ts'
-import { createSessions, type Sessions } from '../src/platform/access/sessions.ts'
-import { createTokens, type Tokens } from '../src/platform/access/tokens.ts'
+import { createIdentifier } from '../src/identity/access/identify.ts'
+import type { Identifier } from '../src/platform/http/identifier.ts'
+import type { Secret } from '../src/platform/secret/secret.ts'
+import { createSessions, type Sessions } from '../src/identity/access/sessions.ts'
+import { createTokens, type Tokens } from '../src/identity/access/tokens.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { createDatabase } from './postgres.ts'
 
@@ -33,11 +35,11 @@ export async function openAccess(): Promise<Access> {
   const secret = createSecretKey(randomBytes(32))
   const clock = { now: Date.now() }
   const process = () => {
-    const tokens = createTokens({ database, secret, clock: () => clock.now })
+    const tokens = createTokens({ database, secret, roleScopes, clock: () => clock.now })
     return {
       tokens,
       sessions: createSessions({ database, secret, tokens, clock: () => clock.now }),
-      identifier: createIdentifier({ database, tokens, clock: () => clock.now }),
+      identifier: createIdentifier({ database, tokens, roleScopes, clock: () => clock.now }),
     }
   }
   const first = process()

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Database } from '../src/platform/database/database.ts'
-import { sql } from '../src/platform/database/sql.ts'
+import { sql } from '../src/platform/model/sql.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { pusher } from './pushes.ts'
@@ -43,6 +43,9 @@ test('while those inside wait too long others are refused at once, and those ins
   expect(refused.headers.get('retry-after')).toBe('1')
   expect(refused.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/)
   expect(refused.headers.get('version')).toMatch(/^\d{4}-\d{2}-\d{2}$/)
+  const page = await service.anonymous('GET', '/', { headers: { accept: 'text/html,*/*;q=0.8' } })
+  expect([page.status, page.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8'])
+  expect(page.text).toContain(`<code>${page.headers.get('x-request-id')}</code>`)
   const post = await organization.call('POST', '/v5/companies', { body: { name: 'never made' } })
   expect(post.status).toBe(503)
   await holder.query('rollback')
@@ -77,7 +80,7 @@ test('a page of an allowed origin is asked for nothing more, and can read the re
 test('refusals are counted in the log once a second, not one by one', async () => {
   const inside = await fill()
   await Promise.all(Array.from({ length: 5 }, () => organization.call('GET', '/v5/contacts')))
-  const told = () => service.logged.filter((line) => line.includes('requests were refused'))
+  const told = () => service.logged.filter((line) => line.includes('requests were rejected'))
   await until('the log tells them', async () => told().length > 0)
   expect(told().map((line) => JSON.parse(line).requests)).toEqual([5])
   await holder.query('rollback')

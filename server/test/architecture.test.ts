@@ -1,14 +1,19 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { parseSource, readSources, type Source } from './sources.ts'
+import { parseSource, readSources, type Source, tablesOf } from './sources.ts'
 
 // The rules of docs/architecture.md, read from the imports themselves.
-const sources = readSources(['server', 'bench', 'faults', 'fuzz', 'tools']).filter(
-  ({ path }) => !path.startsWith('server/dist/'),
-)
+const sources = readSources(['server', 'lab']).filter(({ path }) => !path.startsWith('server/dist/'))
 const product = sources.filter(({ path, isTest }) => !isTest && path.startsWith('server/src/'))
 
 const isPlatform = (path: string) => path.startsWith('server/src/platform/')
-const resourceOf = (path: string) => /^server\/src\/resources\/([^/]+)\//.exec(path)?.[1]
+const isIdentity = (path: string) => path.startsWith('server/src/identity/')
+const isResource = (path: string) => path.startsWith('server/src/resources/')
+const architecture = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8')
+
+/** What all nouns of identity stand on: credentials, sessions, logins, passwords. */
+const isAccess = (path: string) => path.startsWith('server/src/identity/access/')
+const nounOf = (path: string) => /^server\/src\/(?:resources|identity)\/([^/]+)\//.exec(path)?.[1]
 const isStore = (path: string) => /(?:^|[/-])store\.ts$/.test(path)
 
 /** `file → import` for every import of these files that breaks the rule. */
@@ -32,8 +37,8 @@ test('the rules below read the code: a check that sees nothing would pass everyt
 test('the reader of sources sees each kind of import and each thing that is forbidden', () => {
   const planted = parseSource(
     'server/src/planted.ts',
-    `import { type Sql, sql } from './platform/database/sql.ts'
-     import type { Caller } from './platform/access/caller.ts'
+    `import { type Sql, sql } from './platform/model/sql.ts'
+     import type { Caller } from './platform/model/caller.ts'
      export { startService } from './service.ts'
      const late = import('./log.ts')
      // @ts-${'ignore'}
@@ -42,8 +47,8 @@ test('the reader of sources sees each kind of import and each thing that is forb
      } }`,
   )
   expect(planted.imports).toEqual([
-    { target: 'server/src/platform/database/sql.ts', values: ['sql'], isTypeOnly: false },
-    { target: 'server/src/platform/access/caller.ts', values: [], isTypeOnly: true },
+    { target: 'server/src/platform/model/sql.ts', values: ['sql'], isTypeOnly: false },
+    { target: 'server/src/platform/model/caller.ts', values: [], isTypeOnly: true },
     { target: 'server/src/service.ts', values: ['*'], isTypeOnly: false },
     { target: 'server/src/log.ts', values: ['*'], isTypeOnly: false },
   ])
@@ -61,26 +66,77 @@ test('the platform knows neither a resource nor the composition', () => {
   ).toEqual([])
 })
 
-test('a resource takes of another one its declaration and its store alone', () => {
+/** `database` of `server/src/platform/database/line.ts`; undefined outside the platform. */
+const platformFolderOf = (path: string) => /^server\/src\/platform\/([^/]+)\//.exec(path)?.[1]
+
+/** Which folders of the platform each of them imports, types included. */
+function platformImports(): Map<string, Set<string>> {
+  const next = new Map<string, Set<string>>()
+  for (const { path, imports } of product) {
+    const folder = platformFolderOf(path)
+    if (folder === undefined) continue
+    const others = imports.map(({ target }) => platformFolderOf(target)).filter((other) => other !== undefined)
+    next.set(folder, new Set([...(next.get(folder) ?? []), ...others.filter((other) => other !== folder)]))
+  }
+  return next
+}
+
+test('the folders of the platform form no import cycle, types included', () => {
+  const next = platformImports()
+  expect([...next.values()].reduce((sum, others) => sum + others.size, 0)).toBeGreaterThan(20)
+  expect(cyclesIn(next)).toEqual([])
+})
+
+test('docs/architecture.md lists the folders of the platform, each above those that it imports', () => {
+  const [, tree = ''] = /^ {2}platform\/.*\n((?: {4}.*\n)+)/m.exec(architecture) ?? []
+  const listed = [...tree.matchAll(/^ {4}([\w-]+)\//gm)].map(([, name = '']) => name)
+  const next = platformImports()
+  expect([...listed].sort()).toEqual([...next.keys()].sort())
+  const upwards = listed.flatMap((folder, index) =>
+    listed.slice(0, index).flatMap((above) => (next.get(folder)?.has(above) ? [`${folder} → ${above}`] : [])),
+  )
+  expect(upwards).toEqual([])
+})
+
+/** Tables that the platform keeps itself. */
+const platformTables = ['schema_migrations', 'instance', 'idempotency_answers', 'audit_events']
+
+test('the platform names no table of a resource or of identity in its SQL', () => {
+  const tables = tablesOf('server/migrations').filter((name) => !platformTables.includes(name))
+  expect(tables).toEqual(expect.arrayContaining(['contacts', 'members', 'import_rows']))
+  const named = new RegExp(`\\b(?:from|into|update|join|table|only)\\s+"?(${tables.join('|')})\\b`, 'gi')
+  const namedIn = ({ path, texts }: Source) =>
+    texts.flatMap((text) => [...text.matchAll(named)].map(([, table]) => `${path}: ${table}`))
+  expect(product.filter(({ path }) => !isPlatform(path)).flatMap(namedIn).length).toBeGreaterThan(50)
+  expect(product.filter(({ path }) => isPlatform(path)).flatMap(namedIn)).toEqual([])
+})
+
+test('identity knows nothing of the resources', () => {
+  const people = product.filter(({ path }) => isIdentity(path))
+  expect(people.length).toBeGreaterThan(50)
+  expect(broken(people, isResource)).toEqual([])
+})
+
+test('a folder of resources or identity takes of another one its declaration and its store alone', () => {
   const intrudes = (target: string, { path }: Source) => {
-    const [mine, theirs] = [resourceOf(path), resourceOf(target)]
-    return mine !== undefined && theirs !== undefined && mine !== theirs && !/\/(?:resource|store)\.ts$/.test(target)
+    const [mine, theirs] = [nounOf(path), nounOf(target)]
+    const isForeign = mine !== undefined && theirs !== undefined && mine !== theirs
+    return isForeign && !isAccess(target) && !/\/(?:resource|store)\.ts$/.test(target)
   }
   expect(broken(product, intrudes)).toEqual([])
 })
 
 test('SQL is written in stores, in the query compiler, in the platform of the database and in commands', () => {
-  const places = /^server\/src\/(?:commands|platform\/(?:query|resource|database|access))\//
+  const places = /^server\/src\/(?:commands|platform\/(?:query|resource|database|model))\//
   const writers = product.filter(({ imports }) =>
-    imports.some(({ target, values }) => target.endsWith('/database/sql.ts') && values.some((name) => name !== 'Sql')),
+    imports.some(({ target, values }) => target.endsWith('/model/sql.ts') && values.some((name) => name !== 'Sql')),
   )
   expect(writers.map(({ path }) => path).filter((path) => !places.test(path) && !isStore(path))).toEqual([])
 })
 
-test('a store knows of HTTP its errors alone; those of the HTTP platform are part of it', () => {
+test('a store knows nothing of HTTP; those of the HTTP platform are part of it', () => {
   const isHttp = (target: string) =>
-    (target.startsWith('server/src/platform/http/') && !target.endsWith('/errors.ts')) ||
-    /^(?:fastify|node:https?2?)$/.test(target)
+    target.startsWith('server/src/platform/http/') || /^(?:fastify|node:https?2?)$/.test(target)
   expect(
     broken(
       product.filter(({ path }) => isStore(path) && !path.startsWith('server/src/platform/http/')),
@@ -104,17 +160,22 @@ test('no file reaches itself through its imports', () => {
       imports.filter(({ isTypeOnly }) => !isTypeOnly).map(({ target }) => target),
     ]),
   )
+  expect(cyclesIn(next)).toEqual([])
+})
+
+/** Each way that comes back to where it was, as `a → b → a`. */
+function cyclesIn(next: ReadonlyMap<string, Iterable<string>>): string[] {
   const done = new Set<string>()
   const cycles: string[] = []
-  const follow = (path: string, way: readonly string[]): void => {
-    if (way.includes(path)) cycles.push([...way.slice(way.indexOf(path)), path].join(' → '))
-    if (way.includes(path) || done.has(path)) return
-    for (const target of next.get(path) ?? []) follow(target, [...way, path])
-    done.add(path)
+  const follow = (node: string, way: readonly string[]): void => {
+    if (way.includes(node)) cycles.push([...way.slice(way.indexOf(node)), node].join(' → '))
+    if (way.includes(node) || done.has(node)) return
+    for (const target of next.get(node) ?? []) follow(target, [...way, node])
+    done.add(node)
   }
-  for (const path of next.keys()) follow(path, [])
-  expect(cycles).toEqual([])
-})
+  for (const node of next.keys()) follow(node, [])
+  return cycles
+}
 
 test('there is no `any`, no silenced error and no default export', () => {
   const found = sources.flatMap(({ path, forbidden }) => forbidden.map((what) => `${path}: ${what}`))

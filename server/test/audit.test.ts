@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { Client } from '../../faults/client.ts'
+import { Client } from '../../lab/faults/client.ts'
 import {
   byAddress,
   type KnownContact,
@@ -15,8 +15,8 @@ import {
   type Shown,
   strangers,
   wrongRevisions,
-} from '../../faults/ledger.ts'
-import { freePort } from '../../faults/place.ts'
+} from '../../lab/faults/ledger.ts'
+import { freePort } from '../../lab/shared/free-port.ts'
 
 const email = 'a@example.com'
 const known = (change: Partial<KnownContact> = {}): KnownContact => ({
@@ -118,7 +118,7 @@ test('an answer that is no JSON keeps its status and is told; a connection that 
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const account = { apiKey: 'k', organizationId: 'o', importId: '', triggerUrl: '', accessToken: '', refreshToken: '' }
+  const account = { apiKey: 'k', organizationId: 'o' }
   const client = new Client(`http://127.0.0.1:${port}`, account)
   const statusOf = async (path: string) => (await client.send({ method: 'GET', path })).status
   expect([await statusOf('/cut'), await statusOf('/gone'), client.unreadable.length]).toEqual([0, 204, 0])

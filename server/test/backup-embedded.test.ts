@@ -5,11 +5,11 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test, type TestContext } from 'vitest'
-import { connect } from '../src/platform/database/cluster.ts'
-import { openEmbedded } from '../src/platform/database/embedded.ts'
+import { connect } from '../src/platform/database/connect.ts'
+import { openEmbedded } from '../src/platform/embedded-postgres/embedded.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { migrationsFolder } from '../src/release.ts'
-import { ending, entry, launch, run } from './command-line.ts'
+import { ending, entry, launch, run, runProcess } from './command-line.ts'
 import { dataPlace, openTask, query, serversBelow } from './data-place.ts'
 import { type ProcessStarter, processStarter, until } from './processes.ts'
 
@@ -62,7 +62,7 @@ test('a restore asks on a terminal: Ctrl-C cancels, a service that came meanwhil
   const { home, connection } = place
   const asked = await restoreOnTerminal('\u0003')
   expect(asked.code).toBe(2)
-  expect(asked.shown).toContain('holds organizations. The restore replaces all of it.')
+  expect(asked.shown).toContain('contains organizations. The restore replaces all of it.')
   expect(asked.shown).toContain('error: Cancelled.')
   expect(await serversBelow(home)).toEqual([])
   let service: pg.Client | undefined
@@ -73,7 +73,7 @@ test('a restore asks on a terminal: Ctrl-C cancels, a service that came meanwhil
   expect(met.shown).toContain('1 connections of services are open')
   expect(met.code).toBe(1)
   const answered = await restoreOnTerminal('yes\r')
-  expect(answered.shown).toContain('are restored and compared with the backup')
+  expect(answered.shown).toContain('and compared them with the backup')
   expect(answered.code).toBe(0)
 }, 120_000)
 
@@ -109,7 +109,7 @@ test('upgrade-database says nothing that is not true: not of a folder without a 
   const service = await openEmbedded(options)
   const beside = await run(['upgrade-database'], { environment })
   expect(beside).toMatchObject({ code: 1, output: '' })
-  expect(beside.errors).toContain('A service runs on the database')
+  expect(beside.errors).toContain('A service is running on the database')
   await service.close()
-  expect(await run(['upgrade-database'], { environment })).toMatchObject({ code: 0 })
+  expect(await runProcess(['upgrade-database'], { environment })).toMatchObject({ code: 0 })
 }, 60_000)

@@ -3,10 +3,10 @@ import { stat, writeFile } from 'node:fs/promises'
 import { buffer, text } from 'node:stream/consumers'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connect } from '../src/platform/database/cluster.ts'
-import { checkSnapshot } from '../src/platform/database/snapshot/read.ts'
-import { restoreSnapshot } from '../src/platform/database/snapshot/restore.ts'
-import { takeSnapshotFile } from '../src/platform/database/snapshot/take.ts'
+import { connect } from '../src/platform/database/connect.ts'
+import { checkSnapshot } from '../src/platform/backup/read.ts'
+import { restoreSnapshot } from '../src/platform/backup/restore.ts'
+import { takeSnapshotFile } from '../src/platform/backup/take.ts'
 import { migrationsFolder, version } from '../src/release.ts'
 import { backupPlace } from './backups.ts'
 import { ending } from './command-line.ts'
@@ -88,7 +88,7 @@ test('of backups to one name the latest one is made, whatever becomes of the ear
   expect(await first).toContain('Interrupted')
   expect(await isThere(`${name}.part`)).toBe(true)
   await release()
-  expect(await earlier).toContain('Another backup was begun')
+  expect(await earlier).toContain('This backup was stopped')
   expect(await later).toMatchObject({ others: [] })
   expect(await checkSnapshot(name)).toMatchObject({ header: { format: 'rapport backup' } })
   expect(await isThere(`${name}.part`)).toBe(false)
@@ -104,7 +104,7 @@ test('a backup goes to standard output as a whole, and fails when nobody reads i
   await writeFile(file, bytes ?? '')
   expect((await checkSnapshot(file)).sums.tables['organizations']?.rows).toBe(1)
   expect(closed.exitCode).toBe(1)
-  expect(await complaints).toContain('What was read is no backup.')
+  expect(await complaints).toContain('The output is not a complete backup.')
   const both = await place.backUp(target, '-', '--json')
   expect(both).toMatchObject({ code: 2, output: '' })
 })
@@ -133,7 +133,7 @@ test('a restore whose connection is lost while it commits says that it may be th
   const committing = `select from pg_stat_activity where query = 'commit' and wait_event_type = 'Lock' and datname = current_database()`
   await until('it commits', async () => (await query(target.connection, committing)).length === 1, 40_000)
   way.cut()
-  expect(await restoring).toMatch(/lost at the very end: the database is as it was, or it is restored/)
+  expect(await restoring).toMatch(/lost at the very end. The database is either unchanged or completely restored/)
   expect(memory).toEqual([{ maintenance_work_mem: '128MB' }])
   await holder.end()
   await way.close()

@@ -5,12 +5,12 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { createHash, randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connect } from '../src/platform/database/cluster.ts'
+import { connect } from '../src/platform/database/connect.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
-import { trailer, trailerLength } from '../src/platform/database/snapshot/format.ts'
-import { checkSnapshot } from '../src/platform/database/snapshot/read.ts'
-import { restoreSnapshot, type RestoreStanding } from '../src/platform/database/snapshot/restore.ts'
-import { takeSnapshotFile } from '../src/platform/database/snapshot/take.ts'
+import { trailer, trailerLength } from '../src/platform/backup/format.ts'
+import { checkSnapshot } from '../src/platform/backup/read.ts'
+import { restoreSnapshot, type RestoreStanding } from '../src/platform/backup/restore.ts'
+import { takeSnapshotFile } from '../src/platform/backup/take.ts'
 import { migrationsFolder, version } from '../src/release.ts'
 import { backupPlace, everything, schemaOf } from './backups.ts'
 import { ending } from './command-line.ts'
@@ -62,7 +62,7 @@ test('a file that is cut anywhere, or in which any byte is another one, is refus
       const changed = Buffer.from(cut ? bytes.subarray(0, at) : bytes)
       if (!cut) changed[at] = (changed[at] ?? 0) ^ flip
       await writeFile(broken, changed)
-      await expect(checkSnapshot(broken)).rejects.toThrow(/damaged or cut off|no backup of Rapport/)
+      await expect(checkSnapshot(broken)).rejects.toThrow(/damaged or truncated|not a Rapport backup/)
     }),
     { numRuns: 300 },
   )
@@ -81,8 +81,8 @@ test(
       const migration = '"migrations":[{"version":9999,"name":"9999_newer.sql","checksum":"x"},'
       const newer = await rewritten((text) => text.replace('"migrations":[', migration))
       const refusals: [string, RegExp][] = [
-        [place.file('cut'), /damaged or cut off/],
-        [format, /format 2.*newer Rapport/],
+        [place.file('cut'), /damaged or truncated/],
+        [format, /format 2.*newer version/],
         [newer, /newer Rapport.*9999_newer\.sql/],
       ]
       await Promise.all(
@@ -102,7 +102,7 @@ test('a table that is not of the schema is refused before it becomes part of a s
     const odd = await rewritten((text) => text.replaceAll('"organizations"', '"organizations; drop table users"'))
     const checked = await checkSnapshot(odd)
     const restoring = restoreSnapshot(odd, { connection: target.connection, checked, migrationsFolder })
-    await expect(restoring).rejects.toThrow('The tables of the backup are not those')
+    await expect(restoring).rejects.toThrow('The tables of the backup differ')
   }))
 
 test(
@@ -116,9 +116,9 @@ test(
         place.restore(target, file, '--new-secret'),
       ])
       expect(other.code).toBe(1)
-      expect(other.errors).toMatch(/another secret than that in SECRET.*--new-secret/)
+      expect(other.errors).toMatch(/a different secret than the one in SECRET.*--new-secret/)
       expect(unasked.code).toBe(2)
-      expect(unasked.errors).toMatch(/holds organizations.*--force/)
+      expect(unasked.errors).toMatch(/contains organizations.*--force/)
       expect(await names()).toEqual([{ name: 'Mine' }])
       expect(await place.restore(target, file, '--new-secret', '--force')).toMatchObject({ code: 0 })
       expect(await names()).toEqual([{ name: 'Acme' }])
@@ -156,7 +156,7 @@ test('what is not Rapport’s is left out of a backup and left alone by a restor
     )
     expect(await query(target.connection, 'select answer from theirs')).toEqual([{ answer: 42 }])
     await query(target.connection, 'create view report as select name from organizations')
-    await expect(restore()).rejects.toThrow(/builds on its tables[^]*report/)
+    await expect(restore()).rejects.toThrow(/depends on them[^]*report/)
     expect(await query(target.connection, 'select name from report')).toEqual([{ name: 'Acme' }])
   }))
 
@@ -229,7 +229,7 @@ test('a sequence of somebody on our tables is refused in words, one beside them 
 test('a file of a format that never was is not said to be of a newer Rapport, and is closed again', async () => {
   const fill = () => Array.from({ length: 40_000 }, () => randomUUID()).join('')
   const odd = await rewritten((text) => text.replace('"formatVersion":1', '"formatVersion":0') + fill())
-  await expect(checkSnapshot(odd)).rejects.toThrow(/format 0.*No Rapport wrote this/)
+  await expect(checkSnapshot(odd)).rejects.toThrow(/format 0.*No version of Rapport writes this/)
   const links = async () => {
     const names = await readdir('/proc/self/fd').catch(() => [])
     return Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')))

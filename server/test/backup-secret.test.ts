@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrate } from '../src/platform/database/migrate.ts'
-import { takeSnapshotFile } from '../src/platform/database/snapshot/take.ts'
-import { readId, showId } from '../src/platform/resource/ids.ts'
+import { takeSnapshotFile } from '../src/platform/backup/take.ts'
+import { readId, showId } from '../src/platform/model/ids.ts'
 import { migrationsFolder, version } from '../src/release.ts'
 import { backupPlace } from './backups.ts'
 import { query } from './data-place.ts'
@@ -179,6 +179,6 @@ test('what a start puts into an empty database does not stand in the way of a re
   await query(target.connection, link)
   const asked = await place.restore(target, file)
   expect(asked.code).toBe(2)
-  expect(asked.errors).toMatch(/holds one time tokens\..*--force/)
+  expect(asked.errors).toMatch(/contains one time tokens\..*--force/)
   await Promise.all([source.drop(), target.drop()])
 }, 120_000)

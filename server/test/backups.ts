@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { connect } from '../src/platform/database/cluster.ts'
+import { connect } from '../src/platform/database/connect.ts'
 import { type Ending, launch, run, urlOf } from './command-line.ts'
 import type { TestDatabase } from './postgres.ts'
 

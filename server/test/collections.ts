@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
-import { formats } from '../../fuzz/formats.ts'
-import { routes } from '../src/app.ts'
-import { sql } from '../src/platform/database/sql.ts'
+import { formats } from '../../lab/fuzz/formats.ts'
+import { headings, resources, routes } from '../src/app.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { openapi } from '../src/platform/http/openapi.ts'
 import { errorSchema, recordSchema } from '../src/platform/http/openapi-schemas.ts'
 import type { AnswerBody, ReadRoute, Route, WriteRoute } from '../src/platform/http/route.ts'
-import { type AnyRow, columnOf, type Resource } from '../src/platform/resource/define.ts'
-import type { Schema } from '../src/platform/resource/fields.ts'
-import { newId, readId, showId } from '../src/platform/resource/ids.ts'
-import { parameterOf } from '../src/platform/resource/routes.ts'
-import { auditEvents } from '../src/resources/audit-log/resource.ts'
-import { mails } from '../src/resources/mails/resource.ts'
-import { members } from '../src/resources/members/resource.ts'
+import { columnOf, type Resource } from '../src/platform/model/define.ts'
+import type { Schema, JsonObject } from '../src/platform/model/fields.ts'
+import { newId, readId, showId } from '../src/platform/model/ids.ts'
+import { parameterOf } from '../src/platform/routes/standard-routes.ts'
+import { mails } from '../src/identity/mails/resource.ts'
+import { members } from '../src/identity/members/resource.ts'
 import { notes } from '../src/resources/notes/resource.ts'
 import { rowDetails } from '../src/resources/rows/resource.ts'
-import { teamMembers } from '../src/resources/team-members/resource.ts'
+import { teamMembers } from '../src/identity/team-members/resource.ts'
 import { endedMail } from './mail-worlds.ts'
 import { until } from './processes.ts'
 import { idsOf, minimalBody, type References } from './samples.ts'
@@ -80,10 +80,10 @@ export interface World {
   /** The ids of the path: of the collection's parent and, when given, of the record. */
   params(collection: Collection, id?: string): Record<string, string>
   /** A new record of the collection, as the collection shows it. */
-  make(collection: Collection, body: AnyRow): Promise<AnyRow>
+  make(collection: Collection, body: JsonObject): Promise<JsonObject>
 }
 
-/** A new organization with two companies, teams, members, contacts, employments, notes, campaigns and imports, and a row. */
+/** A new organization with two records of everything that can be created, two members, and a row of an import. */
 export async function newWorld(service: TestService): Promise<World> {
   const organization = await service.newOrganization()
   const references: Record<string, string[]> = {
@@ -104,19 +104,7 @@ export async function newWorld(service: TestService): Promise<World> {
     params: (collection, id) => paramsOf(references, collection, id),
     make: (collection, body) => make(world, collection, body),
   }
-  // What others refer to comes first.
-  for (const name of [
-    'companies',
-    'teams',
-    'contacts',
-    'employments',
-    'notes',
-    'campaigns',
-    'imports',
-    'api-keys',
-    'invitations',
-  ]) {
-    const collection = creatorOf(name.replaceAll('-', '_'))
+  for (const collection of creators()) {
     const { idPrefix } = collection.resource
     while ((references[idPrefix]?.length ?? 0) < 2) {
       const body = minimalBody(collection.resource, 900 + (references[idPrefix]?.length ?? 0), references)
@@ -125,7 +113,7 @@ export async function newWorld(service: TestService): Promise<World> {
   }
   await pushNote(world, references)
   for (const event of (await organization.call('GET', '/v5/audit-log?limit=2')).body)
-    note(references, auditEvents, event)
+    note(references, resourceOf('audit_events'), event)
   return world
 }
 
@@ -137,8 +125,28 @@ export const steady = ({ service, organization }: World): Promise<object[]> =>
       where organization_id = ${readId('org', organization.organizationId)}::uuid and last_used_at is not null`,
   )
 
+function resourceOf(table: string): Resource {
+  const found = resources.find((resource) => resource.table === table)
+  if (!found) throw new Error(`No resource has the table ${table}`)
+  return found
+}
+
+/** The collections that records are created in, each behind those that it refers to. */
+function creators(): Collection[] {
+  const tables = new Set<string>()
+  const add = (table: string): void => {
+    if (tables.has(table) || madeOtherwise.includes(table)) return
+    const { parent, fields } = resourceOf(table)
+    const needed = [parent?.resource.table, ...Object.values(fields).map(({ references }) => references?.table)]
+    for (const other of needed) if (other !== undefined && other !== table) add(other)
+    tables.add(table)
+  }
+  for (const { table } of resources) add(table)
+  return [...tables].map(creatorOf)
+}
+
 /** Remembers the ids that a record shows: its own, and those that the service made for it. */
-function note(references: Record<string, string[]>, { fields }: Resource, row: AnyRow): void {
+function note(references: Record<string, string[]>, { fields }: Resource, row: JsonObject): void {
   for (const [name, { idPrefix }] of Object.entries(fields)) {
     const id = row[name]
     if (idPrefix === undefined || typeof id !== 'string' || references[idPrefix]?.includes(id)) continue
@@ -174,7 +182,7 @@ async function addMember(service: TestService, organizationId: string): Promise<
 /** How a record comes to be that no caller creates, by its table: what becomes of a push, what is told of a change. */
 const makers: Readonly<Record<string, (world: World, parentId: string) => Promise<string>>> = {
   [rowDetails.table]: ({ pushes }, parentId) => pushes.row(parentId),
-  [auditEvents.table]: async ({ organization: { call, withScopes }, references }) => {
+  audit_events: async ({ organization: { call, withScopes }, references }) => {
     const newest = '/v5/audit-log?limit=1&select[]=id'
     const refusal = async () => (await call('GET', `${newest}&filter.action.equals=scope.denied`)).body[0]?.id
     const before = await refusal()
@@ -220,7 +228,7 @@ function paramsOf(references: References, collection: Collection, id?: string): 
 /** Counts the records made for views: their unique values are none of those that the tests choose. */
 let viewed = 5000
 
-async function make(world: World, collection: Collection, body: AnyRow): Promise<AnyRow> {
+async function make(world: World, collection: Collection, body: JsonObject): Promise<JsonObject> {
   const { resource, create, get } = collection
   if (create) {
     const made = await world.ask(create, { params: world.params(collection), body })
@@ -251,7 +259,7 @@ export function shownOnce({ resource, create }: Collection): string[] {
   return answer?.kind === 'record' ? answer.resource.members.filter((name) => !resource.members.includes(name)) : []
 }
 
-export const without = (row: AnyRow, names: readonly string[]): AnyRow =>
+export const without = (row: JsonObject, names: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)))
 
 /** The path of a route with its ids, and its query. */
@@ -277,22 +285,32 @@ export const selectedIn = (query: NonNullable<RouteOptions['query']>): readonly 
 
 /** Throws when an answer is not what the route declares. */
 export function checkAnswer(route: Route, answer: TestAnswer<Json>, selected: readonly string[] = []): void {
-  const told = `${route.method} ${route.path}: ${answer.status} ${answer.text.slice(0, 500)}`
-  expect(answer.headers.get('x-request-id'), told).toMatch(/^req_[0-9a-f]{32}$/)
-  expect(answer.headers.get('version'), told).toBe('2026-11-21')
+  const what = `${route.method} ${route.path}: ${answer.status} ${answer.text.slice(0, 500)}`
+  expect(answer.headers.get('x-request-id'), what).toMatch(/^req_[0-9a-f]{32}$/)
+  expect(answer.headers.get('version'), what).toBe('2026-11-21')
   if (answer.status >= 400) {
-    expect(faultsOf(errorSchema, answer.body), told).toEqual([])
-    expect(answer.body.status, told).toBe(answer.status)
-    if (answer.status === 422) expect(answer.body.details?.length, told).toBeGreaterThan(0)
+    expect(faultsOf(errorSchema, answer.body), what).toEqual([])
+    expect(answer.body.status, what).toBe(answer.status)
+    if (answer.status === 422) expect(answer.body.details?.length, what).toBeGreaterThan(0)
     return
   }
   const declared = route.answers[answer.status]
-  if (!declared) throw new Error(`not declared: ${told}`)
+  if (!declared) throw new Error(`not declared: ${what}`)
   if (declared.kind === 'none' || declared.kind === 'text') return
-  expect(answer.headers.get('etag'), told).toMatch(
+  expect(answer.headers.get('etag'), what).toMatch(
     declared.kind === 'record' ? /^"\d+-[\w-]{16}"$/ : /^W\/"[\w-]{16}"$/,
   )
-  expect(faultsOf(answerSchema(declared, selected), answer.body), told).toEqual([])
+  expect(faultsOf(answerSchema(declared, selected), answer.body), what).toEqual([])
+  expect(documentFaults(route, answer.status, answer.body), what).toEqual([])
+}
+
+/** What a strict reader of the OpenAPI document finds wrong with the answer. */
+function documentFaults({ path, method }: Route, status: number, value: unknown): string[] {
+  const steps = ['paths', path, method.toLowerCase(), 'responses', String(status), 'content', 'application/json']
+  const pointer = [...steps, 'schema'].map((step) => encodeURIComponent(step.replaceAll('/', '~1'))).join('/')
+  const validate = documentAjv.getSchema(`${documentId}#/${pointer}`)
+  if (!validate) throw new Error(`The document has no schema at ${pointer}`)
+  return validate(value) ? [] : told(validate)
 }
 
 function answerSchema(declared: AnswerBody, selected: readonly string[]): Schema {
@@ -334,9 +352,16 @@ function shownSchema(resource: Resource, selected: readonly string[]): Schema {
 const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, formats })
 const validators = new WeakMap<Schema, ValidateFunction>()
 
+const documentId = 'https://example.com/openapi'
+const documentAjv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, formats })
+const { paths, components } = openapi(routes, headings)
+documentAjv.addVocabulary(['paths', 'components']).addSchema({ $id: documentId, paths, components })
+
 function faultsOf(schema: Schema, value: unknown): string[] {
   const validate = validators.get(schema) ?? ajv.compile(schema)
   validators.set(schema, validate)
-  if (validate(value)) return []
-  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
+  return validate(value) ? [] : told(validate)
 }
+
+const told = ({ errors }: ValidateFunction): string[] =>
+  (errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)

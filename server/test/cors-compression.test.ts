@@ -166,7 +166,7 @@ test('the probes answer anyone, and metrics stand on their own port alone', asyn
   expectRefusal(await service.anonymous('GET', '/metrics'), 404)
   const line = service.logged.map((text) => JSON.parse(text)).find(({ msg }) => msg === 'metrics')
   const text = await (await fetch(line.url)).text()
-  expect(text).toMatch(/rapport_http_request_seconds_count\{method="GET",route="\/healthz",status="200"\} 1/)
+  expect(text).toMatch(/rapport_http_request_duration_seconds_count\{method="GET",route="\/healthz",status="200"\} 1/)
   expect(text).not.toContain(organization.organizationId)
   expect((await fetch(new URL('/v5/contacts', line.url))).status).toBe(404)
   expect(closed.logged.filter((logged) => logged.includes('metrics'))).toEqual([])

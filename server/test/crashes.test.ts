@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { livePostmaster } from '../src/platform/database/postmaster.ts'
+import { livePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
 import { ending } from './command-line.ts'
 import { until } from './processes.ts'
 

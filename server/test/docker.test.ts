@@ -1,15 +1,20 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { existsSync, readFileSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../../lab/shared/free-port.ts'
 import { settings } from '../src/config.ts'
+import { checkDatabase } from '../src/platform/database/check.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
+import { migrationsFolder } from '../src/release.ts'
 import { ending, type Ending, urlOf } from './command-line.ts'
 import { interpolated, readYaml, type Yaml } from './compose-file.ts'
+import { query } from './data-place.ts'
+import { debianBinaries } from './debian.ts'
 import { isSent, readDockerfile } from './dockerfile.ts'
 import { buildStage, filesSent, type Image, makeFolder, setReadOnly } from './image.ts'
 import { createEmptyDatabase } from './postgres.ts'
@@ -88,16 +93,6 @@ async function liveThrough(
 /** What it said beside its log. */
 const unexpected = ({ errors }: Ending) => errors.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
 
-function freePort(): Promise<number> {
-  const server = createServer()
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
-}
-
 const graceSeconds = Number.parseInt(String(partOf('services', 'rapport', 'stop_grace_period')), 10)
 
 test('what is built is what the service needs, without tests, data and secrets', async () => {
@@ -112,7 +107,7 @@ test('what is built is what the service needs, without tests, data and secrets',
     'scripts',
     'server',
   ])
-  expect((await readdir(join(image.folder, 'server'))).sort()).toEqual(['dist', 'migrations', 'src'])
+  expect((await readdir(join(image.folder, 'server'))).sort()).toEqual(['data', 'dist', 'migrations', 'src'])
   const files = (await readdir(join(image.folder, 'server'), { recursive: true })).map(String)
   expect(files.filter((file) => file.includes('.test.'))).toEqual([])
   expect(await readdir(join(image.folder, 'node_modules'))).not.toContain('vitest')
@@ -150,7 +145,8 @@ test('the container of compose.yaml starts on the database that its settings nam
   // The tests' own PostgreSQL listens where its account alone may come: another one without rights.
   const { uid, gid } = await stat(database.connection.host)
   const data = await makeFolder(join(folder, 'empty'), { uid, gid })
-  const ended = await liveThrough({ ...environment, DATABASE_URL: urlOf(database), DATA_DIR: data }, { uid, gid })
+  const here = { DATABASE_URL: urlOf(database), DATABASE_DURABILITY: 'assumed', DATA_DIR: data }
+  const ended = await liveThrough({ ...environment, ...here }, { uid, gid })
   const { seconds } = ended
   expect([ended.code, unexpected(ended)]).toEqual([0, []])
   expect(seconds).toBeLessThan(graceSeconds)
@@ -196,10 +192,43 @@ test('the settings in both files are settings of the service; both containers ha
     for (const text of Object.values(environmentOf(service)))
       expect(text).not.toMatch(/\$\{(?:POSTGRES_PASSWORD|SECRET)(?!:\?)/)
   }
-  const { POSTGRES_USER: user, POSTGRES_DB: name } = environmentOf('database')
+  const { POSTGRES_DB: name } = environmentOf('database')
   expect(partOf('services', 'database', 'healthcheck', 'test')).toEqual(
-    expect.arrayContaining(['pg_isready', `--username=${user}`, `--dbname=${name}`]),
+    expect.arrayContaining(['pg_isready', `--username=rapport`, `--dbname=${name}`]),
   )
+})
+
+const psql = join(debianBinaries() ?? '', 'bin/psql')
+
+test('the database of compose.yaml is used by a role that owns it and is no superuser', async (context) => {
+  const { POSTGRES_USER, POSTGRES_DB: name } = environmentOf('database')
+  // The superuser has the image's usual name, so that the service's is free for its role.
+  expect([POSTGRES_USER, name]).toEqual([undefined, 'rapport'])
+  expect(partOf('services', 'database', 'volumes')).toContain(
+    './compose.sql:/docker-entrypoint-initdb.d/compose.sql:ro',
+  )
+  if (!existsSync(psql)) return context.skip('there is no psql of Debian')
+  const { connection, drop } = await createEmptyDatabase()
+  const role = connection.database
+  const file = join(folder, 'compose.sql')
+  await writeFile(file, read('compose.sql').replaceAll(/\brapport\b/g, role))
+  const environment = { POSTGRES_PASSWORD: 'of the role', PGHOST: connection.host, PGUSER: connection.user }
+  // The words of the image's own `docker_process_sql`.
+  const words = ['-v', 'ON_ERROR_STOP=1', '--no-password', '--no-psqlrc', '--dbname', connection.database, '-f', file]
+  await promisify(execFile)(psql, words, { env: { ...environment, PGPORT: String(connection.port) } })
+  const found = await query(
+    connection,
+    `select rolsuper or rolcreaterole or rolcreatedb as may, rolpassword like 'SCRAM-SHA-256$%' as secret,
+       (select pg_get_userbyid(datdba) from pg_database where datname = current_database()) as owner,
+       (select rolpassword from pg_authid where rolname = current_user) as superusers
+     from pg_authid where rolname = '${role}'`,
+  )
+  expect(found).toEqual([{ may: false, secret: true, owner: role, superusers: null }])
+  const service = { ...connection, user: role }
+  expect(await checkDatabase(service, 'assumed')).toEqual([expect.not.stringContaining('superuser')])
+  expect((await migrate(service, { folder: migrationsFolder, log: () => undefined })).applied.length).toBeGreaterThan(0)
+  await drop()
+  await query({ ...connection, database: 'postgres' }, `drop role ${role}`)
 })
 
 interface Command {
@@ -262,9 +291,9 @@ test.skipIf(!hasDocker)('each flag of a command of Docker itself is one that its
 })
 
 test('the guide says how long a stop waits for requests, which Docker gives it', () => {
-  const [, limit = ''] = /^const drainLimit = ([\d_]+)$/m.exec(read('server/src/commands/start.ts')) ?? []
+  const [, limit = ''] = /^export const drainLimit = ([\d_]+)$/m.exec(read('server/src/commands/drain.ts')) ?? []
   const seconds = Number(limit.replace('_', '')) / 1000
-  expect(guide.replaceAll('\n', ' ')).toContain(`requests under way, at most ${seconds} seconds`)
+  expect(guide.replaceAll('\n', ' ')).toContain(`wait up to ${seconds} seconds for requests in progress`)
   expect(graceSeconds).toBeGreaterThan(seconds)
 })
 

@@ -38,9 +38,11 @@ const egress = 'server/src/platform/egress/'
 const allowed: Readonly<Record<string, string>> = {
   'server/src/commands/examine-service.ts: fetch': 'the doctor looks at this installation’s own service',
   'server/src/platform/database/: pg': 'the operator’s own database (DATABASE_URL)',
+  'server/src/platform/schema/: pg': 'a throwaway database that it started, to compare schemas',
+  'server/src/platform/embedded-postgres/: pg': 'the database that this service started, on a Unix socket',
   'server/src/commands/: pg': 'the operator’s own database (DATABASE_URL)',
-  'server/src/platform/mail/: nodemailer': 'the operator’s own mail server (SMTP_URL)',
-  'server/src/resources/single-sign-on/provider.ts: openid-client': 'every request goes through `customFetch`',
+  'server/src/identity/mails/: nodemailer': 'the operator’s own mail server (SMTP_URL)',
+  'server/src/identity/single-sign-on/provider.ts: openid-client': 'every request goes through `customFetch`',
 }
 
 /** The ways out of one file, each as what it is. */

@@ -1,10 +1,12 @@
+import type { JsonObject } from '../src/platform/model/fields.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ApiError } from '../src/platform/http/errors.ts'
-import { readQuery } from '../src/platform/http/query-string.ts'
+import type { ApiError } from '../src/platform/model/errors.ts'
+import { readQuery } from '../src/platform/query/query-string.ts'
 import { conditionSql, narrowingOf } from '../src/platform/query/condition.ts'
-import { operatorsOf } from '../src/platform/query/operators.ts'
+import { conditionsOf } from '../src/platform/query/filter.ts'
+import { allOperators } from '../src/platform/query/operators.ts'
 import { readFilters, readList } from '../src/platform/query/parse.ts'
-import { type AnyRow, columnOf, type Resource } from '../src/platform/resource/define.ts'
+import { columnOf, type Resource } from '../src/platform/model/define.ts'
 import { type Collection, collections, collectionsWith, newWorld, steady, type World } from './collections.ts'
 import { filtersFor, fold, holds, inOrder, type Path, pathsOf, valueAt } from './field-model.ts'
 import { sideBySide } from './list-calls.ts'
@@ -16,7 +18,7 @@ const records = 12
 
 interface Filled {
   world: World
-  rows: AnyRow[]
+  rows: JsonObject[]
 }
 
 let service: TestService
@@ -56,10 +58,10 @@ async function idsOfList(collection: Collection, query: readonly (readonly [stri
   const params = world.params(collection)
   const answer = await world.ask(collection.list, { params, query: [...query, ['select[]', 'id']] })
   if (answer.status !== 200) throw new Error(`${query.join()}: ${answer.text}`)
-  return answer.body.map(({ id }: AnyRow) => id)
+  return answer.body.map(({ id }: JsonObject) => id)
 }
 
-const isComparable = ({ type }: Path): boolean => operatorsOf[type].length > 0
+const isComparable = ({ operators }: Path): boolean => operators.length > 0
 
 /** Milliseconds: hundreds of requests take their time on a busy machine. */
 const patience = 120_000
@@ -72,17 +74,16 @@ test.each(collectionsWith('list'))(
     const paths = pathsOf(resource, keys).filter(isComparable)
     // The count takes the same conditions: one of each operator and type, of own fields and of embedded ones.
     const counted = new Set<string>()
-    const asked = new Set<string>()
     expect(paths.length).toBeGreaterThan(3)
     for (const path of paths) {
       const values = rows.map((row) => valueAt(resource, row, path.name))
       const cases = filtersFor(path, values)
       const operators = new Set(cases.map(([operator]) => operator))
       // A date takes `not` with null alone, and has none where it is never null.
-      expect(operatorsOf[path.type].filter((operator) => !operators.has(operator))).toEqual(
+      expect(path.operators.filter((operator) => !operators.has(operator))).toEqual(
         path.type === 'date' && !path.nullable ? ['not'] : [],
       )
-      await sideBySide(chosenOf(resource, path, cases, asked), async ([operator, text]) => {
+      await sideBySide(chosenOf(resource, path, cases), async ([operator, text]) => {
         const filter = [`filter.${path.name}.${operator}`, text] as const
         const expected = rows.filter((_row, index) => holds(path, operator, text, values[index] ?? null))
         const ids = await idsOfList(collection, [filter, ['limit', '100']])
@@ -100,19 +101,22 @@ test.each(collectionsWith('list'))(
 
 type Case = ReturnType<typeof filtersFor>[number]
 
+/** Conditions that some list was asked for, by their text. */
+const asked = new Set<string>()
+
 /**
- * The first and the last text of each operator, which finds something and which is null or found nowhere; of the others
- * those whose condition was not asked yet, letter for letter but for the column that it is about.
+ * The first text of each operator, which finds something, and the last, which is null or found nowhere; of the others those
+ * whose condition was asked of no list yet, letter for letter but for the column that it is about.
  */
-function chosenOf(resource: Resource, path: Path, cases: readonly Case[], asked: Set<string>): Case[] {
-  return operatorsOf[path.type].flatMap((operator) => {
+function chosenOf(resource: Resource, path: Path, cases: readonly Case[]): Case[] {
+  return path.operators.flatMap((operator) => {
     const ofOperator = cases.filter(([name]) => name === operator)
     return ofOperator.filter(([, text], index) => {
       const condition = `${path.type} ${index} ${conditionOf(resource, `filter.${path.name}.${operator}`, text)}`
       const isNew = !asked.has(condition)
       asked.add(condition)
-      // What a key of properties holds may be of any kind.
-      return isNew || index === 0 || index === ofOperator.length - 1 || path.type === 'properties'
+      // What this key of properties holds is of every kind.
+      return isNew || index === 0 || index === ofOperator.length - 1 || path.name.endsWith('.mixed')
     })
   })
 }
@@ -120,8 +124,9 @@ function chosenOf(resource: Resource, path: Path, cases: readonly Case[], asked:
 /** What a filter comes to, the name of the column aside: all that a statement is made of because of it. */
 function conditionOf(resource: Resource, name: string, text: string): string {
   const query = readQuery(`/?${encodeURIComponent(name)}=${encodeURIComponent(text)}`)
-  return readFilters(resource, query)
-    .conditions.map((condition) => {
+  const conditions = conditionsOf(readFilters(resource, query).filter) ?? []
+  return conditions
+    .map((condition) => {
       const { value, own } = condition.target
       const statement = conditionSql(resource, condition).render().text.replaceAll(value.render().text, 'column')
       return `${own} ${narrowingOf(condition)} ${statement}`
@@ -135,7 +140,7 @@ test.each(collectionsWith('list'))('%s: an operator of another type is refused',
   // What is asked over HTTP is one of each type: the rest is a matter of reading the query alone.
   const asked = new Set<string>()
   for (const path of pathsOf(collection.resource, keys)) {
-    const others = operatorsOf.properties.filter((operator) => !operatorsOf[path.type].includes(operator))
+    const others = allOperators.filter((operator) => !path.operators.includes(operator))
     for (const operator of [...others, 'like', 'constructor']) {
       const name = `filter.${path.name}.${operator}`
       for (const fields of refusalsOf(collection, name)) expect(fields).toEqual([400, 'invalid_parameters', name])
@@ -226,7 +231,7 @@ test.each(collectionsWith('list'))(
       expect(refused).toMatchObject({ status: 400, body: { details: [{ field: 'query' }] } })
       return
     }
-    const textOf = (row: AnyRow, path: string) => fold([valueAt(resource, row, path)].flat().join('\n'))
+    const textOf = (row: JsonObject, path: string) => fold([valueAt(resource, row, path)].flat().join('\n'))
     // A view may search what it does not show.
     const shown = searched.filter((path) => resource.members.includes(path.split('.')[0] ?? ''))
     const words = shown.flatMap((path) => {
@@ -241,7 +246,7 @@ test.each(collectionsWith('list'))(
         ['query', word.toUpperCase()],
         ['limit', '100'],
       ])
-      const isFound = (row: AnyRow) => shown.some((path) => textOf(row, path).includes(word))
+      const isFound = (row: JsonObject) => shown.some((path) => textOf(row, path).includes(word))
       const expected = rows.filter(isFound).map(({ id }) => id)
       const told = shown.length === searched.length ? found : found.filter((id) => expected.includes(id))
       expect([word, told]).toEqual([word, expected])
@@ -281,13 +286,16 @@ test.each(collectionsWith('list'))(
       const one = await world.ask(get, { params: world.params(collection, String(rows[0]?.id)), query })
       expect([path, one.body]).toEqual([path, selected(rows[0] ?? {}, path.split('.'))])
     })
-    const unknown = await world.ask(list, { params, query: [['select[]', 'unknown']] })
-    expect(unknown).toMatchObject({ status: 400, body: { details: [{ field: 'select[]' }] } })
+    const query = ['bogus', 'createdAt.bogus'].map((path) => ['select[]', path] as const)
+    const unknown = await world.ask(list, { params, query })
+    expect(unknown).toMatchObject({ status: 400, body: { details: [{ field: 'select[]' }, { field: 'select[]' }] } })
+    expect(unknown.body.details[0].message).toMatch(/^"bogus": unknown field/)
+    expect(unknown.body.details[1].message).toMatch(/^"createdAt.bogus": unknown field/)
   },
 )
 
 /** The part of a record that a path names; a key that is not there is null, within an object that is not there null is all. */
-function selected(row: AnyRow, [head = '', ...rest]: string[]): AnyRow {
+function selected(row: JsonObject, [head = '', ...rest]: string[]): JsonObject {
   const value = row[head] ?? null
   if (rest.length === 0) return { [head]: value }
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources, routes } from '../src/app.ts'
 import { isScoped } from '../src/platform/http/route.ts'
-import type { AnyRow, Resource } from '../src/platform/resource/define.ts'
-import type { Field, JsonValue } from '../src/platform/resource/fields.ts'
-import { newId, showId } from '../src/platform/resource/ids.ts'
-import { parameterOf } from '../src/platform/resource/routes.ts'
+import type { Resource } from '../src/platform/model/define.ts'
+import type { Field, JsonValue, JsonObject } from '../src/platform/model/fields.ts'
+import { newId, showId } from '../src/platform/model/ids.ts'
+import { parameterOf } from '../src/platform/routes/standard-routes.ts'
 import {
   callRoute,
   type Collection,
@@ -32,7 +32,7 @@ const nextIndex = () => ++lastIndex
 const nextMinimal = (resource: Resource) => minimalBody(resource, nextIndex(), world.references)
 const nextFull = (resource: Resource) => fullBody(resource, nextIndex(), world.references)
 
-const idOf = (row: AnyRow): string => String(row.id)
+const idOf = (row: JsonObject): string => String(row.id)
 
 /** Every route that names a record of this kind in its path, but the one that brings it back. */
 const routesOf = ({ resource }: Collection) =>
@@ -44,10 +44,10 @@ const anyParams = (route: (typeof routes)[number], given: Record<string, string>
   ...given,
 })
 
-const listed = async (collection: Collection, id: string): Promise<AnyRow | undefined> => {
+const listed = async (collection: Collection, id: string): Promise<JsonObject | undefined> => {
   const query = [['limit', '100']] as const
   const { body } = await world.ask(collection.list, { params: world.params(collection), query })
-  return (body as AnyRow[]).find((row) => row.id === id)
+  return (body as JsonObject[]).find((row) => row.id === id)
 }
 
 const counted = async (collection: Collection): Promise<number> => {
@@ -156,11 +156,35 @@ test.each(collectionsWith('create', 'get', 'delete', 'restore', 'count'))(
 )
 
 /** A body that passes validation, so that what is refused is the record. */
-function minimalOf({ fields, mode }: { fields: Record<string, Field>; mode: 'create' | 'update' }): AnyRow {
+function minimalOf({ fields, mode }: { fields: Record<string, Field>; mode: 'create' | 'update' }): JsonObject {
   const names = Object.keys(fields).filter((name) => mode === 'create' && fields[name]?.required)
   const shape = { name: 'a body', fields } as Resource
   return Object.fromEntries(names.map((name) => [name, sampleValue(shape, name, nextIndex(), world.references)]))
 }
+
+test.each(collectionsWith('get'))(
+  '%s: what select[] leaves of a record is what the document says it may be',
+  async (_, collection) => {
+    const { resource } = collection
+    const record = await world.make(collection, nextMinimal(resource))
+    const params = world.params(collection, idOf(record))
+    for (const path of selectablePaths(resource)) {
+      const query = [['select[]', path]] as const
+      const [head = ''] = path.split('.')
+      const one = await world.ask(collection.get, { params, query })
+      expect([path, one.status, Object.keys(one.body)]).toEqual([path, 200, [head]])
+      const list = await world.ask(collection.list, { params: world.params(collection), query })
+      expect([path, list.status, Object.keys(list.body[0])]).toEqual([path, 200, [head]])
+    }
+  },
+)
+
+/** Every property, every property of an embedded record, and keys of which the record has none. */
+const selectablePaths = ({ members, embedded, fields }: Resource): string[] =>
+  members.flatMap((name) => {
+    const inner = embedded[name]?.show ?? (fields[name]?.filter === 'properties' ? ['absent', 'not_a-key'] : [])
+    return [name, ...inner.map((key) => `${name}.${key}`)]
+  })
 
 test.each(collectionsWith('update', 'get'))(
   '%s: a change of one field changes that field, what follows from it, and the time',
@@ -221,7 +245,7 @@ async function senderOf(collection: Collection, mode: 'create' | 'update') {
   if (!route || !get) throw new Error(`${collection.at} has no ${mode}`)
   const record = mode === 'update' ? await world.make(collection, nextMinimal(resource)) : undefined
   const params = world.params(collection, record && idOf(record))
-  const base: AnyRow = mode === 'create' ? nextMinimal(resource) : {}
+  const base: JsonObject = mode === 'create' ? nextMinimal(resource) : {}
   return {
     base,
     async send(body: JsonValue) {

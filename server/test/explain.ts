@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Sql } from '../src/platform/database/sql.ts'
+import type { Sql } from '../src/platform/model/sql.ts'
 
 /** A step of a plan that was run, as PostgreSQL tells it. */
 export interface PlanNode {

@@ -1,7 +1,7 @@
 import { TOTP } from 'otpauth'
-import { beginPendingLogin } from '../src/platform/access/login-store.ts'
-import { sql } from '../src/platform/database/sql.ts'
-import { readId } from '../src/platform/resource/ids.ts'
+import { beginPendingLogin } from '../src/identity/access/login-store.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { readId } from '../src/platform/model/ids.ts'
 import { logIn, newOwner, type TestOwner } from './people.ts'
 import type { Json, TestAnswer, TestService } from './service.ts'
 

@@ -36,20 +36,43 @@ export function watchStatements(): Statements {
   const insights: string[] = []
   let planted: Fault | undefined
   let looking: { inside: string | undefined } | undefined
+  /** Connections within a transaction. */
+  const begun = new WeakSet<pg.Client>()
   const take = () => sent.splice(0)
 
   function query(this: pg.Client, given: string | pg.QueryConfig, ...rest: unknown[]): unknown {
     const pass = (statement: unknown) => Reflect.apply(original, this, [statement, ...rest])
     const text = typeof given === 'string' ? given : given.text
     sent.push(text)
+    if (text === 'commit' || text === 'rollback') begun.delete(this)
     if (looking && text === 'commit') {
       const asked = looking.inside && (Reflect.apply(original, this, [looking.inside]) as Promise<pg.QueryResult>)
       if (!asked) return takenBack(pass('rollback'))
       return asked.then(({ rows }) => insights.push(JSON.stringify(rows))).then(() => takenBack(pass('rollback')))
     }
-    if (typeof given === 'string' || planted?.text !== text) return pass(given)
     // A prepared statement's name stands for the whole text.
-    return pass({ text: withFault(planted), values: given.values })
+    const isPlanted = typeof given !== 'string' && planted?.text === text
+    const faulty = isPlanted && planted ? { text: withFault(planted), values: given.values } : given
+    if (text === 'begin') begun.add(this)
+    if (looking && !begun.has(this) && /\binsert into\b/.test(text)) return undone(this, looking.inside, pass, faulty)
+    return pass(faulty)
+  }
+  /** A statement that is its own transaction, within one that is undone. */
+  async function undone(
+    client: pg.Client,
+    inside: string | undefined,
+    pass: (statement: unknown) => unknown,
+    statement: unknown,
+  ) {
+    const send = (text: string) => Reflect.apply(original, client, [text]) as Promise<pg.QueryResult>
+    await send('begin')
+    try {
+      const result = (await pass(statement)) as pg.QueryResult
+      if (inside) insights.push(JSON.stringify((await send(inside)).rows))
+      return result
+    } finally {
+      await send('rollback')
+    }
   }
   /** Told as the commit that it stands for. */
   const takenBack = async (rolledBack: unknown) => ({ ...((await rolledBack) as pg.QueryResult), command: 'COMMIT' })

@@ -1,6 +1,6 @@
-import { operatorsOf } from '../src/platform/query/operators.ts'
-import type { AnyRow, Resource } from '../src/platform/resource/define.ts'
-import type { FilterType, JsonValue } from '../src/platform/resource/fields.ts'
+import { type Operator, operatorsFor } from '../src/platform/query/operators.ts'
+import type { Resource } from '../src/platform/model/define.ts'
+import type { FilterType, JsonValue, JsonObject } from '../src/platform/model/fields.ts'
 import { fieldOf } from './samples.ts'
 
 /** A path that a list can be filtered or ordered by, as the interface's section 4.5 sees it. */
@@ -8,6 +8,9 @@ export interface Path {
   name: string
   type: FilterType
   nullable: boolean
+  operators: readonly Operator[]
+  /** All values that there can be, where they are few. */
+  choices: readonly string[]
   /** Decimals are numbers held in strings. */
   isDecimal: boolean
   /** What ids at this path begin with. */
@@ -32,12 +35,21 @@ export function pathsOf(resource: Resource, keys: readonly string[]): Path[] {
 }
 
 function pathOf(resource: Resource, fieldName: string, name: string, nullable: boolean): Path {
-  const { filter, databaseType, idPrefix = '' } = fieldOf(resource, fieldName)
-  return { name, type: filter, nullable, isDecimal: databaseType === 'numeric', prefix: idPrefix }
+  const field = fieldOf(resource, fieldName)
+  const { filter, databaseType, idPrefix = '', schema } = field
+  return {
+    name,
+    type: filter,
+    nullable,
+    operators: operatorsFor(field),
+    choices: Array.isArray(schema.enum) ? schema.enum.map(String) : [],
+    isDecimal: databaseType === 'numeric',
+    prefix: idPrefix,
+  }
 }
 
 /** The value at a path of a record as it is answered; an embedded record stands for the field it is ordered by. */
-export function valueAt(resource: Resource, row: AnyRow, name: string): JsonValue {
+export function valueAt(resource: Resource, row: JsonObject, name: string): JsonValue {
   const embedded = resource.embedded[name]
   const path = embedded ? `${name}.${embedded.orderBy}` : name
   return path
@@ -71,6 +83,8 @@ export function holds(path: Path, operator: string, text: string, value: JsonVal
   switch (operator) {
     case 'equals':
       return isSame(type, value, text)
+    case 'equalsIgnoreCase':
+      return typeof value === 'string' && value.toLowerCase() === text.toLowerCase()
     case 'in':
       return list.some((item) => isSame(type, value, item))
     case 'contains':
@@ -129,7 +143,7 @@ export function filtersFor(path: Path, values: readonly JsonValue[]): [operator:
   const present = values.filter((value) => !isBlank(value)).flatMap((value) => (Array.isArray(value) ? value : [value]))
   const known = [...new Set(present.filter((value) => typeof value !== 'object').map(asText))]
   const [first = absentOf(path), second = absentOf(path)] = [known[0], known.at(-1)]
-  return operatorsOf[path.type].flatMap((operator) =>
+  return path.operators.flatMap((operator) =>
     textsFor(path, operator, first, second).map((text): [string, string] => [operator, text]),
   )
 }
@@ -143,6 +157,7 @@ function textsFor(path: Path, operator: string, first: string, second: string): 
   if (['contains', 'startsWith', 'endsWith'].includes(operator)) {
     return [first, first.slice(0, 2).toUpperCase(), second.slice(-3), second.slice(1, 4), '%', 'zzzz'].filter(Boolean)
   }
+  if (operator === 'equalsIgnoreCase') return [first.toUpperCase(), second, absentOf(path)]
   if (path.type === 'date') return operator === 'not' ? nulls : [first, first.slice(0, 10), '1999-01-01', ...nulls]
   return [first, second, absentOf(path), ...nulls]
 }
@@ -158,14 +173,21 @@ function comparandsFor(path: Path, first: string, second: string): string[] {
   return path.type === 'date' ? [first, second, first.slice(0, 10), '2999-12-31'] : [first, second, '0.5']
 }
 
-function absentOf({ type, prefix }: Path): string {
+function absentOf({ type, prefix, choices }: Path): string {
+  const [choice] = choices
+  if (choice !== undefined) return choice
   if (type === 'number') return '987654'
   if (type === 'id') return `${prefix}_00000000000000000000000000000000`
   return type === 'date' ? '1999-01-01' : 'nothing has this'
 }
 
 /** The rows in the order that is documented: nulls last in both directions, ties by id in the direction of `sort`. */
-export function inOrder(resource: Resource, rows: readonly AnyRow[], path: Path, sort: 'asc' | 'desc'): AnyRow[] {
+export function inOrder(
+  resource: Resource,
+  rows: readonly JsonObject[],
+  path: Path,
+  sort: 'asc' | 'desc',
+): JsonObject[] {
   const turn = sort === 'asc' ? 1 : -1
   return [...rows].sort((left, right) => {
     const [one, two] = [valueAt(resource, left, path.name), valueAt(resource, right, path.name)]

@@ -75,12 +75,12 @@ test('lists split on commas after decoding, and a backslash takes a comma litera
     'tags=a&tags=b': [2],
   })
   await expectRefused(call, {
-    'filter.tags.hasSome=': ['filter.tags.hasSome', 'needs a value'],
+    'filter.tags.hasSome=': ['filter.tags.hasSome', 'expected a value'],
     'filter.tags.hasSome=a,,b': ['filter.tags.hasSome', 'empty value'],
     'filter.tags.hasSome=a,': ['filter.tags.hasSome', 'empty value'],
     'filter.email.in=,': ['filter.email.in', 'empty value'],
-    'tags=': ['tags', 'needs a value'],
-    tags: ['tags', 'needs a value'],
+    'tags=': ['tags', 'expected a value'],
+    tags: ['tags', 'expected a value'],
     'filter.tags.isEmpty=yes': ['filter.tags.isEmpty', 'true or false'],
   })
 })
@@ -88,22 +88,22 @@ test('lists split on commas after decoding, and a backslash takes a comma litera
 test('an operator that is not of the type is refused, and the message says which are', async () => {
   const { call } = await service.newOrganization()
   await expectRefused(call, {
-    'filter.email.gt=a': ['filter.email.gt', 'takes equals, not, contains'],
-    'filter.email.has=a': ['filter.email.has', '"has" is none of them'],
-    'filter.latitude.notIn=1': ['filter.latitude.notIn', 'takes equals, not, gt'],
-    'filter.latitude.contains=1': ['filter.latitude.contains', 'none of them'],
-    'filter.createdAt.contains=2026': ['filter.createdAt.contains', 'none of them'],
-    'filter.createdAt.in=2026-01-01': ['filter.createdAt.in', 'none of them'],
+    'filter.email.gt=a': ['filter.email.gt', 'supports equals, not, contains'],
+    'filter.email.has=a': ['filter.email.has', 'found "has"'],
+    'filter.latitude.notIn=1': ['filter.latitude.notIn', 'supports equals, not, gt'],
+    'filter.latitude.contains=1': ['filter.latitude.contains', 'found "'],
+    'filter.createdAt.contains=2026': ['filter.createdAt.contains', 'found "'],
+    'filter.createdAt.in=2026-01-01': ['filter.createdAt.in', 'found "'],
     'filter.createdAt.not=2026-01-01': ['filter.createdAt.not', 'only null'],
-    'filter.tags.equals=a': ['filter.tags.equals', 'takes has, hasEvery'],
-    'filter.emailOptOut.in=true': ['filter.emailOptOut.in', 'takes equals, not'],
+    'filter.tags.equals=a': ['filter.tags.equals', 'supports has, hasEvery'],
+    'filter.emailOptOut.in=true': ['filter.emailOptOut.in', 'supports equals, not'],
     'filter.emailOptOut.equals=yes': ['filter.emailOptOut.equals', 'true or false'],
-    'filter.email.equal=a': ['filter.email.equal', '"equal" is none of them'],
-    'filter.email.EQUALS=a': ['filter.email.EQUALS', 'none of them'],
-    'filter.email=a': ['filter.email', 'needs an operator, as in filter.email.equals='],
-    'filter.customProperties.plan=a': ['filter.customProperties.plan', 'needs an operator'],
-    'filter.customProperties.plan.like=a': ['filter.customProperties.plan.like', '"like" is none of them'],
-    'filter.customProperties.equals=a': ['filter.customProperties.equals', 'name one of its fields'],
+    'filter.email.equal=a': ['filter.email.equal', 'found "equal"'],
+    'filter.email.EQUALS=a': ['filter.email.EQUALS', 'found "'],
+    'filter.email=a': ['filter.email', 'expected an operator, as in filter.email.equals='],
+    'filter.customProperties.plan=a': ['filter.customProperties.plan', 'expected an operator'],
+    'filter.customProperties.plan.like=a': ['filter.customProperties.plan.like', 'found "like"'],
+    'filter.customProperties.equals=a': ['filter.customProperties.equals', 'use one of its fields'],
     'filter.emial.equals=x': ['filter.emial.equals', 'did you mean email?'],
     'filter.company.revenue.equals=1': ['filter.company.revenue.equals', 'company has id, name, domain'],
     'filter..equals=x': ['filter..equals', 'unknown field'],
@@ -131,7 +131,7 @@ test('numbers compare as numbers, and only numbers are taken', async () => {
     'filter.latitude.lt=123456789012345678901234567890': [1, 2, 3],
   })
   for (const bad of ['ten', '1,5', '0x10', 'NaN', 'Infinity', '1e400', '+', '1_000', `1${'0'.repeat(50)}`]) {
-    await expectRefused(call, { [`filter.latitude.equals=${bad}`]: ['filter.latitude.equals', 'must be a number'] })
+    await expectRefused(call, { [`filter.latitude.equals=${bad}`]: ['filter.latitude.equals', 'expected a number'] })
   }
 })
 
@@ -209,6 +209,47 @@ test('a date is its whole UTC day, a timestamp is a moment', async () => {
   })
 })
 
+test('a custom property equals a date when it is that date or an instant of that UTC day', async () => {
+  const days = [
+    '2026-03-01',
+    '2026-03-01T00:00:00Z',
+    '2026-03-01T23:59:59.999Z',
+    '2026-03-01T23:30:00-05:00',
+    '2026-03-02T01:00:00+02:00',
+    '2026-02-28T23:59:59.999Z',
+    '2026-03-01 or later',
+    20260301,
+    null,
+    ['2026-03-01'],
+  ]
+  const call = await withContacts(service, [...days.map((when) => ({ customProperties: { when, a: { when } } })), {}])
+  const all = Array.from({ length: 11 }, (_, index) => index + 1)
+  const without = (...numbers: number[]) => all.filter((number) => !numbers.includes(number))
+  const cases: Record<string, number[]> = {
+    'equals=2026-03-01': [1, 2, 3, 5],
+    'not=2026-03-01': without(1, 2, 3, 5),
+    'in=2026-03-01,20260301': [1, 2, 3, 5, 8],
+    'notIn=2026-03-01,20260301': without(1, 2, 3, 5, 8),
+    'in=2026-03-01,2026-02-28': [1, 2, 3, 5, 6],
+    'in=2026-03-01,2026-03-01 or later': [1, 2, 3, 5, 7],
+    'gt=2026-03-01': [4],
+    'gte=2026-03-01': [1, 2, 3, 4, 5],
+    'lt=2026-03-01': [6],
+    'lte=2026-03-01': [1, 2, 3, 5, 6],
+    'equals=2026-03-02': [4],
+    'equals=2026-03-01T00:00:00Z': [2],
+    'equals=2026-02-29': [],
+    'has=2026-03-01': [10],
+  }
+  for (const [filter, found] of Object.entries(cases)) {
+    await expectFound(call, {
+      [`filter.customProperties.when.${filter}`]: found,
+      [`filter.customProperties.a.when.${filter}`]: found,
+    })
+  }
+  await expectFound(call, { 'customProperties.when=2026-03-01': [1, 2, 3, 5] })
+})
+
 test('what is no date is refused, with a hint where a plus became a space', async () => {
   const { call } = await service.newOrganization()
   const bad = ['yesterday', '2026', '2026-13-01', '2026-02-31', '2026-1-1', '2026-01-01T25:00Z', '2026-01-01T10:60Z']
@@ -226,7 +267,7 @@ test('what is no date is refused, with a hint where a plus became a space', asyn
   await expectRefused(call, {
     'filter.createdAt.gte=2026-01-01T10:00:00+01:00': ['filter.createdAt.gte', '%2B'],
     'filter.customProperties.x.gt=soon': ['filter.customProperties.x.gt', 'a number or an ISO 8601 date'],
-    'filter.createdAt.gte=': ['filter.createdAt.gte', 'needs a value'],
+    'filter.createdAt.gte=': ['filter.createdAt.gte', 'expected a value'],
   })
 })
 
@@ -298,10 +339,10 @@ test('a property may be named like an operator, a prototype or SQL', async () =>
     'select[]=__proto__': ['select[]', 'unknown field'],
     'orderBy=constructor': ['orderBy', 'unknown field'],
     [`filter.${quote}.equals=x`]: [decodeURIComponent(`filter.${quote}.equals`), 'unknown field'],
-    'filter.customProperties..equals=x': ['filter.customProperties..equals', 'needs a key'],
+    'filter.customProperties..equals=x': ['filter.customProperties..equals', 'expected a key'],
     [`filter.customProperties.${many(17, () => 'a').replaceAll('&', '.')}.equals=x`]: [
       `filter.customProperties.${many(17, () => 'a').replaceAll('&', '.')}.equals`,
-      'too deep',
+      'too deeply',
     ],
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '../src/platform/database/database.ts'
-import { sql } from '../src/platform/database/sql.ts'
+import { sql } from '../src/platform/model/sql.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 
 let made: TestDatabase

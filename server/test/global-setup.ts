@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
-import { findBinaries } from '../src/platform/database/binaries.ts'
-import { clusterConnection, initializeCluster, startPostgres } from '../src/platform/database/cluster.ts'
+import { findBinaries } from '../src/platform/embedded-postgres/binaries.ts'
+import { clusterConnection, initializeCluster, startPostgres } from '../src/platform/embedded-postgres/cluster.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { migrationsFolder } from '../src/release.ts'
 import { debianBinaries } from './debian.ts'
@@ -29,9 +29,11 @@ const settings = {
 
 /** Starts the run's PostgreSQL and gives the tests what they need to reach it; vitest calls it, and its result last. */
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  if (process.env.TEST_ENGINE === 'none') return undefined
+  // Where both run, each is a project with an environment of its own (vitest.config.ts).
+  const wanted: unknown = project.config.env?.TEST_ENGINE ?? process.env.TEST_ENGINE
+  if (wanted === 'none') return undefined
   removeStale()
-  const engine = process.env.TEST_ENGINE === 'debian' ? 'debian' : 'embedded'
+  const engine = wanted === 'debian' ? 'debian' : 'embedded'
   const folder = await mkdtemp(join(tmpdir(), prefix))
   await writeFile(join(folder, 'runner'), String(process.pid))
   // The server of a run as root is another user's, who has to reach its own folder in here.

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sql } from '../src/platform/database/sql.ts'
+import { sql } from '../src/platform/model/sql.ts'
 import { until } from './processes.ts'
 import { openRaw, requestText } from './raw.ts'
 import { expectRefusal } from './refusals.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApiKey } from '../src/commands/create-api-key.ts'
-import { sql } from '../src/platform/database/sql.ts'
+import { sql } from '../src/platform/model/sql.ts'
 import { newImport, newLead, pusher, type TestImport } from './pushes.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'

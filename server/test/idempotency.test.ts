@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
-import { type Sql, sql } from '../src/platform/database/sql.ts'
+import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { takesKey } from '../src/platform/http/route.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
@@ -63,9 +63,13 @@ test('a repeated change, block and restore give their first answer again and cha
 /** A domain is verified by what a name server says; those of these tests are nobody's. */
 const isAlone = ({ path }: (typeof routes)[number]) => path !== '/v5/domains/{domainId}/verify'
 
+/** Records are deleted when nothing needs them any more, those within others first. */
+const place = ({ method, path }: (typeof routes)[number]) => (method === 'DELETE' ? 1000 - path.split('/').length : 0)
+
 test.each(
   routes
     .filter((route) => takesKey(route) && isAlone(route))
+    .toSorted((one, other) => place(one) - place(other))
     .map((route) => [`${route.method} ${route.path}`, route] as const),
 )(
   '%s: the same request under the same key gets the first answer again, what is shown once too, and changes nothing',
@@ -176,11 +180,46 @@ test('after 24 hours the key is new again, not before', async () => {
   expect((await create(key, { name, city: 'Rome' })).text).toBe(fresh.text)
 })
 
-test('DELETE refuses the header', async () => {
+test('the same body in another notation is the same request', async () => {
+  const [key, name] = [randomUUID(), randomUUID()]
+  const first = await create(key, `{"name":"${name}","customProperties":{"a":1,"b":[100,"é"]}}`)
+  expect(first.status).toBe(201)
+  for (const body of [
+    `{"customProperties":{"b":[100,"é"],"a":1},"name":"${name}"}`,
+    `\n{ "name" : "${name}" ,\t"customProperties": { "a": 1.0, "b": [ 1e2, "\\u00e9" ] } }\n`,
+  ]) {
+    const again = await create(key, body)
+    expect([body, again.status, again.text]).toEqual([body, 201, first.text])
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+  }
+  for (const body of [
+    `{"name":"${name}","customProperties":{"a":1,"b":["é",100]}}`,
+    `{"name":"${name}","customProperties":{"a":"1","b":[100,"é"]}}`,
+    `{"name":"${name}","customProperties":{"a":1,"b":[100,"é"]},"city":null}`,
+  ]) {
+    expectRefusal(await create(key, body), 422, 'idempotency_key_reused')
+  }
+})
+
+test('a repeated DELETE is answered as the first was', async () => {
   const { id } = (await create(randomUUID(), { email: address() })).body
-  const refusal = await call('DELETE', `/v5/contacts/${id}`, { headers: using('x') })
-  expect(expectRefusal(refusal, 400, 'invalid_parameters').details[0]?.field).toBe('Idempotency-Key')
-  expect((await call('GET', `/v5/contacts/${id}`)).status).toBe(200)
+  const path = `/v5/contacts/${id}`
+  const remove = (key: string, body?: Json) => call('DELETE', path, { headers: using(key), ...(body && { body }) })
+  const key = randomUUID()
+  const first = await remove(key)
+  expect([first.status, first.text, first.headers.get('idempotent-replayed')]).toEqual([204, '', null])
+  for (const body of [undefined, {}]) {
+    const again = await remove(key, body)
+    expect([again.status, again.text, again.headers.get('idempotent-replayed')]).toEqual([204, '', 'true'])
+    for (const header of ['content-type', 'etag']) {
+      expect([header, again.headers.get(header)]).toEqual([header, first.headers.get(header)])
+    }
+  }
+  expectRefusal(await remove(randomUUID()), 404)
+  expect((await call('POST', `${path}/restore`)).status).toBe(200)
+  // The replay of the first DELETE deletes nothing.
+  expect((await remove(key)).status).toBe(204)
+  expect((await call('GET', path)).status).toBe(200)
 })
 
 test.each(['', 'x'.repeat(256), 'two words', 'caf\u00e9', 'a, b'])('the key "%s" is refused', async (key) => {

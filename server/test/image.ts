@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { chmod, chown, cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { canEnter } from '../src/platform/database/binaries.ts'
+import { canEnter } from '../src/platform/embedded-postgres/binaries.ts'
 import { type BuildStage, type Instruction, isSent } from './dockerfile.ts'
 
 /** What a stage of the Dockerfile makes, in a folder that stands for the root of its file system. */

@@ -1,6 +1,6 @@
+import type { JsonObject } from '../src/platform/model/fields.ts'
 import type { Database } from '../src/platform/database/database.ts'
-import { type Sql, sql } from '../src/platform/database/sql.ts'
-import type { AnyRow } from '../src/platform/resource/define.ts'
+import { type Sql, sql } from '../src/platform/model/sql.ts'
 import type { SampleLead } from './import-payloads.ts'
 import type { Json } from './service.ts'
 
@@ -15,7 +15,7 @@ export interface Gist {
 const lines = (records: readonly unknown[]): string[] => records.map((record) => JSON.stringify(record)).sort()
 
 /** Members in one order, without those that are null; `history` and the like are not among them. */
-const tidy = (values: AnyRow): AnyRow =>
+const tidy = (values: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(values)
       .filter(([, value]) => value !== null && value !== undefined)
@@ -24,9 +24,9 @@ const tidy = (values: AnyRow): AnyRow =>
 
 /** What the leads say in whatever order: told from the leads alone, not by the code that is under test. */
 export function gistOfLeads(leads: readonly SampleLead[], tags: readonly string[]): Gist {
-  const contacts = new Map<number, AnyRow>()
-  const companies = new Map<string, AnyRow>()
-  const jobs = new Map<string, AnyRow>()
+  const contacts = new Map<number, JsonObject>()
+  const companies = new Map<string, JsonObject>()
+  const jobs = new Map<string, JsonObject>()
   const notes = new Set<string>()
   for (const { person, payload } of leads) {
     const { note, email, linkedinHandle, externalIdCrm, externalIdBilling, ...said } = payload.contact
@@ -45,7 +45,7 @@ export function gistOfLeads(leads: readonly SampleLead[], tags: readonly string[
     })
     if (note !== undefined) notes.add(JSON.stringify([person, note]))
     if (payload.company) companies.set(String(payload.company.name), withCompany(companies, payload.company))
-    for (const job of history as AnyRow[]) {
+    for (const job of history as JsonObject[]) {
       const key = JSON.stringify([person, String(job.organization).toLowerCase(), job.title, job.start])
       const end = job.end ?? jobs.get(key)?.end ?? null
       jobs.set(key, { end, current: end === null })
@@ -59,7 +59,7 @@ export function gistOfLeads(leads: readonly SampleLead[], tags: readonly string[
   }
 }
 
-function withCompany(known: Map<string, AnyRow>, company: AnyRow): AnyRow {
+function withCompany(known: Map<string, JsonObject>, company: JsonObject): JsonObject {
   const { tags = [], domain, externalIdCrm, annualRevenue, ...said } = company
   const before = known.get(String(company.name))
   return {

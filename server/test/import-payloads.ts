@@ -1,9 +1,9 @@
-import type { AnyRow } from '../src/platform/resource/define.ts'
+import type { JsonObject } from '../src/platform/model/fields.ts'
 
 /** A lead that does not contradict any other of its person, so that their order decides nothing. */
 export interface SampleLead {
   person: number
-  payload: { contact: AnyRow; employment: AnyRow; company?: AnyRow }
+  payload: { contact: JsonObject; employment: JsonObject; company?: JsonObject }
 }
 
 export type Random = () => number
@@ -42,7 +42,7 @@ export function sampleLeads(count: number, random: Random): SampleLead[] {
 }
 
 /** Some of the members, each as likely as not. */
-const someOf = (members: AnyRow, random: Random): AnyRow =>
+const someOf = (members: JsonObject, random: Random): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(() => random() < 0.5))
 
 /** The same letters, some of them in upper case. */
@@ -56,7 +56,7 @@ const pick = <Item>(items: readonly Item[], random: Random): Item => {
 }
 
 /** By what a person is known: always the same, or their leads would be several people's in some order. */
-function keysOf(person: number, name: string, random: Random): AnyRow {
+function keysOf(person: number, name: string, random: Random): JsonObject {
   const address = (box: string) => anyCase(`p${person}${box}@mail${person % 7}.example`, random)
   switch (person % 10) {
     case 0:
@@ -72,7 +72,7 @@ function keysOf(person: number, name: string, random: Random): AnyRow {
   }
 }
 
-function contactOf(person: number, random: Random): AnyRow {
+function contactOf(person: number, random: Random): JsonObject {
   const name = `First${person} Last${person}`
   return {
     ...keysOf(person, name, random),
@@ -92,7 +92,7 @@ function contactOf(person: number, random: Random): AnyRow {
   }
 }
 
-function employmentOf(person: number, random: Random): AnyRow {
+function employmentOf(person: number, random: Random): JsonObject {
   const jobs = Array.from({ length: person % 4 }, (_, index) => {
     const start = `20${10 + index * 3}-0${1 + (person % 9)}`
     const hasEnded = index % 2 === 0 && random() < 0.5
@@ -114,7 +114,7 @@ function employmentOf(person: number, random: Random): AnyRow {
 }
 
 /** Always with its name: it would be made up from the domain otherwise, by whichever lead comes first. */
-function companyOf(company: number, random: Random): AnyRow {
+function companyOf(company: number, random: Random): JsonObject {
   const keys = {
     domain: pick(['', 'mail.', 'WWW.'], random) + `c${company}.example`,
     externalIdCrm: `c${company}`,

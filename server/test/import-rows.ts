@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { sql } from '../src/platform/database/sql.ts'
-import { newId, readId, showId } from '../src/platform/resource/ids.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { newId, readId, showId } from '../src/platform/model/ids.ts'
 import type { RowStatus } from '../src/resources/imports/resource.ts'
 import type { TestOrganization, TestService } from './service.ts'
 

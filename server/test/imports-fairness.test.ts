@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { readId } from '../src/platform/resource/ids.ts'
+import { readId } from '../src/platform/model/ids.ts'
 import { newEffects } from './import-audit.ts'
 import { createDatabase } from './postgres.ts'
 import { until } from './processes.ts'

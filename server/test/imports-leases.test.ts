@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { importActor } from '../src/platform/access/import-actor.ts'
-import { readId } from '../src/platform/resource/ids.ts'
-import { workOn } from '../src/resources/imports/batch.ts'
-import { type Claim, claimRows, failRow, releaseRows } from '../src/resources/imports/work-store.ts'
+import { serviceActor } from '../src/platform/model/caller.ts'
+import { readId } from '../src/platform/model/ids.ts'
+import { workOn } from '../src/resources/imports/work/batch.ts'
+import { type Claim, claimRows, failRow, releaseRows } from '../src/resources/imports/work/work-store.ts'
 import { audit, countsOf, newEffects, troublesOf, untilEnded } from './import-audit.ts'
 import { type Gates, makeGates } from './import-gates.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
@@ -40,7 +40,7 @@ async function pushMany(leads: readonly unknown[]): Promise<string[]> {
 const manyEffects = (count: number): unknown[] => Array.from({ length: count }, () => newEffects())
 
 const claim = (leaseSeconds: number): Promise<Claim> =>
-  service.database.transaction(importActor(readId('org', organization.organizationId) ?? ''), (transaction) =>
+  service.database.transaction(serviceActor('work', readId('org', organization.organizationId) ?? ''), (transaction) =>
     claimRows(transaction, { most: 100, leaseSeconds }),
   )
 

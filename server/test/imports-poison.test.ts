@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readId } from '../src/platform/resource/ids.ts'
+import { readId } from '../src/platform/model/ids.ts'
 import { audit, countsOf, newEffects, untilEnded } from './import-audit.ts'
 import { type Gates, makeGates } from './import-gates.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'

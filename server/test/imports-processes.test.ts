@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readId } from '../src/platform/resource/ids.ts'
+import { readId } from '../src/platform/model/ids.ts'
 import { audit, newEffects, troublesOf, untilEnded } from './import-audit.ts'
 import { type Gates, makeGates } from './import-gates.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'

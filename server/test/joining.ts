@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Role } from '../src/platform/access/scopes.ts'
+import type { Role } from '../src/platform/model/scopes.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
 import { callAs, goodPassword, linkIn, newEmail, type TestPerson } from './people.ts'
 import { type Call, startTestService, type TestService } from './service.ts'

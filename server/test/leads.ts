@@ -1,5 +1,5 @@
-import type { JsonValue } from '../src/platform/resource/fields.ts'
-import { type Lead, readPush } from '../src/resources/imports/payload.ts'
+import type { JsonValue } from '../src/platform/model/fields.ts'
+import { type Lead, readPush } from '../src/resources/imports/payload/payload.ts'
 
 /** What a push says; an error when it is refused. */
 export function leadOf(payload: JsonValue, parameters: Record<string, JsonValue> = {}): Lead {

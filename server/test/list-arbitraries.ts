@@ -1,5 +1,5 @@
+import type { JsonObject } from '../src/platform/model/fields.ts'
 import fc from 'fast-check'
-import type { AnyRow } from '../src/platform/resource/define.ts'
 import { at, type ModelFilter, type ModelRecord, type ModelRequest, type ModelResource, typeOf } from './list-model.ts'
 
 /** What the model knows of a contact. */
@@ -111,7 +111,7 @@ const properties = fc.record(
 )
 
 /** The bodies of `count` contacts; what has to be unique carries its number. */
-export const contactBodies = (count: number, companyIds: readonly string[]): fc.Arbitrary<AnyRow[]> =>
+export const contactBodies = (count: number, companyIds: readonly string[]): fc.Arbitrary<JsonObject[]> =>
   fc
     .array(
       fc.record({
@@ -144,11 +144,11 @@ export const contactBodies = (count: number, companyIds: readonly string[]): fc.
 function numbered(
   body: { email: string | null; externalIds: Record<string, string>; [name: string]: unknown },
   index: number,
-): AnyRow {
+): JsonObject {
   const nameless = body.phone === null && body.firstName === null && body.lastName === null
   const local = body.email ?? (nameless ? 'person' : null)
   const ids = Object.entries(body.externalIds).map(([provider, id]) => [provider, `${id}${index}`])
-  return { ...body, email: local && `${local}${index}@example.com`, externalIds: Object.fromEntries(ids) } as AnyRow
+  return { ...body, email: local && `${local}${index}@example.com`, externalIds: Object.fromEntries(ids) } as JsonObject
 }
 
 const textOperators = ['equals', 'not', 'contains', 'startsWith', 'endsWith', 'in', 'notIn']
@@ -177,9 +177,21 @@ export function filters(records: readonly ModelRecord[], paths = contactPaths): 
     return fc
       .constantFrom(...operators[type])
       .chain((operator) =>
-        valueOf(type, operator, textsAt(field)).map((value): ModelFilter => ({ field, operator, value })),
+        (field === 'employmentSeniority' && isExact(operator)
+          ? choice(operator)
+          : valueOf(type, operator, textsAt(field))
+        ).map((value): ModelFilter => ({ field, operator, value })),
       )
   })
+}
+
+const isExact = (operator: string) => ['equals', 'not', 'in', 'notIn'].includes(operator)
+
+/** Only the words that the field can hold are taken. */
+const choice = (operator: string): fc.Arbitrary<string | string[]> => {
+  const one = fc.constantFrom('junior', 'c_suite', 'owner')
+  if (operator === 'in' || operator === 'notIn') return fc.array(one, { minLength: 1, maxLength: 3 })
+  return fc.oneof(one, fc.constant('null'))
 }
 
 const storedAt = (records: readonly ModelRecord[], field: string) =>

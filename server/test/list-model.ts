@@ -98,7 +98,12 @@ export function at(record: JsonValue, path: string): JsonValue {
   return value
 }
 
-function matches(resource: ModelResource, record: ModelRecord, { field, operator, value }: ModelFilter): boolean {
+/** Does a filter hold for the record? */
+export function matches(
+  resource: ModelResource,
+  record: ModelRecord,
+  { field, operator, value }: ModelFilter,
+): boolean {
   const actual = at(record, field)
   if (value === 'null' && operator === 'equals') return actual === null
   if (value === 'null' && operator === 'not') return actual !== null
@@ -139,6 +144,8 @@ function isEqual(type: ModelType, actual: JsonValue, wanted: string): boolean {
     case 'date':
       return compares(type, actual, 'equals', wanted)
     case 'properties':
+      // A date stands for its whole day; a timestamp for its text.
+      if (readDate(wanted) && !wanted.includes('T')) return compares(type, actual, 'equals', wanted)
       return isItem(type, actual, wanted)
     default:
       return actual === wanted

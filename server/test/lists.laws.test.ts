@@ -1,16 +1,17 @@
+import type { JsonObject } from '../src/platform/model/fields.ts'
 import { asSql } from '../src/platform/database/database.ts'
 import { createSecretKey, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { createIdentifier } from '../src/platform/access/identify.ts'
-import { createTokens } from '../src/platform/access/tokens.ts'
-import { organizationParameter, sql } from '../src/platform/database/sql.ts'
-import { readQuery } from '../src/platform/http/query-string.ts'
+import { roleScopes } from '../src/app.ts'
+import { createIdentifier } from '../src/identity/access/identify.ts'
+import { createTokens } from '../src/identity/access/tokens.ts'
+import { organizationParameter, sql } from '../src/platform/model/sql.ts'
+import { readQuery } from '../src/platform/query/query-string.ts'
 import { type PageRow, planCount, planPage } from '../src/platform/query/page.ts'
 import { readFilters, readList } from '../src/platform/query/parse.ts'
-import type { AnyRow } from '../src/platform/resource/define.ts'
-import { readId } from '../src/platform/resource/ids.ts'
+import { readId } from '../src/platform/model/ids.ts'
 import { contacts } from '../src/resources/contacts/resource.ts'
 import { contactStore } from '../src/resources/contacts/store.ts'
 import {
@@ -24,7 +25,7 @@ import {
 } from './list-arbitraries.ts'
 import { sideBySide } from './list-calls.ts'
 import { modelList, type ModelFilter, type ModelRecord, type ModelRequest, modelSelect, typeOf } from './list-model.ts'
-import { seed } from './seed.ts'
+import { lawTimes, seed } from './seed.ts'
 import { startTestService, type TestAnswer, type Json, type TestOrganization, type TestService } from './service.ts'
 
 /** An organization filled with nasty records, and what its list says they are. */
@@ -82,10 +83,10 @@ async function fill(count: number): Promise<World> {
 }
 
 /** Through the kernel's own write, a few hundred at a time. */
-async function create({ apiKey, organizationId }: TestOrganization, bodies: readonly AnyRow[]): Promise<void> {
+async function create({ apiKey, organizationId }: TestOrganization, bodies: readonly JsonObject[]): Promise<void> {
   const { database } = service
-  const tokens = createTokens({ database, secret: createSecretKey(randomBytes(32)) })
-  const identifier = createIdentifier({ database, tokens })
+  const tokens = createTokens({ database, secret: createSecretKey(randomBytes(32)), roleScopes })
+  const identifier = createIdentifier({ database, tokens, roleScopes })
   const caller = await identifier.selectOrganization(await identifier.authenticate(`Bearer ${apiKey}`), organizationId)
   for (let start = 0; start < bodies.length; start += 200) {
     const changes = bodies.slice(start, start + 200).map((values) => ({ kind: 'create' as const, values }))
@@ -174,15 +175,13 @@ function linkOf({ headers }: TestAnswer<Json>, rel: 'next' | 'prev'): string | u
   return pathname + search
 }
 
-/** How often each law is tried, times what is enough for a change: `LAW_TIMES=4` for the full size. */
-const times = Number(process.env.LAW_TIMES ?? 1)
 /** Milliseconds that a law may take on a machine that is busy with other things. */
-const patience = 60_000 * times
+const patience = 60_000 * lawTimes
 
-/** A law holds for every request that fast-check makes; `TEST_SEED` makes the same records again. */
+/** A law holds for every request that fast-check makes; `TEST_SEED` makes the same records again. Each engine gets half. */
 async function law<Value>(runs: number, arbitrary: fc.Arbitrary<Value>, holds: (value: Value) => Promise<void>) {
   try {
-    await fc.assert(fc.asyncProperty(arbitrary, holds), { numRuns: Math.ceil(runs * times), seed })
+    await fc.assert(fc.asyncProperty(arbitrary, holds), { numRuns: Math.ceil((runs * lawTimes) / 2), seed })
   } catch (error) {
     throw new Error(`With TEST_SEED=${seed}: ${error instanceof Error ? error.message : error}`, {
       cause: error,

@@ -30,7 +30,7 @@ test('limit is a whole number from 1 to 100', async () => {
     'limit=1e1': ['limit', message],
     'limit=ten': ['limit', message],
     'limit=99999999999999999999': ['limit', message],
-    'limit=': ['limit', 'needs a value'],
+    'limit=': ['limit', 'expected a value'],
   })
 })
 
@@ -43,9 +43,9 @@ test('a parameter that is not known, is empty or is given twice is refused, and 
     'emial=x': ['emial', 'did you mean email?'],
     'limit=5&limit=5': ['limit', 'given twice'],
     'sort=asc&sort=desc': ['sort', 'given twice'],
-    'query=': ['query', 'needs a value'],
-    'orderBy=': ['orderBy', 'needs a value'],
-    'startingAfter=': ['startingAfter', 'needs a value'],
+    'query=': ['query', 'expected a value'],
+    'orderBy=': ['orderBy', 'expected a value'],
+    'startingAfter=': ['startingAfter', 'expected a value'],
     'sort=up': ['sort', 'asc or desc'],
     'sort=ASC': ['sort', 'asc or desc'],
   })
@@ -65,11 +65,11 @@ test('a cursor is the id of a record of this list; both at once are refused', as
   expect(await ids(`endingBefore=${oldest}&limit=1`)).toEqual([middle])
   expect(await ids(`endingBefore=${newest}`)).toEqual([])
   await expectRefused(call, {
-    [`startingAfter=${newest}&endingBefore=${oldest}`]: ['endingBefore', 'not used together'],
-    'startingAfter=5': ['startingAfter', 'must be the id of a contact'],
-    'endingBefore=con_!': ['endingBefore', 'must be the id of a contact'],
-    [`startingAfter=${newest.replace('con_', 'com_')}`]: ['startingAfter', 'must be the id of a contact'],
-    'startingAfter=cur_abc': ['startingAfter', 'not a cursor of this list'],
+    [`startingAfter=${newest}&endingBefore=${oldest}`]: ['endingBefore', 'cannot be combined'],
+    'startingAfter=5': ['startingAfter', 'expected the id of a contact'],
+    'endingBefore=con_!': ['endingBefore', 'expected the id of a contact'],
+    [`startingAfter=${newest.replace('con_', 'com_')}`]: ['startingAfter', 'expected the id of a contact'],
+    'startingAfter=cur_abc': ['startingAfter', 'not a valid cursor of this list'],
   })
   const [foreign] = (await other('GET', '/v5/contacts')).body
   for (const id of [
@@ -139,13 +139,13 @@ test('custom properties are ordered by type, then by value; company by its name;
   expect(await namesOf(call, 'orderBy=company&filter.companyId.not=null')).toEqual(['2', '1'])
   expect(await namesOf(call, 'orderBy=tags&filter.tags.isEmpty=false')).toEqual(['1', '2'])
   await expectRefused(call, {
-    'orderBy=customProperties': ['orderBy', 'cannot be ordered by'],
-    'orderBy=externalIds': ['orderBy', 'cannot be ordered by'],
-    'orderBy=customProperties.': ['orderBy', 'needs a key'],
+    'orderBy=customProperties': ['orderBy', 'cannot be sorted by'],
+    'orderBy=externalIds': ['orderBy', 'cannot be sorted by'],
+    'orderBy=customProperties.': ['orderBy', 'expected a key'],
     'orderBy=emial': ['orderBy', 'did you mean email?'],
     'orderBy=company.city': ['orderBy', 'company has id, name, domain'],
     'orderBy=email.x': ['orderBy', 'no fields of its own'],
-    'orderBy=email_key': ['orderBy', 'unknown field'],
+    'orderBy=email_key': ['orderBy', '"email_key": unknown field'],
     'orderBy=deletedAt': ['orderBy', 'unknown field'],
     'orderBy=name;drop table contacts': ['orderBy', 'unknown field'],
   })
@@ -195,8 +195,8 @@ test('query finds every word somewhere: parts of words, of one or two letters to
     expect([words, count.body]).toEqual([words, { count: names.length }])
   }
   await expectRefused(call, {
-    'query=+++': ['query', 'needs a word'],
-    'query=%0A%09': ['query', 'needs a word'],
+    'query=+++': ['query', 'expected a word'],
+    'query=%0A%09': ['query', 'expected a word'],
     [`query=${many(21, () => 'w').replaceAll('&', '+')}`]: ['query', 'at most 20 words'],
   })
 })
@@ -238,9 +238,10 @@ test('select gives just what is named, in any of its spellings', async () => {
     expect([query, (await call('GET', `/v5/contacts?${query}`)).body]).toEqual([query, [record]])
   }
   await expectRefused(call, {
-    'select[]=': ['select[]', 'needs the name'],
-    'select=city,': ['select', 'needs the name'],
-    'select[]=emial': ['select[]', 'did you mean email?'],
+    'select[]=': ['select[]', 'expected the name'],
+    'select=city,': ['select', 'expected the name'],
+    'select[]=emial': ['select[]', '"emial": unknown field; did you mean email?'],
+    'select=city,bogus': ['select[]', '"bogus": unknown field'],
     'select[]=city.x': ['select[]', 'no fields of its own'],
     'select[]=company.secret': ['select[]', 'company has id, name, domain'],
     'select[]=email_key': ['select[]', 'unknown field'],
@@ -268,7 +269,7 @@ test('count takes the filters of the list and nothing else', async () => {
 
 test('a needle of which the fold leaves nothing is refused: it would be found everywhere', async () => {
   const { call } = await service.newOrganization()
-  const message = 'more than accents'
+  const message = 'besides accents'
   await expectRefused(call, {
     'query=%CC%81': ['query', message],
     'query=ada+%CC%81': ['query', message],

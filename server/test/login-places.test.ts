@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sql } from '../src/platform/database/sql.ts'
+import { sql } from '../src/platform/model/sql.ts'
 import { type MailedService, startMailedService } from './joining.ts'
 import { goodPassword, linkIn, logIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
 import { startTestService } from './service.ts'
@@ -80,8 +80,18 @@ test.each(['set-up', 'sign-up', 'reset-password', 'verify-address'] as const)(
       const [path, members] = ways[purpose]
       const use = () =>
         service.anonymous('POST', path, { body: Object.fromEntries(members.map((name) => [name, body[name]])) })
+      const [{ tokens } = { tokens: '' }] = await service.database.spanning<{ tokens: string }>(
+        'manage an account',
+        sql`select json_agg(token)::text as tokens from one_time_tokens token where purpose = ${purpose}`,
+      )
       await last(0)
       expect(await use()).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
+      // A service that has just started may have purged the link meanwhile.
+      await service.database.spanning(
+        'manage an account',
+        sql`insert into one_time_tokens select * from json_populate_recordset(null::one_time_tokens, ${tokens}::json)
+          on conflict do nothing`,
+      )
       await last(60)
       expect((await use()).status).toBeLessThan(300)
     } finally {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sql } from '../src/platform/database/sql.ts'
+import { sql } from '../src/platform/model/sql.ts'
 import { until } from './processes.ts'
 import { openRaw, requestText, sendRaw } from './raw.ts'
 import { expectRefusal } from './refusals.ts'
@@ -152,6 +152,37 @@ test('no secret and nothing of the people in the records is in any line, whateve
   expect(failures.map(({ msg }) => msg).sort()).toEqual(['imports: a row failed', 'internal_error'])
   for (const [kind, value] of Object.entries(hidden)) {
     expect([kind, service.logged.filter((line) => line.includes(value))]).toEqual([kind, []])
+  }
+})
+
+test('whatever proves who somebody is, or fails to, leaves the time and the address; other requests leave no address', async () => {
+  const path = new URL(organization.triggerUrl).pathname
+  const body = { email: 'nobody@example.com', password: 'guess after guess' }
+  const sso = '/auth/sso/sso_019aa5b2c1d27e3fa4b5c6d7e8f90123'
+  const authentications = [
+    await service.anonymous('POST', '/auth/login', { body }),
+    await service.anonymous('POST', '/auth', { body: { token: 'rft_none' } }),
+    await service.anonymous('POST', '/auth', { body: { token: organization.refreshToken } }),
+    await service.anonymous('POST', '/auth/login/totp', { body: { pendingToken: 'pnd_none', code: '000000' } }),
+    await service.anonymous('POST', '/auth/reset-password', { body: { token: 'ott_none', password: 'x' } }),
+    await service.anonymous('GET', '/v5/me', { headers: { authorization: 'Bearer svc_none' } }),
+    await service.anonymous('GET', sso),
+    await service.anonymous('POST', path.replace(/.$/, '!'), { body: {} }),
+  ]
+  for (const { headers } of authentications) {
+    expect(await lineOf(headers.get('x-request-id'))).toMatchObject({
+      time: expect.anything(),
+      address: '127.0.0.1',
+      status: expect.any(Number),
+    })
+  }
+  const refused = lines().find(({ msg }) => msg === 'single sign-on: rejected')
+  expect(refused).toMatchObject({ reason: 'unavailable', address: '127.0.0.1' })
+  for (const answer of [
+    await organization.call('GET', '/v5/me'),
+    await service.anonymous('POST', path, { body: {} }),
+  ]) {
+    expect(await lineOf(answer.headers.get('x-request-id'))).not.toHaveProperty('address')
   }
 })
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sql } from '../src/platform/database/sql.ts'
-import { droppedMails, endedMails } from '../src/platform/mail/queue-store.ts'
-import { readId, showId } from '../src/platform/resource/ids.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { droppedMails, endedMails } from '../src/identity/mails/queue-store.ts'
+import { readId, showId } from '../src/platform/model/ids.ts'
 import { mailOf, mailsOf, newPerson } from './mail-worlds.ts'
 import { findDue, purgePlain } from '../src/platform/upkeep/store.ts'
 import { until } from './processes.ts'
@@ -61,6 +61,24 @@ test('without a mail server the log says so, and the owner reads what would have
     body: { token, password: 'quite another long password' },
   })
   expect(reset.status).toBe(204)
+})
+
+test('links lead to the host of AUTH_ORIGIN, where their page is', async () => {
+  const moved = await startTestService({
+    PUBLIC_URL: 'https://crm.example.com',
+    AUTH_ORIGIN: 'https://auth.example.com',
+  })
+  try {
+    const { call, accessToken } = await moved.newOrganization()
+    const email = `${randomUUID()}@example.com`
+    expect((await call('POST', '/v5/invitations', { body: { email, role: 'member' } })).status).toBe(201)
+    await until('the mail is kept', async () => (await mailOf(moved, email)).status === 'kept')
+    const path = `/v5/mails/${showId('mai', (await mailOf(moved, email)).id)}/content`
+    const content = await moved.anonymous('GET', path, { headers: { authorization: `Bearer ${accessToken}` } })
+    expect(content.body.links).toEqual([expect.stringMatching(/^https:\/\/auth\.example\.com\/account#invitation=/)])
+  } finally {
+    await moved.close()
+  }
 })
 
 const reads = async (mailId: string): Promise<Json[]> =>
@@ -171,7 +189,7 @@ test('neither the database nor the log holds a token, in no form that could be u
     token.slice(4),
     bare.toString('hex'),
     Buffer.from(token).toString('hex'),
-    'Somebody, you we hope',
+    'Someone, probably you',
   ]
   for (const form of forms) {
     expect(rows).not.toContain(form)
@@ -250,7 +268,7 @@ test('what a mail says is shown to an owner who has just proved who they are, no
         where user_id = ${readId('usr', ours.userId) ?? ''}`,
     )
   await age(6)
-  expect(await owner(ours)('GET', path)).toMatchObject({ status: 403, body: { code: 'proof_required' } })
+  expect(await owner(ours)('GET', path)).toMatchObject({ status: 403, body: { code: 'reauthentication_required' } })
   expect(await reads(mailId)).toEqual([])
   await age(0)
   expect((await owner(ours)('GET', path)).status).toBe(200)

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { spendOneTimeToken } from '../src/platform/access/one-time-tokens.ts'
+import { spendOneTimeToken } from '../src/identity/access/one-time-token-store.ts'
 import { Database } from '../src/platform/database/database.ts'
-import { sql } from '../src/platform/database/sql.ts'
-import { createTransport, type OutgoingMail, SendError, type Transport } from '../src/platform/mail/transport.ts'
-import { smtpServer } from '../src/platform/mail/settings.ts'
-import { createMailWork, delayAfter, patience } from '../src/platform/mail/work.ts'
-import { composer } from '../src/resources/mails/compose.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { createTransport, type OutgoingMail, SendError, type Transport } from '../src/identity/mails/transport.ts'
+import { smtpServer } from '../src/identity/mails/settings.ts'
+import { createMailWork, delayAfter, patience } from '../src/identity/mails/work.ts'
+import { composer } from '../src/identity/mails/compose.ts'
 import { type Access, openAccess } from './access.ts'
 import { type Cuttable, cuttable } from './cuttable.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
@@ -227,6 +227,29 @@ test('a mail that waited for too long gets a new link; the one before is not goo
   expect(await spend(first ?? '')).toBeUndefined()
   expect(await liveTokens(access, { email, userId: id })).toBe(1)
   expect(await spend(second ?? '')).toMatchObject({ userId: id })
+})
+
+test('a mail that waits when the mail server is taken away is kept for the owners, with a new link', async () => {
+  const { email } = await newPerson(access)
+  await queue(access, { kind: 'reset-password', recipient: email })
+  const composed: string[] = []
+  const sending = startProcess({
+    async send({ text }) {
+      composed.push(tokenOf(/https:\S+/.exec(text)?.[0]))
+      throw new SendError('the mail server could not be reached', { isFinal: false, detail: undefined })
+    },
+  })
+  await until('it waits', async () => (await mailOf(access, email)).lastError !== null)
+  await sending.close()
+  await hasten(access)
+  const { database, secret } = access
+  const log = pino({ level: 'silent' })
+  const compose = composer('https://crm.example.com')
+  const keeping = createMailWork({ database, secret, log, ready: Promise.resolve(), transport: undefined, compose })
+  closers.push(() => keeping.close())
+  await until('it is kept', async () => (await mailOf(access, email)).status === 'kept')
+  expect(await mailOf(access, email)).toMatchObject({ isSealed: true })
+  expect(await spend(composed[0] ?? '')).toBeUndefined()
 })
 
 test('a process that lost its mail to another writes nothing down', async () => {

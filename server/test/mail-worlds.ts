@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { sql } from '../src/platform/database/sql.ts'
-import type { NewMail } from '../src/platform/mail/kinds.ts'
-import { queueMail } from '../src/platform/mail/queue-store.ts'
-import { newId, readId, showId } from '../src/platform/resource/ids.ts'
-import { emailKey } from '../src/platform/resource/texts.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { type NewMail, queueMail } from '../src/identity/mails/store.ts'
+import { newId, readId, showId } from '../src/platform/model/ids.ts'
+import { emailKey } from '../src/platform/model/texts.ts'
 import { until } from './processes.ts'
 import type { TestService } from './service.ts'
 
@@ -63,7 +62,7 @@ let ended = 0
 const ends = [
   sql`status = status`,
   sql`status = 'sent', sent_at = now(), body_sealed = null`,
-  sql`status = 'failed', last_error = 'the mail server refused the recipient (550)', attempts = 2`,
+  sql`status = 'failed', last_error = 'the mail server rejected the recipient (550)', attempts = 2`,
   sql`status = 'dropped', last_error = 'the account is gone', subject = null, body_sealed = null`,
 ]
 

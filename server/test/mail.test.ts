@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type OneTimePurpose, readOneTimeToken } from '../src/platform/access/one-time-tokens.ts'
-import { sql } from '../src/platform/database/sql.ts'
-import { accountChanges, mailKindNames, type NewMail } from '../src/platform/mail/kinds.ts'
-import { newId, readId } from '../src/platform/resource/ids.ts'
+import { type OneTimePurpose, readOneTimeToken } from '../src/identity/access/one-time-token-store.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { accountChanges, type NewMail } from '../src/identity/mails/store.ts'
+import { mailKindNames } from '../src/identity/mails/kinds.ts'
+import { newId, readId } from '../src/platform/model/ids.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
 import { liveTokens, mailOf, mailsOf, newPerson, queue } from './mail-worlds.ts'
 import { until } from './processes.ts'
@@ -107,7 +108,7 @@ test('signing up with a new address gets a link; with the address of an account,
   expect(welcome.links).toEqual([linkTo('sign-up')])
   expect(await read('sign-up', welcome.links[0])).toMatchObject({ email: unknown, userId: null })
   const news = await to(known)
-  expect(news.subject).toBe('You have an account already')
+  expect(news.subject).toBe('You already have an account')
   expect(news.raw).not.toMatch(/ott_/)
   expect(await liveTokens(service, { email: known })).toBe(0)
 })
@@ -126,13 +127,17 @@ test('an invitation says who invites and where to; its link is good as long as i
   await queue(service, mail)
   const received = await to(mail.recipient)
   expect(received.subject).toMatch(/^Invitation to Organization /)
-  expect(received.text).toMatch(/ invites you to join the organization “Organization [^”]+” at crm\.example\.com/)
-  expect(received.text).toContain('good once, for 3 days')
+  expect(received.text).toMatch(
+    /^You are invited to join the organization “Organization [^”]+” at crm\.example\.com\.$/m,
+  )
+  expect(received.text).toMatch(/^Invited by: \S+$/m)
+  expect(received.text).toContain('works once, for 3 days')
   expect(await read('invitation', received.links[0])).toEqual({
     userId: null,
     email: mail.recipient,
     organizationId: uuid,
     recordId: mail.recordId,
+    isMailed: true,
   })
   await isDone(mail.recipient, 'sent')
   expect((await mailOf(service, mail.recipient)).organizationId).toBe(uuid)
@@ -171,7 +176,7 @@ test('a log-in from a new device is told with time, device and address, and what
   }
   await queue(service, { kind: 'new-device', recipient: email, userId: id, facts })
   const { text, links } = await to(email)
-  for (const part of ['2026-11-22 05:00 UTC', 'Firefox X: y', '203.0.113.5', 'If it was not you'])
+  for (const part of ['2026-11-22 05:00 UTC', 'Firefox X: y', '203.0.113.5', 'If this was not you'])
     expect(text).toContain(part)
   expect(links).toEqual([])
 })
@@ -189,7 +194,7 @@ test('every change of how a person proves who they are is told, with what to do 
   for (const { sentence, recipient } of told) {
     const { text, raw } = await to(recipient)
     expect(text).toContain(sentence)
-    expect(text).toContain('If it was not you')
+    expect(text).toContain('If this was not you')
     expect(raw).not.toMatch(/ott_/)
   }
 })

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { makeSetUpLink } from '../src/commands/set-up-link.ts'
-import { sql } from '../src/platform/database/sql.ts'
-import { readId } from '../src/platform/resource/ids.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { readId } from '../src/platform/model/ids.ts'
 import type { MailReceiver } from './mail-receiver.ts'
 import type { Call, CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
 
@@ -36,6 +36,12 @@ export const logIn = (
   password = goodPassword,
   headers: Record<string, string> = {},
 ): Promise<TestAnswer<Json>> => service.anonymous('POST', '/auth/login', { body: { email, password }, headers })
+
+/** Calls with the tokens of a proof, which has ended the ones from before. */
+export function afterProof(service: TestService, proof: TestAnswer<Json>): Call {
+  expect(proof.status, proof.text).toBe(200)
+  return callAs(service, proof.body.accessToken)
+}
 
 /** Logs in and expects it to work. */
 export async function loggedIn(

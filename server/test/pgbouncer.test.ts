@@ -8,10 +8,11 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { beforeEach, expect, type TestContext, test } from 'vitest'
 import { checkDatabase } from '../src/platform/database/check.ts'
-import { connect, serverAccount } from '../src/platform/database/cluster.ts'
+import { connect } from '../src/platform/database/connect.ts'
+import { serverAccount } from '../src/platform/embedded-postgres/cluster.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
-import { sql } from '../src/platform/database/sql.ts'
+import { sql } from '../src/platform/model/sql.ts'
 import { StartError } from '../src/platform/database/start-error.ts'
 import { migrationsFolder } from '../src/release.ts'
 import { createEmptyDatabase, type TestDatabase } from './postgres.ts'
@@ -73,7 +74,7 @@ async function run(connection: pg.ClientConfig, statement: string): Promise<void
 }
 
 const refusal = async (connection: pg.ClientConfig): Promise<string> => {
-  const error = await checkDatabase(connection).catch((thrown: unknown) => thrown)
+  const error = await checkDatabase(connection, 'assumed').catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(StartError)
   return (error as StartError).message
 }
@@ -105,7 +106,7 @@ test('behind a PgBouncer in session mode that keeps the limits, a database is mi
     ignore_startup_parameters: 'options',
   })
   await run(direct, `alter role ${direct.user} in database ${direct.database} set statement_timeout = '3500ms'`)
-  await checkDatabase(pooled)
+  await checkDatabase(pooled, 'assumed')
   const { applied } = await migrate(pooled, { folder: migrationsFolder, log: () => undefined })
   expect(applied.length).toBeGreaterThan(0)
   const database = new Database({ connection: pooled, size: 4 })

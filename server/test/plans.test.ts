@@ -1,12 +1,12 @@
 import { asSql } from '../src/platform/database/database.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { withoutIndexes } from '../../bench/copy.ts'
-import { organizationParameter } from '../src/platform/database/sql.ts'
-import { readQuery } from '../src/platform/http/query-string.ts'
+import { withoutIndexes } from '../../lab/bench/copy.ts'
+import { organizationParameter } from '../src/platform/model/sql.ts'
+import { readQuery } from '../src/platform/query/query-string.ts'
 import { planCount, planPage } from '../src/platform/query/page.ts'
 import { readFilters, readList } from '../src/platform/query/parse.ts'
-import type { Resource } from '../src/platform/resource/define.ts'
+import type { Resource } from '../src/platform/model/define.ts'
 import { contacts } from '../src/resources/contacts/resource.ts'
 import { allNotes } from '../src/resources/notes/resource.ts'
 import { explain, touched } from './explain.ts'
@@ -217,6 +217,7 @@ test.each([
   ['filter.companyId.equals={company}', page],
   ['query=quixotic', page],
   ['filter.customProperties.code.equals=code777', page],
+  ['filter.email.equalsIgnoreCase=PERSON777@example.com', page],
 ])('counting by %s costs what it counts', async (query, most) => {
   const plan = await countPlan(query)
   expect(plan.costly).toBe(false)
@@ -234,6 +235,8 @@ test.each([
   'filter.lastName.contains=---',
   'filter.tags.isEmpty=true',
   'filter.customProperties.seats.gt=5',
+  'filter.customProperties.renewal.equals=2026-03-01',
+  'filter.customProperties.renewal.in=never,2026-03-01',
   'filter.company.name.contains=globex',
   'query=ab',
   'query=%25%25%25',

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { importActor } from '../src/platform/access/import-actor.ts'
-import { sql } from '../src/platform/database/sql.ts'
-import type { JsonObject } from '../src/platform/resource/fields.ts'
-import { readId } from '../src/platform/resource/ids.ts'
-import { workOn } from '../src/resources/imports/batch.ts'
-import { type Claim, claimRows } from '../src/resources/imports/work-store.ts'
+import { serviceActor } from '../src/platform/model/caller.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import type { JsonObject } from '../src/platform/model/fields.ts'
+import { readId } from '../src/platform/model/ids.ts'
+import { workOn } from '../src/resources/imports/work/batch.ts'
+import { type Claim, claimRows } from '../src/resources/imports/work/work-store.ts'
 import { newWorld, type World } from './collections.ts'
 import { watchStatements } from './faults.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -78,7 +78,7 @@ const heldTwice: readonly { why: string; place: RegExp }[] = [
   {
     why: 'what is looked for within the organization is locked within it too, before anything is read of it',
     place:
-      /join (contacts contact on contact|companies company on company|\w+_external_ids held on held)\.$|where record\.$/,
+      /join (contacts contact on contact|companies company on company|\w+_external_ids held on held|"\w+_edited_values" held on held)\.$|where record\.$/,
   },
   {
     why: 'people are looked for within a team, which is of one organization',
@@ -86,11 +86,17 @@ const heldTwice: readonly { why: string; place: RegExp }[] = [
   },
   {
     why: 'what is known of people and companies is asked by the ids of those that were found within the organization',
-    place: /(from "\w+_edits"|from employments|from notes|select "id" as id from "teams") where $/,
+    place:
+      /(from "\w+_edits"|from "\w+_edited_values"|from employments|from notes|select "id" as id from "teams") where $|^working all of\s+select "\w+_id" as id, field/,
   },
   {
     why: 'the contacts that get a note were found or made within the organization',
-    place: /update contacts set last_activity_at/,
+    place:
+      /update contacts set last_activity_at|update contacts record set last_activity_at .* select id from contacts where $/,
+  },
+  {
+    why: 'a rendering counts only beside the very row that it was made of',
+    place: /from "\w+_renderings" where $/,
   },
   {
     why: 'the ids are those of the records that the set has just written',
@@ -150,7 +156,7 @@ test('of the work on rows too, a statement that drops its organization shows: ev
 }, 120_000)
 
 const claimUpTo = (most: number, leaseSeconds: number): Promise<Claim> =>
-  service.database.transaction(importActor(uuidOf(ours)), (transaction) =>
+  service.database.transaction(serviceActor('work', uuidOf(ours)), (transaction) =>
     claimRows(transaction, { most, leaseSeconds }),
   )
 

@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type pg from 'pg'
-import { canEnter } from '../src/platform/database/binaries.ts'
-import type { EmbeddedOptions } from '../src/platform/database/embedded.ts'
+import { canEnter } from '../src/platform/embedded-postgres/binaries.ts'
+import type { EmbeddedOptions } from '../src/platform/embedded-postgres/embedded.ts'
 
 /** What another process shall do with a database. */
 export type DatabaseTask =
@@ -79,7 +79,8 @@ export async function processStarter(): Promise<ProcessStarter> {
 
 function follow(child: ChildProcess): DatabaseProcess {
   const told: Told[] = []
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  // Not `exit`: its last lines may still be on their way.
+  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const outcome = new Promise<Told>((resolve, reject) => {
     if (child.stdout) {
       createInterface(child.stdout).on('line', (line) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { sql } from '../src/platform/database/sql.ts'
+import { sql } from '../src/platform/model/sql.ts'
 import type { Database } from '../src/platform/database/database.ts'
-import { readId } from '../src/platform/resource/ids.ts'
+import { readId } from '../src/platform/model/ids.ts'
 import type { CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
 
 /** An import of its own, and the way to push at it. */

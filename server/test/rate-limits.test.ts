@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { createApiKey } from '../src/commands/create-api-key.ts'
-import { makeApiKey } from '../src/platform/access/api-key.ts'
+import { makeApiKey } from '../src/identity/access/api-key.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestAnswer, type TestOrganization, type TestService } from './service.ts'
 
@@ -156,4 +156,33 @@ test.each([
 ])('TRUST_PROXY=%s decides whose address counts (%#)', async (trusted, forwardedFor, expected) => {
   service = await startTestService({ RATE_LIMIT_PER_MINUTE: '5', TRUST_PROXY: trusted })
   expect(await spoofed(forwardedFor)).toEqual(expected)
+})
+
+test.each([
+  ['1', 'a port', (index: number) => `192.0.2.1:${5000 + index}`],
+  ['1', 'brackets and a port', (index: number) => `[2001:db8::1]:${5000 + index}`],
+  ['1', 'another zone', (index: number) => `fe80::1%eth${index}`],
+  ['1', 'the form of IPv6 and a port', (index: number) => `[::ffff:192.0.2.1]:${5000 + index}`],
+  ['1', 'a word', (index: number) => `unknown-${index}`],
+  ['1', 'leading zeros', (index: number) => `192.0.2.${'0'.repeat(index + 1)}1`],
+  ['2', 'a word behind a proxy', (index: number) => `_hidden${index}, 198.51.100.7`],
+  ['1', 'white space and empty entries', (index: number) => `${' ,'.repeat(index)} 192.0.2.1\t`],
+  ['127.0.0.0/8', 'a word before a listed proxy', (index: number) => `word${index}, 127.0.0.2`],
+  ['::ffff:127.0.0.0/104', 'a port, behind a mapped network', (index: number) => `192.0.2.1:${5000 + index}`],
+])('behind TRUST_PROXY=%s no new rate limit comes with %s', async (trusted, _what, forwardedFor) => {
+  service = await startTestService({ RATE_LIMIT_PER_MINUTE: '5', TRUST_PROXY: trusted })
+  expect(await spoofed(forwardedFor)).toEqual(limitedAfterFive)
+})
+
+test('junk in X-Forwarded-Host or X-Forwarded-Proto of a trusted proxy is refused, and ignored from anyone else', async () => {
+  const junk = [{ 'x-forwarded-host': '[' }, { 'x-forwarded-host': 'a/b' }, { 'x-forwarded-proto': 'javascript' }]
+  service = await startTestService({ TRUST_PROXY: '1' })
+  for (const headers of junk) {
+    expectRefusal(await service.anonymous('GET', '/v5/docs', { headers }), 400, 'malformed_request')
+  }
+  const good = { 'x-forwarded-host': 'crm.example:8443, crm.example', 'x-forwarded-proto': 'https' }
+  expect((await service.anonymous('GET', '/v5/docs', { headers: good })).status).toBe(200)
+  await service.close()
+  service = await startTestService()
+  for (const headers of junk) expect((await service.anonymous('GET', '/v5/docs', { headers })).status).toBe(200)
 })

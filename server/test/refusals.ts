@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { errorCodes } from '../src/platform/http/errors.ts'
+import { errorCodes } from '../src/platform/model/errors.ts'
 import { version } from '../src/platform/http/version.ts'
 import type { RawAnswer } from './raw.ts'
 import type { Json, TestAnswer } from './service.ts'
@@ -9,7 +9,7 @@ export function expectRefusal(
   given: TestAnswer<Json> | RawAnswer,
   status: number,
   code?: string,
-): { code: string; description: string; details: { field: string; message: string }[] } {
+): { code: string; description: string; details: { field: string; message: string; id?: string }[] } {
   const { answer, body, header } = opened(given)
   expect({ status: answer.status, code: body?.code }, JSON.stringify(body)).toEqual({
     status,
@@ -47,12 +47,13 @@ export function refusalFaults(given: TestAnswer<Json> | RawAnswer): string[] {
 function areDetails(details: Json): boolean {
   if (!Array.isArray(details) || details.length === 0 || details.length > 100) return false
   return details.every(
-    (fault) =>
-      Object.keys(fault).sort().join() === 'field,message' &&
-      typeof fault.field === 'string' &&
-      fault.field !== '' &&
-      typeof fault.message === 'string' &&
-      fault.message !== '',
+    ({ field, message, id, ...others }) =>
+      Object.keys(others).length === 0 &&
+      typeof field === 'string' &&
+      field !== '' &&
+      typeof message === 'string' &&
+      message !== '' &&
+      (id === undefined || /^[a-z]{3}_[0-9a-f]{32}$/.test(id)),
   )
 }
 

@@ -1,13 +1,13 @@
-import { readFile } from 'node:fs/promises'
+import type { JsonObject } from '../src/platform/model/fields.ts'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources } from '../src/app.ts'
-import { commandActor } from '../src/platform/access/command-actor.ts'
-import { identifier, raw, type Sql, sql } from '../src/platform/database/sql.ts'
-import { composed, documentSql, isRendered } from '../src/platform/query/select.ts'
-import { joins, root } from '../src/platform/query/target.ts'
-import type { AnyRow, Resource } from '../src/platform/resource/define.ts'
-import { readId } from '../src/platform/resource/ids.ts'
+import { serviceActor } from '../src/platform/model/caller.ts'
+import { identifier, raw, sql } from '../src/platform/model/sql.ts'
+import { composed, documentJoins, documentSql, isRendered } from '../src/platform/query/select.ts'
+import { root } from '../src/platform/query/target.ts'
+import type { Resource } from '../src/platform/model/define.ts'
+import { readId } from '../src/platform/model/ids.ts'
 import { companies } from '../src/resources/companies/resource.ts'
 import { companyStore } from '../src/resources/companies/store.ts'
 import { contacts } from '../src/resources/contacts/resource.ts'
@@ -26,18 +26,18 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 const rendered = resources.filter((resource) => resource.rendered !== undefined)
-const actor = () => commandActor(readId('org', organization.organizationId) ?? '', organization.userId)
+const actor = () => serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId)
 
 /** Each record, as its stored text says and as its columns say. */
 const shown = (resource: Resource) =>
   service.database.transaction(actor(), (transaction) =>
     transaction.query<{ stored: string; composed: string }>(sql`
       select ${documentSql(resource)} as stored, ${composed(resource)} as composed
-      from ${identifier(resource.table)} ${raw(root)}${joins(resource, transaction.organization)}
+      from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, transaction.organization)}
       where ${raw(root)}.organization_id = ${transaction.organization}`),
   )
 
-const create = (store: Pick<typeof contactStore, 'write'>, bodies: readonly AnyRow[]) =>
+const create = (store: Pick<typeof contactStore, 'write'>, bodies: readonly JsonObject[]) =>
   service.database.transaction(actor(), (transaction) =>
     store.write(
       transaction,
@@ -95,20 +95,4 @@ test('the stored text of any company says what its columns say, member by member
   const rows = await shown(companies)
   expect(rows.length).toBeGreaterThanOrEqual(bodies.length)
   expectSame(rows)
-})
-
-test('no analyze keeps the texts, nor do they stay where one of the time before has kept some', async () => {
-  const kept = sql`select tablename as name from pg_stats where attname = 'document' order by 1`
-  const query = (statement: Sql) => service.database.spanning('check the database', statement)
-  const migration = await readFile(new URL('../migrations/0019_faster_imports.sql', import.meta.url), 'utf8')
-  const statements = migration.match(/^alter table contacts alter column document .*;$/gm) ?? []
-  expect(statements).toHaveLength(2)
-  await query(raw('analyze contacts, companies'))
-  expect(await query(kept)).toEqual([])
-  await query(raw('alter table contacts alter column document set statistics -1'))
-  await query(raw('analyze contacts'))
-  expect(await query(kept)).toEqual([{ name: 'contacts' }])
-  for (const statement of statements) await query(raw(statement))
-  await query(raw('analyze contacts'))
-  expect(await query(kept)).toEqual([])
 })

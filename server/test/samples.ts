@@ -1,6 +1,6 @@
-import { type AnyRow, type Resource } from '../src/platform/resource/define.ts'
-import type { Field, JsonValue } from '../src/platform/resource/fields.ts'
-import { texts } from '../src/platform/resource/texts.ts'
+import type { Resource } from '../src/platform/model/define.ts'
+import type { Field, JsonValue, JsonObject } from '../src/platform/model/fields.ts'
+import { texts } from '../src/platform/model/texts.ts'
 
 /** Ids that a sample may refer to, by prefix. */
 export type References = Readonly<Record<string, readonly string[]>>
@@ -19,7 +19,7 @@ const possible: Readonly<Record<string, readonly JsonValue[]>> = {
 }
 
 /** Values that let every other field of the resource be set beside them. */
-const together: Readonly<Record<string, AnyRow>> = { employments: { current: false } }
+const together: Readonly<Record<string, JsonObject>> = { employments: { current: false } }
 
 /** Members that follow from another one, beside the embedded records. */
 const derived: Readonly<Record<string, readonly string[]>> = {
@@ -47,7 +47,7 @@ export const followersOf = (resource: Resource, name: string): string[] => [
 ]
 
 /** The least that makes a record. */
-export function minimalBody(resource: Resource, index: number, references: References): AnyRow {
+export function minimalBody(resource: Resource, index: number, references: References): JsonObject {
   const writable = writableFields(resource)
   const one = neededOneOf[resource.name]?.find((name) => writable.includes(name))
   const names = writable.filter((name) => fieldOf(resource, name).required || name === one)
@@ -55,14 +55,14 @@ export function minimalBody(resource: Resource, index: number, references: Refer
 }
 
 /** Every field that a caller may send. */
-export function fullBody(resource: Resource, index: number, references: References): AnyRow {
+export function fullBody(resource: Resource, index: number, references: References): JsonObject {
   const names = writableFields(resource)
   const values = Object.fromEntries(names.map((name) => [name, sampleValue(resource, name, index, references)]))
   return { ...values, ...together[resource.name] }
 }
 
 /** Some of the fields, others for each index, so that records differ in what they have. */
-export function variedBody(resource: Resource, index: number, references: References): AnyRow {
+export function variedBody(resource: Resource, index: number, references: References): JsonObject {
   const names = writableFields(resource).filter((_, position) => (index + position) % 4 !== 0)
   const values = Object.fromEntries(names.map((name) => [name, sampleValue(resource, name, index, references)]))
   const fitting =

@@ -16,7 +16,7 @@ interface Visitor {
 
 async function visit(browser: Browser, url: string): Promise<Visitor> {
   const page = await browser.newPage()
-  await page.goto(`${url}/v5/swagger`)
+  await page.goto(`${url}/healthz`)
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('WebAuthn.enable')
   const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
@@ -95,7 +95,7 @@ test.skipIf(!chromium)(
       expectRefusal(await alone(thief), 401, 'invalid_credentials')
       expect((await alone(visitor)).status).toBe(200)
       // A page of another origin has no passkey to sign with, whatever options it got hold of.
-      await thief.page.goto(`${url.replace('localhost', 'other.localhost')}/v5/swagger`)
+      await thief.page.goto(`${url.replace('localhost', 'other.localhost')}/healthz`)
       await expect(alone(thief)).rejects.toThrow(/SecurityError|NotAllowedError/)
     } finally {
       await browser.close()

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { makeOneTimeToken } from '../src/platform/access/one-time-tokens.ts'
-import { type Sql, sql } from '../src/platform/database/sql.ts'
-import { readId } from '../src/platform/resource/ids.ts'
+import { makeOneTimeToken } from '../src/identity/access/one-time-token-store.ts'
+import { type Sql, sql } from '../src/platform/model/sql.ts'
+import { readId } from '../src/platform/model/ids.ts'
 import { beginMany, byRecoveryCode, byTotp, enrolApp, eventsOf, newPerson } from './factors.ts'
-import { callAs } from './people.ts'
+import { afterProof, callAs } from './people.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
 
@@ -64,12 +64,16 @@ test('whoever knows the password can guess twenty codes a day, and keeps its own
 test('a stolen session cannot guess codes without end', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const guess = () => person.call('POST', '/v5/me/proof/totp', { body: { code: app.wrong() } })
+  const guess = () => person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.wrong() } })
   const answers = await Promise.all(Array.from({ length: 30 }, guess))
   for (let count = 0; count < 30; count++) answers.push(await guess())
   expect(answers.filter(({ status }) => status === 422)).toHaveLength(20)
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(40)
-  expectRefusal(await person.call('POST', '/v5/me/proof/totp', { body: { code: app.code() } }), 429, 'rate_limited')
+  expectRefusal(
+    await person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.code() } }),
+    429,
+    'rate_limited',
+  )
   // Logins have an allowance of their own.
   expect((await byTotp(service, await person.begin(), app.code())).status).toBe(200)
 })
@@ -109,8 +113,8 @@ test('a session from before the factor counts once it has proved it', async () =
   await database(sql`update organizations set requires_second_factor = true
     where id = ${readId('org', person.organization.organizationId)}::uuid`)
   expectRefusal(await weak('GET', '/v5/contacts'), 403, 'second_factor_required')
-  expect((await weak('POST', '/v5/me/proof/totp', { body: { code: app.code() } })).status).toBe(204)
-  expect((await weak('GET', '/v5/contacts')).status).toBe(200)
+  const strong = afterProof(service, await weak('POST', '/v5/me/reauthenticate/totp', { body: { code: app.code() } }))
+  expect((await strong('GET', '/v5/contacts')).status).toBe(200)
 })
 
 test('a new password by mail does not skip the second factor', async () => {

@@ -1,12 +1,12 @@
 import { createSecretKey, generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Sql, sql } from '../src/platform/database/sql.ts'
-import { readId } from '../src/platform/resource/ids.ts'
-import { makeChallenge, readChallenge } from '../src/resources/second-factors/challenges.ts'
+import { type Sql, sql } from '../src/platform/model/sql.ts'
+import { readId } from '../src/platform/model/ids.ts'
+import { makeChallenge, readChallenge } from '../src/identity/second-factors/challenges.ts'
 import { type Attestation, Authenticator, type Made, type Twist } from './authenticator.ts'
 import { makeCertificate } from './certificate.ts'
 import { byTotp, enrolApp, newPerson, type Person } from './factors.ts'
-import { ageProof, callAs } from './people.ts'
+import { afterProof, ageProof, callAs } from './people.ts'
 import { requestText, sendRaw } from './raw.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestAnswer, type TestService } from './service.ts'
@@ -81,7 +81,7 @@ test('what a browser is asked to make is resident and verifies its user, and not
     body: { name: 'Again', credential: authenticator.create(body) },
   })
   expect(expectRefusal(again, 422, 'invalid_field_value').details).toEqual([
-    { field: 'credential', message: 'is registered already' },
+    { field: 'credential', message: 'is already registered' },
   ])
 })
 
@@ -260,15 +260,15 @@ test('a passkey is a fresh proof in the session that asked, and nowhere else', a
   const { person, authenticator } = await newHolder()
   const other = await newHolder()
   await ageProof(service, person, 360)
-  const prove = (credential: Json) => person.call('POST', '/v5/me/proof/passkey', { body: { credential } })
-  expectRefusal(await person.call('POST', '/v5/me/passkeys/options'), 403, 'proof_required')
-  const asked = (await person.call('POST', '/v5/me/proof/passkey/options')).body
+  const prove = (credential: Json) => person.call('POST', '/v5/me/reauthenticate/passkey', { body: { credential } })
+  expectRefusal(await person.call('POST', '/v5/me/passkeys/options'), 403, 'reauthentication_required')
+  const asked = (await person.call('POST', '/v5/me/reauthenticate/passkey/options')).body
   expectRefusal(await prove(other.authenticator.get(asked)), 422)
   expectRefusal(await prove(authenticator.get(await options())), 422)
   expectRefusal(await prove(authenticator.get(asked, { unverified: true })), 422)
-  expectRefusal(await person.call('POST', '/v5/me/passkeys/options'), 403, 'proof_required')
-  expect((await prove(authenticator.get(asked))).status).toBe(204)
-  expect((await person.call('POST', '/v5/me/passkeys/options')).status).toBe(200)
+  expectRefusal(await person.call('POST', '/v5/me/passkeys/options'), 403, 'reauthentication_required')
+  const call = afterProof(service, await prove(authenticator.get(asked)))
+  expect((await call('POST', '/v5/me/passkeys/options')).status).toBe(200)
 })
 
 test('passkeys are renamed and removed by their person alone; the last factor takes the recovery codes along', async () => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '../src/platform/database/database.ts'
-import { sql } from '../src/platform/database/sql.ts'
-import { newId } from '../src/platform/resource/ids.ts'
-import { beginTotp, insertPasskey, notePasskeyUse, takeTotpStep } from '../src/resources/second-factors/store.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { newId } from '../src/platform/model/ids.ts'
+import { beginTotp, insertPasskey, notePasskeyUse, takeTotpStep } from '../src/identity/second-factors/store.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { seed } from './seed.ts'
 

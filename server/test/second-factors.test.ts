@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { Secret } from 'otpauth'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { forgetSecret } from '../src/commands/restore-target.ts'
-import { type Sql, sql } from '../src/platform/database/sql.ts'
-import { hashRecoveryCode, makeRecoveryCodes } from '../src/resources/second-factors/recovery-codes.ts'
+import { forgetSecret } from '../src/commands/sealed.ts'
+import { type Sql, sql } from '../src/platform/model/sql.ts'
+import { hashRecoveryCode, makeRecoveryCodes } from '../src/identity/second-factors/recovery-codes.ts'
 import {
   App,
   beginMany,
@@ -16,7 +16,7 @@ import {
   mailsOf,
   newPerson,
 } from './factors.ts'
-import { ageProof, callAs } from './people.ts'
+import { afterProof, ageProof, callAs } from './people.ts'
 import { createDatabase } from './postgres.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
@@ -250,17 +250,18 @@ test('changes to factors need a proof of the last five minutes', async () => {
     ['DELETE', '/v5/me/passkeys/psk_019aa5b2c1d27e3fa4b5c6d7e8f90123'],
   ]
   for (const [method, path, body] of changes) {
-    expectRefusal(await person.call(method, path, { body }), 403, 'proof_required')
+    expectRefusal(await person.call(method, path, { body }), 403, 'reauthentication_required')
   }
   // With a factor, the password alone is no proof.
-  expectRefusal(await person.call('POST', '/v5/me/proof', { body: { password: person.password } }), 422)
-  expectRefusal(await person.call('POST', '/v5/me/proof/totp', { body: { code: app.wrong() } }), 422)
-  expectRefusal(await person.call('DELETE', '/v5/me/totp'), 403, 'proof_required')
-  expect((await person.call('POST', '/v5/me/proof/totp', { body: { code: app.code() } })).status).toBe(204)
-  expectRefusal(await person.call('POST', '/v5/me/proof/totp', { body: { code: app.code() } }), 422)
-  expect((await person.call('DELETE', '/v5/me/totp')).status).toBe(204)
-  expect(await eventsOf(service, person, 'proof.failed')).toHaveLength(2)
-  expect(await eventsOf(service, person, 'proof.given')).toMatchObject([{ details: { factor: 'totp' } }])
+  expectRefusal(await person.call('POST', '/v5/me/reauthenticate', { body: { password: person.password } }), 422)
+  expectRefusal(await person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.wrong() } }), 422)
+  expectRefusal(await person.call('DELETE', '/v5/me/totp'), 403, 'reauthentication_required')
+  const proof = await person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.code() } })
+  const call = afterProof(service, proof)
+  expectRefusal(await call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.code() } }), 422)
+  expect((await call('DELETE', '/v5/me/totp')).status).toBe(204)
+  expect(await eventsOf(service, person, 'reauthentication.failed')).toHaveLength(2)
+  expect(await eventsOf(service, person, 'reauthentication.succeeded')).toMatchObject([{ details: { factor: 'totp' } }])
 })
 
 test('the last factor takes the recovery codes along, and what was proved with it', async () => {

@@ -48,7 +48,7 @@ test('a link is good for its own purpose alone', async () => {
   expect((await post('/auth/forgot-password', { email })).status).toBe(202)
   const token = await linkIn(receiver, email, 'reset-password')
   expect((await post('/auth/verify-address', { token })).status).toBe(422)
-  expect((await post('/auth/invitations/look', { token })).status).toBe(422)
+  expect((await post('/auth/invitations/preview', { token })).status).toBe(422)
   const person = { name: 'Ada', organization: 'Engines', password: goodPassword }
   expect((await post('/auth/set-up', { token, email, ...person })).status).toBe(422)
   expect((await post('/auth/reset-password', { token, password: goodPassword })).status).toBe(204)

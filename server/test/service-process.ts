@@ -12,6 +12,7 @@ export interface ServiceProcess {
   /** The name of its connections. */
   name: string
   url: string
+  pid: number
   signal(signal: NodeJS.Signals): void
   /** How it ended. */
   ended: Promise<Ending>
@@ -55,7 +56,7 @@ export async function serviceProcesses(database: TestDatabase): Promise<ServiceP
       running.add(child)
       const ended = ending(child).finally(() => running.delete(child))
       const url = await addressOf(folder, ended)
-      return { name, url, ended, signal: (signal) => void child.kill(signal), push: pusherTo(url) }
+      return { name, url, pid: child.pid ?? 0, ended, signal: (signal) => void child.kill(signal), push: pusherTo(url) }
     },
     async close() {
       for (const child of running) child.kill('SIGKILL')

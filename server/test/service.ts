@@ -1,17 +1,18 @@
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
+import { roleScopes } from '../src/app.ts'
 import { type BootstrapAnswer, bootstrap } from '../src/commands/bootstrap.ts'
 import { createApiKey } from '../src/commands/create-api-key.ts'
 import { type Config, readConfig } from '../src/config.ts'
-import { roleScopes } from '../src/platform/access/scopes.ts'
-import type { Secret } from '../src/platform/access/secret.ts'
-import { createTokens } from '../src/platform/access/tokens.ts'
+import type { Secret } from '../src/platform/secret/secret.ts'
+import { createTokens } from '../src/identity/access/tokens.ts'
 import { Database } from '../src/platform/database/database.ts'
-import { sql } from '../src/platform/database/sql.ts'
-import { readId } from '../src/platform/resource/ids.ts'
-import { intakePool } from '../src/resources/imports/intake.ts'
-import { workPool } from '../src/resources/imports/work.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { readId } from '../src/platform/model/ids.ts'
+import { intakePool } from '../src/resources/imports/intake/intake.ts'
+import { workPool } from '../src/resources/imports/work/work.ts'
+import type { Route } from '../src/platform/http/route.ts'
 import { startService } from '../src/service.ts'
 import type pg from 'pg'
 import { createDatabase } from './postgres.ts'
@@ -67,6 +68,7 @@ function secretOf({ database = '' }: pg.ClientConfig): Secret {
 export async function startTestService(
   environment: Record<string, string> = {},
   given?: { connection: pg.ClientConfig; secret?: Secret; drop(): Promise<void> },
+  served?: readonly Route[],
 ): Promise<TestService> {
   const { connection, drop } = given ?? (await createDatabase())
   const config = readConfig({ PORT: '0', RATE_LIMIT_PER_MINUTE: '100000000', IMPORT_WORKERS: '0', ...environment })
@@ -74,7 +76,7 @@ export async function startTestService(
   const intakeDatabase = new Database({ connection, ...intakePool })
   const workDatabase = new Database({ connection, ...workPool(config) })
   const secret = given?.secret ?? secretOf(connection)
-  const tokens = createTokens({ database, secret })
+  const tokens = createTokens({ database, secret, roleScopes })
   const logged: string[] = []
   const log = pino(
     { level: 'trace' },
@@ -86,10 +88,10 @@ export async function startTestService(
     intakeDatabase,
     workDatabase,
     secret,
-    tokens,
     log,
     isReady: () => true,
     prepared: Promise.resolve(),
+    ...(served && { served }),
   })
   const call = callerOf(service.url)
   return {

@@ -1,14 +1,14 @@
 import { createRemoteJWKSet, decodeProtectedHeader, generateKeyPair, jwtVerify, SignJWT } from 'jose'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { findSigningKeys } from '../src/platform/access/signing-key-store.ts'
-import { createSigningKeys, rotateSigningKeys } from '../src/platform/access/signing-keys.ts'
-import { createKeyUpkeep } from '../src/platform/access/signing-keys-upkeep.ts'
-import type { Tokens } from '../src/platform/access/tokens.ts'
-import { sql } from '../src/platform/database/sql.ts'
-import { newId } from '../src/platform/resource/ids.ts'
+import { findSigningKeys } from '../src/identity/access/signing-key-store.ts'
+import { createSigningKeys, rotateSigningKeys } from '../src/identity/access/signing-keys.ts'
+import { createKeyUpkeep } from '../src/identity/access/signing-keys-upkeep.ts'
+import type { Tokens } from '../src/identity/access/tokens.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { newId } from '../src/platform/model/ids.ts'
 import { type Access, openAccess } from './access.ts'
-import { run, urlOf } from './command-line.ts'
+import { runProcess, urlOf } from './command-line.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { serviceProcesses, type ServiceProcesses } from './service-process.ts'
@@ -200,7 +200,7 @@ afterAll(async () => {
 test('programs that verify with the published keys notice no rotation, of whatever process', async () => {
   const environment = { DATABASE_URL: urlOf(database), SECRET: secret }
   const rapport = async (words: string, input?: string) => {
-    const { code, output, errors } = await run([...words.split(' '), '--json'], {
+    const { code, output, errors } = await runProcess([...words.split(' '), '--json'], {
       environment,
       ...(input !== undefined && { input }),
     })
@@ -243,7 +243,7 @@ test('programs that verify with the published keys notice no rotation, of whatev
   for (const token of [first, second, await refresh(services[0]?.url ?? '')]) await takenEverywhere(token)
 
   const early = await rapport('keys rotate')
-  expect(early).toMatchObject({ code: 1, errors: expect.stringMatching(/^Not rotated: .* from 20\S+Z on/) })
+  expect(early).toMatchObject({ code: 1, errors: expect.stringMatching(/^Not rotated: .* after 20\S+Z\./) })
   const listed = await rapport('keys list')
   expect(listed.body.keys.map(({ status }: { status: string }) => status)).toEqual(['active', 'next', 'retired'])
   expect(JSON.stringify(listed.body)).not.toMatch(/private/i)

@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { sql } from '../src/platform/database/sql.ts'
+import { sql } from '../src/platform/model/sql.ts'
 import { Browser } from './browser.ts'
 import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -233,6 +233,14 @@ test.each<[string, () => Forged]>([
   ['no end', () => ({ claims: { exp: undefined } })],
   ['a time to come', () => ({ claims: { nbf: inAMoment() + 600 } })],
   ['no subject', () => ({ claims: { sub: undefined } })],
+  ['an empty subject', () => ({ claims: { sub: '' } })],
+  ['a subject with NUL', () => ({ claims: { sub: 'ada\0' } })],
+  ['a subject of 256 characters', () => ({ claims: { sub: 'a'.repeat(256) } })],
+  ['a subject of 8,000 characters', () => ({ claims: { sub: 'a'.repeat(8000) } })],
+  ['a subject with half a character', () => ({ claims: { sub: 'ada\ud800' } })],
+  ['a subject beyond ASCII', () => ({ claims: { sub: 'adä' } })],
+  ['a subject that is a number', () => ({ claims: { sub: 7 } })],
+  ['a subject that is a list', () => ({ claims: { sub: ['ada'] } })],
   ['alg none', () => ({ isUnsigned: true })],
   ['HS256 with the client secret', () => ({ hasSharedKey: true })],
   ['a kid that the provider has not', () => ({ header: { kid: 'other' } })],
@@ -240,6 +248,40 @@ test.each<[string, () => Forged]>([
   serveOurKey()
   const { header = { kid: 'ours' }, ...rest } = forged()
   expect(await withToken({ header, ...rest })).toBe(failed('provider'))
+})
+
+test('a subject of 255 characters is taken', async () => {
+  serveOurKey()
+  expect(await withToken({ header: { kid: 'ours' }, claims: { sub: `~ ${randomUUID()}`.padEnd(255, 'a') } })).toBe(
+    '#logged-in, logged in',
+  )
+})
+
+test.each<[string, Record<string, unknown>]>([
+  ['an address with NUL', { email: 'ada\0@example.com' }],
+  ['an address with half a character', { email: '\ud800@example.com' }],
+  ['an address of 8,000 characters', { email: `${'a'.repeat(8000)}@example.com` }],
+  ['an address that is none', { email: 'ada' }],
+  ['an address that is a list', { email: ['ada@example.com'] }],
+])('%s lets nobody in, and is not stored', async (_, claims) => {
+  serveOurKey()
+  expect(await withToken({ header: { kid: 'ours' }, claims })).toBe(failed('not-linked'))
+})
+
+test.each<[string, unknown, RegExp]>([
+  ['with NUL', 'Ada\0', /^[\da-f-]{36}$/],
+  ['with half a character', 'Ada\ud800', /^[\da-f-]{36}$/],
+  ['of 8,000 characters', 'a'.repeat(8000), /^[\da-f-]{36}$/],
+  ['that is an object', { first: 'Ada' }, /^[\da-f-]{36}$/],
+  ['of 101 characters beyond the first plane', '😀'.repeat(101), /^😀{100}$/u],
+])('a name %s hinders nobody: one that can be used is taken', async (_, name, expected) => {
+  serveOurKey()
+  expect(await withToken({ header: { kid: 'ours' }, claims: { name } })).toBe('#logged-in, logged in')
+  const [person] = await service.database.spanning<{ name: string }>(
+    'check the database',
+    sql`select name from users order by created_at desc, id desc limit 1`,
+  )
+  expect(person?.name).toMatch(expected)
 })
 
 test('an ID token that somebody else has signed is refused, wherever it says that its key is', async () => {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Sql, sql } from '../src/platform/database/sql.ts'
-import { readId } from '../src/platform/resource/ids.ts'
+import { type Sql, sql } from '../src/platform/model/sql.ts'
+import { readId } from '../src/platform/model/ids.ts'
+import type { SsoError } from '../src/identity/single-sign-on/flow.ts'
 import { Browser } from './browser.ts'
 import type { IdentityProvider } from './identity-provider.ts'
-import type { TestPerson } from './people.ts'
+import { afterProof, type TestPerson } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
 import {
   confirm,
@@ -41,7 +42,7 @@ const newPerson = (organizationIds: readonly string[], options?: { email?: strin
 
 const logIn = (member: Member): Promise<TestPerson> => logInMember(service, member)
 
-const failed = (code: string) => `#sso-error=${code}`
+const failed = (code: SsoError) => `#sso-error=${code}`
 
 async function accountsOf(email: string): Promise<number> {
   return (await run(sql`select from users where email_key = ${email.toLowerCase()}`)).length
@@ -103,19 +104,24 @@ test('an account is never taken over by its address', async () => {
   const { domain } = await proveDomain(world, texts)
   const elsewhere = await service.newOrganization()
   const address = () => `${randomUUID()}@${domain}`
-  const cases: [string, Member][] = [
-    ['of another domain', await newPerson([organizationId])],
-    ['in another organization', await newPerson([elsewhere.organizationId], { email: address() })],
-    ['in another organization too', await newPerson([organizationId, elsewhere.organizationId], { email: address() })],
+  const cases: [string, Member, SsoError][] = [
+    ['of another domain', await newPerson([organizationId]), 'not-linked'],
+    ['in another organization', await newPerson([elsewhere.organizationId], { email: address() }), 'not-linked'],
     [
-      'with an address that nobody has proved',
+      'in another organization too',
+      await newPerson([organizationId, elsewhere.organizationId], { email: address() }),
+      'not-linked',
+    ],
+    [
+      'with an address that was not verified by mail',
       await newPerson([organizationId], { email: address(), isVerified: false }),
+      'not-verified',
     ],
   ]
-  for (const [told, { email, userId }] of cases) {
+  for (const [told, { email, userId }, reason] of cases) {
     provider.person = { sub: randomUUID(), email: email.toUpperCase(), email_verified: true }
     const browser = new Browser()
-    expect([told, (await goThrough(world, browser)).hash]).toEqual([told, failed('not-linked')])
+    expect([told, (await goThrough(world, browser)).hash]).toEqual([told, failed(reason)])
     expect(browser.cookie(new URL(service.url).host, 'rapport')).toBeUndefined()
     expect(await run(sql`select from sso_identities where user_id = ${uuid('usr', userId)}::uuid`)).toEqual([])
   }
@@ -214,7 +220,7 @@ test('a link is good once, for its own connection, and not for a session that ha
   await run(
     sql`update sessions set proved_at = now() - interval '6 minutes' where id = ${uuid('session', person.sessionId)}::uuid`,
   )
-  expect(await ask(world.connectionId)).toMatchObject({ status: 403, body: { code: 'proof_required' } })
+  expect(await ask(world.connectionId)).toMatchObject({ status: 403, body: { code: 'reauthentication_required' } })
 })
 
 test('an identity is one person’s, and the same subject at another issuer or organization another one', async () => {
@@ -285,13 +291,15 @@ test('a log-in at the provider proves nobody who has a password: what lasts take
   ] as const
   for (const [method, path, body] of lasting) {
     const { status, body: answer } = await call(method, path, { ...(body && { body }) })
-    expect([path, status, answer.code]).toEqual([path, 403, 'proof_required'])
+    expect([path, status, answer.code]).toEqual([path, 403, 'reauthentication_required'])
   }
   expect((await call('POST', '/v5/me/password', { body: { newPassword: 'violet engine tandem' } })).status).toBe(422)
   expect((await call('GET', '/v5/contacts')).status).toBe(200)
-  expect((await call('POST', '/v5/me/proof', { body: { password: 'not the one that it is' } })).status).toBe(422)
-  expect((await call('POST', '/v5/me/proof', { body: { password } })).status).toBe(204)
-  expect((await call('POST', '/v5/me/totp')).status).toBe(200)
+  expect((await call('POST', '/v5/me/reauthenticate', { body: { password: 'not the one that it is' } })).status).toBe(
+    422,
+  )
+  const proved = afterProof(service, await call('POST', '/v5/me/reauthenticate', { body: { password } }))
+  expect((await proved('POST', '/v5/me/totp')).status).toBe(200)
 })
 
 test('whoever has nothing but the provider proves themself there, until they have a password', async () => {
@@ -306,7 +314,7 @@ test('whoever has nothing but the provider proves themself there, until they hav
   await goThrough(world, second)
   expect(await (await whoIs(service, second)).call('POST', '/v5/me/totp')).toMatchObject({
     status: 403,
-    body: { code: 'proof_required' },
+    body: { code: 'reauthentication_required' },
   })
 })
 

@@ -215,7 +215,7 @@ test('name servers that do not answer hold a verification up for a moment only',
   texts.set(body.recordName, [])
   const began = performance.now()
   const answer = await call('POST', `/v5/domains/${body.id}/verify`)
-  expect(answer).toMatchObject({ status: 423, body: { description: expect.stringContaining('do not answer') } })
+  expect(answer).toMatchObject({ status: 423, body: { description: expect.stringContaining('do not respond') } })
   expect(performance.now() - began).toBeLessThan(4000)
   expect((await call('GET', `/v5/domains/${body.id}`)).body.verifiedAt).toBeNull()
 })

@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BodyBudget } from '../src/platform/http/body-budget.ts'
 import { createMetrics } from '../src/platform/http/metrics.ts'
 import { createRateLimiter } from '../src/platform/http/rate-limit.ts'
 import type { Route, Services } from '../src/platform/http/route.ts'
 import { createServer } from '../src/platform/http/server.ts'
-import { text } from '../src/platform/resource/fields.ts'
+import { text } from '../src/platform/model/fields.ts'
 import { openRaw, type RawConnection, requestText } from './raw.ts'
+import { until } from './processes.ts'
 import { expectRefusal } from './refusals.ts'
 
 /** The server's own patience, shorter than it is in service; nothing here gets as far as the database. */
@@ -31,6 +33,9 @@ const echo: Route = {
   handle: async ({ body }) => ({ status: 200, text: JSON.stringify(body) }),
 }
 
+/** A tenth of a percent of what it is in service. */
+const budget = new BodyBudget(64 * 1024)
+
 let app: FastifyInstance
 let url: string
 
@@ -40,7 +45,7 @@ beforeAll(async () => {
   const services = { log, database, limiter: createRateLimiter() } as unknown as Services
   const metrics = createMetrics(() => ({ total: 0, idle: 0, waiting: 0 }))
   const isReady = () => true
-  const rest = { trustProxy: false as const, corsOrigins: [], authOrigin: undefined, metrics, isReady }
+  const rest = { trustProxy: 1, budget, corsOrigins: [], authOrigin: undefined, metrics, isReady }
   app = await createServer({ services, routes: [echo], patience, ...rest })
   url = await app.listen({ port: 0, host: '127.0.0.1' })
 })
@@ -103,4 +108,40 @@ test('while many are slow the others are served', async () => {
   expect([answer.status, await answer.json()]).toEqual([200, { word: 'hello' }])
   await Promise.all(slow.map(({ closed }) => closed))
   for (const { socket } of slow) socket.destroy()
+})
+
+test('unfinished bodies share one budget: a stranger who sends many is refused, others are served, and all is given back', async () => {
+  const open = async (address: string) => {
+    const connection = await openRaw(url)
+    const headers = { ...json, 'content-length': '15000', 'x-forwarded-for': address }
+    connection.write(requestText('POST', '/echo', { headers }) + 'x'.repeat(14_000))
+    return connection
+  }
+  const strangers = await Promise.all(Array.from({ length: 10 }, () => open('192.0.2.1')))
+  const refusals = () => strangers.filter(({ bytes }) => bytes().includes('overloaded'))
+  await until('the budget is used up', () => refusals().length >= 6)
+  const [refusal] = await refusals()[0]!.answers(1)
+  expect(expectRefusal(refusal!, 503, 'overloaded').description).toMatch(/bodies/)
+  expect(budget.held).toBeGreaterThan(40_000)
+  const headers = { ...json, 'x-forwarded-for': '192.0.2.2' }
+  const body = JSON.stringify({ word: 'w'.repeat(150) })
+  for (let count = 0; count < 5; count++) {
+    expect((await fetch(`${url}/echo`, { method: 'POST', headers, body })).status).toBe(200)
+  }
+  for (const { socket } of strangers) socket.destroy()
+  await until('everything is given back', () => budget.held === 0)
+})
+
+test('a body in many chunks of one byte takes no more of the budget than its bytes', async () => {
+  const connection = await openRaw(url)
+  const text = JSON.stringify({ word: 'w'.repeat(150) })
+  connection.write(requestText('POST', '/echo', { headers: { ...json, 'transfer-encoding': 'chunked' } }))
+  for (const character of text) connection.write(`1\r\n${character}\r\n`)
+  await until('it is held', () => budget.held > 0)
+  expect(budget.held).toBeLessThanOrEqual(4096)
+  connection.write('0\r\n\r\n')
+  const [answer] = await connection.answers(1)
+  expect([answer!.status, answer!.body]).toEqual([200, text])
+  await until('it is given back', () => budget.held === 0)
+  connection.socket.destroy()
 })

@@ -21,6 +21,8 @@ export interface Source {
   imports: readonly Import[]
   /** Its functions, with the lines that each takes beside those of the functions within it. */
   functions: readonly { name: string; lines: number }[]
+  /** Its strings and templates, with `?` for what is put into them. */
+  texts: readonly string[]
   /** What a rule forbids wherever it stands, as `what at line`. */
   forbidden: readonly string[]
 }
@@ -35,6 +37,14 @@ export function readSources(folders: readonly string[]): Source[] {
   )
 }
 
+/** The tables that the migrations of a folder make. */
+export const tablesOf = (folder: string): string[] =>
+  readdirSync(join(root, folder)).flatMap((name) =>
+    [...readFileSync(join(root, folder, name), 'utf8').matchAll(/^create table (?:if not exists )?(\w+)/gm)].map(
+      ([, table]) => table ?? '',
+    ),
+  )
+
 /** A test may read an untyped answer or expect an error of the compiler, and says why. */
 const excuse = /oxlint-disable-next-line no-explicit-any -- \S/
 
@@ -47,6 +57,7 @@ export function parseSource(path: string, text: string): Source {
   const textLines = text.trimEnd().split('\n')
   const imports: Import[] = []
   const functions: { name: string; lines: number }[] = []
+  const texts: string[] = []
   const forbidden: string[] = []
   const visit = (node: ts.Node): void => {
     const found = readImport(node, path)
@@ -55,6 +66,9 @@ export function parseSource(path: string, text: string): Source {
       const name = `${node.name?.getText() ?? 'a function'} at line ${lineOf(node.getStart())}`
       functions.push({ name, lines: ownLines(node, linesOf) })
     }
+    if (ts.isStringLiteralLike(node)) texts.push(node.text)
+    if (ts.isTemplateExpression(node))
+      texts.push([node.head, ...node.templateSpans.map(({ literal }) => literal)].map(({ text }) => text).join('?'))
     const fault = faultOf(node)
     const line = lineOf(node.getStart())
     const isExcused = isTest && fault === 'any' && excuse.test(textLines[line - 2] ?? '')
@@ -66,7 +80,7 @@ export function parseSource(path: string, text: string): Source {
     const isExpected = isTest && name === '@ts-expect-error' && reason?.trim()
     if (!isExpected) forbidden.push(`${name} at line ${lineOf(index)}`)
   }
-  return { path, isTest, lines: textLines.length, imports, functions, forbidden }
+  return { path, isTest, lines: textLines.length, imports, functions, texts, forbidden }
 }
 
 const isFunction = (node: ts.Node): node is ts.FunctionLikeDeclaration =>

@@ -18,6 +18,8 @@ test('every statement that spans organizations names a purpose of the closed lis
 test('only the database module and the command line reach PostgreSQL past the connections that carry an organization', () => {
   const drivers = files.filter((_, index) => /^import (?!type ).*from 'pg'$/m.test(texts[index] ?? ''))
   // A command may take the driver's error class, and looks at databases that the service would refuse.
-  expect(drivers.filter((name) => !/^(?:platform\/database|commands)\//.test(name))).toEqual([])
+  expect(
+    drivers.filter((name) => !/^(?:platform\/(?:database|embedded-postgres|backup|schema)|commands)\//.test(name)),
+  ).toEqual([])
   expect(drivers).toContain('platform/database/database.ts')
 })

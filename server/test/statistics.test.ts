@@ -3,12 +3,12 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { asSql, Database, type FixedStatement, type Transaction } from '../src/platform/database/database.ts'
-import { organizationParameter, type Sql, sql } from '../src/platform/database/sql.ts'
-import { readQuery } from '../src/platform/http/query-string.ts'
+import { organizationParameter, type Sql, sql } from '../src/platform/model/sql.ts'
+import { readQuery } from '../src/platform/query/query-string.ts'
 import { planCount, planPage } from '../src/platform/query/page.ts'
 import { readFilters, readList } from '../src/platform/query/parse.ts'
 import { lockCurrent } from '../src/platform/resource/current.ts'
-import type { Resource } from '../src/platform/resource/define.ts'
+import type { Resource } from '../src/platform/model/define.ts'
 import { readRecord } from '../src/platform/resource/read.ts'
 import { createUpkeep, takeStatistics as takeAll } from '../src/platform/upkeep/upkeep.ts'
 import { contacts } from '../src/resources/contacts/resource.ts'
@@ -208,7 +208,14 @@ test('a service that is stopped does not wait for statistics, and leaves nobody 
   const database = new Database({ connection: made.connection, size: 2 })
   await fillWith('perform pg_advisory_xact_lock_shared(42);')
   await client.query(`select pg_advisory_lock(42)`)
-  const upkeep = createUpkeep({ database, log, perishables: [], purged: () => undefined, ready: Promise.resolve() })
+  const upkeep = createUpkeep({
+    database,
+    log,
+    perishables: [],
+    rendered: [],
+    purged: () => undefined,
+    ready: Promise.resolve(),
+  })
   await until('it takes statistics', async () => (await waiting()) !== undefined)
   await upkeep.close()
   expect(await waiting()).toBeUndefined()

@@ -1,11 +1,12 @@
+import type { JsonObject } from '../src/platform/model/fields.ts'
 import type { Database } from '../src/platform/database/database.ts'
-import { identifier, sql } from '../src/platform/database/sql.ts'
+import { identifier, sql } from '../src/platform/model/sql.ts'
 import { isScoped, type Route } from '../src/platform/http/route.ts'
 import { operatorsOf } from '../src/platform/query/operators.ts'
-import type { AnyRow, Fields, Resource } from '../src/platform/resource/define.ts'
-import { newId, showId } from '../src/platform/resource/ids.ts'
+import type { Fields, Resource } from '../src/platform/model/define.ts'
+import { newId, showId } from '../src/platform/model/ids.ts'
 import { makeTriggerHash } from '../src/resources/imports/trigger.ts'
-import { teamMembers } from '../src/resources/team-members/resource.ts'
+import { teamMembers } from '../src/identity/team-members/resource.ts'
 import { type Collection, collections, newWorld, type RouteOptions, urlOf, type World } from './collections.ts'
 import { pathsOf } from './field-model.ts'
 import { idsOf, minimalBody, sampleValue } from './samples.ts'
@@ -85,8 +86,8 @@ const collectionOf = (route: Route): Collection | undefined =>
 function paramsOf(route: Route, tenant: Tenant): Record<string, string> {
   const collection = collectionOf(route)
   if (!collection) {
-    if (Object.keys(route.params).length === 0) return {}
-    throw new Error(`${route.path} belongs to no collection: say here which records its path can name`)
+    const names = Object.entries(route.params)
+    return Object.fromEntries(names.map(([name, { prefix }]) => [name, idsOf(tenant.references, prefix)[0] ?? '']))
   }
   const { records, deleted, pushes } = tenant
   const own = tenant.params(collection, (route === collection.restore ? deleted : records).get(collection.at))
@@ -103,7 +104,7 @@ export function requestOf(route: Route, tenant: Tenant): RouteOptions {
   return { params, body: mode === 'create' ? createBody(route, fields, tenant) : updateBody(fields, tenant) }
 }
 
-function createBody(route: Route, fields: Fields, { references }: Tenant): AnyRow {
+function createBody(route: Route, fields: Fields, { references }: Tenant): JsonObject {
   const resource = collectionOf(route)?.resource
   if (resource && route.path === collectionOf(route)?.at) return minimalBody(resource, 500, references)
   const required = Object.keys(fields).filter((name) => fields[name]?.required)
@@ -111,7 +112,7 @@ function createBody(route: Route, fields: Fields, { references }: Tenant): AnyRo
   return Object.fromEntries(required.map((name) => [name, sampleValue(shape, name, 500, references)]))
 }
 
-function updateBody(fields: Fields, { references }: Tenant): AnyRow {
+function updateBody(fields: Fields, { references }: Tenant): JsonObject {
   const [name] = Object.keys(fields).filter((field) => fields[field]?.idPrefix === undefined)
   if (name === undefined) return {}
   return { [name]: sampleValue({ name: 'a body', fields } as Resource, name, 501, references) }
@@ -189,7 +190,7 @@ function bodyCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
   if (!('body' in route) || !route.body) return []
   return Object.entries(route.body.shape.fields).flatMap(([name, { idPrefix }]) => {
     if (idPrefix === undefined) return []
-    const one = (id: string) => ({ id, options: { ...base, body: { ...(base.body as AnyRow), [name]: id } } })
+    const one = (id: string) => ({ id, options: { ...base, body: { ...(base.body as JsonObject), [name]: id } } })
     return idsOf(theirs.references, idPrefix).map((id) => ({
       told: `${name} in the body`,
       route,

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { commandActor } from '../src/platform/access/command-actor.ts'
+import { serviceActor } from '../src/platform/model/caller.ts'
 import { Database, type Transaction } from '../src/platform/database/database.ts'
 import { CredentialChanged } from '../src/platform/database/failures.ts'
-import { prepared, raw, sql } from '../src/platform/database/sql.ts'
-import { readId } from '../src/platform/resource/ids.ts'
+import { prepared, raw, sql } from '../src/platform/model/sql.ts'
+import { readId } from '../src/platform/model/ids.ts'
 import { contactStore } from '../src/resources/contacts/store.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -54,7 +54,7 @@ afterAll(async () => {
   await service.close()
 })
 
-const actor = (live = 'true') => ({ ...commandActor(organizationId, userId), live: raw(live) })
+const actor = (live = 'true') => ({ ...serviceActor('command', organizationId, userId), live: raw(live) })
 
 const makeContact = (transaction: Transaction, values: Record<string, string>) =>
   contactStore.write(transaction, [{ kind: 'create', values }])

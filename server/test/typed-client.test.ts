@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +14,7 @@ const client = `
 import createClient, { createQuerySerializer } from 'openapi-fetch'
 import type { components, paths } from './api.js'
 
+type Contact = components['schemas']['Contact']
 const { BASE_URL = '', API_KEY = '', ORGANIZATION = '' } = process.env
 const api = createClient<paths>({
   baseUrl: BASE_URL,
@@ -38,12 +39,15 @@ for (const firstName of ['Ada', 'Adam', 'Grace', 'Adele']) {
   console.log(response.status, created, data.company?.name)
 }
 
+const custom: Record<string, string> = { 'filter.customProperties.plan.equals': 'pro' }
 const query = {
-  'filter.firstName.startsWith': 'ad',
-  'filter.company.name.contains': 'engines',
-  'filter.createdAt.gte': '2020-01-01',
-  'filter.emailOptOut.equals': false,
-  openFilters: { 'filter.customProperties.plan.equals': 'pro' },
+  filters: {
+    'filter.firstName.startsWith': 'ad',
+    'filter.company.name.contains': 'engines',
+    'filter.createdAt.gte': '2020-01-01',
+    'filter.emailOptOut.equals': false,
+    ...custom,
+  },
   'select[]': ['id', 'firstName', 'customProperties.plan'],
   orderBy: 'firstName',
   sort: 'asc',
@@ -54,17 +58,20 @@ for (let startingAfter: string | undefined; ; ) {
     params: { query: { ...query, 'select[]': [...query['select[]']], ...(startingAfter && { startingAfter }) } },
   })
   if (error) throw new Error(error.description)
-  const page: components['schemas']['Contact'][] = data
-  for (const contact of page) console.log(contact.firstName, JSON.stringify(contact.customProperties))
+  for (const contact of data) console.log(contact.firstName, JSON.stringify(contact.customProperties), contact.tags?.length)
+  // What select[] names is there: the caller knows which.
+  const page = data as Pick<Contact, 'id' | 'firstName' | 'customProperties'>[]
   startingAfter = page.at(-1)?.id
   if (page.length < query.limit) break
 }
+const whole = (await api.GET('/v5/contacts', { params: { query: { limit: 1 } } })).data as Contact[]
+console.log('whole', whole[0]?.tags.length, whole[0]?.company?.name.length)
 
-const count = await api.GET('/v5/contacts/count', { params: { query: { tags: 'pioneer' } } })
+const count = await api.GET('/v5/contacts/count', { params: { query: { filters: { tags: 'pioneer' } } } })
 const total: number | undefined = count.data?.count
 console.log('count', total)
 
-const [first] = (await api.GET('/v5/contacts', { params: { query: { 'filter.email.equals': 'ada@example.com' } } })).data ?? []
+const [first] = (await api.GET('/v5/contacts', { params: { query: { filters: { 'filter.email.equals': 'ada@example.com' } } } })).data ?? []
 const params = { path: { contactId: first?.id ?? '' } }
 const changed = await api.PATCH('/v5/contacts/{contactId}', {
   params: { ...params, header: { 'If-Match': '*' } },
@@ -89,11 +96,11 @@ const pushed = await push('barbara@example.com')
 console.log(pushed.response.status, pushed.data?.object, pushed.data?.status)
 let row: components['schemas']['ImportRowDetails'] | undefined
 do {
-  row = (await api.GET('/v5/imports/{importId}/rows/{rowId}', { params: { path: { importId, rowId: pushed.data?.id ?? '' } } })).data
+  row = (await api.GET('/v5/imports/{importId}/rows/{rowId}', { params: { path: { importId, rowId: pushed.data?.id ?? '' } } })).data as typeof row
 } while (row?.finishedAt === null)
 console.log(row?.status, row?.warnings.map(({ code, path }) => code + ' ' + path).join(), row?.changes.length)
 const rows = await api.GET('/v5/imports/{importId}/rows', {
-  params: { path: { importId }, query: { 'filter.warningCodes.has': 'unknown_member', 'filter.status.equals': 'PROCESSED' } },
+  params: { path: { importId }, query: { filters: { 'filter.warningCodes.has': 'unknown_member', 'filter.status.equals': 'PROCESSED' } } },
 })
 console.log(rows.data?.map(({ id }) => id).join() === row?.id, rows.data?.[0]?.contactId === row?.contactId)
 const retried = await api.POST('/v5/imports/{importId}/rows/{rowId}/retry', { params: { path: { importId, rowId: row?.id ?? '' } } })
@@ -101,7 +108,7 @@ const dry = await api.POST('/v5/imports/{importId}/rows/retry', { params: { path
 console.log(retried.error?.code, dry.data?.count, dry.data?.remaining)
 const rotated = await api.POST('/v5/imports/{importId}/rotate', { params: { path: { importId } }, body: { overlapSeconds: 0 } })
 console.log(rotated.data?.triggerUrl === made.data?.triggerUrl, rotated.data?.previousUrlExpiresAt, (await push('b@example.com')).error?.code)
-console.log((await api.GET('/v5/imports/{importId}', { params: { path: { importId } } })).data?.stats.counts.PROCESSED)
+console.log((await api.GET('/v5/imports/{importId}', { params: { path: { importId } } })).data?.stats?.counts.PROCESSED)
 `
 
 const head = `
@@ -134,15 +141,15 @@ const mistakes: Record<string, { line: string; says: string }> = {
     says: `'"boss"' is not assignable`,
   },
   'unknown-filter': {
-    line: `await api.GET('/v5/contacts', { params: { query: { 'filter.emial.equals': 'x' } } })`,
+    line: `await api.GET('/v5/contacts', { params: { query: { filters: { 'filter.emial.equals': 'x' } } } })`,
     says: `''filter.emial.equals'' does not exist`,
   },
   'unknown-operator': {
-    line: `await api.GET('/v5/contacts', { params: { query: { 'filter.createdAt.contains': '2020' } } })`,
+    line: `await api.GET('/v5/contacts', { params: { query: { filters: { 'filter.createdAt.contains': '2020' } } } })`,
     says: `''filter.createdAt.contains'' does not exist`,
   },
   'filter-of-another-type': {
-    line: `await api.GET('/v5/contacts', { params: { query: { 'filter.latitude.gt': 'north' } } })`,
+    line: `await api.GET('/v5/contacts', { params: { query: { filters: { 'filter.latitude.gt': 'north' } } } })`,
     says: `'string' is not assignable to type 'number'`,
   },
   'unknown-path': {
@@ -170,8 +177,24 @@ const mistakes: Record<string, { line: string; says: string }> = {
     says: `'number' is not assignable to type 'string'`,
   },
   'null-is-possible': {
-    line: `const name: string = (await api.GET('/v5/contacts')).data![0]!.firstName`,
+    line: `const name: string = (await api.POST('/v5/contacts', { body: {} })).data!.firstName`,
     says: `'null' is not assignable to type 'string'`,
+  },
+  'unselected-property-of-a-list': {
+    line: `(await api.GET('/v5/contacts', { params: { query: { 'select[]': ['id'] } } })).data![0]!.tags.length`,
+    says: `is possibly 'undefined'`,
+  },
+  'unselected-property-of-a-record': {
+    line: `(await api.GET('/v5/contacts/{contactId}', { params: { path: { contactId: '' } } })).data!.tags.length`,
+    says: `is possibly 'undefined'`,
+  },
+  'unselected-property-of-an-embedded-record': {
+    line: `(await api.GET('/v5/contacts')).data![0]!.company!.name.length`,
+    says: `is possibly 'undefined'`,
+  },
+  'word-that-no-record-can-have': {
+    line: `await api.GET('/v5/contacts', { params: { query: { filters: { 'filter.employmentSeniority.equals': 'boss' } } } })`,
+    says: `'"boss"' is not assignable`,
   },
 }
 
@@ -183,7 +206,10 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rapport-client-'))
   await symlink(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(folder, 'node_modules'))
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
-  await writeFile(join(folder, 'api.ts'), astToString(await openapiTS(new URL(`${service.url}/v5/docs`))))
+  const types = astToString(await openapiTS(new URL(`${service.url}/v5/docs`)))
+  await writeFile(join(folder, 'api.ts'), types)
+  await writeFile(join(folder, 'rapport.d.ts'), types)
+  await writeFile(join(folder, 'guide.ts'), await guideExample())
   await writeFile(join(folder, 'client.ts'), client)
   await mkdir(join(folder, 'out'))
   for (const [name, { line }] of Object.entries(mistakes))
@@ -196,8 +222,9 @@ afterAll(async () => {
 })
 
 test('a typed client generated from /v5/docs compiles, finds mistakes, and works', { timeout: 180_000 }, async () => {
-  expect(compile(['client', ...Object.keys(mistakes)])).toEqual({
+  expect(compile(['client', 'guide', ...Object.keys(mistakes)])).toEqual({
     client: [],
+    guide: [],
     ...Object.fromEntries(Object.entries(mistakes).map(([name, { says }]) => [name, [expect.stringContaining(says)]])),
   })
   const { organizationId, apiKey } = await service.newOrganization()
@@ -211,8 +238,9 @@ test('a typed client generated from /v5/docs compiles, finds mistakes, and works
     '201 Adam Analytical Engines',
     '201 Grace Analytical Engines',
     '201 Adele Analytical Engines',
-    'Ada {"plan":"pro"}',
-    'Adam {"plan":"pro"}',
+    'Ada {"plan":"pro"} undefined',
+    'Adam {"plan":"pro"} undefined',
+    'whole 1 18',
     'count 4',
     'London c_suite {}',
     '409 email',
@@ -225,6 +253,13 @@ test('a typed client generated from /v5/docs compiles, finds mistakes, and works
     '1',
   ])
 })
+
+/** The example of docs/guides/api.md, with what it takes for granted. */
+async function guideExample(): Promise<string> {
+  const guide = await readFile(new URL('../../docs/guides/api.md', import.meta.url), 'utf8')
+  const [, example = ''] = /^## A typed client\n.*?^```ts\n(.*?)^```/ms.exec(guide) ?? []
+  return `${example}\ndeclare const apiKey: string, organizationId: string\nexport default contacts[0]?.tags.length\n`
+}
 
 /** Compiles the files as `tsc --strict` does; every file's errors. */
 function compile(names: readonly string[]): Record<string, string[]> {

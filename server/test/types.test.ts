@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest'
-import type { Create, Row, Update } from '../src/platform/resource/define.ts'
+import type { Create, Row, Update } from '../src/platform/model/define.ts'
+import { writeRoute } from '../src/platform/http/route.ts'
+import { bodyShape } from '../src/platform/resource/body.ts'
+import { Place } from '../src/platform/routes/standard-routes.ts'
 import { companies } from '../src/resources/companies/resource.ts'
+import { companyStore } from '../src/resources/companies/store.ts'
 import type { contacts } from '../src/resources/contacts/resource.ts'
 
 /** Checked by the compiler, not at run time: the derived types say what the declaration says. */
@@ -22,4 +26,20 @@ test('row, create and update types follow from the declaration', () => {
   const unknown: Update<typeof contacts> = { employmentSeniority: 'boss' }
   expect([update, nameless, chosen, unknown]).toHaveLength(4)
   expect(companies.fields.name.required).toBe(true)
+})
+
+test('a handler gets the body in the types of its declaration', () => {
+  const place = new Place(companyStore, '/v5/companies')
+  const route = writeRoute({
+    ...place.change('create'),
+    summary: 'Create a company',
+    body: { component: 'CompanyCreate', shape: bodyShape(companies, 'create'), required: true },
+    handle: async ({ body }) => {
+      holds<Equal<typeof body.name, string>>(true)
+      holds<Equal<typeof body.tags, string[] | undefined>>(true)
+      // @ts-expect-error no field of a company
+      return { status: 201, text: String(body.employees) }
+    },
+  })
+  expect(route.body?.component).toBe('CompanyCreate')
 })

@@ -47,9 +47,9 @@ async function addRow(row: Record<string, unknown>): Promise<void> {
 
 test('a database in good health: each thing is told with its value', async () => {
   expect(await find('transactions')).toMatchObject({ state: 'ok' })
-  expect(await find('imports')).toEqual({ name: 'imports', state: 'ok', message: '0 rows wait; 0 dead' })
-  expect(await find('retention')).toMatchObject({ state: 'ok', message: expect.stringContaining('nothing is kept') })
-  expect(await find('tables')).toMatchObject({ state: 'ok', message: expect.stringMatching(/^\d+ (MB|kB) in all/) })
+  expect(await find('imports')).toEqual({ name: 'imports', state: 'ok', message: '0 rows waiting; 0 dead' })
+  expect(await find('retention')).toMatchObject({ state: 'ok', message: expect.stringContaining('no data is stored') })
+  expect(await find('tables')).toMatchObject({ state: 'ok', message: expect.stringMatching(/^\d+ (MB|kB) in total/) })
   const letters = await find('letters')
   expect(letters).toMatchObject({
     state: 'ok',
@@ -84,23 +84,23 @@ function lookingLater(client: pg.Client, time: string): pg.Client {
 
 test('rows that wait for long are told, as a note and then as wrong', async () => {
   await addRow({ run_at: new Date().toISOString() })
-  expect(await find('imports')).toMatchObject({ state: 'ok', message: expect.stringMatching(/^1 rows wait/) })
+  expect(await find('imports')).toMatchObject({ state: 'ok', message: expect.stringMatching(/^1 rows waiting/) })
   await world.client.query(`update import_rows set run_at = now() - interval '5 minutes'`)
   const note = await find('imports')
-  expect(note).toMatchObject({ state: 'note', message: '1 rows wait, the first one due for 5 minutes; 0 dead' })
+  expect(note).toMatchObject({ state: 'note', message: '1 rows waiting, the oldest overdue by 5 minutes; 0 dead' })
   expect(note?.advice).toContain('IMPORT_WORKERS')
   await world.client.query(`update import_rows set run_at = now() - interval '3 hours'`)
   expect(await find('imports')).toMatchObject({ state: 'wrong', message: expect.stringContaining('3 hours') })
   // Another organization's row that is due later changes nothing.
   await world.client.query(`update import_rows set run_at = now() + interval '1 hour'`)
-  expect(await find('imports')).toMatchObject({ state: 'ok', message: '1 rows wait; 0 dead' })
+  expect(await find('imports')).toMatchObject({ state: 'ok', message: '1 rows waiting; 0 dead' })
   await world.client.query('delete from import_rows')
 })
 
 test('dead rows are told, with how to find them', async () => {
   await addRow({ status: 'DEAD', run_at: null, finished_at: ago(1) })
   const found = await find('imports')
-  expect(found).toMatchObject({ state: 'note', message: '0 rows wait; 1 dead' })
+  expect(found).toMatchObject({ state: 'note', message: '0 rows waiting; 1 dead' })
   expect(found?.advice).toContain('status=DEAD')
   await world.client.query('delete from import_rows')
 })
@@ -111,22 +111,22 @@ test('what is kept for too long is told by kind and age', async () => {
   await add(30.2)
   expect(await find('retention')).toMatchObject({
     state: 'ok',
-    message: 'still to be purged: 1 of campaigns for 5 hours',
+    message: 'overdue for purging: 1 of campaigns for 5 hours',
   })
   await add(33)
   expect(await find('retention')).toMatchObject({
     state: 'note',
-    message: 'still to be purged: 2 of campaigns for 3 days',
-    advice: expect.stringContaining('purges by itself'),
+    message: 'overdue for purging: 2 of campaigns for 3 days',
+    advice: expect.stringContaining('purges automatically'),
   })
   await add(39)
   await addRow({ status: 'INVALID', run_at: null, finished_at: ago(91) })
   expect(await find('retention')).toMatchObject({
     state: 'wrong',
-    message: 'still to be purged: 3 of campaigns for 9 days, 1 of rows for 24 hours',
+    message: 'overdue for purging: 3 of campaigns for 9 days, 1 of rows for 24 hours',
   })
   await world.round()
-  expect(await find('retention')).toMatchObject({ state: 'ok', message: expect.stringContaining('nothing is kept') })
+  expect(await find('retention')).toMatchObject({ state: 'ok', message: expect.stringContaining('no data is stored') })
 })
 
 test('a table that is mostly dead rows is told, until it is cleaned up', async () => {

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dueSql, type Perishable } from '../src/platform/upkeep/store.ts'
+import { resources } from '../src/app.ts'
 import { perishables } from '../src/perishables.ts'
 import { explain, touched } from './explain.ts'
+import { leastRow } from './table-rows.ts'
 import { ago, importRowsDays, upkeepWorld, type UpkeepWorld } from './upkeep-world.ts'
 
 const all = perishables({ importRowsDays })
@@ -27,10 +29,6 @@ beforeAll(async () => {
   const hashes = () => ({ key_hash: hash(), request_hash: hash() })
   const shapes: Record<string, () => Record<string, unknown>> = {
     contacts: () => ({ id: randomUUID(), team_id: team, root_contact_id: home }),
-    employments: () => ({ id: randomUUID(), contact_id: home, organization: 'Any' }),
-    notes: () => ({ id: randomUUID(), contact_id: home, body: 'Any' }),
-    companies: () => ({ id: randomUUID(), name: 'Any' }),
-    campaigns: () => ({ id: randomUUID(), name: 'Any' }),
     imports: () => ({ id: randomUUID(), name: 'Any', team_id: team }),
     teams: () => ({ id: randomUUID(), name: randomUUID() }),
     invitations: () => ({
@@ -56,7 +54,9 @@ beforeAll(async () => {
     mails: () => ({ id: randomUUID(), ...mail, ended_at: ago(0) }),
   }
   for (const { table, since, keptSeconds, isPersonal } of all) {
-    const shape = shapes[table]
+    const resource = resources.find((one) => one.table === table)
+    const known = { contacts: home, imports: home, teams: team }
+    const shape = shapes[table] ?? (resource && (() => leastRow(resource, known)))
     if (!shape) throw new Error(`say what a row of ${table} looks like`)
     const days = keptSeconds / 86_400
     const rows = Array.from({ length: kept + over }, (_, index) => ({

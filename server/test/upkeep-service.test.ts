@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Database } from '../src/platform/database/database.ts'
-import { sql } from '../src/platform/database/sql.ts'
-import { readId } from '../src/platform/resource/ids.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { readId } from '../src/platform/model/ids.ts'
 import { type Perishable, purge } from '../src/platform/upkeep/store.ts'
 import { perishables } from '../src/perishables.ts'
 import { createDatabase } from './postgres.ts'
@@ -74,11 +74,11 @@ test('a service purges by itself, tells how much in its metrics, and keeps what 
   await run(sql`update contacts set deleted_at = now() - interval '31 days'`)
   await run(sql`update import_rows set status = 'INVALID', run_at = null, finished_at = now() - interval '8 days'
     where id = (select id from import_rows order by id limit 1)`)
-  const service = await startTestService({ METRICS_PORT: '0', IMPORT_ROWS_DAYS: '7' }, { connection, drop })
+  const service = await startTestService({ METRICS_PORT: '0', IMPORT_ROW_RETENTION_DAYS: '7' }, { connection, drop })
   const metricsUrl = service.logged.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'metrics')?.url
   const metrics = async () => (await fetch(metricsUrl)).text()
-  await until('both were purged', async () => /purged_total\{kind="rows"\} 1/.test(await metrics()))
-  expect(await metrics()).toContain('rapport_purged_total{kind="contacts"} 1')
+  await until('both were purged', async () => /purged_records_total\{kind="rows"\} 1/.test(await metrics()))
+  expect(await metrics()).toContain('rapport_purged_records_total{kind="contacts"} 1')
   const left = await run(
     sql`select (select count(*)::int from contacts) as contacts, (select count(*)::int from import_rows) as rows`,
   )

@@ -36,10 +36,12 @@ export async function upkeepWorld(): Promise<UpkeepWorld> {
   const purged: Record<string, number> = {}
   const log = pino(new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }))
   const rounds = (of: readonly Perishable[] = perishables({ importRowsDays })) =>
-    new Rounds(
-      { database, log, perishables: of, purged: (name, count) => (purged[name] = (purged[name] ?? 0) + count) },
-      new AbortController().signal,
-    )
+    new Rounds({
+      database,
+      log,
+      perishables: of,
+      purged: (name, count) => (purged[name] = (purged[name] ?? 0) + count),
+    })
   return {
     connection,
     database,

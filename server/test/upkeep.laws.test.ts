@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { seed } from './seed.ts'
+import { resources } from '../src/app.ts'
 import { perishables } from '../src/perishables.ts'
 import { type Brief, briefNames, briefs, hash, type Stored } from './upkeep-briefs.ts'
+import { leastRow } from './table-rows.ts'
 import { ago, importRowsDays, upkeepWorld, type UpkeepWorld } from './upkeep-world.ts'
 
 let world: UpkeepWorld
@@ -23,13 +25,18 @@ const part = <Shape extends object>(shape: { [Key in keyof Shape]: fc.Arbitrary<
 const statuses = ['PENDING', 'PROCESSING', 'RETRYING', 'PROCESSED', 'INVALID', 'DEAD', 'CANCELLED'] as const
 const waits = (status: string): boolean => ['PENDING', 'PROCESSING', 'RETRYING'].includes(status)
 
+/** Tables whose records the rules below know. */
+const modelled = ['teams', 'invitations', 'companies', 'contacts', 'employments', 'notes', 'imports']
+/** Deleted records of the others go as their declarations say. */
+const others = resources.filter(({ table, softDelete }) => softDelete && !modelled.includes(table))
+
 /** What one organization holds: numbers choose among what stands before. */
 const holding = fc.record({
   teams: part({ deleted: deletedDays }, 3),
   joined: part({ team: pick, person: pick }, 8),
   invitations: part({ deleted: deletedDays, team: pick }, 4),
   companies: part({ deleted: deletedDays }, 4),
-  campaigns: part({ deleted: deletedDays }, 3),
+  others: part({ deleted: deletedDays }, 3),
   contacts: part({ deleted: deletedDays, team: pick, company: pick, root: pick }, 8),
   employments: part({ deleted: deletedDays, contact: pick }, 6),
   notes: part({ deleted: deletedDays, contact: pick }, 6),
@@ -77,16 +84,14 @@ async function store(world: UpkeepWorld, drawn: Holding): Promise<Expected> {
     if (left && days > 1 / 24 && !isNeeded) left.stays = false
     if (left) await world.insert('root_contacts_left', [{ organization_id, id: left.row.id, left_at: ago(days) }])
   }
-  for (const table of [
-    'root_contacts',
-    'teams',
-    'companies',
-    'campaigns',
-    'contacts',
-    'imports',
-    'import_rows',
-  ] as const)
+  for (const table of ['root_contacts', 'teams', 'companies', 'contacts', 'imports', 'import_rows'] as const)
     await keep(table, records[table])
+  for (const resource of others) {
+    const rows = drawn.others.map(({ deleted }) =>
+      stays({ organization_id, ...leastRow(resource, {}), deleted_at: since(deleted) }, isOver(deleted)),
+    )
+    await keep(resource.table, rows)
+  }
   await storeWithin(organization_id, drawn, records, keep)
   await storePeople({ organization_id, people }, drawn, records, keep)
   await storeExpiring({ organization_id, userId: people[0] ?? '' }, drawn, records, keep)
@@ -132,8 +137,7 @@ function recordsOf(organization_id: string, drawn: Holding) {
     const isDone = !waits(status) && finished > importRowsDays
     return stays(own({ import_id: ofImport.row.id, status, finished_at, payload: {} }), isDone || !ofImport.stays)
   })
-  const campaigns = drawn.campaigns.map(({ deleted }) => deletable(deleted, { name: 'Any' }))
-  return { root_contacts: roots, teams, companies, campaigns, contacts, imports, import_rows: rows }
+  return { root_contacts: roots, teams, companies, contacts, imports, import_rows: rows }
 }
 
 /** What lives in contacts and companies. */
@@ -154,6 +158,10 @@ async function storeWithin(organization_id: string, drawn: Holding, records: Rec
   ] as const) {
     const edits = owners.map((owner) => stays({ organization_id, [column]: owner.row.id, field: 'name' }, !owner.stays))
     await keep(table, edits)
+    const values = owners.map((owner) =>
+      stays({ organization_id, [column]: owner.row.id, field: 'tags', digest: hash() }, !owner.stays),
+    )
+    await keep(table.replace('edits', 'edited_values'), values)
   }
 }
 
@@ -241,6 +249,8 @@ const keys: Readonly<Record<string, readonly string[]>> = {
   team_members: ['team_id', 'id'],
   contact_edits: ['contact_id'],
   company_edits: ['company_id'],
+  contact_edited_values: ['contact_id'],
+  company_edited_values: ['company_id'],
   import_push_keys: ['key_hash'],
   idempotency_answers: ['key_hash'],
   import_triggers: ['hash'],

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { upkeepActor } from '../src/platform/access/upkeep-actor.ts'
-import { sql } from '../src/platform/database/sql.ts'
+import { serviceActor } from '../src/platform/model/caller.ts'
+import { sql } from '../src/platform/model/sql.ts'
 import { findDue, type Perishable, purge, purgePlain } from '../src/platform/upkeep/store.ts'
 import { createUpkeep } from '../src/platform/upkeep/upkeep.ts'
 import { perishables } from '../src/perishables.ts'
@@ -114,7 +114,9 @@ test('a company that is long gone lets go of its contacts, however many there ar
   await world.insert('companies', [{ organization_id, id, name: 'Engines', deleted_at: ago(31) }])
   await addContacts(700, { company_id: id })
   const documents = () =>
-    world.client.query(`select id, document, revision, updated_at from contacts where ${ofThis()} order by id`)
+    world.client.query(
+      `select id, contact_document(contacts) as document, revision, updated_at from contacts where ${ofThis()} order by id`,
+    )
   const before = (await documents()).rows
   await world.round()
   expect(await world.count('companies', ofThis())).toBe(0)
@@ -165,7 +167,7 @@ test('a contact that is made while its person goes gets another one, and no erro
   let tries = 0
   const other = new pg.Client(world.connection)
   await other.connect()
-  await world.database.transaction(upkeepActor(organization_id), async (transaction) => {
+  await world.database.transaction(serviceActor('upkeep', organization_id), async (transaction) => {
     tries++
     if (tries === 1) {
       // As if the purge came right behind the look for the person.
@@ -192,7 +194,7 @@ test('a person who goes between being known and being looked up is made again', 
       return null;
     end $$;
     create trigger take_away after insert on root_contacts for each statement execute function take_away()`)
-  await world.database.transaction(upkeepActor(organization_id), async (transaction) => {
+  await world.database.transaction(serviceActor('upkeep', organization_id), async (transaction) => {
     await contactStore.write(transaction, [{ kind: 'create', values: { email: 'ada@example.com' }, columns: {} }])
   })
   await world.client.query('drop trigger take_away on root_contacts; drop function take_away')
@@ -333,6 +335,7 @@ test('an upkeep that is closed stops after the step under way', async () => {
   const upkeep = createUpkeep({
     database: world.database,
     log: { error: () => undefined } as never,
+    rendered: [],
     perishables: all(),
     ready: Promise.resolve(),
     purged: () => undefined,

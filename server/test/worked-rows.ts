@@ -1,8 +1,8 @@
-import { sql } from '../src/platform/database/sql.ts'
-import type { JsonObject } from '../src/platform/resource/fields.ts'
-import { newId, readId } from '../src/platform/resource/ids.ts'
-import { workOnNext } from '../src/resources/imports/batch.ts'
-import { pushRoute } from '../src/resources/imports/push-route.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import type { JsonObject } from '../src/platform/model/fields.ts'
+import { newId, readId } from '../src/platform/model/ids.ts'
+import { workOnNext } from '../src/resources/imports/work/batch.ts'
+import { pushRoute } from '../src/resources/imports/intake/push-route.ts'
 import { finding, type FindingCode, type RowStatus } from '../src/resources/imports/resource.ts'
 import type { World } from './collections.ts'
 
@@ -151,7 +151,6 @@ const kinds: readonly (readonly [RowStatus, Kind])[] = [
   ['PROCESSING', struck('PROCESSING', { waits: true })],
   ['PENDING', struck('PENDING', { waits: true })],
   ['INVALID', struck('INVALID', { code: 'invalid_payload' })],
-  ['REVERTED', struck('REVERTED', {})],
 ]
 
 async function statusOf({ service }: Maker, id: string): Promise<string | undefined> {

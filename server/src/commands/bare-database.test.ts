@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
-import { connect } from '../platform/database/cluster.ts'
+import { connect } from '../platform/database/connect.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { inWords, withBareDatabase } from './bare-database.ts'
 import { Failure } from './command.ts'
@@ -31,13 +31,17 @@ const raising = (code: string) => () =>
 
 test('a database that is not there, a wrong password, a full disk and the like are told in words', async () => {
   const faults: [() => Promise<unknown>, typeof Failure | typeof StartError, RegExp][] = [
-    [entering({ database: 'nowhere' }), StartError, /"nowhere" does not exist\. Make it so: create database/],
-    [entering({ user: 'nobody_of_that_name' }), StartError, /refused the user or the password/],
-    [raising('28P01'), StartError, /refused the user or the password/],
+    [
+      entering({ database: 'nowhere' }),
+      StartError,
+      /"nowhere" does not exist\. Create the database like this: create database/,
+    ],
+    [entering({ user: 'nobody_of_that_name' }), StartError, /rejected the user or the password/],
+    [raising('28P01'), StartError, /rejected the user or the password/],
     [raising('53100'), Failure, /disk of the database is full.*Free some space/],
-    [raising('55P03'), Failure, /Somebody holds tables.*Try again later/],
-    [raising('XX000'), Failure, /^The database gave up: as told \(XX000\)\.$/],
-    [entering({ host: '/nowhere' }), StartError, /^The connection with the database failed/],
+    [raising('55P03'), Failure, /Tables of the database are locked.*Try again later/],
+    [raising('XX000'), Failure, /^The database reported an error: as told \(XX000\)\.$/],
+    [entering({ host: '/nowhere' }), StartError, /^The connection to the database failed/],
   ]
   for (const [work, kind, words] of faults) {
     const told = inWords(await faultOf(work))
@@ -54,7 +58,7 @@ test('a server that takes the connection and keeps silent is told in words', asy
   const config = { dataFolder: '/nowhere', databaseUrl: `postgres://any@127.0.0.1:${port}/any` }
   const work = withBareDatabase(config, 'rapport backup', ({ connection }) => connect(connection, 300))
   await expect(work).rejects.toThrow(
-    new StartError('The database did not answer. Is the address in DATABASE_URL right, and does it run?'),
+    new StartError('The database did not respond. Check that it is running and that DATABASE_URL is right.'),
   )
   for (const socket of sockets) socket.destroy()
   await new Promise((resolve) => server.close(resolve))

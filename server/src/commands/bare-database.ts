@@ -1,11 +1,11 @@
 import pg from 'pg'
 import type { Config } from '../config.ts'
 import { refusalOf } from '../platform/database/check.ts'
-import { isSilence } from '../platform/database/cluster.ts'
-import { openEmbedded } from '../platform/database/embedded.ts'
+import { isSilence } from '../platform/database/connect.ts'
+import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import { isConnectionLoss } from '../platform/database/failures.ts'
-import type { Purpose } from '../platform/database/hold.ts'
-import { SnapshotError } from '../platform/database/snapshot/format.ts'
+import type { Purpose } from '../platform/embedded-postgres/hold.ts'
+import { SnapshotError } from '../platform/backup/format.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { Failure, tell } from './command.ts'
 import { interruptible } from './interruptible.ts'
@@ -45,9 +45,9 @@ export const withBareDatabase = <Result>(
 
 /** PostgreSQL's codes (appendix A of its manual) that an operator meets. */
 const byState: Record<string, string> = {
-  '42501': 'The user of DATABASE_URL may not do this.',
+  '42501': 'The user of DATABASE_URL is not allowed to do this.',
   '53100': 'The disk of the database is full. Nothing was changed. Free some space and try again.',
-  '55P03': 'Somebody holds tables of the database, such as a migration. Nothing was changed. Try again later.',
+  '55P03': 'Tables of the database are locked, for example by a migration. Nothing was changed. Try again later.',
 }
 
 /** The database's faults in words that say what to do; others as they are. */
@@ -57,20 +57,23 @@ export function inWords(error: unknown): unknown {
   const refusal = refusalOf(error)
   if (refusal) return refusal
   if (isSilence(error)) {
-    return new StartError('The database did not answer. Is the address in DATABASE_URL right, and does it run?', {
+    return new StartError('The database did not respond. Check that it is running and that DATABASE_URL is right.', {
       cause: error,
     })
   }
   if (isConnectionLoss(error)) {
     const message = error.message || String(error)
-    return new StartError(`The connection with the database failed: ${message}.`, { cause: error })
+    return new StartError(`The connection to the database failed: ${message}.`, { cause: error })
   }
   if (!(error instanceof pg.DatabaseError)) return error
   const { message, code = '' } = error
   const words = byState[code]
-  return new Failure(words === undefined ? `The database gave up: ${message} (${code}).` : `${words} (${message})`, {
-    cause: error,
-  })
+  return new Failure(
+    words === undefined ? `The database reported an error: ${message} (${code}).` : `${words} (${message})`,
+    {
+      cause: error,
+    },
+  )
 }
 
 /** Words for a number of bytes. */

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Access, openAccess, owner } from '../../test/access.ts'
+import { routes } from '../app.ts'
+import { covers } from '../platform/model/scopes.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import { sql } from '../platform/database/sql.ts'
-import { readId, showId } from '../platform/resource/ids.ts'
+import { sql } from '../platform/model/sql.ts'
+import { isScoped } from '../platform/http/route.ts'
+import { readId, showId } from '../platform/model/ids.ts'
 import { type BootstrapAnswer, bootstrap } from './bootstrap.ts'
 import { createApiKey } from './create-api-key.ts'
 
@@ -74,6 +77,17 @@ test('bootstrap gives one object with everything needed to begin, and all of it 
   expect((await access.sessions.refresh(answer.refreshToken)).sessionId).toBe(answer.sessionId)
 })
 
+test('the key has every scope by name or wildcard, except making API keys and reading the contents of mails', async () => {
+  const { apiKey, organizationId } = await run({ organization: 'Able' })
+  const { scopes } = await identify(apiKey, organizationId)
+  const needed = [...new Set(routes.filter(isScoped).map(({ scope }) => scope))]
+  const lacking = needed.filter((scope) => !covers(scopes, scope))
+  expect(lacking.filter((scope) => !scope.startsWith('api-key:'))).toEqual(['mail-content:get:read'])
+  for (const resource of ['organization', 'member', 'invitation', 'domain', 'sso-connection'])
+    expect(scopes).toContain(`urn:service:${resource}:*:write`)
+  expect(covers(scopes, 'api-key:create:write')).toBe(false)
+})
+
 test('the audit log begins with what was made: the organization, the key and the import', async () => {
   const { organizationId, importId, apiKey, triggerUrl } = await run({ organization: 'Told' })
   const { credentialId } = await identify(apiKey, organizationId)
@@ -106,8 +120,8 @@ test.each<[string, { email?: string; password?: string; organization: string }, 
   ['the same organization in another spelling', { organization: ' TAKEN! ' }, /already/],
   ['a wrong password', { organization: 'New', password: 'wrong horse battery' }, /not their password/],
   ['a short password', { organization: 'New', email: 'new@example.com', password: 'short' }, /12 to 128/],
-  ['an address that is none', { organization: 'New', email: 'nobody' }, /not an e-mail address/],
-  ['an organization without a name', { organization: ' ' }, /needs a name/],
+  ['an address that is none', { organization: 'New', email: 'nobody' }, /not an email address/],
+  ['an organization without a name', { organization: ' ' }, /name must have 1 to 100/],
   ['a name without a letter', { organization: '!!!' }, /letter or a digit/],
 ])('%s is refused with clear words, and nothing is made', async (_, options, words) => {
   await run({ organization: 'Taken' }).catch((error: unknown) => expect(error).toBeInstanceOf(StartError))
@@ -164,10 +178,10 @@ test('a key with an expiry is refused after it', async () => {
 test.each<[string, Partial<Parameters<typeof createApiKey>[0]>, RegExp]>([
   ['an unknown organization', { organization: 'Nowhere' }, /no organization/],
   ['a text that is no scope', { scopes: ['contact:list'] }, /is not a scope/],
-  ['no scope', { scopes: [] }, /needs a scope/],
-  ['no name', { name: ' ' }, /needs a name/],
-  ['an expiry in the past', { expiresAt: new Date(0) }, /expired already/],
-  ['a date that is none', { expiresAt: new Date('tomorrow') }, /expired already/],
+  ['no scope', { scopes: [] }, /at least one scope/],
+  ['no name', { name: ' ' }, /name must have 1 to 100/],
+  ['an expiry in the past', { expiresAt: new Date(0) }, /is in the past/],
+  ['a date that is none', { expiresAt: new Date('tomorrow') }, /is in the past/],
 ])('a key for %s is refused with clear words', async (_, options, words) => {
   await run({ organization: 'Refusals' }).catch(() => undefined)
   const given = { database: access.database, organization: 'Refusals', name: 'A key', scopes: ['contact:list:read'] }

@@ -1,20 +1,21 @@
-import { hashApiKey, makeApiKey } from '../platform/access/api-key.ts'
-import { hashPassword, isPassword, passwordFault } from '../platform/access/passwords.ts'
-import { allScopes } from '../platform/access/scopes.ts'
-import type { Secret } from '../platform/access/secret.ts'
-import { startSession } from '../platform/access/sessions.ts'
-import type { Tokens } from '../platform/access/tokens.ts'
+import { sha256 } from '../platform/secret/encryption.ts'
+import { makeApiKey } from '../identity/access/api-key.ts'
+import { hashPassword, isPassword, passwordFault } from '../identity/access/passwords.ts'
+import { firstKeyScopes } from '../platform/model/scopes.ts'
+import type { Secret } from '../platform/secret/secret.ts'
+import { startSession } from '../identity/access/sessions.ts'
+import type { Tokens } from '../identity/access/tokens.ts'
 import { recordCommand } from '../platform/audit/store.ts'
 import type { Database, Spanning } from '../platform/database/database.ts'
 import { violates } from '../platform/database/failures.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import { newId, showId } from '../platform/resource/ids.ts'
-import { slugOf } from '../platform/resource/slug.ts'
-import { insertApiKey } from '../resources/api-keys/store.ts'
+import { newId, showId } from '../platform/model/ids.ts'
+import { slugOf } from '../platform/model/slug.ts'
+import { insertApiKey } from '../identity/api-keys/store.ts'
 import { insertFirstImport } from '../resources/imports/store.ts'
 import { makeTriggerHash, triggerUrl } from '../resources/imports/trigger.ts'
-import { hasSlug, insertOrganization } from '../resources/organizations/store.ts'
-import { findUserByEmail, insertUser } from '../resources/users/store.ts'
+import { hasSlug, insertOrganization } from '../identity/organizations/store.ts'
+import { findUserByEmail, insertUser } from '../identity/users/store.ts'
 
 export interface BootstrapOptions {
   database: Database
@@ -44,8 +45,8 @@ export interface BootstrapAnswer {
 }
 
 /**
- * Makes an organization with its default team, its owner, a session, an API key with all scopes and an import: all of
- * it or nothing. An address that has a user already needs that user's password. Errors: `StartError`.
+ * Makes an organization with its default team, its owner, a session, the first API key and an import: all of it or
+ * nothing. An address that has a user already needs that user's password. Errors: `StartError`.
  */
 export async function bootstrap(options: BootstrapOptions): Promise<BootstrapAnswer> {
   const { insert } = await planBootstrap(options)
@@ -86,9 +87,9 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
     await insertApiKey(spanning, {
       id: keyId,
       organizationId,
-      hash: hashApiKey(key),
+      hash: sha256(key),
       name: 'Bootstrap',
-      scopes: allScopes,
+      scopes: firstKeyScopes,
       createdBy: owner.id,
       expiresAt: null,
     })
@@ -120,7 +121,9 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
     insert: async (spanning) => {
       const refreshToken = await insert(spanning).catch((error: unknown) => {
         if (violates(error, 'users_email_unique')) {
-          throw new StartError(`Someone else has just made the user ${email}. Run this again with their password.`)
+          throw new StartError(
+            `The user ${email} has just been created by someone else. Run the command again with their password.`,
+          )
         }
         throw violates(error, 'organizations_slug_unique') ? nameTaken(name, slug) : error
       })
@@ -137,11 +140,12 @@ async function readOwner(
 ): Promise<Owner> {
   const user = await findUserByEmail(database, email)
   if (user) {
-    if (await isPassword(password, user.passwordHash, 'command')) return { id: user.id, isNew: false }
-    throw new StartError(`There is a user ${email} already, and this is not their password.`)
+    if (await isPassword(password, user.passwordHash, { asker: 'known', party: 'command' }))
+      return { id: user.id, isNew: false }
+    throw new StartError(`The user ${email} already exists, and this is not their password.`)
   }
   const fault = await passwordFault(password, { email, names: [organization] })
-  if (fault) throw new StartError(`The password does not do: ${fault}.`)
+  if (fault) throw new StartError(`The password is not acceptable: ${fault}.`)
   return {
     id: newId(),
     isNew: true,
@@ -153,23 +157,23 @@ async function readOwner(
 function readName(text: string): string {
   const name = text.trim()
   if (name.length >= 1 && name.length <= 100) return name
-  throw new StartError('The organization needs a name of 1 to 100 characters.')
+  throw new StartError('The organization’s name must have 1 to 100 characters.')
 }
 
 function readEmail(text: string): string {
   const email = text.trim()
   if (/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(email)) return email
-  throw new StartError(`"${text}" is not an e-mail address.`)
+  throw new StartError(`"${text}" is not an email address.`)
 }
 
 /** The organization's slug. Errors: `StartError`, the name has neither a letter nor a digit. */
 export function makeSlug(name: string): string {
   const slug = slugOf(name)
   if (slug !== undefined) return slug
-  throw new StartError('The name of the organization needs a letter or a digit.')
+  throw new StartError('The organization’s name must contain a letter or a digit.')
 }
 
 const nameTaken = (name: string, slug: string) =>
   new StartError(
-    `There is an organization called "${name}" (${slug}) already. Choose another name, or make a key for it with \`api-key create\`.`,
+    `An organization called "${name}" (${slug}) already exists. Choose another name, or create a key for it with \`api-key create\`.`,
   )

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { isNeeded, routes } from '../app.ts'
-import { parseScope } from '../platform/access/scopes.ts'
+import { parseScope } from '../platform/model/scopes.ts'
 import { isScoped } from '../platform/http/route.ts'
 import { answer, configuration, tell, UsageError, withExample } from './command.ts'
 import { createApiKey, type CreatedApiKey } from './create-api-key.ts'
@@ -16,19 +16,19 @@ interface Options {
 
 /** `rapport api-key`: keys for programs. */
 export const apiKeyCommand = () =>
-  withExample(new Command('api-key').description('Make API keys.').addCommand(createCommand()), example)
+  withExample(new Command('api-key').description('Create API keys.').addCommand(createCommand()), example)
 
 const example = '$ rapport api-key create --organization "Your company" --name Reports --scope contact:*:read --json'
 
 const createCommand = () =>
   withExample(
     new Command('create')
-      .description('Make an API key in the name of the organization’s owner.')
+      .description('Create an API key on behalf of the organization’s owner.')
       .requiredOption('--organization <id or name>', 'organization the key is for')
-      .requiredOption('--name <name>', 'what the key is for, to tell it from others')
-      .requiredOption('--scope <scope...>', 'what it may do: contact:list:read, contact:*:write, *:*:read')
-      .option('--expires <date>', 'last moment it is good, as 2027-01-31 or 2027-01-31T12:00:00Z')
-      .option('--json', 'answer with one JSON object')
+      .requiredOption('--name <name>', 'the key’s purpose')
+      .requiredOption('--scope <scope...>', 'the key’s scopes, such as contact:list:read, contact:*:write or *:*:read')
+      .option('--expires <date>', 'expiry, such as 2027-01-31 or 2027-01-31T12:00:00Z')
+      .option('--json', 'print one JSON object')
       .action(run),
     example,
   )
@@ -48,7 +48,9 @@ function checkScope(text: string): void {
   const pattern = parseScope(text)
   if (!pattern || isNeeded(pattern)) return
   const needed = routes.flatMap((route) => (isScoped(route) ? [route.scope] : []))
-  throw new UsageError(`--scope: nothing needs "${text}". There are:\n  ${[...new Set(needed)].sort().join('\n  ')}`)
+  throw new UsageError(
+    `--scope: no request needs "${text}". Available scopes:\n  ${[...new Set(needed)].sort().join('\n  ')}`,
+  )
 }
 
 function readExpiry(text: string | undefined): Date | undefined {
@@ -67,6 +69,6 @@ const describe = ({ id, apiKey, scopes }: CreatedApiKey): string =>
     '',
     `  ${apiKey}`,
     '',
-    'It is shown this once. It may:',
+    'It is shown only once. Its scopes:',
     ...scopes.map((scope) => `  ${scope}`),
   ].join('\n')

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { Writable } from 'node:stream'
 import { Command } from 'commander'
-import { isEmbeddedMade } from '../platform/database/data-folder.ts'
-import { SnapshotError } from '../platform/database/snapshot/format.ts'
-import { takeSnapshot, takeSnapshotFile } from '../platform/database/snapshot/take.ts'
+import { isEmbeddedMade } from '../platform/embedded-postgres/data-folder.ts'
+import { SnapshotError } from '../platform/backup/format.ts'
+import { takeSnapshot, takeSnapshotFile } from '../platform/backup/take.ts'
 import { migrationsFolder, version } from '../release.ts'
 import { megabytes, withBareDatabase } from './bare-database.ts'
 import { answer, configuration, Failure, tell, UsageError, withExample } from './command.ts'
@@ -19,11 +19,11 @@ export const backupCommand = () =>
   withExample(
     new Command('backup')
       .description(
-        'Write all that the database holds into one compressed file, as it is at one moment; the service may go on. The secret is not in it: see docs/guides/backup.md.',
+        'Write the whole database to one compressed file: a consistent snapshot, taken while the service can keep running. The file does not contain the secret: see docs/guides/backup.md.',
       )
-      .argument('<file>', 'the file to write; it appears when it is complete. - is standard output')
-      .option('--force', 'replace the file when it is there')
-      .option('--json', 'answer with one JSON object: {"file", "bytes", "rows", "tables": {name: rows}, "takenAt"}')
+      .argument('<file>', 'file to write; it appears when it is complete. Use - for standard output')
+      .option('--force', 'replace an existing file')
+      .option('--json', 'print one JSON object: {"file", "bytes", "rows", "tables": {name: rows}, "takenAt"}')
       .action(run),
     '$ rapport backup /var/backups/rapport-$(date +%F).backup',
   )
@@ -32,11 +32,11 @@ async function run(name: string, { force = false, json }: Options): Promise<void
   const config = configuration()
   const isPiped = name === '-'
   const file = isPiped ? 'standard output' : resolve(name)
-  if (isPiped && (json || force)) throw new UsageError('Neither --json nor --force goes with standard output.')
+  if (isPiped && (json || force)) throw new UsageError('--json and --force cannot be combined with standard output.')
   if (isPiped && process.stdout.isTTY)
-    throw new UsageError('A backup is nothing for a terminal. Name a file, or a pipe.')
+    throw new UsageError('A backup cannot be written to a terminal. Name a file or use a pipe.')
   if (config.databaseUrl === undefined && !(await isEmbeddedMade(config.dataFolder))) {
-    throw new Failure(`There is no database in ${config.dataFolder}. Set DATA_DIR or DATABASE_URL to the one you mean.`)
+    throw new Failure(`There is no database in ${config.dataFolder}. Set DATA_DIR or DATABASE_URL to the right one.`)
   }
   const taken = await withBareDatabase(config, 'rapport backup', async ({ connection, signal }) => {
     let progress: ReturnType<typeof tellProgress> | undefined
@@ -46,24 +46,24 @@ async function run(name: string, { force = false, json }: Options): Promise<void
     }
     const options = { connection, migrationsFolder, version: version(), force, onProgress, signal }
     const made = isPiped ? await takeSnapshot(standardOutput(), options) : await takeSnapshotFile(file, options)
-    progress?.end(`${count(made.rows)} rows are in ${file} (${megabytes(made.bytes)}).`)
+    progress?.end(`Wrote ${count(made.rows)} rows to ${file} (${megabytes(made.bytes)}).`)
     return made
   })
   if (taken.others.length > 0) {
-    tell(`Not in it, because Rapport did not make them: the tables ${taken.others.join(', ')}.`)
+    tell(`Skipped tables that do not belong to Rapport: ${taken.others.join(', ')}.`)
   }
   const tables = Object.fromEntries(Object.entries(taken.sums.tables).map(([table, { rows }]) => [table, rows]))
   const { bytes, rows, header } = taken
   if (json) answer(JSON.stringify({ file, bytes, rows, tables, takenAt: header.takenAt }))
   else if (!isPiped)
-    answer(`${file}\nIt holds personal data. To be of use it needs its SECRET, which is not in it: keep that too.`)
+    answer(`${file}\nIt contains personal data. A restore also needs the SECRET, which is not in it: store that too.`)
 }
 
 /** Standard output, which stays open: a reader that goes away is a fault of the backup, not of the process. */
 function standardOutput(): Writable {
   const { stdout } = process
   stdout.on('error', () => undefined)
-  const words = 'Whoever read standard output is gone. What was read is no backup.'
+  const words = 'Standard output was closed before the end. The output is not a complete backup.'
   return new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       stdout.write(chunk, (error) => done(error ? new SnapshotError(words, { cause: error }) : null))

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ending, launch, run, type RunOptions, urlOf } from '../../test/command-line.ts'
-import { loadSecret } from '../platform/access/secret.ts'
+import { loadSecret } from '../platform/secret/secret.ts'
 import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
 import { type Call, type Json, startTestService, type TestService } from '../../test/service.ts'
 import { bodyShape } from '../platform/resource/body.ts'
 import { contacts } from '../resources/contacts/resource.ts'
-import { readId } from '../platform/resource/ids.ts'
-import { workOnNext } from '../resources/imports/batch.ts'
+import { readId } from '../platform/model/ids.ts'
+import { workOnNext } from '../resources/imports/work/batch.ts'
 
 const day = '2026-11-21'
 const size = 1500
@@ -209,7 +209,7 @@ test.each([
 test('an organization that is there already, or a user whose password is not known, is refused', async () => {
   const taken = await run(['demo', '--contacts', '5', '--organization', 'DEMO'], here)
   expect(taken).toMatchObject({ code: 1, output: '' })
-  expect(taken.errors).toContain('There is an organization called "DEMO"')
+  expect(taken.errors).toContain('An organization called "DEMO"')
   const stranger = ['demo', '--contacts', '5', '--organization', 'Third', '--email', 'demo@example.com']
   const refused = await run(stranger, here)
   expect(refused).toMatchObject({ code: 1, output: '' })
@@ -243,7 +243,7 @@ test.each(['SIGINT', 'SIGKILL'] as const)(
     const { code, errors } = await ended
     if (signal === 'SIGINT') {
       expect(code).toBe(1)
-      expect(errors).toContain('Interrupted: nothing of it was kept.')
+      expect(errors).toContain('Interrupted: nothing was stored.')
     }
     await until('the server gave up', async () => (await inOne(working)) === '0', 60_000)
     expect(await inOne(state)).toBe(was)

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
+import { addressesOf } from './addresses.ts'
 import { makeSlug } from './bootstrap.ts'
 import { howToPush } from './cli-import.ts'
+import { commandTokens } from './command-tokens.ts'
 import { answer, configuration, tell, UsageError, withExample } from './command.ts'
 import { interruptible } from './interruptible.ts'
-import { type MadeDemo, makeDemo } from './demo/demo.ts'
-import { addressesOf, withRapport } from './open.ts'
+import type { MadeDemo } from './demo/demo.ts'
+import { withRapport } from './open.ts'
 import { readPassword } from './password.ts'
 import { count, tellProgress } from './progress.ts'
 
@@ -27,17 +29,23 @@ export const demoCommand = () =>
   withExample(
     new Command('demo')
       .description(
-        'Make an organization full of made-up people, companies, jobs and notes in many languages: the same ones for the same seed. See docs/guides/demo.md.',
+        'Create an organization full of fictional people, companies, employments and notes in many languages. The same seed creates the same data. See docs/guides/demo.md.',
       )
-      .option('--contacts <number>', `how many contacts, 1 to ${count(mostContacts)}`, '10000')
+      .option('--contacts <number>', `number of contacts, 1 to ${count(mostContacts)}`, '10000')
       .option('--organization <name>', 'name of the new organization', 'Demo')
-      .option('--seed <number>', 'other people for another number, 0 to 4294967295', '1')
-      .option('--day <date>', 'the day that the last two years are counted from, such as 2026-11-21; without it today')
-      .option('--email <address>', "e-mail address of the owner; without it the organization's name at example.com")
-      .option('--password <password>', 'password of the owner; others on this machine may see it while this runs')
+      .option('--seed <number>', 'seed of the generated data, 0 to 4294967295', '1')
+      .option(
+        '--day <date>',
+        'reference date, such as 2026-11-21; all dates are within the two years before (default: today)',
+      )
+      .option('--email <address>', "email address of the owner (default: the organization's name at example.com)")
+      .option(
+        '--password <password>',
+        'password of the owner; other users of this machine can see it while the command runs',
+      )
       .option('--password-stdin', 'read the password from standard input')
-      .option('--json', 'answer with one JSON object')
-      .addHelpText('after', '\nWithout either, the password is RAPPORT_PASSWORD, or is made up and shown.')
+      .option('--json', 'print one JSON object')
+      .addHelpText('after', '\nWithout either, the command uses RAPPORT_PASSWORD or generates and prints a password.')
       .action(run),
     '$ rapport demo --contacts 10000 --json',
   )
@@ -52,8 +60,11 @@ async function run(options: Options): Promise<void> {
   const password = isGiven ? await readPassword(options) : randomBytes(15).toString('base64url')
   const made = await interruptible((signal) =>
     withRapport({ config, purpose: 'rapport demo', log: tell }, async (rapport) => {
-      const { connection, database, secret, tokens } = rapport
-      const addresses = await addressesOf(config)
+      const { connection, database, secret } = rapport
+      const tokens = await commandTokens(rapport)
+      const addresses = await addressesOf(rapport)
+      // Loaded here, for the names in every language would slow down each other command.
+      const { makeDemo } = await import('./demo/demo.ts')
       return makeDemo({
         ...{ connection, database, secret, tokens, addresses, organization, email, password, contacts, seed, day },
         signal,
@@ -119,7 +130,7 @@ const jsonOf = ({ bootstrap, partnerTeamId, filled, seconds, ...others }: Told) 
 function describe({ bootstrap, filled, seconds, email, password, seed, day }: Told, organization: string): string {
   const { baseUrl, organizationId, teamId, apiKey, triggerUrl } = bootstrap
   const rate = count(Math.round(filled.contacts / seconds))
-  const rest = `${count(filled.companies)} companies, ${count(filled.employments)} jobs, ${count(filled.notes)} notes`
+  const rest = `${count(filled.companies)} companies, ${count(filled.employments)} employments, ${count(filled.notes)} notes`
   return [
     `${organization} is ready: ${count(filled.contacts)} contacts, ${rest} in ${seconds.toFixed(1)} s (${rate} contacts/s).`,
     `Seed ${seed}, the two years before ${day}.`,
@@ -132,7 +143,7 @@ function describe({ bootstrap, filled, seconds, email, password, seed, day }: To
     `  API key        ${apiKey}`,
     `  trigger URL    ${triggerUrl}`,
     '',
-    `The key${password === undefined ? ' is' : ' and the password are'} shown this once. Try it:`,
+    `The key${password === undefined ? ' is' : ' and the password are'} shown only once. Try it:`,
     `  curl '${baseUrl}/contacts?limit=3' -H 'Authorization: Bearer ${apiKey}' -H 'Service-Organization-ID: ${organizationId}'`,
     '',
     ...howToPush(triggerUrl),

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Ending, run, type RunOptions, urlOf } from '../../test/command-line.ts'
+import { type Ending, run, type RunOptions, runProcess, urlOf } from '../../test/command-line.ts'
 import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../test/service.ts'
 
@@ -73,11 +73,11 @@ test('create makes an import that the running service serves at once, and prints
 })
 
 test.each([
-  ['a name that is too long', ['--name', 'x'.repeat(201)], /name: must have at most 200 characters/],
+  ['a name that is too long', ['--name', 'x'.repeat(201)], /name: expected at most 200 characters/],
   ['an empty name', ['--name', ''], /name: must not be empty/],
   ['a team that is not there', ['--name', 'A', '--team', 'Nowhere'], /no team "Nowhere"/],
-  ['a team of nobody', ['--name', 'A', '--team', `tea_${'0'.repeat(32)}`], /teamId: names no team/],
-  ['a tag that is too long', ['--name', 'A', '--tag', 'x'.repeat(101)], /tags\.0: must have at most 100 characters/],
+  ['a team of nobody', ['--name', 'A', '--team', `tea_${'0'.repeat(32)}`], /teamId: no team with this id exists/],
+  ['a tag that is too long', ['--name', 'A', '--tag', 'x'.repeat(101)], /tags\.0: expected at most 100 characters/],
 ])('create refuses %s as a request is refused, and makes nothing', async (_, words, expected) => {
   const count = async () => (await organization.call('GET', '/v5/imports/count')).body.count
   const before = await count()
@@ -97,10 +97,10 @@ test('rotate prints the new URL and until when the one before is good', async ()
   })
   expect([await push(triggerUrl), await push(rotated.triggerUrl)]).toEqual([200, 200])
   const told = await command(['rotate', '--import', id, '--overlap', '0'])
-  expect(told).toMatchObject({ code: 0, output: expect.stringContaining('Every URL from before has ended.') })
+  expect(told).toMatchObject({ code: 0, output: expect.stringContaining('All previous URLs have been revoked.') })
   expect([await push(triggerUrl), await push(rotated.triggerUrl)]).toEqual([404, 404])
   expect(await push(/https?:\S+/.exec(told.output)?.[0] ?? '')).toBe(200)
-  expect((await command(['rotate', '--import', id])).output).toMatch(/The URL before is good until \d{4}-/)
+  expect((await command(['rotate', '--import', id])).output).toMatch(/The previous URL is valid until \d{4}-/)
 })
 
 test('rotate names an import by its id or its name, and guesses neither', async () => {
@@ -115,7 +115,7 @@ test('rotate names an import by its id or its name, and guesses neither', async 
     expect(errors).toMatch(expected)
   }
   const tooLong = await command(['rotate', '--import', twins[0].id, '--overlap', '2592001'])
-  expect(tooLong).toMatchObject({ code: 1, errors: expect.stringContaining('must be at most 2592000') })
+  expect(tooLong).toMatchObject({ code: 1, errors: expect.stringContaining('expected at most 2592000') })
 })
 
 test('list shows a program what the API shows, and a person a table', async () => {
@@ -147,6 +147,6 @@ test('an organization that is not there is told, and so is one without imports',
   expect({ code, errors }).toEqual({ code: 1, errors: expect.stringContaining('no organization "Nowhere"') })
   const own = await service.newOrganization()
   await own.call('DELETE', `/v5/imports/${own.importId}`)
-  const none = await run(['import', 'list', '--organization', own.organizationId], here)
+  const none = await runProcess(['import', 'list', '--organization', own.organizationId], here)
   expect(none).toEqual({ code: 0, errors: '', output: 'There are no imports yet.\n' })
 })

@@ -1,15 +1,16 @@
 import { Command, Option } from 'commander'
-import type { Row } from '../platform/resource/define.ts'
+import type { Row } from '../platform/model/define.ts'
 import { type imports, mergePolicies, type RowStatus } from '../resources/imports/resource.ts'
+import { addressesOf } from './addresses.ts'
 import { answer, configuration, tell, UsageError, withExample } from './command.ts'
 import { listImports, type MadeImport, makeImport, rotateImport, type RotatedImport } from './imports.ts'
-import { addressesOf, withRapport } from './open.ts'
+import { withRapport } from './open.ts'
 
 /** `rapport import`: sources of leads, each with a secret URL that other systems push at. */
 export const importCommand = () =>
   withExample(
     new Command('import')
-      .description('Make, rotate and list imports: sources of leads with a secret URL each.')
+      .description('Create, rotate and list imports: sources of leads, each with a secret URL.')
       .addCommand(createCommand())
       .addCommand(rotateCommand())
       .addCommand(listCommand()),
@@ -17,7 +18,7 @@ export const importCommand = () =>
   )
 
 const organizationOption = ['--organization <id or name>', 'organization that the import belongs to'] as const
-const jsonOption = ['--json', 'answer with one JSON object'] as const
+const jsonOption = ['--json', 'print one JSON object'] as const
 
 interface CreateOptions {
   organization: string
@@ -31,11 +32,11 @@ interface CreateOptions {
 const createCommand = () =>
   withExample(
     new Command('create')
-      .description('Make an import and print its trigger URL, which is shown this once.')
+      .description('Create an import and print its trigger URL, which is shown only once.')
       .requiredOption(...organizationOption)
-      .requiredOption('--name <name>', 'what pushes at it, to tell it from others')
-      .option('--team <id or name>', 'whose contacts it makes and matches; without it the default team')
-      .option('--tag <tag...>', 'tags for each contact that it makes or matches')
+      .requiredOption('--name <name>', 'name of the source')
+      .option('--team <id or name>', 'team whose contacts are matched and created (default: the default team)')
+      .option('--tag <tag...>', 'tags added to each contact that is matched or created')
       .addOption(
         new Option('--merge <policy>', 'set only fields that are empty, or replace what no person has changed')
           .choices(mergePolicies)
@@ -49,9 +50,12 @@ const createCommand = () =>
 async function create({ organization, name, team, tag, merge, json }: CreateOptions): Promise<void> {
   const config = configuration()
   const options = { config, purpose: 'rapport import create', log: tell } as const
-  const made = await withRapport(options, async ({ database }) => {
-    const { baseUrl } = await addressesOf(config)
-    return makeImport({ database, organization }, { baseUrl, name, team, tags: tag, mergePolicy: merge })
+  const made = await withRapport(options, async (rapport) => {
+    const { baseUrl } = await addressesOf(rapport)
+    return makeImport(
+      { database: rapport.database, organization },
+      { baseUrl, name, team, tags: tag, mergePolicy: merge },
+    )
   })
   answer(json ? JSON.stringify(made) : describeMade(made))
 }
@@ -61,7 +65,7 @@ const describeMade = ({ id, triggerUrl }: MadeImport): string =>
 
 /** Whoever has the URL may push: it is to be kept like a password. */
 export const howToPush = (triggerUrl: string): string[] => [
-  'Whoever knows this URL may push leads; it is shown this once. Try it:',
+  'Anyone who knows this URL can push leads. It is shown only once. Try it:',
   `  curl ${triggerUrl} -H 'Content-Type: application/json' -d '{"contact":{"email":"lead@example.com"}}'`,
 ]
 
@@ -75,10 +79,10 @@ interface RotateOptions {
 const rotateCommand = () =>
   withExample(
     new Command('rotate')
-      .description('Give an import a new trigger URL; the one before stays good for a while.')
+      .description('Replace the trigger URL of an import. The previous one stays valid for the overlap.')
       .requiredOption(...organizationOption)
-      .requiredOption('--import <id or name>', 'import that gets the new URL')
-      .option('--overlap <seconds>', 'for how long the URL before stays good, 0 to 2592000; without it a day')
+      .requiredOption('--import <id or name>', 'import whose URL is replaced')
+      .option('--overlap <seconds>', 'how long the previous URL stays valid, 0 to 2592000 (default: a day)')
       .option(...jsonOption)
       .action(rotate),
     '$ rapport import rotate --organization "Your company" --import "Landing page" --overlap 3600 --json',
@@ -86,14 +90,14 @@ const rotateCommand = () =>
 
 async function rotate({ organization, import: named, overlap, json }: RotateOptions): Promise<void> {
   if (overlap !== undefined && !/^\d{1,10}$/.test(overlap)) {
-    throw new UsageError(`--overlap: "${overlap}" is not a number of seconds, such as 3600.`)
+    throw new UsageError(`--overlap: expected a number of seconds, such as 3600; found "${overlap}".`)
   }
   const overlapSeconds = overlap === undefined ? undefined : Number(overlap)
   const config = configuration()
   const options = { config, purpose: 'rapport import rotate', log: tell } as const
-  const rotated = await withRapport(options, async ({ database }) => {
-    const { baseUrl } = await addressesOf(config)
-    return rotateImport({ database, organization }, { baseUrl, named, overlapSeconds })
+  const rotated = await withRapport(options, async (rapport) => {
+    const { baseUrl } = await addressesOf(rapport)
+    return rotateImport({ database: rapport.database, organization }, { baseUrl, named, overlapSeconds })
   })
   answer(json ? JSON.stringify(rotated) : describeRotated(rotated))
 }
@@ -104,10 +108,10 @@ const describeRotated = ({ id, triggerUrl, previousUrlExpiresAt }: RotatedImport
     '',
     `  ${triggerUrl}`,
     '',
-    'It is shown this once.',
+    'It is shown only once.',
     previousUrlExpiresAt === null
-      ? 'Every URL from before has ended.'
-      : `The URL before is good until ${previousUrlExpiresAt}.`,
+      ? 'All previous URLs have been revoked.'
+      : `The previous URL is valid until ${previousUrlExpiresAt}.`,
   ].join('\n')
 
 interface ListOptions {
@@ -118,9 +122,9 @@ interface ListOptions {
 const listCommand = () =>
   withExample(
     new Command('list')
-      .description('Show the imports of an organization and how their rows are doing.')
-      .requiredOption('--organization <id or name>', 'organization whose imports are shown')
-      .option('--json', 'answer with one JSON array, as GET /v5/imports does')
+      .description('List the imports of an organization and the state of their rows.')
+      .requiredOption('--organization <id or name>', 'organization whose imports are listed')
+      .option('--json', 'print one JSON array, like GET /v5/imports')
       .action(list),
     '$ rapport import list --organization "Your company"',
   )

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { findSigningKeys, type KeptSigningKey } from '../platform/access/signing-key-store.ts'
-import { rotateSigningKeys } from '../platform/access/signing-keys.ts'
+import { findSigningKeys, type KeptSigningKey } from '../identity/access/signing-key-store.ts'
+import { rotateSigningKeys } from '../identity/access/signing-keys.ts'
 import { answer, configuration, Failure, tell, withExample } from './command.ts'
 import { withRapport } from './open.ts'
 
@@ -8,7 +8,7 @@ interface Options {
   json?: boolean
 }
 
-const jsonOption = ['--json', 'answer with one JSON object'] as const
+const jsonOption = ['--json', 'print one JSON object'] as const
 
 /** `rapport keys`: the keys that access tokens are signed with. */
 export const keysCommand = () =>
@@ -23,7 +23,7 @@ export const keysCommand = () =>
 const rotateCommand = () =>
   withExample(
     new Command('rotate')
-      .description('Sign with the next key from now on. Nobody is logged out: tokens of the one before stay good.')
+      .description('Start signing with the next key. Nobody is logged out: tokens of the previous key stay valid.')
       .option(...jsonOption)
       .action(rotate),
     '$ rapport keys rotate',
@@ -34,23 +34,23 @@ async function rotate({ json }: Options): Promise<void> {
   const rotation = await withRapport(options, ({ database, secret }) => rotateSigningKeys({ database, secret }))
   if (!rotation.rotated) {
     throw new Failure(
-      'Not rotated: programs that keep the key set may not have seen the next key yet. ' +
-        `It can sign from ${rotation.possibleAt.toISOString()} on; rotate then.`,
+      'Not rotated: programs that cache the key set may not know the next key yet. ' +
+        `Rotate again after ${rotation.possibleAt.toISOString()}.`,
     )
   }
   const { active, retired } = rotation
   answer(
     json
       ? JSON.stringify({ active, retired })
-      : `${active} signs from now on (running services notice within a minute).\n` +
-          `${retired} is retired; what it signed stays good until it expires.`,
+      : `${active} is now the signing key (running services notice within a minute).\n` +
+          `${retired} is retired; tokens that it signed stay valid until they expire.`,
   )
 }
 
 const listCommand = () =>
   withExample(
     new Command('list')
-      .description('List the keys of the key set: the active one, the next one and those that are retired.')
+      .description('List the signing keys: active, next and retired.')
       .option(...jsonOption)
       .action(list),
     '$ rapport keys list',
@@ -60,7 +60,7 @@ async function list({ json }: Options): Promise<void> {
   const options = { config: configuration(), purpose: 'rapport keys list', log: tell } as const
   const keys = (await withRapport(options, ({ database }) => findSigningKeys(database))).map(shown)
   if (json) answer(JSON.stringify({ keys }))
-  else answer(keys.length === 0 ? 'There are no keys yet: the service makes them.' : keys.map(describe).join('\n'))
+  else answer(keys.length === 0 ? 'There are no keys yet. The service creates them.' : keys.map(describe).join('\n'))
 }
 
 const shown = ({ id, status, createdAt, activeSince, retiredAt }: KeptSigningKey) => ({

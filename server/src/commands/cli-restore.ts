@@ -2,21 +2,22 @@ import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
 import type { Config } from '../config.ts'
-import { fingerprint, loadSecret, secretFile } from '../platform/access/secret.ts'
+import { fingerprint, loadSecret, secretFile } from '../platform/secret/secret.ts'
 import { checkDatabase } from '../platform/database/check.ts'
-import { connect } from '../platform/database/cluster.ts'
+import { connect } from '../platform/database/connect.ts'
 import { migrate, readMigrations } from '../platform/database/migrate.ts'
-import { findService } from '../platform/database/service-file.ts'
-import { type CheckedSnapshot, SnapshotError } from '../platform/database/snapshot/format.ts'
-import { checkSnapshot } from '../platform/database/snapshot/read.ts'
-import { findApplied, restoreSnapshot, type RestoreStanding } from '../platform/database/snapshot/restore.ts'
+import { findService } from './service-file.ts'
+import { type CheckedSnapshot, SnapshotError } from '../platform/backup/format.ts'
+import { checkSnapshot } from '../platform/backup/read.ts'
+import { findApplied, restoreSnapshot, type RestoreStanding } from '../platform/backup/restore.ts'
 import { migrationsFolder } from '../release.ts'
 import { type BareDatabase, megabytes, withBareDatabase } from './bare-database.ts'
 import { answer, configuration, Failure, tell, UsageError, withExample } from './command.ts'
 import { count, type Progress, tellProgress } from './progress.ts'
 import { askLine } from './question.ts'
-import { findHoldings, findServices, forgetSecret } from './restore-target.ts'
+import { findHoldings, findServices } from './restore-target.ts'
 import { compareSchema } from './schema.ts'
+import { forgetSecret } from './sealed.ts'
 
 interface Options {
   force?: boolean
@@ -29,15 +30,15 @@ export const restoreCommand = () =>
   withExample(
     new Command('restore')
       .description(
-        'Put a backup in the place of all that the database holds: all of it, or nothing is changed. The service has to be stopped.',
+        'Replace everything in the database with a backup. If the restore fails, nothing changes. Stop the service first.',
       )
-      .argument('<file>', 'a file that `rapport backup` wrote')
-      .option('--force', 'replace what is there without asking')
+      .argument('<file>', 'file that `rapport backup` has written')
+      .option('--force', 'replace existing data without asking')
       .option(
         '--new-secret',
-        'the SECRET of the backup is lost: everyone signs in anew, what it encrypted goes, the rest is kept',
+        'use if the SECRET of the backup is lost: deletes what it encrypted and ends all sessions, and restores the rest',
       )
-      .option('--json', 'answer with one JSON object: {"rows", "takenAt", "applied": [migrations], "secretFits"}')
+      .option('--json', 'print one JSON object: {"rows", "takenAt", "applied": [migrations], "secretFits"}')
       .action(run),
     '$ rapport restore /var/backups/rapport-2027-01-31.backup',
   )
@@ -55,7 +56,7 @@ async function run(name: string, { force = false, newSecret = false, json }: Opt
   const { takenAt } = checked.header
   if (secret === 'absent') tell(absentSecret(config))
   if (json) answer(JSON.stringify({ rows: checked.rows, takenAt, applied, secretFits: secret === 'fits' }))
-  else answer(`${count(checked.rows)} rows, as they were at ${takenAt}, are restored and compared with the backup.`)
+  else answer(`Restored ${count(checked.rows)} rows from ${takenAt} and compared them with the backup.`)
 }
 
 /** Every byte, before anything is touched. */
@@ -69,7 +70,7 @@ async function check(file: string): Promise<CheckedSnapshot> {
     findApplied(checked.header, await readMigrations(migrationsFolder))
     const { rapport, takenAt, postgresql } = checked.header
     progress?.end(
-      `${file} is whole: ${count(checked.rows)} rows, ${megabytes(checked.bytes)}, by Rapport ${rapport} on PostgreSQL ${postgresql} at ${takenAt}.`,
+      `${file} is complete: ${count(checked.rows)} rows, ${megabytes(checked.bytes)}, written by Rapport ${rapport} on PostgreSQL ${postgresql} at ${takenAt}.`,
     )
     return checked
   } catch (error) {
@@ -90,16 +91,16 @@ async function assertSecretFits(
   if (fingerprint(await loadSecret({ dataFolder, given })) === secretFingerprint) return 'fits'
   const where = given === undefined ? file : 'SECRET'
   throw new Failure(
-    `The backup belongs to another secret than that in ${where}. Nothing was changed. Put the secret of the installation that made it there (its SECRET, or the file ${secretFile} of its data folder). If that is lost: --new-secret restores the rest, and everyone signs in anew.`,
+    `The backup belongs to a different secret than the one in ${where}. Nothing was changed. Replace it with the secret of the installation that made the backup (its SECRET, or the file ${secretFile} in its data folder). If that is lost, --new-secret restores the rest, and everyone must log in again.`,
   )
 }
 
 const absentSecret = ({ dataFolder }: Config): string =>
-  `Before the next start, bring the secret that belongs to the backup: set SECRET, or put the file ${secretFile} of its data folder into ${dataFolder}. If it is lost, restore again with --new-secret.`
+  `Before the next start, provide the backup’s secret: set SECRET, or copy the file ${secretFile} from its data folder to ${dataFolder}. If it is lost, restore again with --new-secret.`
 
 async function assertNoService({ dataFolder }: Config): Promise<void> {
   const service = await findService(dataFolder)
-  if (service) throw new Failure(running(`a service (process ${service.pid}) runs with ${dataFolder}`))
+  if (service) throw new Failure(running(`a service (process ${service.pid}) is running on ${dataFolder}`))
 }
 
 const running = (which: string): string =>
@@ -107,12 +108,12 @@ const running = (which: string): string =>
 
 async function prepareTarget(config: Config, database: BareDatabase, force: boolean): Promise<void> {
   const { connection, attached } = database
-  if (attached) throw new Failure(running('a service runs on this database'))
-  await checkDatabase(connection)
+  if (attached) throw new Failure(running('a service is running on this database'))
+  await checkDatabase(connection, config.databaseDurability)
   const { foreign } = await compareSchema(connection)
   if (foreign.length > 0) {
     throw new Failure(
-      `The database is of a newer Rapport (it knows ${foreign.join(', ')}). Nothing was changed. Restore into an empty database or another DATA_DIR.`,
+      `The database belongs to a newer Rapport (it includes ${foreign.join(', ')}). Nothing was changed. Restore into an empty database or another DATA_DIR.`,
     )
   }
   const client = await connect(connection)
@@ -135,10 +136,10 @@ async function prepareTarget(config: Config, database: BareDatabase, force: bool
 
 async function ask({ databaseUrl, dataFolder }: Config, holdings: string, { signal }: BareDatabase): Promise<void> {
   const where = databaseUrl === undefined ? dataFolder : 'DATABASE_URL'
-  const told = `The database of ${where} holds ${holdings}. The restore replaces all of it.`
-  if (!process.stdin.isTTY) throw new UsageError(`${told} Give --force if that is what you want.`)
+  const told = `The database of ${where} contains ${holdings}. The restore replaces all of it.`
+  if (!process.stdin.isTTY) throw new UsageError(`${told} Use --force to confirm.`)
   const { stdin: input, stderr: output } = process
-  const said = await askLine(`${told} Type yes to go on: `, { input, output, signal })
+  const said = await askLine(`${told} Type yes to continue: `, { input, output, signal })
   if (said.trim().toLowerCase() !== 'yes') throw new Failure('Nothing was changed.')
 }
 

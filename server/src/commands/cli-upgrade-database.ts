@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { isEmbeddedMade } from '../platform/database/data-folder.ts'
-import { openEmbedded } from '../platform/database/embedded.ts'
+import { isEmbeddedMade } from '../platform/embedded-postgres/data-folder.ts'
+import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import { migrationsFolder, version } from '../release.ts'
 import { answer, configuration, Failure, tell, UsageError, withExample } from './command.ts'
 import { interruptible } from './interruptible.ts'
@@ -14,11 +14,11 @@ export const upgradeDatabaseCommand = () =>
   withExample(
     new Command('upgrade-database')
       .description(
-        'Move the embedded database from an older PostgreSQL to the one that came with this version; the old one is kept. A start does so as well, when it finds the older PostgreSQL by itself.',
+        'Move the embedded database from an older PostgreSQL to the one included in this version. The old database stays in the data folder. A start does this automatically if it finds the older PostgreSQL.',
       )
       .option(
         '--old-binaries <folder>',
-        'folder of the older PostgreSQL: the one with bin/postgres, or its npm package',
+        'folder of the older PostgreSQL: the folder that contains bin/postgres, or its npm package',
       )
       .action(run),
     '$ rapport upgrade-database --old-binaries /opt/postgres-17',
@@ -26,18 +26,17 @@ export const upgradeDatabaseCommand = () =>
 
 async function run({ oldBinaries }: Options): Promise<void> {
   const { databaseUrl, dataFolder } = configuration()
-  if (databaseUrl !== undefined)
-    throw new UsageError('DATABASE_URL names a database of your own: there is nothing to do.')
+  if (databaseUrl !== undefined) throw new UsageError('DATABASE_URL is set, so there is no embedded database to move.')
   if (!(await isEmbeddedMade(dataFolder))) {
-    throw new Failure(`There is no database in ${dataFolder}. Set DATA_DIR to the one you mean.`)
+    throw new Failure(`There is no database in ${dataFolder}. Set DATA_DIR to the right folder.`)
   }
   const upgrade = { migrationsFolder, version: version(), oldBinaries }
   await interruptible(async (signal) => {
     const embedded = await openEmbedded({ dataFolder, purpose: 'rapport upgrade-database', log: tell, upgrade, signal })
     await embedded.close()
     if (embedded.attached) {
-      throw new Failure(`A service runs on the database of ${dataFolder}. Nothing was changed. Stop it first.`)
+      throw new Failure(`A service is running on the database of ${dataFolder}. Nothing was changed. Stop it first.`)
     }
   })
-  answer('The database is on the PostgreSQL of this version.')
+  answer('The database already uses the PostgreSQL of this version.')
 }

@@ -1,12 +1,12 @@
 import { Command } from 'commander'
-import { hashPassword, passwordFault } from '../platform/access/passwords.ts'
-import type { AuditAction } from '../platform/audit/actions.ts'
-import { recordPersonEvent } from '../platform/audit/store.ts'
+import { hashPassword, passwordFault } from '../identity/access/passwords.ts'
+import type { AuditAction } from '../platform/audit/store.ts'
+import { recordPersonEvent } from '../identity/audit-log/store.ts'
 import type { Spanning } from '../platform/database/database.ts'
-import { queueMail } from '../platform/mail/queue-store.ts'
-import { showId } from '../platform/resource/ids.ts'
-import { countKeysOf, endSessions, setDisabled, setPassword, withoutOwner } from '../resources/auth/store.ts'
-import { findUserByEmail } from '../resources/users/store.ts'
+import { queueMail } from '../identity/mails/store.ts'
+import { showId } from '../platform/model/ids.ts'
+import { countKeysOf, endSessions, setDisabled, setPassword, withoutOwner } from '../identity/auth/store.ts'
+import { findUserByEmail } from '../identity/users/store.ts'
 import { answer, configuration, Failure, tell, withExample } from './command.ts'
 import { withRapport } from './open.ts'
 import { readPassword } from './password.ts'
@@ -27,7 +27,7 @@ interface Person {
 export const userCommand = () =>
   withExample(
     new Command('user')
-      .description('Help people who log in, or keep them out.')
+      .description('Reset passwords, end sessions, and disable or enable people.')
       .addCommand(resetPasswordCommand())
       .addCommand(endSessionsCommand())
       .addCommand(disableCommand())
@@ -38,29 +38,29 @@ export const userCommand = () =>
 const aboutOne = (name: string, description: string) =>
   new Command(name)
     .description(description)
-    .requiredOption('--email <address>', 'the person’s address')
-    .option('--json', 'answer with one JSON object')
+    .requiredOption('--email <address>', 'the person’s email address')
+    .option('--json', 'print one JSON object')
 
 const resetPasswordCommand = () =>
   withExample(
     aboutOne(
       'reset-password',
-      'Set a new password for a person and end all their sessions. Who has a second factor still needs it.',
+      'Set a new password for a person and end all their sessions. A second factor is still required.',
     )
-      .option('--password <password>', 'the new password; safer: RAPPORT_PASSWORD, --password-stdin or the prompt')
+      .option('--password <password>', 'the new password; RAPPORT_PASSWORD, --password-stdin and the prompt are safer')
       .option('--password-stdin', 'read the password from standard input')
       .action((options: Options) =>
         change(options, async (person) => {
           const password = await readPassword(options)
           const fault = await passwordFault(password, { email: person.email })
-          if (fault !== undefined) throw new Failure(`The password does not do: ${fault}.`)
+          if (fault !== undefined) throw new Failure(`The password is not acceptable: ${fault}.`)
           const hash = await hashPassword(password, 'command')
           return async (spanning) => {
             await setPassword(spanning, { userId: person.id, hash })
             await record(spanning, person, 'password.reset')
             const mail = { kind: 'account-changed', recipient: person.email, userId: person.id } as const
             await queueMail(spanning, { ...mail, facts: { what: 'password-changed' } })
-            return `${person.email} has a new password; every session of theirs has ended.`
+            return `${person.email} has a new password; all their sessions have ended.`
           }
         }),
       ),
@@ -81,26 +81,27 @@ const endSessionsCommand = () =>
 
 const disableCommand = () =>
   withExample(
-    aboutOne('disable', 'Let nobody log in as this person any more, and end their sessions.').action(
-      (options: Options) =>
-        change(options, async (person) => async (spanning) => {
-          await setDisabled(spanning, person.id, true)
-          await record(spanning, person, 'account.disabled')
-          const keys = await countKeysOf(spanning, person.id)
-          const rest =
-            keys === 0 ? '' : ` API keys that they made: ${keys}. They belong to the organization: revoke them there.`
-          const left = await withoutOwner(spanning, person.id)
-          const ownerless =
-            left.length === 0 ? '' : ` No other owner who can log in is left in: ${left.join(', ')}. Enable one again.`
-          return `Nobody logs in as ${person.email} any more.${rest}${ownerless}`
-        }),
+    aboutOne('disable', 'Disable a person: end their sessions and prevent further logins.').action((options: Options) =>
+      change(options, async (person) => async (spanning) => {
+        await setDisabled(spanning, person.id, true)
+        await record(spanning, person, 'account.disabled')
+        const keys = await countKeysOf(spanning, person.id)
+        const rest =
+          keys === 0 ? '' : ` They have created ${keys} API keys, which belong to the organization: revoke them there.`
+        const left = await withoutOwner(spanning, person.id)
+        const ownerless =
+          left.length === 0
+            ? ''
+            : ` These organizations have no other owner who can log in: ${left.join(', ')}. Enable one again.`
+        return `${person.email} is disabled and can no longer log in.${rest}${ownerless}`
+      }),
     ),
     '$ rapport user disable --email ada@example.com',
   )
 
 const enableCommand = () =>
   withExample(
-    aboutOne('enable', 'Let a person who was disabled log in again.').action((options: Options) =>
+    aboutOne('enable', 'Enable a disabled person, so that they can log in again.').action((options: Options) =>
       change(options, async (person) => async (spanning) => {
         await setDisabled(spanning, person.id, false)
         await record(spanning, person, 'account.enabled')

@@ -4,9 +4,9 @@ import { type Config, configWarnings, readConfig } from '../config.ts'
 /** What a process of the command line ends with; a script may rely on it. */
 export const exitCodes = {
   0: 'done',
-  1: 'failed, or the doctor found something wrong',
-  2: 'the command line is not right',
-  3: 'the configuration is not valid, or starting was refused: the message says why and what to do',
+  1: 'the command failed, or the doctor found a problem',
+  2: 'the command line is invalid',
+  3: 'the configuration is invalid or the start was refused; the message says why and what to do',
 } as const
 export type ExitCode = keyof typeof exitCodes
 
@@ -26,8 +26,34 @@ export class Ended extends Error {
 }
 
 /** Standard output is the command's answer; what happens meanwhile goes to standard error. */
-export const answer = (text: string): boolean => process.stdout.write(`${text}\n`)
-export const tell = (text: string): boolean => process.stderr.write(`${text}\n`)
+export function answer(text: string): void {
+  leaveBar()
+  process.stdout.write(`${text}\n`)
+}
+export function tell(text: string): void {
+  leaveBar()
+  process.stderr.write(`${text}\n`)
+}
+
+const emptyLine = '\r\u001b[2K'
+let hasBar = false
+
+/** Draws a progress bar in the current line of the terminal, over the one before. What is printed next gets its own line. */
+export function drawBar(bar: string): void {
+  hasBar = true
+  process.stderr.write(`${emptyLine}${bar}`)
+}
+
+/** Removes the bar, so that what is printed next takes its line. */
+export function removeBar(): void {
+  if (hasBar) process.stderr.write(emptyLine)
+  hasBar = false
+}
+
+function leaveBar(): void {
+  if (hasBar) process.stderr.write('\n')
+  hasBar = false
+}
 
 /** The configuration of this process; names that look misspelt are told. */
 export function configuration(): Config {
@@ -44,6 +70,6 @@ export const withExample = (command: Command, example: string): Command =>
       ...example.split('\n').map((line) => `  ${line}`),
       '\nExit codes:',
       ...Object.entries(exitCodes).map(([code, meaning]) => `  ${code}  ${meaning}`),
-      '\nSettings come from the environment: see docs/configuration.md.',
+      '\nSettings are environment variables: see docs/configuration.md.',
     ].join('\n'),
   )

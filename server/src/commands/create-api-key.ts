@@ -1,10 +1,11 @@
-import { hashApiKey, makeApiKey } from '../platform/access/api-key.ts'
-import { parseScope } from '../platform/access/scopes.ts'
+import { sha256 } from '../platform/secret/encryption.ts'
+import { makeApiKey } from '../identity/access/api-key.ts'
+import { parseScope } from '../platform/model/scopes.ts'
 import { recordCommand } from '../platform/audit/store.ts'
 import type { Database } from '../platform/database/database.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import { newId, showId } from '../platform/resource/ids.ts'
-import { insertApiKey } from '../resources/api-keys/store.ts'
+import { newId, showId } from '../platform/model/ids.ts'
+import { insertApiKey } from '../identity/api-keys/store.ts'
 import { findOrganization } from './find-organization.ts'
 
 export interface CreateApiKeyOptions {
@@ -30,14 +31,15 @@ export async function createApiKey(options: CreateApiKeyOptions): Promise<Create
   const { database, expiresAt } = options
   const scopes = readScopes(options.scopes)
   const name = options.name.trim()
-  if (name.length < 1 || name.length > 100) throw new StartError('The key needs a name of 1 to 100 characters.')
-  if (expiresAt && !(expiresAt.getTime() > Date.now())) throw new StartError('The key would have expired already.')
+  if (name.length < 1 || name.length > 100) throw new StartError('The key’s name must have 1 to 100 characters.')
+  if (expiresAt && !(expiresAt.getTime() > Date.now()))
+    throw new StartError('The expiry is in the past. Choose a later date.')
   const { id: organizationId, ownerId } = await findOrganization(database, options.organization)
 
   const id = newId()
   const apiKey = makeApiKey()
   await database.spanningTransaction('create an API key', async (spanning) => {
-    const hash = hashApiKey(apiKey)
+    const hash = sha256(apiKey)
     const key = { id, organizationId, hash, name, scopes, createdBy: ownerId, expiresAt: expiresAt ?? null }
     await insertApiKey(spanning, key)
     await recordCommand(spanning, organizationId, 'api-key.created', {
@@ -49,7 +51,7 @@ export async function createApiKey(options: CreateApiKeyOptions): Promise<Create
 }
 
 function readScopes(texts: readonly string[]): string[] {
-  if (texts.length === 0) throw new StartError('The key needs a scope, for example contact:list:read.')
+  if (texts.length === 0) throw new StartError('The key needs at least one scope, for example contact:list:read.')
   const scopes = texts.map((text) => {
     const scope = parseScope(text.trim())
     if (scope !== undefined) return scope

@@ -19,8 +19,8 @@ export interface Finding {
 export const doctorCommand = () =>
   withExample(
     new Command('doctor')
-      .description('Say what is wrong with this installation and what to do about it. Changes nothing.')
-      .option('--json', 'answer with one JSON object: {"healthy", "findings": [{name, state, message, advice}]}')
+      .description('Check this installation, and report problems and what to do. Changes nothing.')
+      .option('--json', 'print one JSON object: {"healthy", "findings": [{name, state, message, advice}]}')
       .action(run),
     '$ rapport doctor\n$ rapport doctor --json',
   )
@@ -38,7 +38,9 @@ async function examine(): Promise<Finding[]> {
     config = readConfig(process.env)
   } catch (error) {
     if (!(error instanceof StartError)) throw error
-    return [{ name: 'configuration', state: 'wrong', message: error.message, advice: 'Correct the environment.' }]
+    return [
+      { name: 'configuration', state: 'wrong', message: error.message, advice: 'Correct the environment variables.' },
+    ]
   }
   const warnings = configWarnings(process.env).map((message): Finding => ({
     name: 'configuration',
@@ -61,5 +63,5 @@ function describe(findings: readonly Finding[], healthy: boolean): string {
     const first = `${marks[state]}  ${name}: ${message}`
     return advice === undefined ? first : `${first}\n       → ${advice}`
   })
-  return [...lines, '', healthy ? 'Nothing is wrong.' : 'Something is wrong; see above.'].join('\n')
+  return [...lines, '', healthy ? 'No problems found.' : 'Problems found; see above.'].join('\n')
 }

@@ -7,7 +7,7 @@ import { urlOf } from '../../test/command-line.ts'
 import { query } from '../../test/data-place.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { readConfig } from '../config.ts'
-import { connect } from '../platform/database/cluster.ts'
+import { connect } from '../platform/database/connect.ts'
 import { examineDatabase } from './examine-database.ts'
 import { lookAtTransactions } from './examine-upkeep.ts'
 

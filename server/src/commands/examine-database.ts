@@ -2,11 +2,12 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
-import { assertSecretFits, loadSecret } from '../platform/access/secret.ts'
+import { findNextSecret } from '../platform/secret/next-secret.ts'
+import { assertSecretFits, loadSecret } from '../platform/secret/secret.ts'
 import { checkDatabase, readLetters } from '../platform/database/check.ts'
 import { Database } from '../platform/database/database.ts'
-import { isEmbeddedMade } from '../platform/database/data-folder.ts'
-import { openEmbedded } from '../platform/database/embedded.ts'
+import { isEmbeddedMade } from '../platform/embedded-postgres/data-folder.ts'
+import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import type { Finding } from './doctor.ts'
 import { connectionsOf } from './open.ts'
@@ -18,7 +19,7 @@ import { compareSchema } from './schema.ts'
 export async function examineDatabase(config: Config): Promise<Finding[]> {
   const { dataFolder, databaseUrl } = config
   if (databaseUrl === undefined && !(await isEmbeddedMade(dataFolder))) {
-    return [{ name: 'database', state: 'note', message: 'none yet; the first start makes it' }]
+    return [{ name: 'database', state: 'note', message: 'none yet; the first start creates it' }]
   }
   try {
     if (databaseUrl !== undefined) return await examine({ connectionString: databaseUrl }, config)
@@ -35,13 +36,13 @@ async function examine(connection: pg.ClientConfig, config: Config): Promise<Fin
   try {
     await client.connect()
   } catch (error) {
-    const advice = 'Is it running, and is the address in DATABASE_URL right?'
+    const advice = 'Check that it is running and that DATABASE_URL is right.'
     return [{ name: 'database', state: 'wrong', message: `cannot be reached: ${wordsOf(error)}`, advice }]
   }
   try {
     const { rows } = await client.query<{ version: string }>(`select current_setting('server_version') as version`)
     const found: Finding[] = [{ name: 'database', state: 'ok', message: `PostgreSQL ${rows[0]?.version}` }]
-    found.push(await attempt('fitness', () => checkDatabase(connection), 'version, encoding, ctype and extensions'))
+    found.push(...(await examineFitness(connection, config)))
     const schema = await examineSchema(connection)
     found.push(schema)
     if (schema.state === 'ok') found.push(await examineSecret(connection, config))
@@ -55,23 +56,41 @@ async function examine(connection: pg.ClientConfig, config: Config): Promise<Fin
   }
 }
 
+async function examineFitness(connection: pg.ClientConfig, config: Config): Promise<Finding[]> {
+  const name = 'fitness'
+  try {
+    const warnings = await checkDatabase(connection, config.databaseDurability)
+    const message = 'version, encoding, ctype, extensions and durability'
+    return [
+      { name, state: 'ok', message },
+      ...warnings.map((text): Finding => ({ name, state: 'note', message: text })),
+    ]
+  } catch (error) {
+    return [refused(name, error)]
+  }
+}
+
 async function examineSchema(connection: pg.ClientConfig): Promise<Finding> {
   const name = 'schema'
   const { missing, foreign } = await compareSchema(connection)
   if (foreign.length > 0) {
-    const message = `newer than this code: it has ${foreign.join(', ')}`
-    return { name, state: 'wrong', message, advice: 'Start the newer Rapport that made it.' }
+    const message = `newer than this code: it includes ${foreign.join(', ')}`
+    return { name, state: 'wrong', message, advice: 'Start the newer version of Rapport.' }
   }
   if (missing.length === 0) return { name, state: 'ok', message: 'up to date' }
   const advice = 'Start the service, or run `rapport migrate`.'
-  return { name, state: 'note', message: `to be applied: ${missing.join(', ')}`, advice }
+  return { name, state: 'note', message: `pending migrations: ${missing.join(', ')}`, advice }
 }
 
 async function examineSecret(connection: pg.ClientConfig, { dataFolder, secret: given }: Config): Promise<Finding> {
   const name = 'secret'
   if (given === undefined && !(await stat(join(dataFolder, 'secret')).catch(() => undefined))) {
-    const message = `neither SECRET nor the file ${join(dataFolder, 'secret')} is there`
-    return { name, state: 'wrong', message, advice: 'Bring back the secret that this database was first started with.' }
+    const message = `neither SECRET nor the file ${join(dataFolder, 'secret')} exists`
+    return { name, state: 'wrong', message, advice: 'Restore the secret with which this database was first started.' }
+  }
+  if (given === undefined && (await findNextSecret(dataFolder)) !== undefined) {
+    const advice = 'Start the service, which finishes the replacement, or run `rapport secret replace` again.'
+    return { name, state: 'note', message: 'a replacement of the secret was interrupted', advice }
   }
   const database = new Database({ connection, size: 1 })
   const check = async () => assertSecretFits(database, await loadSecret({ dataFolder, given }))
@@ -86,9 +105,10 @@ async function lookAtConnections(client: pg.Client, config: Config): Promise<Fin
   )
   const { most = 0, used = 0, own = 0 } = rows[0] ?? {}
   const needed = connectionsOf(config)
-  const message = `${used} of ${most} in use, ${own} by services; a service may use ${needed}`
+  const message = `${used} of ${most} in use, ${own} by services; a service can use ${needed}`
   if (used - own + needed <= most) return { name: 'connections', state: 'ok', message }
-  const advice = 'Raise max_connections of the server, or lower DATABASE_CONNECTIONS or IMPORT_WORKERS.'
+  const advice =
+    'Increase max_connections of the server, or decrease PROCESSES, DATABASE_CONNECTIONS or IMPORT_WORKERS.'
   return { name: 'connections', state: 'wrong', message, advice }
 }
 
@@ -99,9 +119,9 @@ async function lookAtClock(client: pg.Client): Promise<Finding> {
   const before = Date.now()
   const { rows } = await client.query<{ now: number }>('select extract(epoch from clock_timestamp()) * 1000 as now')
   const skew = Math.round(Number(rows[0]?.now) - (before + Date.now()) / 2)
-  const message = `the database's is ${Math.abs(skew)} ms ${skew < 0 ? 'behind' : 'ahead'}`
+  const message = `the database's clock is ${Math.abs(skew)} ms ${skew < 0 ? 'behind' : 'ahead'}`
   if (Math.abs(skew) <= clockTolerance) return { name: 'clocks', state: 'ok', message }
-  return { name: 'clocks', state: 'wrong', message, advice: 'Let both machines set their clocks by NTP.' }
+  return { name: 'clocks', state: 'wrong', message, advice: 'Synchronize the clocks of both machines with NTP.' }
 }
 
 async function lookAtIndexes(client: pg.Client): Promise<Finding> {
@@ -113,7 +133,7 @@ async function lookAtIndexes(client: pg.Client): Promise<Finding> {
   if (rows.length === 0) return { name: 'indexes', state: 'ok', message: 'all are valid' }
   const names = rows.map(({ name }) => name).join(', ')
   const advice = rows.map(({ name }) => `reindex index concurrently ${name};`).join(' ')
-  return { name: 'indexes', state: 'wrong', message: `not valid, so not used: ${names}`, advice }
+  return { name: 'indexes', state: 'wrong', message: `invalid, so not used: ${names}`, advice }
 }
 
 /** A certificate for searches: what the database's ctype makes of letters beyond ASCII, and our own folding of them. */
@@ -126,11 +146,11 @@ async function lookAtLetters(client: pg.Client): Promise<Finding> {
     if (letters?.trigrams && rows[0]?.folded === 'elωж') return { name, state: 'ok', message }
     return { name, state: 'wrong', message, advice: `Searches beyond ASCII are slow or miss records. ${howToMove}` }
   } catch {
-    return { name, state: 'note', message: 'not to be told before the schema is there' }
+    return { name, state: 'note', message: 'unknown until the schema exists' }
   }
 }
 
-const howToMove = `Make a new database (create database … template template0 encoding 'UTF8' locale 'C.UTF-8') and restore a backup into it.`
+const howToMove = `Create a new database (create database … template template0 encoding 'UTF8' locale 'C.UTF-8') and restore a backup into it.`
 
 async function attempt(name: string, check: () => Promise<unknown>, message: string): Promise<Finding> {
   try {

@@ -2,17 +2,27 @@ import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config } from '../config.ts'
+import { availableProcessors } from '../processes/processors.ts'
 import type { Finding } from './doctor.ts'
 
 const megabyte = 1024 ** 2
 
-/** Node's version, and the data folder's rights and room. */
-export async function examineMachine({ dataFolder }: Config): Promise<Finding[]> {
+/** Node's version, the processors for PROCESSES, and the data folder's rights and room. */
+export async function examineMachine({ dataFolder, processes }: Config): Promise<Finding[]> {
   return [
     { name: 'node', state: 'ok', message: process.versions.node },
+    examineProcesses(processes),
     await examineFolder(dataFolder),
     await examineSpace(dataFolder),
   ]
+}
+
+function examineProcesses(processes: number): Finding {
+  const name = 'processes'
+  const processors = availableProcessors()
+  const message = `PROCESSES is ${processes}, and the service may use ${processors} processors`
+  if (processes <= processors) return { name, state: 'ok', message }
+  return { name, state: 'note', message, advice: 'More processes than processors use more memory and gain nothing.' }
 }
 
 async function examineFolder(folder: string): Promise<Finding> {
@@ -23,13 +33,13 @@ async function examineFolder(folder: string): Promise<Finding> {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'ENOENT')
-      return { name, state: 'note', message: `${folder} is not there yet; the first start makes it` }
+      return { name, state: 'note', message: `${folder} does not exist yet; the first start creates it` }
     const owner = (await stat(folder).catch(() => undefined))?.uid
     return {
       name,
       state: 'wrong',
       message: `${folder} cannot be read and written by this user (${code}; it belongs to user ${owner ?? 'unknown'})`,
-      advice: 'Run as its owner, give it over with chown, or set DATA_DIR to another folder.',
+      advice: 'Run as its owner, change its owner with chown, or set DATA_DIR to another folder.',
     }
   }
 }
@@ -38,7 +48,7 @@ async function examineSpace(folder: string): Promise<Finding> {
   const name = 'free space'
   const { bavail, bsize } = await statfs(await existingFolder(folder))
   const free = Math.floor((bavail * bsize) / megabyte)
-  const message = `${free} MB where the data folder is`
+  const message = `${free} MB on the disk of the data folder`
   if (free >= 1024) return { name, state: 'ok', message }
   const advice = 'Free some space or move DATA_DIR; a full disk stops every write.'
   return { name, state: free < 100 ? 'wrong' : 'note', message, advice }

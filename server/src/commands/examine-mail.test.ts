@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
-import { smtpServer } from '../platform/mail/settings.ts'
+import { smtpServer } from '../identity/mails/settings.ts'
 import { examineMail } from './examine-mail.ts'
 
 let database: TestDatabase
@@ -27,12 +27,12 @@ test('the doctor says where mails go, what failed and what waits for too long, a
   expect(await examineMail(client, { smtpUrl: undefined })).toMatchObject({
     name: 'mail',
     state: 'note',
-    message: 'SMTP_URL is not set; 0 mails are kept',
+    message: 'SMTP_URL is not set; 0 mails are stored',
   })
   expect(await examineMail(client, { smtpUrl })).toEqual({
     name: 'mail',
     state: 'ok',
-    message: 'handed to mail.example.com:587; 0 wait, 0 failed within a day',
+    message: 'sent through mail.example.com:587; 0 waiting, 0 failed within a day',
   })
   await insert({ status: `'failed'`, run_at: 'null', ended_at: 'now()', last_error: `'it was refused'` })
   expect(await examineMail(client, { smtpUrl })).toMatchObject({

@@ -21,14 +21,15 @@ export async function examineMail(client: pg.Client, { smtpUrl }: Pick<Config, '
   const name = 'mail'
   const { waiting, kept, failed, reason, lag } = await countMails(client)
   if (!smtpUrl) {
-    const message = `SMTP_URL is not set; ${count(kept)} mails are kept`
-    const advice = 'Owners read them at GET /v5/mails. With SMTP_URL and MAIL_FROM new ones are sent.'
+    const message = `SMTP_URL is not set; ${count(kept)} mails are stored`
+    const advice = 'Owners can read them at GET /v5/mails. Set SMTP_URL and MAIL_FROM to send new ones.'
     return { name, state: 'note', message, advice }
   }
-  const message = `handed to ${smtpUrl.host}:${smtpUrl.port}; ${count(waiting)} wait, ${count(failed)} failed within a day`
-  if (lag > patience) return { name, state: 'wrong', message, advice: 'Is a service running? It is what sends them.' }
+  const message = `sent through ${smtpUrl.host}:${smtpUrl.port}; ${count(waiting)} waiting, ${count(failed)} failed within a day`
+  if (lag > patience)
+    return { name, state: 'wrong', message, advice: 'Check that a service is running; it sends the mails.' }
   if (reason === null) return { name, state: 'ok', message }
-  return { name, state: 'note', message, advice: `The last one that was not sent: ${reason}. The log says more.` }
+  return { name, state: 'note', message, advice: `Last failure: ${reason}. See the log.` }
 }
 
 async function countMails(client: pg.Client): Promise<Mails> {

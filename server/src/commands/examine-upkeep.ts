@@ -5,7 +5,7 @@ import { overdueSql, type Perishable } from '../platform/upkeep/store.ts'
 import { count } from './progress.ts'
 import type { Finding } from './doctor.ts'
 
-/** When the doctor speaks up (docs/guides/self-hosting.md, "Looking after the database"). */
+/** When the doctor speaks up (docs/guides/self-hosting.md, "Database maintenance"). */
 const thresholds = {
   transactionMinutes: 5,
   idleMinutes: 1,
@@ -47,16 +47,16 @@ export async function lookAtTransactions(client: pg.Client): Promise<Finding> {
   const listed = rows.map(
     ({ what, name, state, seconds }) => `${what} (${name || 'unnamed'}, ${state}, ${span(seconds)})`,
   )
-  const message = `open for long: ${listed.join(', ')}`
+  const message = `long-running: ${listed.join(', ')}`
   const others = rows.filter(({ name }) => !isAtWork(name))
   if (others.length === 0) {
-    const advice = 'Rapport itself is at work. They hold up the clean-up of the tables and end by themselves.'
+    const advice = 'These belong to Rapport and end by themselves. Until then, they delay the clean-up of tables.'
     return { name: 'transactions', state: 'note', message, advice }
   }
   const end = others.map(({ what, state }) =>
     state === 'prepared' ? `rollback prepared '${what}';` : `select pg_terminate_backend(${what});`,
   )
-  const advice = `They hold up the clean-up of the tables. End those that are forgotten: ${end.join(' ')}`
+  const advice = `They delay the clean-up of tables. End forgotten ones: ${end.join(' ')}`
   return { name: 'transactions', state: 'wrong', message, advice }
 }
 
@@ -85,16 +85,17 @@ async function lookAtImports(client: pg.Client): Promise<Finding> {
   )
   const { waiting = 0, lag = 0, dead = 0 } = rows[0] ?? {}
   const name = 'imports'
-  const late = lag >= 1 ? `, the first one due for ${span(lag)}` : ''
-  const message = `${bounded(waiting, 1_000_000)} rows wait${late}; ${count(dead)} dead`
+  const late = lag >= 1 ? `, the oldest overdue by ${span(lag)}` : ''
+  const message = `${bounded(waiting, 1_000_000)} rows waiting${late}; ${count(dead)} dead`
   if (lag > thresholds.lagSeconds.note) {
     const state = lag > thresholds.lagSeconds.wrong ? 'wrong' : 'note'
-    const advice = 'Is a service running that works on them (IMPORT_WORKERS above 0)? More workers take more at a time.'
+    const advice =
+      'Check that a service with IMPORT_WORKERS above 0 is running. More workers process more organizations at once.'
     return { name, state, message, advice }
   }
   if (dead === 0) return { name, state: 'ok', message }
   const advice =
-    'List them (GET /v5/imports/{importId}/rows?status=DEAD): each says why, and can be retried or cancelled.'
+    'List them with GET /v5/imports/{importId}/rows?status=DEAD. Each row shows its errors and can be retried.'
   return { name, state: 'note', message, advice }
 }
 
@@ -109,12 +110,12 @@ async function lookAtPurge(client: pg.Client, config: Config): Promise<Finding> 
     longest = Math.max(longest, seconds)
   }
   const name = 'retention'
-  if (overdue.length === 0) return { name, state: 'ok', message: 'nothing is kept for longer than it should be' }
-  const message = `still to be purged: ${overdue.join(', ')}`
+  if (overdue.length === 0) return { name, state: 'ok', message: 'no data is stored longer than it should be' }
+  const message = `overdue for purging: ${overdue.join(', ')}`
   const { note, wrong } = thresholds.overdueHours
   if (longest < note * hour) return { name, state: 'ok', message }
   const advice =
-    'A running service purges by itself; its log says when that fails. What something else still needs stays: a deleted import whose rows wait, a deleted team whose contacts are there.'
+    'A running service purges automatically; its log shows failures. Records that are still needed stay: a deleted import with waiting rows, a deleted team with contacts.'
   return { name, state: longest < wrong * hour ? 'note' : 'wrong', message, advice }
 }
 
@@ -142,7 +143,7 @@ async function lookAtTables(client: pg.Client): Promise<Finding> {
     'select pg_size_pretty(pg_database_size(current_database())) as size',
   )
   const name = 'tables'
-  const size = `${rows[0]?.size ?? 'unknown size'} in all`
+  const size = `${rows[0]?.size ?? 'unknown size'} in total`
   const bloated = tables.filter(
     ({ dead, rows: all }) => dead > thresholds.dead.rows && dead > all * thresholds.dead.share,
   )
@@ -154,7 +155,7 @@ async function lookAtTables(client: pg.Client): Promise<Finding> {
     name,
     state: 'note',
     message: `${size}; many dead rows: ${bloated.map(describeTable).join('; ')}`,
-    advice: `Is autovacuum on, and does nothing hold it up (see transactions)? By hand: ${bloated.map((table) => `vacuum (analyze) ${table.name};`).join(' ')}`,
+    advice: `Check that autovacuum is on and not delayed (see transactions). To clean up manually: ${bloated.map((table) => `vacuum (analyze) ${table.name};`).join(' ')}`,
   }
 }
 

@@ -1,16 +1,16 @@
 import { recordCommand } from '../platform/audit/store.ts'
-import { commandActor } from '../platform/access/command-actor.ts'
-import type { Actor } from '../platform/access/caller.ts'
+import { serviceActor } from '../platform/model/caller.ts'
+import type { Actor } from '../platform/model/caller.ts'
 import type { Connection, Database } from '../platform/database/database.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { bodyShape, readBody } from '../platform/resource/body.ts'
-import type { Row } from '../platform/resource/define.ts'
-import { readId, showId } from '../platform/resource/ids.ts'
-import { overlapOf } from '../platform/resource/shown-once.ts'
+import type { Row } from '../platform/model/define.ts'
+import { readId, showId } from '../platform/model/ids.ts'
+import { overlapOf } from '../platform/routes/shown-once.ts'
 import { importRotationShape, imports } from '../resources/imports/resource.ts'
 import { createImport, everyImport, findImports, rotateTrigger } from '../resources/imports/store.ts'
 import { triggerUrl } from '../resources/imports/trigger.ts'
-import { findTeam } from '../resources/teams/store.ts'
+import { findTeam } from '../identity/teams/store.ts'
 import { findOrganization } from './find-organization.ts'
 
 interface Place {
@@ -95,14 +95,14 @@ const recordOf = (importId: string) => ({
 
 async function actorOf(database: Database, organization: string): Promise<Actor> {
   const { id, ownerId } = await findOrganization(database, organization)
-  return commandActor(id, ownerId)
+  return serviceActor('command', id, ownerId)
 }
 
 /** The team's id as a request would name it; whether there is one of this id is for the write to say. */
 async function teamOf(db: Connection, named: string): Promise<string> {
   if (readId('tea', named) !== undefined) return named
   const id = await findTeam(db, named)
-  if (id === undefined) throw new StartError(`There is no team "${named}". Name it by its id or name.`)
+  if (id === undefined) throw new StartError(`There is no team "${named}". Use its id or name.`)
   return id
 }
 
@@ -110,8 +110,8 @@ async function importOf(db: Connection, named: string): Promise<string> {
   const id = readId(imports.idPrefix, named)
   if (id !== undefined) return id
   const [first, ...others] = await findImports(db, named)
-  if (first === undefined) throw new StartError(`There is no import "${named}". Name it by its id or name.`)
+  if (first === undefined) throw new StartError(`There is no import "${named}". Use its id or name.`)
   if (others.length === 0) return first
   const ids = [first, ...others].map((one) => showId(imports.idPrefix, one)).join(', ')
-  throw new StartError(`Several imports are called "${named}": ${ids}. Name one by its id.`)
+  throw new StartError(`Several imports are called "${named}": ${ids}. Use the id.`)
 }

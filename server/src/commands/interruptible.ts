@@ -16,7 +16,7 @@ export async function interruptible<Result>(work: (signal: AbortSignal) => Promi
       askedAt = performance.now()
       controller.abort()
     } else if (performance.now() - askedAt > sameSignal) {
-      tell(`${signal} again: ending at once.`)
+      tell(`${signal} again: stopping immediately.`)
       process.exit(1)
     }
   }

@@ -6,8 +6,8 @@ import { withRapport } from './open.ts'
 export const migrateCommand = () =>
   withExample(
     new Command('migrate')
-      .description('Bring the database to this version of the code. Starting does so as well.')
-      .option('--json', 'answer with one JSON object: {"applied": [names]}')
+      .description('Migrate the database to this version. A start does this too.')
+      .option('--json', 'print one JSON object: {"applied": [names]}')
       .action(run),
     '$ DATABASE_URL=postgres://rapport@db.example.com/rapport rapport migrate',
   )

@@ -1,42 +1,39 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
-import { assertSecretFits, loadSecret, type Secret } from '../platform/access/secret.ts'
-import { createTokens, type Tokens } from '../platform/access/tokens.ts'
-import { isSilence } from '../platform/database/cluster.ts'
+import { useBreachedPasswords } from '../identity/access/breached-passwords.ts'
+import { assertSecretFits, type Secret } from '../platform/secret/secret.ts'
+import { isSilence } from '../platform/database/connect.ts'
 import { checkDatabase } from '../platform/database/check.ts'
 import { Database } from '../platform/database/database.ts'
-import { openEmbedded } from '../platform/database/embedded.ts'
-import { isConnectionLoss } from '../platform/database/failures.ts'
-import type { Purpose } from '../platform/database/hold.ts'
+import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
+import { pause } from '../platform/background/loop.ts'
+import { isTransient } from '../platform/database/failures.ts'
+import type { Purpose } from '../platform/embedded-postgres/hold.ts'
 import { migrate } from '../platform/database/migrate.ts'
-import { findService } from '../platform/database/service-file.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import { ApiError } from '../platform/http/errors.ts'
+import { ApiError } from '../platform/model/errors.ts'
 import { migrationsFolder, version } from '../release.ts'
-import { intakePool } from '../resources/imports/intake.ts'
-import { workPool } from '../resources/imports/work.ts'
+import { intakePool } from '../resources/imports/intake/intake.ts'
+import { workPool } from '../resources/imports/work/work.ts'
 import { Failure } from './command.ts'
+import { currentSecret } from './replace-secret.ts'
 import { awaitSchema } from './schema.ts'
 
 export interface OpenOptions {
   config: Config
   purpose: Purpose
   log: (message: string) => void
+  /** Reports what the operator should change, though the service works. */
+  warn?: (message: string) => void
 }
 
 /** The opened parts that a service or a command is made of. */
-export interface Rapport {
+export interface Rapport extends Pools {
   readonly config: Config
   readonly connection: pg.ClientConfig
-  /** Connects when it is used, so it exists before the database answers. */
-  readonly database: Database
-  /** The pool that pushes have to themselves. */
-  readonly intakeDatabase: Database
-  /** The pool that the work on pushed rows has to itself. */
-  readonly workDatabase: Database
   readonly secret: Secret
-  readonly tokens: Tokens
+  /** False when this process alone uses the database; true when services may be running on it. */
+  readonly isShared: boolean
   /** True once the database was checked, migrated and found to fit the secret. */
   isPrepared(): boolean
   /** Resolves when that is so, to the migrations applied; rejects with a `StartError` when the database is refused. */
@@ -51,17 +48,15 @@ export interface Rapport {
  */
 export async function openRapport(options: OpenOptions): Promise<Rapport> {
   const { config, purpose, log } = options
+  await useBreachedPasswords(config.breachedPasswordsFile)
   const embedded = config.databaseUrl === undefined ? await openEmbedded(embeddedOptions(options)) : undefined
-  const secret = await loadSecret({ dataFolder: config.dataFolder, given: config.secret }).catch(async (error) => {
+  const connection = embedded?.connection ?? { connectionString: config.databaseUrl }
+  const secret = await currentSecret(config, connection).catch(async (error) => {
     await embedded?.close()
     throw error
   })
-  const connection = embedded?.connection ?? { connectionString: config.databaseUrl }
-  const size = purpose === 'service' ? config.databaseConnections : 2
-  const onIdleError = ({ message }: Error) => log(`The database: ${message}`)
-  const database = new Database({ connection, size, takesTurns: true, onIdleError })
-  const intakeDatabase = new Database({ connection, ...intakePool, onIdleError })
-  const workDatabase = new Database({ connection, ...workPool(config), onIdleError })
+  const pools = openPools(purpose === 'service' ? config : { ...config, databaseConnections: 2 }, connection, log)
+  const { database } = pools
   const attached = embedded?.attached ?? false
   const closing = new AbortController()
   let isPrepared = false
@@ -73,27 +68,61 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
   )
   prepared.catch(() => undefined)
   return {
+    ...pools,
     config,
     connection,
-    database,
-    intakeDatabase,
-    workDatabase,
     secret,
-    tokens: createTokens({ database, secret }),
+    isShared: embedded === undefined || attached,
     isPrepared: () => isPrepared,
     prepared,
     close: async () => {
       closing.abort()
       await prepared.catch(() => undefined)
-      await Promise.all([database.close(), intakeDatabase.close(), workDatabase.close()])
+      await pools.close()
       await embedded?.close()
     },
   }
 }
 
-/** Connections that a service holds at most, all its pools together. */
+/** The connections of one process; they are made when they are used. */
+export interface Pools {
+  readonly database: Database
+  /** The pool that pushes have to themselves. */
+  readonly intakeDatabase: Database
+  /** The pool that the work on pushed rows has to itself. */
+  readonly workDatabase: Database
+  close(): Promise<void>
+}
+
+export function openPools(config: Config, connection: pg.ClientConfig, log: (message: string) => void): Pools {
+  const onIdleError = ({ message }: Error) => log(`Database: ${message}`)
+  const { databaseConnections: size, processes } = config
+  const database = new Database({ connection, size, takesTurns: true, processes, onIdleError })
+  const intakeDatabase = new Database({ connection, ...intakePool, onIdleError })
+  const workDatabase = new Database({ connection, ...workPool(config), onIdleError })
+  const close = async () => {
+    await Promise.all([database.close(), intakeDatabase.close(), workDatabase.close()])
+  }
+  return { database, intakeDatabase, workDatabase, close }
+}
+
+/** The share of one of several processes, from 0 on: together they use what the configuration allows. */
+export function shareOf(config: Config, index: number): Config {
+  const { processes, costlyQueries } = config
+  const part = (total: number) => Math.floor(total / processes) + (index < total % processes ? 1 : 0)
+  return {
+    ...config,
+    // Costly queries may all run in one process, and must not use up its connections.
+    databaseConnections: Math.max(part(config.databaseConnections), costlyQueries + 1),
+    importWorkers: part(config.importWorkers),
+  }
+}
+
+/** Connections that a service holds at most, all its processes together. */
 export const connectionsOf = (config: Config): number =>
-  config.databaseConnections + intakePool.size + workPool(config).size
+  Array.from({ length: config.processes }, (_, index) => shareOf(config, index))
+    .map((share) => share.databaseConnections + intakePool.size + workPool(share).size)
+    .reduce((sum, count) => sum + count, 0)
 
 /** Opens, waits until the database is ready, runs `work`, closes again, whatever comes of it. */
 export async function withRapport<Result>(options: OpenOptions, work: (rapport: Rapport) => Promise<Result>) {
@@ -110,29 +139,11 @@ export async function withRapport<Result>(options: OpenOptions, work: (rapport: 
   }
 }
 
-export interface Addresses {
-  baseUrl: string
-  authUrl: string
-  teamBaseUrl: string
-}
-
-/** Where the three families of routes are reached: the public address, else the running service's, else the configured. */
-export async function addressesOf(config: Config): Promise<Addresses> {
-  const running = (await findService(config.dataFolder))?.url
-  const root = config.publicUrl ?? running ?? localUrl(config.host, config.port)
-  return { baseUrl: `${root}/v5`, authUrl: config.authOrigin ?? root, teamBaseUrl: root }
-}
-
-/** An address that a caller on this machine can use; one that means "all of them" becomes the loopback. */
-export function localUrl(host: string, port: number): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
-}
-
 const embeddedOptions = ({ config, purpose, log }: OpenOptions) => ({
   dataFolder: config.dataFolder,
   purpose,
   log,
+  connections: connectionsOf(config),
   upgrade: { migrationsFolder, version: version() },
 })
 
@@ -147,33 +158,32 @@ interface Preparation extends OpenOptions {
 
 /** A refusal is final; a database that cannot be reached is tried again, but only by a service. */
 async function prepare({
+  config,
   connection,
   database,
   secret,
   attached,
   purpose,
   log,
+  warn,
   signal,
 }: Preparation): Promise<string[]> {
-  for (let pause = 250; !signal.aborted; pause = Math.min(pause * 2, 5000)) {
+  for (let milliseconds = 250; !signal.aborted; milliseconds = Math.min(milliseconds * 2, 5000)) {
     try {
-      await checkDatabase(connection)
+      for (const warning of await checkDatabase(connection, config.databaseDurability)) warn?.(warning)
       const applied = attached ? await awaitSchema(connection) : await applyMigrations(connection, log)
       await assertSecretFits(database, secret)
       return applied
     } catch (error) {
-      if (error instanceof StartError || !isAway(error)) throw error
+      if (error instanceof StartError || !(isTransient(error) || isSilence(error))) throw error
       const message = `The database cannot be reached: ${(error as Error).message || String(error)}.`
       if (purpose !== 'service') throw new StartError(message, { cause: error })
-      log(`${message} Trying again.`)
+      log(`${message} Retrying.`)
     }
-    await delay(pause, undefined, { signal }).catch(() => undefined)
+    await pause(milliseconds, signal)
   }
   return []
 }
 
 const applyMigrations = async (connection: pg.ClientConfig, log: (message: string) => void): Promise<string[]> =>
   (await migrate(connection, { folder: migrationsFolder, log })).applied
-
-const isAway = (error: unknown): boolean =>
-  isConnectionLoss(error) || isSilence(error) || (error instanceof ApiError && error.status === 503)

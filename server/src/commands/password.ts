@@ -8,13 +8,13 @@ export interface PasswordOptions {
 
 /** The password from where it was given: the option, standard input, the environment, else asked on the terminal. */
 export async function readPassword({ password, passwordStdin }: PasswordOptions): Promise<string> {
-  if (password !== undefined && passwordStdin) throw new UsageError('Give --password or --password-stdin, not both.')
+  if (password !== undefined && passwordStdin) throw new UsageError('Use --password or --password-stdin, not both.')
   if (password !== undefined) return password
   if (passwordStdin) return (await text(process.stdin)).replace(/\r?\n$/, '')
   const fromEnvironment = process.env['RAPPORT_PASSWORD']
   if (fromEnvironment) return fromEnvironment
   if (process.stdin.isTTY) return ask('Password: ')
-  throw new UsageError('A password is needed: --password, --password-stdin, RAPPORT_PASSWORD, or a terminal to ask on.')
+  throw new UsageError('A password is required: use --password, --password-stdin, RAPPORT_PASSWORD or a terminal.')
 }
 
 /** Reads a line from the terminal without showing it. */

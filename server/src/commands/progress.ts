@@ -1,4 +1,4 @@
-import { tell } from './command.ts'
+import { drawBar, removeBar, tell } from './command.ts'
 
 /** Where a long piece of work stands, told on standard error. */
 export interface Progress {
@@ -24,14 +24,15 @@ export function tellProgress(label: string, total: number, unit: string): Progre
   return {
     at: (done, what) => {
       const now = performance.now()
-      if (now < next) return
+      // A bar that stays on the screen shows the end.
+      if (now < next && !(isTerminal && done === total)) return
       next = now + pause
       const line = describe({ label, done, total, unit, what, seconds: (now - began) / 1000 })
-      if (isTerminal) process.stderr.write(`\r\u001b[2K${line}`)
+      if (isTerminal) drawBar(line)
       else tell(line)
     },
     end: (words) => {
-      if (isTerminal) process.stderr.write('\r\u001b[2K')
+      removeBar()
       tell(words)
     },
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { namesMade, quoted, readCatalog } from '../platform/database/snapshot/catalog.ts'
+import { namesMade, quoted, readCatalog } from '../platform/backup/catalog.ts'
 import { readMigrations } from '../platform/database/migrate.ts'
 import { migrationsFolder } from '../release.ts'
 
@@ -49,33 +49,4 @@ export async function findServices(client: pg.Client, connection: pg.ClientConfi
 const nameOf = (connection: pg.ClientConfig): string => {
   const client = new pg.Client(connection) as unknown as { connectionParameters: { application_name?: string } }
   return client.connectionParameters.application_name ?? 'rapport'
-}
-
-/**
- * What only SECRET can read, by the column that it is in, and how it goes. What was sealed of a mail that is still to be
- * sent is composed anew, from the rest; a connection without its client secret says so.
- */
-const sealed: Readonly<Record<string, string>> = {
-  'instance.value': `delete from instance where name = 'secret_fingerprint'`,
-  'signing_keys.private_key_encrypted': 'delete from signing_keys',
-  // Refresh tokens are derived from it.
-  'sessions.nonce': 'delete from sessions',
-  'idempotency_answers.answer_encrypted': 'delete from idempotency_answers',
-  'totp_secrets.secret_encrypted': 'delete from totp_secrets',
-  'users.second_factors': `update users set second_factors = array_remove(second_factors, 'totp')
-    where 'totp' = any(second_factors)`,
-  'mails.body_sealed': 'update mails set body_sealed = null where body_sealed is not null',
-  'sso_connections.client_secret_encrypted': `update sso_connections
-    set client_secret_encrypted = null, revision = revision + 1, updated_at = now()
-    where client_secret_encrypted is not null`,
-}
-
-/**
- * Takes out what only the lost secret could read; with the next start the database belongs to a new one. The schema may be
- * an older one, which does not have all of it yet.
- */
-export async function forgetSecret(client: pg.Client): Promise<void> {
-  const { tables } = await readCatalog(client, namesMade(await readMigrations(migrationsFolder)))
-  const columns = new Set(tables.flatMap(({ name, columns }) => columns.map((column) => `${name}.${column}`)))
-  for (const [column, forget] of Object.entries(sealed)) if (columns.has(column)) await client.query(forget)
 }

@@ -31,7 +31,8 @@ export async function awaitSchema(connection: pg.ClientConfig, patience = 30_000
   const deadline = performance.now() + patience
   for (;;) {
     const { missing, foreign } = await compareSchema(connection)
-    if (foreign.length > 0) throw new StartError('The running service is newer than this code. Use its own code.')
+    if (foreign.length > 0)
+      throw new StartError('The running service is newer than this code. Use the service’s version.')
     if (missing.length === 0) return []
     if (performance.now() > deadline) {
       throw new StartError(

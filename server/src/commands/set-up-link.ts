@@ -1,6 +1,6 @@
-import { makeOneTimeToken } from '../platform/access/one-time-tokens.ts'
+import { makeOneTimeToken } from '../identity/access/one-time-token-store.ts'
 import type { Database } from '../platform/database/database.ts'
-import { beginSetUp, revokeSetUpLinks } from '../resources/auth/store.ts'
+import { beginSetUp, revokeSetUpLinks } from '../identity/auth/store.ts'
 
 const lifetimeSeconds = 30 * 60
 

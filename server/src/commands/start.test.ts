@@ -1,14 +1,15 @@
 import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Ending, ending, launch, run, urlOf } from '../../test/command-line.ts'
+import { run, runProcess, urlOf } from '../../test/command-line.ts'
 import { createDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
-import { findBinaries } from '../platform/database/binaries.ts'
-import { initializeCluster, type PostgresServer, startPostgres } from '../platform/database/cluster.ts'
+import { type Started, startIn, statusOf } from '../../test/started.ts'
+import { findBinaries } from '../platform/embedded-postgres/binaries.ts'
+import { initializeCluster, type PostgresServer, startPostgres } from '../platform/embedded-postgres/cluster.ts'
 
 let folder: string
 const clean: (() => Promise<unknown>)[] = []
@@ -22,48 +23,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-interface Started {
-  url: string
-  /** What it has answered so far. */
-  printed(): string
-  signal(name: NodeJS.Signals): void
-  ended: Promise<Ending>
-}
-
-/** Starts the service on a free port; resolves once it listens, which the log of its state tells. */
-async function start(environment: Record<string, string>): Promise<Started> {
-  const port = environment['PORT'] ?? String(await freePort())
-  const child = launch(['start'], { environment: { PORT: port, DATA_DIR: join(folder, 'data'), ...environment } })
-  let printed = ''
-  child.stdout?.on('data', (data: Buffer) => (printed += data.toString()))
-  const ended = ending(child)
-  let isOver = false
-  void ended.then(() => {
-    isOver = true
-  })
-  clean.push(async () => {
-    child.kill('SIGTERM')
-    await ended
-  })
-  const url = `http://127.0.0.1:${port}`
-  await until('the service listens', async () => isOver || (await statusOf(`${url}/healthz`)) === 200, 20_000)
-  return { url, printed: () => printed, signal: (name) => void child.kill(name), ended }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
-
-const statusOf = async (url: string): Promise<number> =>
-  fetch(url).then(
-    ({ status }) => status,
-    () => 0,
-  )
+const start = (environment: Record<string, string>): Promise<Started> => startIn({ folder, clean }, environment)
 
 const setUpToken = (printed: string): string | undefined => /\/account#set-up=(\S+)/.exec(printed)?.[1]
 
@@ -100,7 +60,7 @@ test('on nothing at all it makes its database, serves, says where and what next,
   next.signal('SIGTERM')
   const later = await next.ended
   expect(later.output).not.toContain('set-up')
-  expect(later.errors).not.toContain('could not be made')
+  expect(later.errors).not.toContain('could not be created')
 })
 
 test('a link to set up that cannot be made is told in the log, with what to do', async () => {
@@ -117,28 +77,16 @@ test('a link to set up that cannot be made is told in the log, with what to do',
   const { code, output, errors } = await service.ended
   expect(code).toBe(0)
   expect(setUpToken(output)).toBeUndefined()
-  expect(errors).toMatch(/could not be made\. .*start again.*bootstrap/)
+  expect(errors).toMatch(/could not be created\. .*start again.*bootstrap/)
   expect(errors).toContain('full')
 })
 
 test('two services on one data folder: the second refuses and the first goes on', async () => {
   const first = await start({})
-  const second = await run(['start'], { environment: { PORT: '0', DATA_DIR: join(folder, 'data') } })
+  const second = await runProcess(['start'], { environment: { PORT: '0', DATA_DIR: join(folder, 'data') } })
   expect(second.code).toBe(3)
-  expect(second.errors).toContain('Only one service may run on it')
+  expect(second.errors).toContain('Only one service can run on it')
   expect(await statusOf(`${first.url}/readyz`)).toBe(200)
-})
-
-test('a port in use is told with the port, and the database it opened is closed again', async () => {
-  const other = createServer()
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
-  clean.push(() => new Promise((resolve) => other.close(resolve)))
-  const { port } = other.address() as { port: number }
-  const environment = { PORT: String(port), DATA_DIR: join(folder, 'data') }
-  const { code, errors } = await run(['start'], { environment })
-  expect(code).toBe(3)
-  expect(errors).toContain(`Port ${port} is in use`)
-  await expect(stat(join(folder, 'data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT')
 })
 
 test('a database that is away at the start is waited for: 503, then migrated and ready', async () => {
@@ -167,7 +115,7 @@ test('told to stop while the database is away, it stops', async () => {
   const { code, errors } = await service.ended
   expect(code).toBe(0)
   expect(errors).toContain('Stopped.')
-  expect(errors).not.toContain('did not end in time')
+  expect(errors).not.toContain('did not finish in time')
 })
 
 test('a schema newer than the code ends the start, and nothing was changed', async () => {
@@ -178,7 +126,7 @@ test('a schema newer than the code ends the start, and nothing was changed', asy
   await client.query(`insert into schema_migrations (version, name, checksum) values (9999, '9999_future.sql', '')`)
   await client.end()
   const environment = { PORT: '0', DATA_DIR: join(folder, 'data'), DATABASE_URL: urlOf(database) }
-  const { code, errors } = await run(['start'], { environment })
+  const { code, errors } = await runProcess(['start'], { environment })
   expect(code).toBe(3)
   expect(errors).toContain('9999_future.sql')
 })

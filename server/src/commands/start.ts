@@ -1,45 +1,59 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
 import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
 import { createLog } from '../log.ts'
-import { announceService } from '../platform/database/service-file.ts'
-import { StartError } from '../platform/database/start-error.ts'
-import { reported } from '../platform/background/failures.ts'
+import { announceService } from './service-file.ts'
+import { reported } from '../platform/background/reported.ts'
 import type { Service } from '../service.ts'
+import { addressesOfService, localUrl, publishAddresses } from './addresses.ts'
 import { answer, configuration, withExample } from './command.ts'
-import { localUrl, openRapport, type Rapport } from './open.ts'
+import { drain, drainLimit } from './drain.ts'
+import { openRapport, type Rapport } from './open.ts'
+import { reservePorts } from './reserve-ports.ts'
 import { makeSetUpLink } from './set-up-link.ts'
 
+/** Milliseconds that a worker process may take beyond the limit of its requests. */
+const workerEndLimit = 2000
 /** A terminal sends Ctrl-C to npm and to us, and npm passes it on: within this many ms it is one signal. */
 const sameSignal = 1000
-/** Milliseconds that requests under way may take at a stop, before their connections are closed. */
-const drainLimit = 25_000
 
 /** `rapport start`: serves until it is told to stop. */
 export const startCommand = () =>
   withExample(
     new Command('start')
-      .description('Start the service, and the embedded database unless DATABASE_URL names another one.')
+      .description('Start the service, and the embedded database unless DATABASE_URL is set.')
       .action(start),
     '$ PORT=8080 DATA_DIR=/var/lib/rapport rapport start',
   )
 
 async function start(): Promise<void> {
-  // No other command needs it. At once, while the file is there that this build has made.
-  const { startService } = await import('../service.ts')
   const config = configuration()
-  const log = createLog(config.logLevel)
+  const isPrimary = config.processes > 1
+  // No other command needs it. At once, while the file is there that this build has made.
+  const startService = isPrimary
+    ? (await import('../processes/primary.ts')).startWorkers
+    : (await import('../service.ts')).startService
+  const log = createLog(config.logLevel, isPrimary ? 'primary' : undefined)
   const stop = stopSignal(log)
-  const rapport = await openRapport({ config, purpose: 'service', log: (message) => log.info(message) })
+  // First of all: a start that fails here has made nothing.
+  const ports = await reservePorts(config)
+  const rapport = await openRapport({
+    config,
+    purpose: 'service',
+    log: (message) => log.info(message),
+    warn: (message) => log.warn(message),
+  }).catch((error: unknown) => {
+    ports.release()
+    throw error
+  })
   let service: Service | undefined
   let takeBack: (() => Promise<void>) | undefined
   try {
     const isReady = () => rapport.isPrepared() && !stop.isAsked()
-    service = await startService({ ...rapport, config, log, isReady }).catch((error: unknown) => {
-      throw inWords(error, config)
-    })
+    service = await startService({ ...rapport, config, log, isReady, ports, stop })
     const url = config.port === 0 ? service.url : localUrl(config.host, config.port)
-    takeBack = await announce(config.dataFolder, url, log)
+    takeBack = await announce(config, url, log)
     await Promise.race([rapport.prepared, stop.asked])
     if (!stop.isAsked()) await greet(rapport, url, log)
     await stop.asked
@@ -47,22 +61,11 @@ async function start(): Promise<void> {
     await delay(config.drainMilliseconds)
   } finally {
     await takeBack?.()
-    await drain(service, log)
+    ports.release()
+    await drain(service, log, isPrimary ? drainLimit + workerEndLimit : drainLimit)
     await rapport.close()
   }
   log.info('Stopped.')
-}
-
-async function drain(service: Service | undefined, log: Logger): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      log.warn('Some requests did not end in time.')
-      resolve()
-    }, drainLimit)
-  })
-  await Promise.race([service?.close(), late])
-  clearTimeout(timer)
 }
 
 /** The first signal asks to stop; one that comes later, when somebody lost patience, ends the process at once. */
@@ -75,10 +78,10 @@ function stopSignal(log: Logger): { asked: Promise<void>; isAsked(): boolean } {
   const ask = (signal: NodeJS.Signals) => {
     if (askedAt === undefined) {
       askedAt = performance.now()
-      log.info(`${signal}: stopping. Requests under way are finished first.`)
+      log.info(`${signal}: stopping after the requests in progress.`)
       resolve()
     } else if (performance.now() - askedAt > sameSignal) {
-      log.warn(`${signal} again: ending at once. The next start takes the database over.`)
+      log.warn(`${signal} again: stopping immediately. The next start takes over the database.`)
       process.exit(1)
     }
   }
@@ -86,51 +89,48 @@ function stopSignal(log: Logger): { asked: Promise<void>; isAsked(): boolean } {
   return { asked, isAsked: () => askedAt !== undefined }
 }
 
-/** Lets the commands of this data folder find the service; without one there is nobody to tell. */
-async function announce(dataFolder: string, url: string, log: Logger): Promise<(() => Promise<void>) | undefined> {
+/** Lets the commands of this data folder find the service; without a folder there is nobody to tell. */
+async function announce(config: Config, url: string, log: Logger): Promise<(() => Promise<void>) | undefined> {
+  const { dataFolder, databaseUrl } = config
   try {
-    return await announceService(dataFolder, { url })
+    const takeBack = await announceService(dataFolder, { url, holdsFolder: databaseUrl === undefined })
+    if (takeBack === undefined)
+      log.warn(`${dataFolder} contains the service.json of another service, which was not changed.`)
+    return takeBack
   } catch (error) {
-    log.debug(`The service is not announced in ${dataFolder}: ${(error as Error).message}`)
+    log.debug(`service.json could not be written to ${dataFolder}: ${(error as Error).message}`)
     return undefined
   }
 }
 
 const noLink =
-  'The link to make the first owner and organization could not be made. If nobody is here yet, start again for one, or run `node bin/rapport.js bootstrap` on this machine.'
+  'The set-up link could not be created. If there are no users yet, start again, or run `node bin/rapport.js bootstrap` on this machine.'
+
+const unpublished =
+  'The addresses of this service could not be stored. Until the next start, commands print the addresses of their own settings.'
 
 async function greet({ config, database }: Rapport, url: string, log: Logger): Promise<void> {
-  const root = config.publicUrl ?? url
+  const addresses = addressesOfService(config, url)
+  const { root } = addresses
+  await publishAddresses(database, addresses).catch((error: unknown) => log.error(reported(error), unpublished))
   const lines = [
     `Rapport listens on ${url}`,
     `  API            ${root}/v5`,
     `  API explorer   ${root}/v5/swagger`,
     `  OpenAPI        ${root}/v5/docs`,
   ]
-  const link = await makeSetUpLink(database, root).catch((error: unknown) => {
+  const link = await makeSetUpLink(database, addresses.authOrigin ?? root).catch((error: unknown) => {
     log.error(reported(error), noLink)
     return undefined
   })
   if (link !== undefined) {
     lines.push(
       '',
-      'Nobody is here yet. This link makes the first owner and organization; it is good once, for 30 minutes:',
+      'There are no users yet. Open this link to create the first owner and organization. It works once, for 30 minutes:',
       `  ${link}`,
-      'Or, on this machine, with an API key and an import at once:',
+      'Or run this command on this machine, which also creates an API key and an import:',
       '  node bin/rapport.js bootstrap --email you@example.com --organization "Your company"',
     )
   }
   answer(lines.join('\n'))
-}
-
-function inWords(error: unknown, { host }: { host: string }): unknown {
-  const { code = '', port = 0 } = error as NodeJS.ErrnoException & { port?: number }
-  const words: Record<string, string> = {
-    EADDRINUSE: `Port ${port} is in use. Stop the program that has it, or choose another port, for example ${port + 1}.`,
-    EACCES: `This user may not listen on port ${port}. Choose one above 1023.`,
-    EADDRNOTAVAIL: `HOST=${host} is not an address of this machine.`,
-    ENOTFOUND: `HOST=${host} is not a name that this machine knows.`,
-  }
-  const message = words[code]
-  return message === undefined ? error : new StartError(message, { cause: error })
 }

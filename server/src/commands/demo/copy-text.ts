@@ -1,5 +1,5 @@
-import { columnOf, initialOf, type Resource } from '../../platform/resource/define.ts'
-import type { Field, JsonValue } from '../../platform/resource/fields.ts'
+import { columnOf, initialOf, type Resource } from '../../platform/model/define.ts'
+import type { Field, JsonValue } from '../../platform/model/fields.ts'
 import type { Made } from './made.ts'
 
 const nothing = '\\N'

@@ -1,10 +1,10 @@
 import pg from 'pg'
-import { connect } from '../../platform/database/cluster.ts'
+import { connect } from '../../platform/database/connect.ts'
 import { isConnectionLoss, sqlState } from '../../platform/database/failures.ts'
 import type { Spanning } from '../../platform/database/database.ts'
 import { type LaidAside, layAside, makeAgain } from '../../platform/database/laid-aside.ts'
-import type { Sql } from '../../platform/database/sql.ts'
-import { newId, showId } from '../../platform/resource/ids.ts'
+import type { Sql } from '../../platform/model/sql.ts'
+import { newId, showId } from '../../platform/model/ids.ts'
 import { type BootstrapAnswer, type BootstrapOptions, planBootstrap, type PlannedBootstrap } from '../bootstrap.ts'
 import { Failure } from '../command.ts'
 import { fill, type Filled, filledTables } from './load.ts'
@@ -58,7 +58,7 @@ export async function makeDemo(options: MakeDemoOptions): Promise<MadeDemo> {
     isCommitting = true
     await client.query('commit')
     // It is made: whatever happens now, its credentials have to be told.
-    await learn(client, aside).catch((error: unknown) => log(`The statistics are not up to date: ${String(error)}.`))
+    await learn(client, aside).catch((error: unknown) => log(`Updating the statistics failed: ${String(error)}.`))
     return { ...made, seconds: (performance.now() - began) / 1000 }
   } catch (error) {
     throw explained(error, { isCommitting, isInterrupted: signal.aborted })
@@ -85,13 +85,14 @@ async function fillOrganization(
 /** Why it came to nothing, in words. */
 function explained(error: unknown, { isCommitting, isInterrupted }: { isCommitting: boolean; isInterrupted: boolean }) {
   if (isCommitting) {
-    const words =
-      'The database did not confirm, so the organization may or may not be there. Look before you try again.'
+    const words = 'The database did not confirm, so the organization may or may not exist. Check before you try again.'
     return new Failure(words, { cause: error })
   }
-  if (isInterrupted) return new Failure('Interrupted: nothing of it was kept.', { cause: error })
+  if (isInterrupted) return new Failure('Interrupted: nothing was stored.', { cause: error })
   if (!(error instanceof pg.DatabaseError) && !isConnectionLoss(error)) return error
-  return new Failure(`The database gave up: ${(error as Error).message}. Nothing of it was kept.`, { cause: error })
+  return new Failure(`The database reported an error: ${(error as Error).message}. Nothing was stored.`, {
+    cause: error,
+  })
 }
 
 /** Limits of requests do not hold here, and the memory is for building indexes. */

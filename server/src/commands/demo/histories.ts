@@ -2,7 +2,7 @@ import type { Companies } from './companies.ts'
 import type { Made } from './made.ts'
 import type { Person } from './people.ts'
 import type { Random } from './random.ts'
-import { instant, month, Timeline } from './timeline.ts'
+import { idAt, instant, month, Timeline } from './timeline.ts'
 
 interface Parts {
   random: Random
@@ -10,21 +10,37 @@ interface Parts {
   companies: Companies
 }
 
-const kinds = { job: 20, note: 21 }
-/** More than anyone has of either. */
-const most = 4
+export interface Title {
+  title: string
+  seniority: string
+}
+
+const areas = ['Sales', 'Marketing', 'Purchasing', 'Operations', 'Finance', 'Product', 'Support', 'Logistics']
+const levels = Object.entries({
+  '% Intern': 'intern',
+  'Junior % Associate': 'junior',
+  '% Specialist': 'mid',
+  'Senior % Engineer': 'senior',
+  '% Manager': 'manager',
+  'Head of %': 'head',
+  '% Director': 'director',
+  'VP %': 'vp',
+  'Chief % Officer': 'c_suite',
+})
+
+export function titleOf(random: Random): Title {
+  const [form, seniority] = random.one(levels)
+  return { title: form.replace('%', random.one(areas)), seniority }
+}
 
 /** The job that a person has, and some that it had. */
-export function jobsOf(person: Person, { random, timeline, companies }: Parts): Made[] {
-  const { employer, title, locale, createdAt } = person
-  random.of(kinds.job, person.index)
+export function jobsOf(person: Person, { random, companies }: Parts): Made[] {
+  const { employer, title, createdAt } = person
   if (!random.isLikely(0.26)) return []
   const jobs: Made[] = []
   const add = (organization: string, words: { title: string | null; start: number; end: number | null }) => {
-    const number = jobs.length
-    const id = timeline.id(createdAt, kinds.job, person.index * most + number)
     const values = {
-      id: `emp_${id}`,
+      id: `emp_${idAt(createdAt)}`,
       contactId: `con_${person.id}`,
       organization,
       title: words.title,
@@ -39,8 +55,8 @@ export function jobsOf(person: Person, { random, timeline, companies }: Parts): 
   let until = Timeline.monthOf(createdAt) - random.below(90)
   const past = random.below(3)
   const former = Array.from({ length: past }, () => ({
-    company: random.below(companies.count),
-    title: random.isLikely(0.8) ? random.one(locale.titles).title : null,
+    company: random.one(companies.employers),
+    title: random.isLikely(0.8) ? titleOf(random).title : null,
     gap: random.below(4),
     months: 6 + random.below(80),
   }))
@@ -48,32 +64,38 @@ export function jobsOf(person: Person, { random, timeline, companies }: Parts): 
   for (const { company, title: held, gap, months } of former) {
     const end = until - gap
     until = end - months
-    add(companies.employer(company).name, { title: held, start: until, end })
+    add(company.name, { title: held, start: until, end })
   }
   return jobs
 }
 
 /** What somebody wrote down about a person: the last time that something happened was a note. */
 export function notesOf(person: Person, { random, timeline }: Parts, authorId: string): Made[] {
-  const { activeAt, createdAt, locale, index } = person
-  random.of(kinds.note, index)
+  const { activeAt, createdAt } = person
   if (activeAt === undefined || !random.isLikely(0.12)) return []
-  const count = 1 + (random.isLikely(0.3) ? 1 : 0)
-  const first = random.below(locale.notes.length)
-  return Array.from({ length: count }, (_, number) => {
-    const at = number === 0 ? activeAt : timeline.between(createdAt, activeAt, random.next())
+  const moments = random.isLikely(0.3) ? [activeAt, timeline.between(createdAt, activeAt, random.next())] : [activeAt]
+  return moments.map((moment) => {
     const values = {
-      id: `not_${timeline.id(at, kinds.note, index * most + number)}`,
+      id: `not_${idAt(moment)}`,
       contactId: `con_${person.id}`,
-      body: locale.notes[(first + number) % locale.notes.length] ?? '',
+      body: random.one(texts),
       source: 'manual',
       authorId,
       importRowId: null,
       // It has been read: a demo is no work for the reasoning step.
       reasoningQueuedAt: null,
-      createdAt: instant(at),
-      updatedAt: instant(at),
+      createdAt: instant(moment),
+      updatedAt: instant(moment),
     }
     return { values, hidden: {}, revision: 1 }
   })
 }
+
+const texts = [
+  'Asked for a quote for twelve seats; wants to hear back before the end of the month.',
+  'Met at the spring conference.\nInterested in the partner programme, less so in training.',
+  'Prefers a call in the afternoon. Don’t email on Fridays.',
+  'Möchte ein Angebot über 40 Stück, Lieferung bis Ende des Quartals.',
+  'À rappeler après la rentrée, budget validé pour l’année prochaine.',
+  'Pide catálogo y precios con IVA; llamar por la mañana.',
+]

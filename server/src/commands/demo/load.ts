@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { setImmediate as turn } from 'node:timers/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
+import { renderAllSql } from '../../platform/resource/renderings.ts'
 import { companies } from '../../resources/companies/resource.ts'
 import { contacts } from '../../resources/contacts/resource.ts'
 import { employments } from '../../resources/employments/resource.ts'
@@ -50,15 +51,19 @@ export async function fill(client: pg.Client, options: DemoOptions, told: (conta
     writing.catch(() => undefined)
   }
   await writing
+  for (const resource of [companies, contacts]) {
+    const { text, values } = renderAllSql(resource, options.organizationId).render()
+    await client.query(text, values)
+  }
   return filled
 }
 
 async function* batchesOf(people: People, count: number, tables: Tables): AsyncGenerator<Lines> {
-  const { companies: employers } = people
-  for (let first = 0; first < employers.count; first += batch) {
+  const { companies: all } = people
+  for (let first = 0; first < all.employers.length; first += batch) {
     const lines = emptyOf<string[]>(() => [])
-    await eachOf(first, employers.count, (index) => {
-      lines.companies.push(tables.companies.lineOf(employers.make(index)))
+    await eachOf(first, all.employers.length, (index) => {
+      lines.companies.push(tables.companies.lineOf(all.make(index)))
     })
     yield lines
   }

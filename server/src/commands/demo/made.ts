@@ -1,9 +1,9 @@
-import type { AnyRow } from '../../platform/resource/define.ts'
+import type { JsonObject } from '../../platform/model/fields.ts'
 
 /** A record that was made up: as the API shows it, with what callers never see. */
 export interface Made {
   /** By field; ids with their prefix. */
-  values: AnyRow
+  values: JsonObject
   /** The hidden columns. */
   hidden: Record<string, string | null>
   revision: number

@@ -1,22 +1,16 @@
-import { mixed } from './random.ts'
+import { newIdAt } from '../../platform/model/ids.ts'
 
 const day = 24 * 60 * 60 * 1000
 /** The two years before the reference day that a demo tells of. */
 const span = 730 * day
 
-/** When things happened, and ids that say so: in the order of their making, as the service's own are (RFC 9562). */
+/** When things happened. */
 export class Timeline {
   /** Milliseconds; nothing happens at it or after. */
   readonly end: number
-  readonly #salt: number
 
-  /** `end` in milliseconds; the ids of one organization are not those of another. */
-  constructor(end: number, organizationId: string) {
+  constructor(end: number) {
     this.end = end
-    this.#salt = [...organizationId.replaceAll('-', '')].reduce(
-      (sum, digit) => mixed(Math.imul(sum, 31) + Number.parseInt(digit, 16)),
-      7,
-    )
   }
 
   /** The moment by which this share of all was there: few at first, more and more later. */
@@ -34,16 +28,6 @@ export class Timeline {
     return Math.floor(first + (last - first) * share)
   }
 
-  /** An id as 32 hex digits: different for each index of a kind. */
-  id(time: number, kind: number, index: number): string {
-    const unique = mixed(index ^ this.#salt)
-    const filler = mixed(this.#salt ^ Math.imul(kind + 1, 0x9e3779b1) ^ index)
-    const more = mixed(filler ^ unique)
-    const clock = time.toString(16).padStart(12, '0')
-    const variant = (0x8000 | (filler & 0x3fff)).toString(16)
-    return `${clock}7${hex(more >>> 20, 3)}${variant}${hex(more & 0xffff, 4)}${hex(unique, 8)}`
-  }
-
   /** The month of a moment, counted from the year 0. */
   static monthOf(time: number): number {
     const date = new Date(time)
@@ -51,7 +35,8 @@ export class Timeline {
   }
 }
 
-const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0')
+/** An id of something that was made at this time, as 32 hex digits. */
+export const idAt = (time: number): string => newIdAt(time).replaceAll('-', '')
 
 /** The days that were written before: a thousandth of what is written is new. */
 const days = new Map<number, string>()

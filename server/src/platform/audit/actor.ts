@@ -1,6 +1,6 @@
-import type { Caller } from '../access/caller.ts'
-import { showId } from '../resource/ids.ts'
-import type { ActorKind } from './actions.ts'
+import type { Caller } from '../model/caller.ts'
+import { showId } from '../model/ids.ts'
+import type { ActorKind } from './store.ts'
 
 /** What the log tells of a person (uuid) who did something: who it was, and from where. */
 export const byPerson = (userId: string, { address, requestId }: { address: string; requestId: string }) => ({

@@ -2,8 +2,8 @@ import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Access, openAccess } from '../../../test/access.ts'
-import type { Caller } from '../access/caller.ts'
-import { sql } from '../database/sql.ts'
+import type { Caller } from '../model/caller.ts'
+import { sql } from '../model/sql.ts'
 import { createDenials, type Denial } from './denials.ts'
 
 let access: Access

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
-import type { Caller } from '../access/caller.ts'
+import type { Caller } from '../model/caller.ts'
 import type { Database } from '../database/database.ts'
 import { actorOf } from './actor.ts'
 import { recordEvent } from './store.ts'
@@ -51,7 +51,7 @@ export function createDenials({
         .catch((error: unknown) => {
           // The next one is tried again. One of a credential that has just ended is told by what ended it.
           told.delete(key)
-          log.warn({ action, err: error }, 'a refusal could not be written into the audit log')
+          log.warn({ action, err: error }, 'a refusal could not be written to the audit log')
         })
         .finally(() => writing.delete(written))
       writing.add(written)

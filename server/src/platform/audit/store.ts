@@ -1,8 +1,22 @@
 import type { Spanning, Transaction } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
-import type { JsonObject } from '../resource/fields.ts'
-import { newId } from '../resource/ids.ts'
-import type { ActorKind, AuditAction } from './actions.ts'
+import { sql } from '../model/sql.ts'
+import type { JsonObject } from '../model/fields.ts'
+import { newId } from '../model/ids.ts'
+import type { StandardAction } from '../model/define.ts'
+
+/** The audit log's actions beside the standard changes of resources; identity/audit-log/actions.ts declares them. */
+export interface NamedActions {
+  'scope.denied': string
+  'access.denied': string
+}
+
+export type NamedAction = keyof NamedActions
+
+export type AuditAction = NamedAction | StandardAction
+
+/** Who can have done something: a person, an API key, the command line, or nobody knows who. */
+export const actorKinds = ['user', 'key', 'command', 'anonymous'] as const
+export type ActorKind = (typeof actorKinds)[number]
 
 /** What happened. Holds names and ids; never a secret, and no value of a field. */
 export interface PersonEvent {
@@ -29,12 +43,12 @@ export interface AuditEvent extends PersonEvent {
 export async function recordEvent(transaction: Transaction | Spanning, event: AuditEvent): Promise<void> {
   const isBound = 'organization' in transaction
   if (isBound && transaction.organizationId !== event.organizationId) {
-    throw new Error('An event belongs to the organization of its transaction.')
+    throw new Error('An audit event must belong to the organization of its transaction.')
   }
   const organization = isBound ? transaction.organization : sql`${event.organizationId}::uuid`
   await transaction.query(sql`
-    insert into audit_events (organization_id, id, ${columns})
-    values (${organization}, ${newId()}::uuid, ${valuesOf(event)})`)
+    insert into audit_events (organization_id, id, ${eventColumns})
+    values (${organization}, ${newId()}::uuid, ${eventValues(event)})`)
 }
 
 /** Writes down what the command line did, in the transaction of its effect. */
@@ -45,22 +59,10 @@ export const recordCommand = (
   record: { recordType: string; recordId: string },
 ): Promise<void> => recordEvent(transaction, { organizationId, action, actorKind: 'command', actorId: null, ...record })
 
-/** Writes what happened to a person (a login, a factor) into the log of each organization that the person is in. */
-export async function recordPersonEvent(spanning: Spanning, userId: string, event: PersonEvent): Promise<void> {
-  const memberships = await spanning.query<{ id: string }>(
-    sql`select organization_id as id from members where user_id = ${userId}::uuid order by 1`,
-  )
-  if (memberships.length === 0) return
-  const organizations = memberships.map(({ id }) => id)
-  await spanning.query(sql`
-    insert into audit_events (organization_id, id, ${columns})
-    select own.organization_id, own.id, ${valuesOf(event)}
-    from unnest(${organizations}::uuid[], ${organizations.map(newId)}::uuid[]) own (organization_id, id)`)
-}
+/** The columns that an event fills besides whose it is and its id, and their values. */
+export const eventColumns = sql`action, actor_kind, actor_id, record_type, record_id, address, request_id, details`
 
-const columns = sql`action, actor_kind, actor_id, record_type, record_id, address, request_id, details`
-
-const valuesOf = (event: PersonEvent) =>
+export const eventValues = (event: PersonEvent) =>
   sql`${event.action}::text, ${event.actorKind}::text, ${event.actorId}::text, ${event.recordType ?? null}::text,
     ${event.recordId ?? null}::text, ${event.address ?? null}::text, ${event.requestId ?? null}::text,
     ${JSON.stringify(event.details ?? {})}::jsonb`

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { expect, type TestContext, test } from 'vitest'
 import { createEmptyDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { checkDatabase } from './check.ts'
-import { connect } from './cluster.ts'
+import { connect } from './connect.ts'
 import { isConnectionLoss } from './failures.ts'
 import { StartError } from './start-error.ts'
 
@@ -24,7 +24,7 @@ async function run(connection: pg.ClientConfig, ...statements: string[]): Promis
 }
 
 const refusal = async (connection: pg.ClientConfig): Promise<string> => {
-  const error = await checkDatabase(connection).catch((thrown: unknown) => thrown)
+  const error = await checkDatabase(connection, 'assumed').catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(StartError)
   return (error as StartError).message
 }
@@ -39,13 +39,13 @@ async function plainUser(connection: TestDatabase['connection'], { onTestFinishe
 
 test('a fit database passes and is left as it was', async (context) => {
   const connection = await emptyDatabase(context)
-  await checkDatabase(connection)
+  await checkDatabase(connection, 'assumed')
   expect(await run(connection, `select extname from pg_extension where extname <> 'plpgsql'`)).toEqual([])
 })
 
 test('several processes may check a database at once', async (context) => {
   const connection = await emptyDatabase(context)
-  await expect(Promise.all([1, 2, 3, 4].map(() => checkDatabase(connection)))).resolves.toHaveLength(4)
+  await expect(Promise.all([1, 2, 3, 4].map(() => checkDatabase(connection, 'assumed')))).resolves.toHaveLength(4)
 })
 
 test('an owner who is no superuser will do; without the right to make extensions that is said', async (context) => {
@@ -54,14 +54,14 @@ test('an owner who is no superuser will do; without the right to make extensions
   await run(connection, `grant create on schema public to ${user}`)
   expect(await refusal({ ...connection, user })).toMatch(/needs the extension pg_trgm: permission denied.*grant create/)
   await run(connection, `grant create on database ${connection.database} to ${user}`)
-  await checkDatabase({ ...connection, user })
+  await checkDatabase({ ...connection, user }, 'assumed')
   await run(connection, `revoke all on database ${connection.database} from ${user}`, `drop owned by ${user}`)
 })
 
 test('a user who may not make tables is told so', async (context) => {
   const connection = await emptyDatabase(context)
   const user = await plainUser(connection, context)
-  expect(await refusal({ ...connection, user })).toContain('may not make tables')
+  expect(await refusal({ ...connection, user })).toContain('not allowed to create tables')
 })
 
 test('a database whose ctype knows only ASCII is refused, and one that is not UTF-8', async (context) => {
@@ -81,13 +81,13 @@ test('a database whose ctype knows only ASCII is refused, and one that is not UT
   const libc = `locale_provider libc`
   expect(await refusal(await make(`${libc} locale 'C'`))).toMatch(/no letters beyond ASCII \(its ctype is C\)/)
   expect(await refusal(await make(`${libc} locale 'C' encoding 'SQL_ASCII'`))).toContain('the encoding SQL_ASCII')
-  await checkDatabase(await make(`${libc} locale 'C.UTF-8'`))
+  await checkDatabase(await make(`${libc} locale 'C.UTF-8'`), 'assumed')
 })
 
 test('a name that is not there is an error of the setting; a server that is not there may come', async (context) => {
   const connection = await emptyDatabase(context)
   expect(await refusal({ ...connection, database: 'nowhere' })).toContain('database "nowhere" does not exist')
-  expect(await refusal({ ...connection, user: 'nobody_at_all' })).toContain('refused the user')
-  const error = await checkDatabase({ ...connection, port: 1 }).catch((thrown: unknown) => thrown)
+  expect(await refusal({ ...connection, user: 'nobody_at_all' })).toContain('rejected the user')
+  const error = await checkDatabase({ ...connection, port: 1 }, 'assumed').catch((thrown: unknown) => thrown)
   expect(isConnectionLoss(error)).toBe(true)
 })

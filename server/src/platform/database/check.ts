@@ -1,28 +1,30 @@
 import type pg from 'pg'
-import { connect } from './cluster.ts'
+import { connect } from './connect.ts'
 import { Database } from './database.ts'
+import { checkDurability, type Durability } from './durability.ts'
 import { isConnectionLoss, sqlState } from './failures.ts'
-import { sql } from './sql.ts'
+import { sql } from '../model/sql.ts'
 import { StartError } from './start-error.ts'
 
 /**
- * Can Rapport live on this database? Run before migrating; leaves nothing behind. Error: `StartError` that says what is
- * wrong and what to do. A database that is not reachable is no `StartError`: it may come (`isConnectionLoss`).
+ * Can Rapport live on this database? Run before migrating; leaves nothing behind. Returns warnings. Error: `StartError` that
+ * says what is wrong and what to do. A database that is not reachable is no `StartError`: it may come (`isConnectionLoss`).
  */
-export async function checkDatabase(connection: pg.ClientConfig): Promise<void> {
+export async function checkDatabase(connection: pg.ClientConfig, durability: Durability): Promise<string[]> {
   const [first, second] = [await enter(connection), await enter(connection)]
+  const warnings: string[] = []
   try {
-    await checkServer(first)
+    warnings.push(...(await checkServer(first)))
     await checkSessions(first, second)
     await checkExtensions(first)
   } finally {
     await Promise.all([first.end(), second.end()])
   }
-  await checkSettings(connection)
+  return [...warnings, ...(await checkPool(connection, durability))]
 }
 
 const directly =
-  'Give DATABASE_URL the direct address of PostgreSQL, or that of a pooler in session mode (PgBouncer: pool_mode = session).'
+  'Set DATABASE_URL to the direct address of PostgreSQL, or to a pooler in session mode (PgBouncer: pool_mode = session).'
 
 async function enter(connection: pg.ClientConfig): Promise<pg.Client> {
   try {
@@ -37,44 +39,49 @@ export function refusalOf(error: unknown): StartError | undefined {
   const message = error instanceof Error ? error.message : String(error)
   const state = sqlState(error) ?? ''
   if (state === '3D000') return new StartError(`${message}. ${howToMake}`)
-  if (state.startsWith('28')) return new StartError(`The database refused the user or the password: ${message}`)
-  if (state === '08P01') return new StartError(`A pooler refused the connection: ${message}. ${directly}`)
+  if (state.startsWith('28')) return new StartError(`The database rejected the user or the password: ${message}`)
+  if (state === '08P01') return new StartError(`A connection pooler rejected the connection: ${message}. ${directly}`)
   if (!/SSL|certificate/i.test(message)) return undefined
-  return new StartError(
-    `No encrypted connection with the database came about: ${message}. See sslmode in DATABASE_URL.`,
-  )
+  return new StartError(`An encrypted connection to the database failed: ${message}. Check sslmode in DATABASE_URL.`)
 }
 
-const howToMake = `Make it so: create database rapport template template0 encoding 'UTF8' locale 'C.UTF-8'`
+const howToMake = `Create the database like this: create database rapport template template0 encoding 'UTF8' locale 'C.UTF-8'`
 
-async function checkServer(client: pg.Client): Promise<void> {
+async function checkServer(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{
     version: number
     name: string
     encoding: string
     reading: boolean
     may: boolean
+    user: string
+    isSuperuser: boolean
   }>(
     `select current_setting('server_version_num')::int as version, current_database() as name,
        current_setting('server_encoding') as encoding, pg_is_in_recovery() as reading,
-       coalesce(has_schema_privilege(current_schema(), 'create'), false) as may`,
+       coalesce(has_schema_privilege(current_schema(), 'create'), false) as may,
+       current_user as user, current_setting('is_superuser') = 'on' as "isSuperuser"`,
   )
   const found = rows[0]
   if (!found) throw new Error('no answer')
   const major = Math.floor(found.version / 10_000)
-  if (major < 15) throw new StartError(`Rapport needs PostgreSQL 15 or later; this is PostgreSQL ${major}.`)
+  if (major < 15) throw new StartError(`Rapport needs PostgreSQL 15 or newer; this is PostgreSQL ${major}.`)
   if (found.encoding !== 'UTF8') {
     throw new StartError(
       `The database ${found.name} has the encoding ${found.encoding}; Rapport needs UTF8. ${howToMake}`,
     )
   }
-  if (found.reading) throw new StartError('This database is a replica that only reads. Give DATABASE_URL the primary.')
+  if (found.reading) throw new StartError('This database is a read-only replica. Set DATABASE_URL to the primary.')
   if (!found.may) {
     throw new StartError(
-      `The user of DATABASE_URL may not make tables in the database ${found.name}. Let an administrator run there: grant create on schema public to <user>`,
+      `The user of DATABASE_URL is not allowed to create tables in the database ${found.name}. Ask an administrator to run: grant create on schema public to <user>`,
     )
   }
+  return found.isSuperuser ? [superuser(found.user)] : []
 }
+
+const superuser = (user: string): string =>
+  `The database user ${user} is a superuser, which the service does not need. Give it a role that owns its database and nothing else (docs/guides/self-hosting.md, "Use a separate role").`
 
 /**
  * A pooler in transaction mode gives one backend to several clients in turn; sessions, and what they hold, then mix. It
@@ -82,7 +89,9 @@ async function checkServer(client: pg.Client): Promise<void> {
  */
 async function checkSessions(first: pg.Client, second: pg.Client): Promise<void> {
   const refuse = () =>
-    new StartError(`A pooler in transaction mode stands before the database, which mixes up sessions. ${directly}`)
+    new StartError(
+      `A connection pooler in transaction mode is in front of the database and mixes up sessions. ${directly}`,
+    )
   for (let round = 0; round < 3; round++) {
     const before = await backend(first)
     try {
@@ -122,8 +131,8 @@ async function makeExtension(client: pg.Client, extension: string): Promise<void
     if (state === '23505' || state === '42710') return
     const message = error instanceof Error ? error.message : String(error)
     const advice: Record<string, string> = {
-      '42501': `The user lacks the right to make it. Let an administrator run in this database: create extension ${extension} (or: grant create on database … to <user>)`,
-      '0A000': 'It is not installed on the server, or a provider has to allow it first (Debian: postgresql-contrib).',
+      '42501': `The user is not allowed to create it. Ask an administrator to run in this database: create extension ${extension} (or: grant create on database … to <user>)`,
+      '0A000': 'It is not installed on the server (Debian: postgresql-contrib), or the provider must allow it first.',
       '58P01': 'It is not installed on the server (Debian: postgresql-contrib).',
     }
     throw new StartError(`Rapport needs the extension ${extension}: ${message}. ${advice[state ?? ''] ?? ''}`.trim())
@@ -151,24 +160,27 @@ async function checkLetters(client: pg.Client): Promise<void> {
   const found = await readLetters(client).catch((error: unknown) => {
     if (sqlState(error) !== '42883') throw error
     throw new StartError(
-      'The extension pg_trgm is in a schema that is not searched. Add that schema to the search_path of the user: alter role <user> set search_path = public, <schema>',
+      'The extension pg_trgm is in a schema outside the search_path. Add that schema: alter role <user> set search_path = public, <schema>',
     )
   })
   if (found?.trigrams) return
   throw new StartError(
-    `The database knows no letters beyond ASCII (its ctype is ${found?.ctype}), so that searches could not use an index. ${howToMake}`,
+    `The database knows no letters beyond ASCII (its ctype is ${found?.ctype}), so searches could not use an index. ${howToMake}`,
   )
 }
 
-/** The limits that every session of the service sets must hold, or one query could occupy the database without end. */
-async function checkSettings(connection: pg.ClientConfig): Promise<void> {
+/**
+ * What only a session of the pool shows: whether its limits hold, without which one query could occupy the database without
+ * end, and whether its commits last. Returns warnings.
+ */
+async function checkPool(connection: pg.ClientConfig, durability: Durability): Promise<string[]> {
   const database = new Database({ connection, size: 1 })
   try {
     const rows = await database.spanning<{ statement_timeout: string }>(
       'check the database',
       sql`show statement_timeout`,
     )
-    if (rows[0]?.statement_timeout !== '0') return
+    if (rows[0]?.statement_timeout !== '0') return await checkDurability(database, durability)
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
     if (sqlState(cause) !== '08P01') throw isConnectionLoss(cause) ? cause : error
@@ -176,6 +188,6 @@ async function checkSettings(connection: pg.ClientConfig): Promise<void> {
     await database.close()
   }
   throw new StartError(
-    `A pooler stands before the database and keeps the settings of a session ("options") from it. ${directly} In session mode let PgBouncer pass over them (ignore_startup_parameters = options) and give them to the user: alter role <user> set statement_timeout = '3500ms'`,
+    `A connection pooler in front of the database drops the session settings ("options"). ${directly} In session mode, tell PgBouncer to ignore them (ignore_startup_parameters = options) and set them for the user: alter role <user> set statement_timeout = '3500ms'`,
   )
 }

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import type { Actor } from '../access/caller.ts'
+import type { Actor } from '../model/caller.ts'
 import { Attempt } from './attempt.ts'
 import { raceDeadline } from './deadline.ts'
 import { CredentialChanged, isStalePreparation, isRepeatable, isUnusable, translate } from './failures.ts'
 import { Line, statementsAtOnce } from './line.ts'
 import type { SpanningPurpose } from './spanning-purposes.ts'
-import { organizationParameter, Parameter, prepared, render, Sql, sql } from './sql.ts'
-import { NothingSent, type Send, TransactionAttempt } from './transaction-attempt.ts'
+import { organizationParameter, Parameter, prepared, render, Sql, sql } from '../model/sql.ts'
+import { NothingSent, type Send, type SendOnly, TransactionAttempt } from './transaction-attempt.ts'
 
 /** How a statement reaches the database: bound to one organization, which it has to name. */
 export interface Connection {
@@ -23,6 +23,20 @@ export interface Transaction extends Connection {
   readonly isTransaction: true
   /** In whose name it changes things. */
   readonly actor: Actor
+  /**
+   * Runs the only statement of this transaction, in one round trip with the check of the credential and the commit. Nothing
+   * else may be sent before or after it.
+   */
+  only<Row extends object>(statement: OnlyStatement): Promise<Row[]>
+}
+
+/** A statement that writes, whose text is the same for every value. */
+export interface OnlyStatement {
+  name: string
+  /** What changes from request to request. */
+  values: readonly string[]
+  /** Its common tables, which write nothing unless `live` holds, and the answer that is selected from them. */
+  build: (values: readonly Parameter[], live: Sql) => { tables: Sql; answer: Sql }
 }
 
 /**
@@ -45,6 +59,13 @@ export interface Spanning {
   query<Row extends object>(statement: Sql): Promise<Row[]>
 }
 
+/**
+ * Always true: for a statement about a person's own rows, which belong to no organization. It names the organization of a
+ * connection that requires one.
+ */
+export const ofAnyOrganization = (db: Spanning | Transaction): Sql =>
+  'organization' in db ? sql`${db.organization} is not null` : sql`true`
+
 export interface DatabaseOptions {
   connection: pg.ClientConfig
   /** Connections at most. */
@@ -53,6 +74,8 @@ export interface DatabaseOptions {
   deadline?: number
   /** On one machine with the database only so many statements run at a time; for requests, which come by the hundred. */
   takesTurns?: boolean
+  /** Processes of the service, which share these turns. */
+  processes?: number
   /** Where faults of idle connections are told; they never end the process. */
   onIdleError?: (error: Error) => void
 }
@@ -73,10 +96,10 @@ export class Database {
   readonly #line: Line
   readonly #connected = new Set<pg.PoolClient>()
 
-  constructor({ connection, size, deadline = 4500, takesTurns = false, onIdleError }: DatabaseOptions) {
+  constructor({ connection, size, deadline = 4500, takesTurns = false, processes, onIdleError }: DatabaseOptions) {
     this.#size = size
     this.#deadline = deadline
-    this.#line = new Line(takesTurns ? statementsAtOnce(connection) : Infinity)
+    this.#line = new Line(takesTurns ? statementsAtOnce(connection, processes) : Infinity)
     this.#pool = new pg.Pool({
       ...connection,
       max: size,
@@ -130,10 +153,14 @@ export class Database {
       organizationId: actor.organizationId,
       organization,
       query: async <Row extends object>(statement: Sql | FixedStatement) => {
-        const query = statement instanceof Sql ? render(guarded(actor, statement)) : this.#fixedQuery(actor, statement)
+        const query = statement instanceof Sql ? render(guarded(actor, statement)) : this.#fixedRead(actor, statement)
         return answered(await this.#send<Guarded<Row>>(query))
       },
     }
+  }
+
+  #fixedRead(actor: Actor, { name, values, build }: FixedStatement): pg.QueryConfig {
+    return this.#fixedQuery(actor, { name, values, build: (given) => guarded(actor, build(given)) })
   }
 
   #fixedQuery(actor: Actor, { name, values: given, build }: FixedStatement): pg.QueryConfig {
@@ -143,7 +170,7 @@ export class Database {
     if (!fixed) {
       // Values that no other can equal mark the places: an id of the request might be the organization's own.
       const marks = given.map(() => randomUUID())
-      const { text, values } = render(guarded(actor, build(marks.map((mark) => new Parameter(mark)))))
+      const { text, values } = render(build(marks.map((mark) => new Parameter(mark))))
       fixed = { text, values, positions: marks.map((mark) => values.indexOf(mark)) }
       known.set(name, fixed)
     }
@@ -158,7 +185,7 @@ export class Database {
    */
   async transaction<Result>(actor: Actor, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     const organization = organizationParameter(actor.organizationId)
-    return this.#transact(prepared(sql`select ${actor.live} as live`), (send) =>
+    return this.#transact(prepared(sql`select ${actor.live} as live`), (send, sendOnly) =>
       work({
         isTransaction: true,
         actor,
@@ -168,6 +195,10 @@ export class Database {
           const statement = asSql(given)
           assertScoped(statement)
           return send<Row>(statement)
+        },
+        only: async <Row extends object>({ name, values, build }: OnlyStatement) => {
+          const whole = (given: readonly Parameter[]) => guardedWrite(actor, build(given, isLive))
+          return answered(await sendOnly<Guarded<Row>>(this.#fixedQuery(actor, { name, values, build: whole })))
         },
       }),
     )
@@ -182,16 +213,16 @@ export class Database {
   }
 
   /**
-   * A transaction that may span organizations; `CredentialChanged` unless `live` holds. `patience`: milliseconds for it,
+   * A transaction that may span organizations; `CredentialChanged` unless `live`, where it is given, holds. `patience`: milliseconds for it,
    * instead of the deadline of all.
    */
   async spanningTransaction<Result>(
     _purpose: SpanningPurpose,
     work: (spanning: Spanning) => Promise<Result>,
-    live = sql`true`,
+    live?: Sql,
     patience?: number,
   ): Promise<Result> {
-    return this.#transact(sql`select ${live} as live`, (send) => work({ query: send }), patience)
+    return this.#transact(live && sql`select ${live} as live`, (send) => work({ query: send }), patience)
   }
 
   /** Does the database answer? Throws as any statement does. */
@@ -212,7 +243,11 @@ export class Database {
     })
   }
 
-  async #transact<Result>(check: Sql, work: (send: Send) => Promise<Result>, patience?: number): Promise<Result> {
+  async #transact<Result>(
+    check: Sql | undefined,
+    work: (send: Send, sendOnly: SendOnly) => Promise<Result>,
+    patience?: number,
+  ): Promise<Result> {
     return this.#repeat(isRepeatable, patience, async (deadline) =>
       new TransactionAttempt(await this.#connect(deadline)).run(check, work, deadline),
     )
@@ -265,11 +300,22 @@ function guarded(actor: Actor, statement: Sql): Sql {
     left join (select true as answer_present, statement.* from (${statement}) statement) answer on true`
 }
 
+/** Whether the credential of the statement around it holds. */
+const isLive = sql`(select live from credential)`
+
+/** The same for a statement that writes, and has to begin with its common tables. */
+function guardedWrite(actor: Actor, { tables, answer }: { tables: Sql; answer: Sql }): Sql {
+  assertScoped(tables)
+  return sql`with credential as materialized (select ${actor.live} as live), ${tables}
+    select credential.live as credential_live, answer.* from credential
+    left join (select true as answer_present, answer.* from (${answer}) answer) answer on true`
+}
+
 function answered<Row extends object>(rows: Guarded<Row>[]): Row[] {
   if (!rows[0]?.credential_live) throw new CredentialChanged()
   return rows.filter((row) => row.answer_present)
 }
 
 function assertScoped(statement: Sql): void {
-  if (!statement.scoped) throw new Error('A statement of an organization has to name it (`db.organization`).')
+  if (!statement.scoped) throw new Error('A statement of an organization must contain it (`db.organization`).')
 }

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg'
-import { ApiError } from '../http/errors.ts'
+import { ApiError } from '../model/errors.ts'
 
 /** The request's time for the database is over. */
 export class DeadlineExceeded extends Error {}
@@ -36,6 +36,16 @@ export function isConnectionLoss(error: unknown): boolean {
   )
 }
 
+/** Is the database away or full, or was it when it should have confirmed? Nothing else would succeed now either. */
+export const isOutage = (error: unknown): boolean =>
+  isConnectionLoss(error) ||
+  outOfSpace.has(sqlState(error) ?? '') ||
+  (error instanceof ApiError && error.cause !== undefined && isOutage(error.cause))
+
+/** Will it pass by itself? An outage, or a statement that took too long for now. */
+export const isTransient = (error: unknown): boolean =>
+  isConnectionLoss(error) || (error instanceof ApiError && error.status === 503)
+
 /**
  * Is what this connection has prepared no longer what the database has? A pooler has discarded it (26000) or has something
  * else by its name (42P05), or a migration has changed what it answers with (0A000, which other failures share). It was not
@@ -49,7 +59,7 @@ export const isStalePreparation = (error: unknown): boolean =>
 export const isUnusable = (error: unknown): boolean => isConnectionLoss(error) || isStalePreparation(error)
 
 /** Two transactions met, and one of them had to give way. */
-const hasMet = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
+export const hasMet = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
 
 /**
  * Repeating the transaction is right: two of them met, or what it had found was purged before it could refer to it
@@ -63,9 +73,10 @@ export function translate(error: unknown): unknown {
   const retry = { headers: { 'retry-after': '1' }, cause: error }
   if (error instanceof DeadlineExceeded) return new ApiError('timeout', 'The database did not answer in time.', retry)
   const state = sqlState(error)
-  if (state === '57014') return new ApiError('timeout', 'The query took too long. Narrow it with a filter.', retry)
-  if (state === '55P03') return new ApiError('timeout', 'Another change holds this record. Try again.', retry)
-  if (hasMet(error)) return new ApiError('overloaded', 'Too many changes met at the same records. Try again.', retry)
+  if (state === '57014') return new ApiError('timeout', 'The query took too long. Narrow it with filters.', retry)
+  if (state === '55P03') return new ApiError('timeout', 'The record is locked by another change. Try again.', retry)
+  if (hasMet(error))
+    return new ApiError('overloaded', 'Too many concurrent changes to the same records. Try again.', retry)
   if (state !== undefined && outOfSpace.has(state))
     return new ApiError('overloaded', 'The database is out of space or memory.', retry)
   if (isConnectionLoss(error)) return new ApiError('overloaded', 'The database is not reachable right now.', retry)

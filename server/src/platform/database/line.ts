@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import pg from 'pg'
+import { createLimiter, type Limiter } from '../background/limiter.ts'
 import { DeadlineExceeded } from './failures.ts'
 
 interface Waiter {
@@ -15,13 +16,12 @@ const computing = 100
  * many statements run at a time: more would be done no sooner, and keep this process from its turn.
  */
 export class Line {
-  readonly #atOnce: number
+  readonly #limiter: Limiter | undefined
   readonly #waiting = new Set<Waiter>()
-  readonly #turns: (Waiter & { begin: () => void; giveUp: (error: Error) => void })[] = []
-  #running = 0
 
-  constructor(atOnce: number) {
-    this.#atOnce = atOnce
+  constructor(concurrency: number) {
+    const rejected = () => new DeadlineExceeded()
+    if (concurrency < Infinity) this.#limiter = createLimiter({ concurrency, queue: Infinity, rejected })
   }
 
   get length(): number {
@@ -33,7 +33,7 @@ export class Line {
     const waiter = { since: performance.now(), deadline }
     this.#waiting.add(waiter)
     try {
-      return this.#atOnce === Infinity ? await connect() : await this.#inTurn(connect, waiter)
+      return this.#limiter ? await inTurn(this.#limiter, connect, deadline) : await connect()
     } finally {
       this.#waiting.delete(waiter)
     }
@@ -46,45 +46,36 @@ export class Line {
     for (const { since, deadline } of this.#waiting) if (deadline > now) return now - since
     return 0
   }
+}
 
-  async #inTurn(connect: () => Promise<pg.PoolClient>, waiter: Waiter): Promise<pg.PoolClient> {
-    if (this.#running < this.#atOnce) this.#running++
-    else await new Promise<void>((begin, giveUp) => this.#turns.push({ ...waiter, begin, giveUp }))
-    let isOver = false
-    const end = () => {
-      clearTimeout(timer)
-      if (!isOver) this.#next()
-      isOver = true
-    }
-    const timer = setTimeout(end, computing).unref()
-    try {
-      const client = await connect()
-      const release = client.release
-      client.release = (error) => {
-        release(error)
-        end()
-      }
-      return client
-    } catch (error) {
-      end()
-      throw error
-    }
+async function inTurn(limiter: Limiter, connect: () => Promise<pg.PoolClient>, deadline: number) {
+  const place = limiter.acquire('', Math.max(0, deadline - performance.now()))
+  const release = place instanceof Promise ? await place : place
+  const timer = setTimeout(release, computing).unref()
+  const end = () => {
+    clearTimeout(timer)
+    release()
   }
-
-  /** A turn has ended: the next one's begins. */
-  #next(): void {
-    const now = performance.now()
-    for (let next = this.#turns.shift(); next; next = this.#turns.shift()) {
-      if (next.deadline > now) return next.begin()
-      next.giveUp(new DeadlineExceeded())
+  try {
+    const client = await connect()
+    const giveBack = client.release
+    client.release = (error) => {
+      giveBack(error)
+      end()
     }
-    this.#running--
+    return client
+  } catch (error) {
+    end()
+    throw error
   }
 }
 
-/** What is reached over a Unix socket computes on this machine's processors; one of two statements may wait for a disk. */
-export const statementsAtOnce = (connection: pg.ClientConfig): number =>
-  isReachedOverSocket(connection) ? 2 * availableParallelism() : Infinity
+/**
+ * What is reached over a Unix socket computes on this machine's processors; one of two statements may wait for a disk. So
+ * many are shared by all processes of the service.
+ */
+export const statementsAtOnce = (connection: pg.ClientConfig, processes = 1): number =>
+  isReachedOverSocket(connection) ? Math.max(1, Math.ceil((2 * availableParallelism()) / processes)) : Infinity
 
 /** As `pg` reads it: named by itself, within a connection string or by the environment. */
 function isReachedOverSocket(connection: pg.ClientConfig): boolean {

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { expect, type TestContext, test } from 'vitest'
 import { createEmptyDatabase } from '../../../test/postgres.ts'
 import { processStarter, until } from '../../../test/processes.ts'
-import { connect } from './cluster.ts'
+import { connect } from './connect.ts'
 import { migrate } from './migrate.ts'
 import { StartError } from './start-error.ts'
 
@@ -79,7 +79,7 @@ test('a schema newer than the code is refused and not touched', async (context) 
   await run()
   await rm(join(folder, '0002_newer.sql'))
   await write({ '0003_other.sql': 'drop table newer;' })
-  expect(await refusal(run())).toMatch(/schema newer than this code: it knows 0002_newer\.sql/)
+  expect(await refusal(run())).toMatch(/newer schema than this code: it includes 0002_newer\.sql/)
   expect(await tables(client)).toContain('newer')
 })
 
@@ -89,14 +89,14 @@ test('an applied file that has changed is refused, line ends apart', async (cont
   await write({ '0001_first.sql': 'create table one ();\r\n-- end\r\n' })
   expect(await run()).toEqual({ applied: [] })
   await write({ '0001_first.sql': 'create table one (id integer);\n-- end\n' })
-  expect(await refusal(run())).toContain('0001_first.sql was changed after it had been applied')
+  expect(await refusal(run())).toContain('0001_first.sql was edited after it was applied')
 })
 
 test('a file that comes before an applied one is refused', async (context) => {
   const { run, write } = await place(context, { '0002_second.sql': 'create table two ();' })
   await run()
   await write({ '0001_late.sql': 'create table one ();' })
-  expect(await refusal(run())).toContain('0001_late.sql comes before one that was applied')
+  expect(await refusal(run())).toContain('0001_late.sql has a lower number than one that is already applied')
 })
 
 test('a file without a transaction can be interrupted half-way and is then sent again', async (context) => {
@@ -131,7 +131,7 @@ test('a migration waits for a table that others use, giving way to them, and the
   await write({ '0002_second.sql': 'alter table one add column more text;' })
   await client.query('begin; lock table one in access share mode')
   const migrating = run()
-  await until('it waits', () => logged.some((line) => line.startsWith('0002_second.sql waits')))
+  await until('it waits', () => logged.some((line) => line.startsWith('0002_second.sql is waiting')))
   await client.query('commit')
   expect(await migrating).toEqual({ applied: ['0002_second.sql'] })
 })
@@ -158,5 +158,5 @@ test('of four processes that migrate at once each file is applied by one', async
 
 test('a file whose name says no order is refused', async (context) => {
   const { run } = await place(context, { '1_first.sql': 'select 1' })
-  await expect(run()).rejects.toThrow('0001_lower_case.sql, not 1_first.sql')
+  await expect(run()).rejects.toThrow('0001_lower_case.sql; found 1_first.sql')
 })

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { connect } from './cluster.ts'
+import { connect } from './connect.ts'
 import { sqlState } from './failures.ts'
 import { StartError } from './start-error.ts'
 
@@ -58,8 +58,8 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
   const migrations: Migration[] = []
   for (const file of names) {
     const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(file)?.[1])
-    if (!(version > 0)) throw new Error(`A migration is named 0001_lower_case.sql, not ${file}.`)
-    if (migrations.at(-1)?.version === version) throw new Error(`Two migrations have the number of ${file}.`)
+    if (!(version > 0)) throw new Error(`A migration must be named like 0001_lower_case.sql; found ${file}.`)
+    if (migrations.at(-1)?.version === version) throw new Error(`Two migrations have the same number: ${file}.`)
     const text = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n')
     migrations.push({ version, file, text, checksum: createHash('sha256').update(text).digest('hex') })
   }
@@ -89,7 +89,7 @@ async function takeTurn(guard: pg.Client, log: (message: string) => void): Promi
     await guard.query('rollback')
     const seconds = Math.floor((performance.now() - begin) / 1000)
     if (seconds >= told) {
-      log(`Another process migrates the database; waiting${seconds ? ` (${seconds} s)` : ''}.`)
+      log(`Another process is migrating the database; waiting${seconds ? ` (${seconds} s)` : ''}.`)
       told = seconds + 5
     }
     await delay(100)
@@ -108,7 +108,7 @@ async function applyMissing(
   for (const migration of missing) {
     const begin = performance.now()
     await guard.query('select').catch((cause: unknown) => {
-      throw new StartError('The connection that keeps other processes from migrating was lost. Start again.', { cause })
+      throw new StartError('The connection that holds the migration lock was lost. Start again.', { cause })
     })
     await applyPatiently(session, migration, log)
     log(`Applied ${migration.file} (${Math.round(performance.now() - begin)} ms).`)
@@ -138,13 +138,13 @@ async function findMissing(session: pg.Client, migrations: Migration[]): Promise
   const unknown = rows.filter(({ version }) => !known.has(version))
   if (unknown.length > 0) {
     throw new StartError(
-      `The database has a schema newer than this code: it knows ${unknown.map(({ name }) => name).join(', ')}. Nothing was changed. Start the newer Rapport that made it.`,
+      `The database has a newer schema than this code: it includes ${unknown.map(({ name }) => name).join(', ')}. Nothing was changed. Start the newer Rapport that made it.`,
     )
   }
   for (const { version, name, checksum } of rows) {
     if (known.get(version)?.checksum === checksum) continue
     throw new StartError(
-      `The migration ${name} was changed after it had been applied to this database. Nothing was changed. Restore the file; a change of the schema is a migration of its own.`,
+      `The migration ${name} was edited after it was applied to this database. Nothing was changed. Restore the file, and write schema changes as a new migration.`,
     )
   }
   const last = rows.at(-1)?.version ?? 0
@@ -152,7 +152,9 @@ async function findMissing(session: pg.Client, migrations: Migration[]): Promise
   const missing = migrations.filter(({ version }) => !done.has(version))
   const late = missing.find(({ version }) => version < last)
   if (late)
-    throw new StartError(`The migration ${late.file} comes before one that was applied. Give it a later number.`)
+    throw new StartError(
+      `The migration ${late.file} has a lower number than one that is already applied. Give it a higher number.`,
+    )
   return missing
 }
 
@@ -168,7 +170,7 @@ async function applyPatiently(session: pg.Client, migration: Migration, log: (me
       const state = sqlState(error instanceof FailedStatement ? error.cause : error)
       const inTheWay = state === '55P03' || state === '40P01'
       if (!inTheWay || attempt === attempts) throw describe(error, migration)
-      log(`${migration.file} waits for others that use its tables (attempt ${attempt} of ${attempts}).`)
+      log(`${migration.file} is waiting for tables in use (attempt ${attempt} of ${attempts}).`)
       await delay(pause)
     }
   }
@@ -237,9 +239,7 @@ function describe(error: unknown, { file, text }: Migration): StartError {
   const line = position === undefined ? '' : `, line ${text.slice(0, position - 1).split('\n').length}`
   const more = [cause.detail, cause.hint, cause.where].filter((words) => words !== undefined)
   return new StartError(
-    [`The migration ${file} failed${line} and left nothing of itself: ${cause.message} (${cause.code})`, ...more].join(
-      '\n',
-    ),
+    [`The migration ${file} failed${line} and was rolled back: ${cause.message} (${cause.code})`, ...more].join('\n'),
     { cause },
   )
 }

@@ -6,6 +6,7 @@ export const spanningPurposes = [
   'log in',
   'manage an account',
   'set the service up',
+  'know where the service is reached',
   'read the profile of a user',
   'keep the signing key',
   'create an organization',
@@ -21,5 +22,6 @@ export const spanningPurposes = [
   'send mails',
   'purge what is no longer kept',
   'take statistics',
+  'refresh renderings',
 ] as const
 export type SpanningPurpose = (typeof spanningPurposes)[number]

@@ -1,11 +1,16 @@
 import type pg from 'pg'
-import { ApiError } from '../http/errors.ts'
+import { ApiError } from '../model/errors.ts'
 import { raceDeadline } from './deadline.ts'
 import { CredentialChanged, DeadlineExceeded, isConnectionLoss, isStalePreparation, isUnusable } from './failures.ts'
-import { render, type Sql } from './sql.ts'
+import { render, type Sql } from '../model/sql.ts'
 
 /** Sends a statement within a transaction. */
 export type Send = <Row extends object>(statement: Sql) => Promise<Row[]>
+
+/** Sends the only statement of a transaction, which is one by itself. */
+export type SendOnly = <Row extends object>(query: pg.QueryConfig) => Promise<Row[]>
+
+type Work<Result> = (send: Send, sendOnly: SendOnly) => Promise<Result>
 
 /** The connection was dead before the transaction did anything: safe to repeat. */
 export class NothingSent extends Error {
@@ -20,6 +25,9 @@ export class TransactionAttempt {
   #hasBegun = true
   #isCommitting = false
   #isOver = false
+  /** True when one statement is all of it, without `begin` and `commit`. */
+  #isWhole = false
+  #checked: Promise<void> | undefined
   /** The first: without savepoints it is the cause of whatever fails behind it. */
   #failure: unknown
 
@@ -27,8 +35,8 @@ export class TransactionAttempt {
     this.#client = client
   }
 
-  /** `check` answers whether the credential is `live`. */
-  async run<Result>(check: Sql, work: (send: Send) => Promise<Result>, deadline: number): Promise<Result> {
+  /** `check`, where there is one, answers whether the credential is `live`. */
+  async run<Result>(check: Sql | undefined, work: Work<Result>, deadline: number): Promise<Result> {
     let broken: Error | undefined
     try {
       return await raceDeadline(this.#run(check, work), deadline)
@@ -46,12 +54,11 @@ export class TransactionAttempt {
     }
   }
 
-  async #run<Result>(check: Sql, work: (send: Send) => Promise<Result>): Promise<Result> {
-    const checked = this.#begin(check)
-    checked.catch(() => undefined)
+  async #run<Result>(check: Sql | undefined, work: Work<Result>): Promise<Result> {
     const send: Send = async <Row extends object>(statement: Sql) => {
       // One of several that were sent together has failed: on its own the next one would be committed.
       if (this.#isOver) throw new Error('the transaction is over')
+      const checked = this.#begin(check)
       const asked = this.#ask<Row>(statement)
       // Not waited for before the work begins, whose first statements go with it, but before the work learns anything.
       await checked
@@ -61,31 +68,48 @@ export class TransactionAttempt {
         throw this.#failure
       }
     }
+    const sendOnly: SendOnly = async <Row extends object>(query: pg.QueryConfig) => {
+      if (this.#checked || this.#isOver) throw new Error('something else was sent in this transaction')
+      this.#isWhole = true
+      this.#isOver = true
+      this.#isCommitting = true
+      return (await this.#client.query<Row & pg.QueryResultRow>(query)).rows
+    }
     let result: Result
     try {
       // Whatever came of the work, a credential that no longer holds comes first.
-      result = await (async () => work(send))().finally(() => checked)
+      result = await (async () => work(send, sendOnly))().finally(() =>
+        this.#isWhole ? undefined : this.#begin(check),
+      )
     } catch (error) {
       this.#isOver = true
       // The work may have told it in words of its own.
       const cause = isStalePreparation(this.#failure) ? this.#failure : error
       // The next user of the connection would be within it.
-      if (!isWithoutRollback(cause)) await this.#client.query('rollback')
+      if (!this.#isWhole && !isWithoutRollback(cause)) await this.#client.query('rollback')
       throw cause
     }
-    await this.#commit()
+    if (!this.#isWhole) await this.#commit()
     return result
   }
 
-  async #begin(check: Sql): Promise<void> {
+  /** With the first statement, or at the end of work that sent none. */
+  #begin(check: Sql | undefined): Promise<void> {
+    if (this.#checked) return this.#checked
+    this.#checked = this.#sendBegin(check)
+    this.#checked.catch(() => undefined)
+    return this.#checked
+  }
+
+  async #sendBegin(check: Sql | undefined): Promise<void> {
     const begun = inOneWrite(this.#client, () =>
-      Promise.all([this.#client.query('begin'), this.#ask<{ live: boolean }>(check)]),
+      Promise.all([this.#client.query('begin'), check && this.#ask<{ live: boolean }>(check)]),
     )
-    const [, { rows }] = await begun.catch((error: unknown) => {
+    const [, checked] = await begun.catch((error: unknown) => {
       this.#hasBegun = false
       throw error
     })
-    if (!rows[0]?.live) throw new CredentialChanged()
+    if (checked && !checked.rows[0]?.live) throw new CredentialChanged()
   }
 
   #ask<Row extends object>(statement: Sql): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
@@ -120,4 +144,4 @@ function inOneWrite<Result>({ connection: { stream } }: pg.PoolClient, send: () 
 }
 
 const unknownOutcome =
-  'The database did not confirm in time, so the change may or may not have been made. Repeat the request with the same Idempotency-Key.'
+  'The database did not confirm the change in time, so it may or may not have been made. Repeat the request with the same Idempotency-Key.'

@@ -11,13 +11,13 @@ export type AllowedPlace =
 const metadataNames = new Set(['metadata', 'metadata.google.internal', 'metadata.goog', 'instance-data'])
 
 const forms =
-  'has to be a host name, an address or a network, such as id.internal, 10.0.0.5:8443, [fd00::5] or 10.0.0.0/8'
+  'expected a host name, an address or a network, such as id.internal, 10.0.0.5:8443, [fd00::5] or 10.0.0.0/8'
 
 /** Reads one item of EGRESS_ALLOW. Throws an error whose message completes "EGRESS_ALLOW …". */
 export function allowedPlace(text: string): AllowedPlace {
   const { host, port } = split(text)
   if (isIP(host) !== 0) {
-    if (standingOf(host) === 'never') throw new Error(`has to leave out ${host}, which is never connected to`)
+    if (standingOf(host) === 'never') throw new Error(`must not include ${host}; the service never connects to it`)
     return { kind: 'network', network: `${host}/${isIP(host) === 6 ? 128 : 32}`, port }
   }
   if (host.includes('/')) {
@@ -29,7 +29,7 @@ export function allowedPlace(text: string): AllowedPlace {
   const name = plainName(new URL(url).hostname)
   // An address in another form, such as 0x7f.1, is not what an operator would look for here.
   if (isIP(name) !== 0) throw new Error(forms)
-  if (isMetadataName(name)) throw new Error(`has to leave out ${name}, which is never connected to`)
+  if (isMetadataName(name)) throw new Error(`must not include ${name}; the service never connects to it`)
   return { kind: 'name', name, port }
 }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -57,6 +58,27 @@ test('a host that the operator names is reached although it is internal, and no 
   expect([status, body.toString()]).toEqual([200, `GET /path?a=1 127.0.0.1:${port}`])
   expect(await ask(egress(), url)).toBe('host')
   expect(await ask(egress('127.0.0.2', `127.0.0.1:${port + 1}`), url)).toBe('host')
+})
+
+test('http leaves this machine only for hosts that the operator names for it; https goes anywhere', async () => {
+  const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
+  const own = addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+  // Nothing listens at these, which is as good: what is refused is not connected to.
+  const host = own ?? '10.255.255.1'
+  const way = (...plaintextHosts: string[]) =>
+    createEgress({ allowed: [allowedPlace(host)], plaintextHosts: plaintextHosts.map(allowedPlace) })
+  const [plain, encrypted] = [`http://${host}:9/`, `https://${host}:9/`]
+  for (const named of [[], [`${host}:8`]]) {
+    expect(await ask(way(...named), plain)).toBe('plaintext')
+    expect([way(...named).isNamed(new URL(plain)), way().isNamed(new URL(encrypted))]).toEqual([false, true])
+  }
+  for (const [open, url] of [
+    [way(host), plain],
+    [way(), encrypted],
+  ] as const) {
+    expect(await ask(open, url, { timeout: 500 })).toMatch(/^(?:unreachable|slow)$/)
+    expect(open.isNamed(new URL(url))).toBe(true)
+  }
 })
 
 test('only http and https without credentials are taken', async () => {

@@ -4,6 +4,7 @@ import { request as requestHttps, type RequestOptions } from 'node:https'
 import { standingOf } from './addresses.ts'
 import { type AllowedPlace, allowsAddress, allowsName, isMetadataName, plainName } from './allow.ts'
 import { addressesOf, ownAddressesOf } from './names.ts'
+import { mayBePlain } from './plaintext.ts'
 import { EgressError } from './refusal.ts'
 
 export interface EgressRequest {
@@ -30,7 +31,7 @@ export interface Egress {
   request(url: string, request?: EgressRequest): Promise<EgressAnswer>
   /** The same in the form of `fetch`, for libraries that take one. */
   fetch(url: string, init?: FetchOptions): Promise<Response>
-  /** Has the operator named the host of this URL, so that it may be reached although it is internal, and without TLS? */
+  /** May the host of this URL be reached although it is internal and, where that is its scheme, without TLS? */
   isNamed(url: URL): boolean
 }
 
@@ -45,6 +46,8 @@ export interface FetchOptions {
 export interface EgressOptions {
   /** EGRESS_ALLOW. */
   allowed: readonly AllowedPlace[]
+  /** PLAINTEXT_HOSTS: they alone, and this machine, are spoken to without TLS. */
+  plaintextHosts?: readonly AllowedPlace[]
   /** Authorities to trust in place of the well-known ones. */
   authorities?: string
 }
@@ -60,11 +63,13 @@ export const createEgress = (options: EgressOptions): Egress => new GuardedEgres
 
 class GuardedEgress implements Egress {
   readonly #allowed: readonly AllowedPlace[]
+  readonly #plaintextHosts: readonly AllowedPlace[]
   readonly #authorities: string | undefined
   #underWay = 0
 
-  constructor({ allowed, authorities }: EgressOptions) {
+  constructor({ allowed, plaintextHosts = [], authorities }: EgressOptions) {
     this.#allowed = allowed
+    this.#plaintextHosts = plaintextHosts
     this.#authorities = authorities
   }
 
@@ -98,15 +103,15 @@ class GuardedEgress implements Egress {
   }
 
   isNamed(url: URL): boolean {
-    const host = hostOf(url)
-    return isIP(host) === 0
-      ? allowsName(this.#allowed, host, portOf(url))
-      : allowsAddress(this.#allowed, host, portOf(url))
+    const [host, port] = [hostOf(url), portOf(url)]
+    if (url.protocol === 'http:' && !mayBePlain(this.#plaintextHosts, { host, port })) return false
+    return isIP(host) === 0 ? allowsName(this.#allowed, host, port) : allowsAddress(this.#allowed, host, port)
   }
 
   async #send(url: URL, request: EgressRequest, signal: AbortSignal): Promise<EgressAnswer> {
     const addresses = await this.#resolve(url, signal)
     signal.throwIfAborted()
+    if (url.protocol === 'http:' && !this.#mayBePlain(url, addresses)) throw new EgressError('plaintext')
     const { method = 'GET', headers = {}, body, limit = usualLimit } = request
     const options: RequestOptions = {
       method,
@@ -136,6 +141,12 @@ class GuardedEgress implements Egress {
     } finally {
       sent.destroy()
     }
+  }
+
+  /** By its name, or because each of its addresses may be. */
+  #mayBePlain(url: URL, addresses: readonly string[]): boolean {
+    const isPlain = (host: string) => mayBePlain(this.#plaintextHosts, { host, port: portOf(url) })
+    return allowsName(this.#plaintextHosts, hostOf(url), portOf(url)) || addresses.every(isPlain)
   }
 
   /**
@@ -223,7 +234,7 @@ function bodyOf(body: unknown): { body?: string | Uint8Array } {
   if (body === undefined || body === null) return {}
   if (typeof body === 'string' || body instanceof Uint8Array) return { body }
   if (body instanceof URLSearchParams) return { body: body.toString() }
-  throw new TypeError('a body is text, bytes or parameters of a form')
+  throw new TypeError('a body must be text, bytes or form parameters')
 }
 
 const pairsOf = (raw: readonly string[]): [string, string][] =>

@@ -1,13 +1,14 @@
 /** Why a request to somebody else's address came to nothing, in words for whoever gave the address. */
 const reasons = {
-  url: 'it is not an address that begins with http:// or https://, without credentials',
-  host: 'the host is not known or not one that may be connected to; EGRESS_ALLOW names internal hosts',
-  unreachable: 'no connection could be made or kept',
-  certificate: 'its TLS certificate is not trusted, or belongs to another name',
-  slow: 'it did not answer in time',
-  large: 'its answer is too large',
-  answer: 'its answer is not one that can be read',
-  busy: 'too many outgoing requests are under way; try again in a moment',
+  url: 'expected a URL that starts with http:// or https:// and contains no credentials',
+  host: 'the host is unknown or not allowed; add internal hosts to EGRESS_ALLOW',
+  plaintext: 'the connection would not be encrypted; use https, or ask the operator to add the host to PLAINTEXT_HOSTS',
+  unreachable: 'the connection failed',
+  certificate: 'its TLS certificate is not trusted or is for a different name',
+  slow: 'it did not respond in time',
+  large: 'its response is too large',
+  answer: 'its response cannot be read',
+  busy: 'too many outgoing requests are in progress; try again in a moment',
 } as const
 
 export type EgressReason = keyof typeof reasons

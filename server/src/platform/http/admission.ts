@@ -1,17 +1,22 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
-import { newId, showId } from '../resource/ids.ts'
-import { ApiError } from './errors.ts'
+import { newId, showId } from '../model/ids.ts'
+import { ApiError } from '../model/errors.ts'
+import { errorPage, wantsPage } from './html.ts'
 
 export interface AdmissionOptions {
   /** The contract's date, as every answer tells it. */
   version: string
   /** What every answer tells a browser. */
   safety: Readonly<Record<string, string>>
+  /** Paths that are never refused; nor is a browser's question for permission. */
+  admitted: readonly RegExp[]
   /** Milliseconds that the request which has waited longest for the database has waited by now; 0 while few wait. */
   longestWait: () => number
   /** What a page of that origin needs to read the refusal. */
   corsHeaders: (origin: string | undefined) => Record<string, string>
+  /** The start page, for people. */
+  home: () => string
   /** Told of each refusal: a line each in the log would cost as much as the refusal. */
   refused: () => void
 }
@@ -32,18 +37,11 @@ export class Refusals {
     this.#count++
     if (this.#count > 1) return
     setTimeout(() => {
-      this.#log.warn({ requests: this.#count }, 'overloaded: requests were refused')
+      this.#log.warn({ requests: this.#count }, 'overloaded: requests were rejected')
       this.#count = 0
     }, 1000).unref()
   }
 }
-
-/**
- * Pushes have a bound of their own, the health of the process is asked for when it is worst, and neither the documents nor
- * a browser's question for permission wait for the database.
- */
-const alwaysAdmitted = /^\/(?:healthz|readyz|v5\/(?:docs|swagger|imports\/[^/]+\/trigger\/))/
-const isAdmitted = ({ method, url = '' }: IncomingMessage) => method === 'OPTIONS' || alwaysAdmitted.test(url)
 
 /**
  * Refuses requests at the door, before anything is spent on them, while those inside wait too long: else all would wait
@@ -51,26 +49,32 @@ const isAdmitted = ({ method, url = '' }: IncomingMessage) => method === 'OPTION
  */
 export function addAdmission(
   server: Server,
-  { version, safety, longestWait, corsHeaders, refused }: AdmissionOptions,
+  { version, safety, admitted, longestWait, corsHeaders, home, refused }: AdmissionOptions,
 ): void {
   // The framework's own is the last one; who watches beside it stands in front of it.
   const handle = (server.listeners('request') as RequestListener[]).at(-1)
   if (!handle) throw new Error('the framework listens to requests')
-  const refusal = new ApiError('overloaded', 'More requests wait than can be answered soon. Try again.')
-  const text = JSON.stringify(refusal.body())
-  const length = String(Buffer.byteLength(text))
+  const refusal = new ApiError(
+    'overloaded',
+    'Too many requests are waiting. Try again after the seconds in Retry-After.',
+  )
+  const json = { text: JSON.stringify(refusal.body()), headers: { 'content-type': 'application/json; charset=utf-8' } }
+  const isAdmitted = ({ method, url = '' }: IncomingMessage) =>
+    method === 'OPTIONS' || admitted.some((path) => path.test(url.split('?', 1)[0] ?? ''))
   server.removeListener('request', handle)
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (longestWait() < mostWait || isAdmitted(request)) return handle(request, response)
     refused()
+    const requestId = showId('req', newId())
+    const { text, headers } = wantsPage(request) ? errorPage(refusal, { requestId, home: home() }) : json
     response.writeHead(refusal.status, {
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': length,
+      'content-length': String(Buffer.byteLength(text)),
       'retry-after': '1',
-      'x-request-id': showId('req', newId()),
+      'x-request-id': requestId,
       version,
       'cache-control': 'no-store',
       ...safety,
+      ...headers,
       vary: 'accept-encoding',
       ...corsHeaders(request.headers.origin),
     })

@@ -1,10 +1,9 @@
-import type { Caller } from '../access/caller.ts'
+import type { Caller } from '../model/caller.ts'
 import { actorOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/store.ts'
 import type { Transaction } from '../database/database.ts'
-import type { AnyRow } from '../resource/define.ts'
-import type { JsonObject } from '../resource/fields.ts'
-import { showId } from '../resource/ids.ts'
+import type { JsonObject } from '../model/fields.ts'
+import { showId } from '../model/ids.ts'
 import type { Answer, Client, WriteRoute } from './route.ts'
 
 interface Done {
@@ -12,7 +11,7 @@ interface Done {
   caller: Caller
   client: Client
   params: Readonly<Record<string, string>>
-  body: AnyRow
+  body: JsonObject
   answer: Answer
 }
 

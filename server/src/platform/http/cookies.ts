@@ -1,4 +1,4 @@
-import { ApiError } from './errors.ts'
+import { ApiError } from '../model/errors.ts'
 import type { Client, Services } from './route.ts'
 
 /** Seconds that a browser keeps them: a session lives 90 days at most, a device is known for a year, a log-in elsewhere is short. */
@@ -21,7 +21,7 @@ export const pageOrigin = ({ pageOrigin: known }: Services, { ownOrigin }: Clien
 export function assertOwnPage(services: Services, client: Client): void {
   const own = [pageOrigin(services, client), new URL(services.origin).origin]
   if (client.origin !== undefined && own.includes(client.origin)) return
-  throw new ApiError('insufficient_permissions', 'Cookies are taken from this service’s own pages only (Origin).')
+  throw new ApiError('insufficient_permissions', 'Cookies are accepted only from this service’s own pages (Origin).')
 }
 
 /**
@@ -36,6 +36,12 @@ export function makeCookie(services: Services, client: Client, name: CookieName,
 export const endCookie = (services: Services, client: Client, name: CookieName): string =>
   written(services, client, name, '', 0)
 
+/**
+ * Sent when a session has ended: the browser drops what it has stored of this origin. Not `cookies`, which would take
+ * those of other hosts of the domain too, and the one that tells this device from a stranger's.
+ */
+export const clearSiteData = { 'clear-site-data': '"cache", "storage"' } as const
+
 /** What the browser sent as this cookie. */
 export const readCookie = (services: Services, client: Client, name: CookieName): string | undefined =>
   client.cookie(fullName(pageOrigin(services, client), name)) || undefined
@@ -45,7 +51,7 @@ function written(services: Services, client: Client, name: CookieName, value: st
   if (!isSecure(origin) && !isLocal(origin)) {
     throw new ApiError(
       'insufficient_permissions',
-      'A browser keeps the session over https only: set PUBLIC_URL to an https address, or use http://localhost.',
+      'The session cookie requires https: set PUBLIC_URL to an https address, or use http://localhost.',
     )
   }
   const secure = isSecure(origin) ? '; Secure' : ''

@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodes } from './errors.ts'
+import { type ErrorCode, errorCodes } from '../model/errors.ts'
 
 /** docs/errors.md. */
 export function describeErrors(): string {
@@ -6,18 +6,18 @@ export function describeErrors(): string {
   return [
     '# Errors',
     '',
-    'Generated from `server/src/platform/http/errors.ts` by `npm run generate`; do not edit.',
+    'Generated from `server/src/platform/model/errors.ts` by `npm run generate`; do not edit.',
     '',
-    'Every error, whatever refused the request, is a JSON object of this shape:',
+    'Every error is a JSON object with this structure:',
     '',
     '```json',
     JSON.stringify(example, null, 2),
     '```',
     '',
-    '`code` is for programs, `message` and `description` are for people and may change. `details` holds every fault that',
-    'was found, each with the dotted path of a field or the name of a parameter or header; it is there with each 422 and',
-    'with 400 `invalid_parameters`. A request that was refused with a 4xx status has changed nothing. After a 5xx status, or',
-    'no answer at all, it may have: repeat it with the same `Idempotency-Key`.',
+    '`code` is for programs; `message` and `description` are for people and may change. `details` lists every error found,',
+    'each with the dotted path of a field or the name of a parameter or header. It is present with each 422 and',
+    'with 400 `invalid_parameters`. A request rejected with a 4xx status has changed nothing. After a 5xx status, or',
+    'without a response, it may have: repeat it with the same `Idempotency-Key`.',
     '',
     '| Code | Status | Message |',
     '|---|---|---|',

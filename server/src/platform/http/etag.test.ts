@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ApiError } from './errors.ts'
+import { processorTime } from '../../../test/processor-time.ts'
+import { ApiError } from '../model/errors.ts'
 import { listTag, matchesNone, recordTag, revisionsOf } from './etag.ts'
 
 function faultyHeader(read: () => unknown): string | undefined {
@@ -88,9 +89,10 @@ test('each tag of any list of tags is found in it', () => {
 })
 
 test('a header of 16 KiB is read in no time', () => {
-  const start = performance.now()
-  for (const header of ['"a",'.repeat(4096), ', '.repeat(8192), ' '.repeat(16384), `"a"${' ,'.repeat(8000)}x`]) {
-    faultyHeader(() => revisionsOf(header))
-  }
-  expect(performance.now() - start).toBeLessThan(200)
+  const took = processorTime(() => {
+    for (const header of ['"a",'.repeat(4096), ', '.repeat(8192), ' '.repeat(16384), `"a"${' ,'.repeat(8000)}x`]) {
+      faultyHeader(() => revisionsOf(header))
+    }
+  })
+  expect(took).toBeLessThan(200)
 })

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { invalidParameters } from './errors.ts'
+import { invalidParameters } from '../model/errors.ts'
 
 /** Characters of base64url kept of a hash: 96 bits. */
 const hashLength = 16
@@ -66,4 +66,4 @@ function parseTags(name: string, header: string): 'any' | string[] {
 }
 
 const malformedTags = (field: string) =>
-  invalidParameters([{ field, message: 'has to be * or a list of quoted entity tags, as ETag gave them' }])
+  invalidParameters([{ field, message: 'expected * or a list of quoted entity tags, as sent in ETag' }])

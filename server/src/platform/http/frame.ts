@@ -1,11 +1,12 @@
-import type { IncomingMessage } from 'node:http'
+import { isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
-import { ApiError, invalidParameters } from './errors.ts'
+import { ApiError, invalidParameters, malformed } from '../model/errors.ts'
 import { checkRequestMedia, pushMediaFaults } from './media.ts'
-import type { Route } from './route.ts'
+import type { ServedRoute } from './route.ts'
 
 /** Bytes of a request's parts (docs/errors.md names them to callers). */
 export const largestBody = 1024 * 1024
+const largestPublicBody = 16 * 1024
 export const longestUrl = 8 * 1024
 const largestHeaders = 16 * 1024
 
@@ -14,16 +15,68 @@ export function checkLimits(request: FastifyRequest): void {
   const { headers, raw } = request
   if ((raw.url ?? '').length > longestUrl) throw urlTooLong()
   if (raw.rawHeaders.reduce((sum, text) => sum + text.length, 0) > largestHeaders) throw headersTooLarge()
+  checkHosts(request)
+  checkRepeated(raw.rawHeaders)
   // It would be cut off unseen.
-  if (raw.url?.includes('#')) throw new ApiError('malformed_request', 'The URL holds a fragment; "#" is written %23.')
-  if (headers.host === undefined && raw.httpVersion !== '1.0') {
-    throw new ApiError('malformed_request', 'A Host header is needed.')
+  if (raw.url?.includes('#')) throw new ApiError('malformed_request', 'The URL contains a fragment; write "#" as %23.')
+  if (Number(headers['content-length'] ?? 0) > largestBody) throw tooLarge(largestBody)
+}
+
+/** The length that the route takes, as far as the headers say it. */
+export function checkLength(route: ServedRoute, { headers }: FastifyRequest): void {
+  const limit = largestBodyOf(route)
+  if (Number(headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
+}
+
+/** Who the request is for decides links, cookies and the host that AUTH_ORIGIN names: one name, and a valid one. */
+function checkHosts({ headers, raw, host, protocol }: FastifyRequest): void {
+  const sent = headers.host
+  if (sent === undefined && raw.httpVersion !== '1.0') throw malformed('A Host header is required.')
+  if (sent !== undefined && !isHost(sent))
+    throw malformed('Send one Host header with a host name and an optional port.')
+  if (host !== (sent ?? '') && !isHost(host)) throw malformed('X-Forwarded-Host: expected a host name.')
+  if (protocol !== 'http' && protocol !== 'https') throw malformed('X-Forwarded-Proto: expected http or https.')
+  const [, authority] = absoluteForm.exec(raw.url ?? '') ?? []
+  // A target that names the host too would have precedence over the header (RFC 9112 section 3.2.2).
+  if (authority !== undefined && authority.toLowerCase() !== (sent ?? authority).toLowerCase()) {
+    throw malformed('The URL and the Host header name different hosts.')
   }
-  if (Number(headers['content-length'] ?? 0) > largestBody) throw tooLarge()
+  if (authority !== undefined && !isHost(authority)) throw malformed('The URL does not name a valid host.')
+}
+
+const absoluteForm = /^https?:\/\/([^/?]*)/i
+const hostForm = /^(?:\[([0-9a-f:.]+)\]|[\w.~-]+)(?::\d{0,5})?$/i
+
+/** A host name or address, maybe with a port, that a URL can hold. */
+function isHost(text: string): boolean {
+  const [matched, literal] = hostForm.exec(text) ?? []
+  return matched !== undefined && (literal === undefined || isIPv6(literal)) && URL.canParse(`http://${text}`)
+}
+
+/** Headers that are no lists: of two values, one would have to be ignored. Host and Content-Length are checked elsewhere. */
+const singleHeaders = new Set([
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'if-unmodified-since',
+  'origin',
+  'sec-fetch-site',
+  'service-organization-id',
+])
+
+function checkRepeated(rawHeaders: readonly string[]): void {
+  const seen = new Set<string>()
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const field = rawHeaders[index] ?? ''
+    const name = field.toLowerCase()
+    if (!singleHeaders.has(name)) continue
+    if (seen.has(name)) throw invalidParameters([{ field, message: 'sent twice; send it once' }])
+    seen.add(name)
+  }
 }
 
 /** The media that a route takes and gives; without a route, what any of them may take. */
-export function checkMedia(route: Route | undefined, request: FastifyRequest): void {
+export function checkMedia(route: ServedRoute | undefined, request: FastifyRequest): void {
   const { headers, method } = request
   if (route?.kind === 'push') {
     const faults = pushMediaFaults(headers['content-type'], headers['content-encoding'])
@@ -33,7 +86,7 @@ export function checkMedia(route: Route | undefined, request: FastifyRequest): v
   const sendsBody = Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
   const takesBody = route === undefined || (route.kind !== 'read' && route.body !== undefined)
   const merge = method === 'PATCH' ? ['application/merge-patch+json'] : []
-  const isText = Object.values(route?.answers ?? {}).some(({ kind }) => kind === 'text')
+  const isText = Object.values(route?.answers ?? {}).some((answer) => answer.kind === 'text' || 'hasPage' in answer)
   checkRequestMedia({
     method,
     contentType: headers['content-type'],
@@ -43,36 +96,18 @@ export function checkMedia(route: Route | undefined, request: FastifyRequest): v
   })
 }
 
-/** The whole body; 413 as soon as it is too large. By events: an iterator costs as much as reading the JSON. */
-export function readBytes(stream: IncomingMessage): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    const take = (chunk: Buffer) => {
-      length += chunk.length
-      if (length <= largestBody) {
-        chunks.push(chunk)
-        return
-      }
-      // Closing now would cost the caller the answer: what still comes is let go by, until the request's time is over.
-      stream.off('data', take).resume()
-      reject(tooLarge())
-    }
-    const cutOff = () => {
-      if (!stream.readableEnded) reject(new ApiError('malformed_request', 'The connection ended before the body did.'))
-    }
-    if (stream.destroyed) cutOff()
-    stream
-      .on('data', take)
-      .once('end', () => resolve(Buffer.concat(chunks)))
-      .once('error', cutOff)
-      .once('close', cutOff)
-  })
-}
-
-export const urlTooLong = (): ApiError => new ApiError('uri_too_long', 'A URL may have at most 8 KiB.')
+export const urlTooLong = (): ApiError =>
+  new ApiError('uri_too_long', 'The URL is too long: at most 8 KiB are allowed.')
 
 export const headersTooLarge = (): ApiError =>
-  new ApiError('headers_too_large', 'The headers may have at most 16 KiB in all.')
+  new ApiError('headers_too_large', 'The headers are too large: at most 16 KiB in total are allowed.')
 
-const tooLarge = () => new ApiError('payload_too_large', 'A body may have at most 1 MiB.')
+/** What a caller may send who has shown no credential is a form, not data. */
+export const largestBodyOf = ({ kind }: Pick<ServedRoute, 'kind'>): number =>
+  kind === 'public' ? largestPublicBody : largestBody
+
+export const tooLarge = (limit: number): ApiError =>
+  new ApiError(
+    'payload_too_large',
+    `The body is too large: at most ${limit === largestBody ? '1 MiB' : '16 KiB'} are allowed here.`,
+  )

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
+import { sha256 } from '../secret/encryption.ts'
 import type { Transaction } from '../database/database.ts'
-import { prepared, sql } from '../database/sql.ts'
+import { prepared, sql } from '../model/sql.ts'
 import type { Perishable } from '../upkeep/store.ts'
-import { ApiError } from './errors.ts'
-import { idempotencyKeyHash, openAnswer, sealAnswer, type StoredAnswer } from './idempotency.ts'
+import { ApiError } from '../model/errors.ts'
+import { openAnswer, sealAnswer, type StoredAnswer } from './idempotency.ts'
 
 /** One use of an Idempotency-Key: per credential, method and path, told from others by the request's hash. */
 export interface IdempotentUse {
@@ -31,7 +32,7 @@ export const storedAnswers: Perishable = {
  * Errors: 409 while a request with the same key runs, 422 when it came with another request.
  */
 export async function findAnswer(transaction: Transaction, use: IdempotentUse): Promise<StoredAnswer | undefined> {
-  const keyHash = idempotencyKeyHash(use.key)
+  const keyHash = sha256(use.key)
   // Sent together, but two statements: the second one's snapshot is taken after the lock, so it sees what the holder kept.
   const [[lock], [kept]] = await Promise.all([
     transaction.query<{ locked: boolean }>(
@@ -46,17 +47,21 @@ export async function findAnswer(transaction: Transaction, use: IdempotentUse): 
     ),
   ])
   if (!lock?.locked) {
-    throw new ApiError('idempotency_in_progress', 'Wait for its answer, or repeat the request in a moment.', {
-      headers: { 'retry-after': '1' },
-    })
+    throw new ApiError(
+      'idempotency_in_progress',
+      'Wait for its response, or repeat the request after the seconds in Retry-After.',
+      {
+        headers: { 'retry-after': '1' },
+      },
+    )
   }
   if (!kept) return undefined
   if (!kept.request_hash.equals(use.requestHash)) {
     throw new ApiError(
       'idempotency_key_reused',
-      'This key was used with another body. Take a new key for a new request.',
+      'This key was used with a different body. Use a new key for each new request.',
       {
-        details: [{ field: 'Idempotency-Key', message: 'was used with another body' }],
+        details: [{ field: 'Idempotency-Key', message: 'was used with a different body' }],
       },
     )
   }
@@ -67,7 +72,7 @@ export async function findAnswer(transaction: Transaction, use: IdempotentUse): 
 export async function keepAnswer(transaction: Transaction, use: IdempotentUse, answer: StoredAnswer): Promise<void> {
   await transaction.query(
     prepared(sql`insert into idempotency_answers (organization_id, credential_id, key_hash, request_hash, answer_encrypted)
-      values (${transaction.organization}, ${use.credentialId}::uuid, ${idempotencyKeyHash(use.key)}, ${use.requestHash},
+      values (${transaction.organization}, ${use.credentialId}::uuid, ${sha256(use.key)}, ${use.requestHash},
         ${sealAnswer(use.secretKey, use.key, answer)})
       on conflict (organization_id, credential_id, key_hash) do update
         set request_hash = excluded.request_hash, answer_encrypted = excluded.answer_encrypted, created_at = now()`),

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ApiError } from './errors.ts'
+import { processorTime } from '../../../test/processor-time.ts'
+import { ApiError } from '../model/errors.ts'
 import { acceptsJson, checkRequestMedia, parseMediaType } from './media.ts'
 
 const json = ['application/json']
@@ -148,12 +149,13 @@ test('a media type is read with its character set', () => {
 })
 
 test('a header of 16 KiB is read in no time', () => {
-  const start = performance.now()
-  for (const piece of ['a/b;', 'a/b,', ';', ' ', 'a', 'a/b;c="\\', 'application/json;q=', '"\\"']) {
-    const header = piece.repeat(16384 / piece.length)
-    acceptsJson(header)
-    acceptsJson(`a/b;c="${header}`)
-    parseMediaType(`a/b;${header}`)
-  }
-  expect(performance.now() - start).toBeLessThan(500)
+  const took = processorTime(() => {
+    for (const piece of ['a/b;', 'a/b,', ';', ' ', 'a', 'a/b;c="\\', 'application/json;q=', '"\\"']) {
+      const header = piece.repeat(16384 / piece.length)
+      acceptsJson(header)
+      acceptsJson(`a/b;c="${header}`)
+      parseMediaType(`a/b;${header}`)
+    }
+  })
+  expect(took).toBeLessThan(500)
 })

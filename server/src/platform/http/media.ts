@@ -1,4 +1,4 @@
-import { ApiError, type Fault } from './errors.ts'
+import { ApiError, type Fault } from '../model/errors.ts'
 
 export interface RequestMedia {
   contentType: string | undefined
@@ -26,7 +26,7 @@ export function checkRequestMedia({ contentType, contentEncoding, accept, method
     if (allowed.length > 0) checkContentType(contentType, allowed)
   }
   if (accept !== undefined && !acceptsJson(accept))
-    throw new ApiError('not_acceptable', 'The answer is application/json, which the Accept header excludes.')
+    throw new ApiError('not_acceptable', 'The response is application/json, which the Accept header excludes.')
 }
 
 /**
@@ -40,9 +40,9 @@ export function pushMediaFaults(contentType: string | undefined, contentEncoding
   const type = parseMediaType(contentType)
   const isJson = type?.essence === 'application/json' || type?.essence.endsWith('+json')
   if (!isJson)
-    faults.push({ field: 'Content-Type', message: 'has to be application/json, another +json type, or absent' })
+    faults.push({ field: 'Content-Type', message: 'expected application/json, another +json type, or no Content-Type' })
   else if (type?.charset !== undefined && type.charset !== 'utf-8')
-    faults.push({ field: 'Content-Type', message: 'says another character set than UTF-8' })
+    faults.push({ field: 'Content-Type', message: 'names a character set other than UTF-8' })
   return faults
 }
 
@@ -56,13 +56,18 @@ export function parseMediaType(header: string): MediaType | undefined {
   return { essence: (essence.groups[0] ?? '').toLowerCase(), charset: parameters.values.get('charset')?.toLowerCase() }
 }
 
+/** Does an Accept header leave room for application/json? */
+export const acceptsJson = (header: string): boolean => header.trim() === '' || qualityOf(header, jsonRanges) > 0
+
+/** Does an Accept header name text/html, and prefer it to application/json? Wildcards are no wish for HTML. */
+export const prefersHtml = (header: string): boolean => qualityOf(header, htmlRanges) > qualityOf(header, jsonRanges)
+
 /**
- * Does an Accept header leave room for application/json? The most specific range decides (RFC 9110 section 12.5.1).
- * Parameters but `q` do not narrow a range: JSON has one form here. What is no media range names nothing.
+ * The quality that an Accept header gives to a media type; 0 when it excludes it. The most specific range decides (RFC 9110
+ * section 12.5.1). Parameters but `q` do not narrow a range. What is no media range names nothing.
  */
-export function acceptsJson(header: string): boolean {
-  if (header.trim() === '') return true
-  let [best, accepted] = [-1, false]
+function qualityOf(header: string, ranges: ReadonlyMap<string, number>): number {
+  let [best, quality] = [-1, 0]
   let position = 0
   while (position < header.length) {
     const range = matchAt(rangePattern, header, position)
@@ -70,18 +75,19 @@ export function acceptsJson(header: string): boolean {
     const end = matchAt(elementEnd, header, parameters.end)
     const specificity = end?.groups[0] === '' ? ranges.get((range?.groups[0] ?? '').toLowerCase()) : undefined
     if (specificity !== undefined) {
-      const wanted = Number(parameters.values.get('q') ?? 1) !== 0
-      if (specificity > best) [best, accepted] = [specificity, wanted]
-      else if (specificity === best) accepted ||= wanted
+      const q = Number(parameters.values.get('q') ?? 1)
+      const given = Number.isNaN(q) ? 1 : q
+      if (specificity > best) [best, quality] = [specificity, given]
+      else if (specificity === best) quality = Math.max(quality, given)
     }
     position = end?.end ?? header.length
   }
-  return accepted
+  return quality
 }
 
 const bodyMethods = new Set(['POST', 'PUT', 'PATCH'])
 
-const notCompressed = 'Compressed bodies are not taken; send the body as it is.'
+const notCompressed = 'Compressed bodies are not supported; send the body uncompressed.'
 
 function checkEncoding(header: string | undefined): void {
   if (isPlain(header)) return
@@ -99,10 +105,10 @@ function checkContentType(header: string | undefined, allowed: readonly string[]
   if (right && (type.charset === undefined || type.charset === 'utf-8')) return
   const taken = allowed.join(' or ')
   const description = right
-    ? `The body has to be in UTF-8; this Content-Type says another character set.`
+    ? `The body must be in UTF-8; this Content-Type names a different character set.`
     : header === undefined
-      ? `A Content-Type is needed: ${taken}.`
-      : `This route takes ${taken}.`
+      ? `The Content-Type header is missing; expected ${taken}.`
+      : `The Content-Type is not supported here; expected ${taken}.`
   throw new ApiError('unsupported_media_type', description, { headers: { accept: allowed.join(', ') } })
 }
 
@@ -114,12 +120,13 @@ const parameterPattern = new RegExp(`[\\t ]*;[\\t ]*(?:(${token})=(?:(${token})|
 const elementEnd = /[\t ]*([^,]*)(?:,|$)/y
 
 /** Media ranges that take in application/json, by how closely they name it. */
-const ranges = new Map([
+const jsonRanges = new Map([
   ['*', 0],
   ['*/*', 0],
   ['application/*', 1],
   ['application/json', 2],
 ])
+const htmlRanges = new Map([['text/html', 0]])
 
 interface Match {
   groups: (string | undefined)[]

@@ -1,5 +1,11 @@
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
+import type { Logger } from 'pino'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { listening } from './listening.ts'
+import type { ReservedPort } from './reserved-port.ts'
+
+/** All metrics of one process at one moment. */
+export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 /** What is measured of the service, for Prometheus. */
 export interface Metrics {
@@ -8,23 +14,30 @@ export interface Metrics {
   refused(): void
   /** So many of these were purged. */
   purged(name: string, count: number): void
-  /** Serves `/metrics` on a port of its own, so that it is never open to those who reach the API. */
-  listen(port: number, host: string): Promise<{ url: string; close(): Promise<void> }>
+  /** In the format of Prometheus. */
+  text(): Promise<string>
+  snapshot(): Promise<MetricsSnapshot>
+}
+
+/** What is measured of any process: its processor time, memory and event loop. */
+export function createProcessMetrics(): Registry {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'rapport_' })
+  return registry
 }
 
 export function createMetrics(pool: () => { total: number; idle: number; waiting: number }): Metrics {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry, prefix: 'rapport_' })
+  const registry = createProcessMetrics()
   const seconds = new Histogram({
-    name: 'rapport_http_request_seconds',
-    help: 'How long requests took, by route and status',
+    name: 'rapport_http_request_duration_seconds',
+    help: 'Duration of requests in seconds, by method, route and status',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers: [registry],
   })
   new Gauge({
     name: 'rapport_database_connections',
-    help: 'Connections of the pool, by state',
+    help: 'Database connections for requests: total, idle, and requests waiting for one',
     labelNames: ['state'],
     registers: [registry],
     collect() {
@@ -32,13 +45,13 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
     },
   })
   const refused = new Counter({
-    name: 'rapport_http_refused_total',
-    help: 'Requests that were refused unread because those before them waited too long',
+    name: 'rapport_http_requests_rejected_total',
+    help: 'Requests rejected early with 503 because too many were waiting',
     registers: [registry],
   })
   const purged = new Counter({
-    name: 'rapport_purged_total',
-    help: 'Rows that were purged because their time was over, by kind',
+    name: 'rapport_purged_records_total',
+    help: 'Records purged after their retention ended, by kind',
     labelNames: ['kind'],
     registers: [registry],
   })
@@ -52,32 +65,37 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
     },
     refused: () => refused.inc(),
     purged: (kind, count) => purged.inc({ kind }, count),
-    async listen(port, host) {
-      const server = createServer((request, response) => {
-        if (request.url !== '/metrics') {
-          response.writeHead(404).end()
-          return
-        }
-        registry.metrics().then(
-          (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
-          () => response.writeHead(500).end(),
-        )
-      })
-      const actual = await listening(server, port, host)
-      return {
-        url: `http://${host}:${actual}/metrics`,
-        close: () => new Promise((resolve) => server.close(() => resolve())),
-      }
-    },
+    text: () => registry.metrics(),
+    snapshot: () => registry.getMetricsAsJSON(),
   }
 }
 
-function listening(server: Server, port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
-    })
+interface MetricsPort {
+  /** Without one no metrics are served. */
+  port: number | undefined
+  host: string
+  reserved: ReservedPort | undefined
+  log: Logger
+}
+
+/** Serves `/metrics` on a port of its own, so that it is never open to those who reach the API. */
+export async function serveMetrics(
+  text: () => Promise<string>,
+  { port, host, reserved, log }: MetricsPort,
+): Promise<{ close(): Promise<void> } | undefined> {
+  if (port === undefined) return undefined
+  const server = createServer((request, response) => {
+    if (request.url !== '/metrics') {
+      response.writeHead(404).end()
+      return
+    }
+    text().then(
+      (body) => response.writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }).end(body),
+      () => response.writeHead(500).end(),
+    )
   })
+  reserved?.handTo(server)
+  const actual = await listening(server, port, host)
+  log.info({ url: `http://${host}:${actual}/metrics` }, 'metrics')
+  return { close: () => new Promise((resolve) => server.close(() => resolve())) }
 }

@@ -4,28 +4,38 @@ A customer-relationship service: contacts, companies, campaigns and teams of an 
 
 ## Credentials
 
-\`Authorization: Bearer\` takes an API key (\`svc_…\`, with \`Service-Organization-ID: org_…\` beside it) or an access
-token, which \`POST /auth\` renews. Each operation names the scope that it needs; \`*\` stands for any resource or action
+\`Authorization: Bearer\` takes an API key (\`svc_…\`, together with \`Service-Organization-ID: org_…\`) or an access
+token, which \`POST /auth\` renews. Each operation names the scope it needs; \`*\` stands for any resource or action
 in the scopes of a key.
 
 ## Lists
 
 A list is a bare JSON array of at most \`limit\` records, newest first unless \`orderBy\` and \`sort\` say otherwise. The
-next page is asked for with \`startingAfter\`, the id of the last record; \`Link\` headers carry the address of the next and
-the previous page ready to use. A page shorter than \`limit\` is the last one.
+next page starts after \`startingAfter\`, the id of the last record; \`Link\` headers contain the URLs of the next and
+the previous page. A page shorter than \`limit\` is the last one.
 
-\`filter.<field>.<operator>=<value>\` narrows a list; several filters hold together, 25 at most. Fields under keys of the
-organization's own, such as \`filter.customProperties.plan.equals=pro\`, are parameters of the same form; in this document
-they are the members of one object, \`openFilters\`. \`<field>=<value>\` is short for \`equals\`, of a list of words for
-\`has\`. What is not known or does not fit is refused with 400; no parameter is ever ignored.
+\`filter.<field>.<operator>=<value>\` narrows a list; all filters must match, and a list accepts at most 25. This
+document describes them as the properties of one object, \`filters\`, with \`style: form\` and \`explode: true\`: each
+property is sent as a separate query parameter, and no parameter is called \`filters\`. Fields below keys that the
+organization chooses, such as \`filter.customProperties.plan.equals=pro\`, work the same way. \`<field>=<value>\` is short
+for \`equals\`, or for \`has\` if the field is a list of strings. An unknown or invalid parameter is rejected with 400.
+
+With \`select[]\`, records contain only the selected properties. The schemas whose names end in \`Selection\` describe
+these records: no property is required there.
 
 ## Changes
 
-\`PATCH\` is JSON Merge Patch: what is sent is changed, null clears. \`If-Match\` with the record's \`ETag\` makes sure that
-nothing is overwritten unseen. \`Idempotency-Key\` makes a \`POST\` or \`PATCH\` safe to repeat.
+\`PATCH\` is JSON Merge Patch: fields you send are changed, null clears a field. \`If-Match\` with the record's \`ETag\`
+prevents overwriting other changes. \`Idempotency-Key\` makes a \`POST\`, \`PATCH\` or \`DELETE\` safe to retry.
+
+## Headers
+
+Every response has \`X-Request-Id\` and \`Version\`. \`RateLimit\` and \`RateLimit-Policy\` show how much of the limit is left.
 
 ## Errors
 
-Every error has one shape, with a \`code\` for programs and all faults at once in \`details\`. A known path with another
-method is 405 with \`Allow\`. \`HEAD\` stands beside every \`GET\`.
+A browser that opens a URL with \`GET\` gets errors as HTML pages; every program gets JSON.
+
+All errors have the same structure, with a \`code\` for programs and every invalid field in \`details\`. A known path with another
+method is 405 with \`Allow\`. Every \`GET\` also supports \`HEAD\`.
 `.trim()

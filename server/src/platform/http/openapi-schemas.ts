@@ -1,8 +1,8 @@
 import { embeddedThrough } from '../query/target.ts'
 import type { BodyShape } from '../resource/body.ts'
-import type { Embedded, Resource } from '../resource/define.ts'
-import type { Field, JsonValue, Schema } from '../resource/fields.ts'
-import { errorCodes } from './errors.ts'
+import type { Embedded, Resource } from '../model/define.ts'
+import type { Field, JsonValue, Schema } from '../model/fields.ts'
+import { errorCodes } from '../model/errors.ts'
 
 /** A record as it is answered: every member is there, those without a value are null. */
 export function recordSchema(resource: Resource): Schema {
@@ -12,6 +12,26 @@ export function recordSchema(resource: Resource): Schema {
     return [name, described(fieldOf(resource, name), answered(resource, name))]
   })
   return closed(members)
+}
+
+/**
+ * A record where `select[]` may leave out any of its properties. A selected path into an object whose keys the
+ * organization chooses is there even when the record has no such key: then it is null.
+ */
+export function selectionSchema(resource: Resource): Schema {
+  const members = resource.members.map((name): [string, Schema] => {
+    const embedded = resource.embedded[name]
+    if (embedded) return [name, embeddedSchema(embedded, [])]
+    const field = fieldOf(resource, name)
+    return [name, described(field, field.filter === 'properties' ? partOf(field.schema) : answered(resource, name))]
+  })
+  const description = 'The properties named in `select[]`; all of them without `select[]`.'
+  return { ...closed(members, []), description }
+}
+
+/** Some keys of the object, or keys that it does not have. */
+function partOf({ type, additionalProperties: values, examples }: Schema): Schema {
+  return { type, additionalProperties: values === true ? true : orNull(values as Schema), examples }
 }
 
 /** What a caller sends to create or change a record. */
@@ -43,13 +63,17 @@ export const errorSchema: Schema = {
   required: ['code', 'status', 'message', 'description'],
   additionalProperties: false,
   properties: {
-    code: { type: 'string', enum: Object.keys(errorCodes), description: 'For programs; docs/errors.md explains each.' },
+    code: {
+      type: 'string',
+      enum: Object.keys(errorCodes),
+      description: 'Error code for programs; see docs/errors.md.',
+    },
     status: { type: 'integer', description: 'The HTTP status.' },
-    message: { type: 'string', description: 'For people, in a few words.' },
-    description: { type: 'string', description: 'What exactly was wrong and what to do.' },
+    message: { type: 'string', description: 'Short message for people.' },
+    description: { type: 'string', description: 'Explanation of what is wrong and what to do.' },
     details: {
       type: 'array',
-      description: 'Every fault that was found; there with each 422 and with 400 `invalid_parameters`.',
+      description: 'Every error found; present with each 422 and with 400 `invalid_parameters`.',
       items: {
         type: 'object',
         required: ['field', 'message'],
@@ -57,6 +81,10 @@ export const errorSchema: Schema = {
         properties: {
           field: { type: 'string', description: 'Dotted path of the field, or the name of a parameter or header.' },
           message: { type: 'string' },
+          id: {
+            type: 'string',
+            description: 'With `already_exists`: the record that has the value, if the credential may read it.',
+          },
         },
       },
     },
@@ -64,7 +92,7 @@ export const errorSchema: Schema = {
 }
 
 /** An object of these members and no others. Without `required` each of them is always there. */
-function closed(members: [string, Schema][], required = members.map(([name]) => name)): Schema {
+function closed(members: [string, Schema][], required: readonly string[] = members.map(([name]) => name)): Schema {
   return {
     type: 'object',
     ...(required.length > 0 && { required }),
@@ -98,17 +126,17 @@ function sent(field: Field, mode: 'create' | 'update'): Schema {
   return field.nullable ? orNull(whole) : whole
 }
 
-function embeddedSchema({ label, resource, show, through, always }: Embedded): Schema {
+function embeddedSchema({ label, resource, show, through, always }: Embedded, required = show): Schema {
   const members = show.map((name): [string, Schema] => [
     name,
     described(fieldOf(resource, name), answered(resource, name)),
   ])
-  const schema = closed(members)
-  return { ...(always ? schema : orNull(schema)), description: `${label} behind \`${through}\`.` }
+  const schema = closed(members, required)
+  return { ...(always ? schema : orNull(schema)), description: `${label} referenced by \`${through}\`.` }
 }
 
 function described(field: Field, schema: Schema, initial?: JsonValue): Schema {
-  const unless = initial === undefined ? '' : ` Without it: \`${JSON.stringify(initial)}\`.`
+  const unless = initial === undefined ? '' : ` Default: \`${JSON.stringify(initial)}\`.`
   return { ...schema, description: `${field.label}${field.description ? `: ${field.description}` : ''}.${unless}` }
 }
 

@@ -1,10 +1,20 @@
 import { STATUS_CODES } from 'node:http'
-import type { Schema } from '../resource/fields.ts'
-import { type ErrorCode, errorCodes, type Fault } from './errors.ts'
+import type { Resource } from '../model/define.ts'
+import type { Schema } from '../model/fields.ts'
+import { type ErrorCode, errorCodes, type Fault } from '../model/errors.ts'
 import { introduction } from './openapi-introduction.ts'
-import { Components, parametersOf } from './openapi-parameters.ts'
-import { bodyExample, bodySchema, errorSchema, recordSchema } from './openapi-schemas.ts'
-import { type AnswerBody, isScoped, type ReadRoute, type Route, takesKey } from './route.ts'
+import { Components } from './openapi-components.ts'
+import { parametersOf } from './openapi-parameters.ts'
+import { bodyExample, bodySchema, errorSchema, recordSchema, selectionSchema } from './openapi-schemas.ts'
+import {
+  type AnswerBody,
+  isCacheable,
+  isScoped,
+  type ProbeRoute,
+  type ReadRoute,
+  type Route,
+  takesKey,
+} from './route.ts'
 import { version } from './version.ts'
 
 export interface Operation {
@@ -54,7 +64,7 @@ export function openapi(routes: readonly Route[], headings: Readonly<Record<stri
       headers: answerHeaders,
       responses: {
         NotModified: {
-          description: 'The answer is still the one whose ETag was sent.',
+          description: 'The response is unchanged since the ETag that was sent.',
           headers: headerReferences(['ETag', ...everyAnswer]),
         },
         ...Object.fromEntries([...statuses].sort().map((status) => [responseName(status), errorResponse(status)])),
@@ -67,7 +77,7 @@ export function openapi(routes: readonly Route[], headings: Readonly<Record<stri
 function operation(route: Route, components: Components): Operation {
   const scope = isScoped(route) ? `urn:service:${route.scope}` : undefined
   const description = [route.description, scope && `Needs the scope \`${scope}\`.`].filter(Boolean).join('\n\n')
-  const body = route.kind === 'read' ? undefined : requestBody(route, components)
+  const body = route.kind === 'read' || route.kind === 'probe' ? undefined : requestBody(route, components)
   return {
     operationId: route.operation,
     tags: [route.tag],
@@ -79,13 +89,22 @@ function operation(route: Route, components: Components): Operation {
       ...Object.fromEntries(
         Object.entries(route.answers).map(([status, answer]) => [status, success(route, status, answer, components)]),
       ),
-      ...(route.method === 'GET' && { 304: { $ref: '#/components/responses/NotModified' } }),
+      ...(isCacheable(route) && { 304: { $ref: '#/components/responses/NotModified' } }),
       ...Object.fromEntries(
         errorStatuses(route).map((status) => [status, { $ref: `#/components/responses/${responseName(status)}` }]),
       ),
+      ...(isRedirect(route) && { default: unexpected }),
     },
     security: securityOf(route, scope),
   }
+}
+
+/** An operation has to document a success or a default; these have no success but their redirect. */
+const isRedirect = ({ answers }: Route): boolean => Object.keys(answers).every((status) => status.startsWith('3'))
+
+const unexpected: Schema = {
+  description: 'Any other status is an error.',
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 }
 
 /** A key goes with its organization; a person's access token goes alone, and is all that their own account takes. */
@@ -94,7 +113,7 @@ function securityOf(route: Route, scope: string | undefined): Operation['securit
   return route.kind === 'account' ? [{ bearer: [] }] : []
 }
 
-function requestBody(route: Exclude<Route, ReadRoute>, components: Components): Schema | undefined {
+function requestBody(route: Exclude<Route, ReadRoute | ProbeRoute>, components: Components): Schema | undefined {
   if (route.kind === 'push') {
     const { component, schema, example } = route.payload
     const content = { schema: components.schema(component, schema), example }
@@ -109,39 +128,49 @@ function requestBody(route: Exclude<Route, ReadRoute>, components: Components): 
 
 function success(route: Route, status: string, answer: AnswerBody, components: Components): Schema {
   const headers = [
-    ...(answer.kind === 'none' ? [] : ['ETag']),
+    ...(answer.kind === 'none' || route.kind === 'probe' ? [] : ['ETag']),
     ...(answer.kind === 'list' ? ['Link'] : []),
-    ...(status === '201' ? ['Location'] : []),
+    ...(status === '201' || status === '303' ? ['Location'] : []),
     ...(takesKey(route) ? ['Idempotent-Replayed'] : []),
     ...everyAnswer,
   ]
   return {
     description: successDescription(status, answer),
     headers: headerReferences(headers),
-    ...(answer.kind !== 'none' && { content: contentOf(answer, components) }),
+    ...(answer.kind !== 'none' && { content: contentOf(route, answer, components) }),
   }
 }
 
 function successDescription(status: string, answer: AnswerBody): string {
-  if (answer.kind === 'record')
-    return `The ${answer.resource.singular}${status === '201' ? ', as it was created' : ''}.`
+  if (answer.kind === 'record') return `The ${answer.resource.singular}${status === '201' ? ' that was created' : ''}.`
   if (answer.kind === 'list') return `A page of ${answer.resource.name}.`
+  if (status === '303') return 'Continue at the URL in `Location`.'
   return answer.kind === 'none' ? 'Done.' : 'Success.'
 }
 
-function contentOf(answer: Exclude<AnswerBody, { kind: 'none' }>, components: Components): Schema {
+function contentOf(route: Route, answer: Exclude<AnswerBody, { kind: 'none' }>, components: Components): Schema {
   if (answer.kind === 'text') return { [answer.mediaType]: { schema: { type: 'string' } } }
   const schema =
     answer.kind === 'schema'
       ? components.schema(answer.component, answer.schema)
-      : components.schema(answer.resource.component, recordSchema(answer.resource))
-  return { 'application/json': { schema: answer.kind === 'list' ? { type: 'array', items: schema } : schema } }
+      : shownSchema(route, answer.resource, components)
+  const json = { schema: answer.kind === 'list' ? { type: 'array', items: schema } : schema }
+  const hasPage = answer.kind === 'schema' && answer.hasPage
+  return { 'application/json': json, ...(hasPage && { 'text/html': { schema: { type: 'string' } } }) }
+}
+
+/** The whole record, or what `select[]` leaves of it where the route takes that. */
+function shownSchema({ query }: Route, resource: Resource, components: Components): Schema {
+  return query.kind === 'list' || query.kind === 'one'
+    ? components.schema(`${resource.component}Selection`, selectionSchema(resource))
+    : components.schema(resource.component, recordSchema(resource))
 }
 
 /** Every error status that the route can give. 405 belongs to a path, not to an operation, and so is not among them. */
 function errorStatuses(route: Route): number[] {
+  if (route.kind === 'probe') return [400, 406, 413, 414, 431, 500, 503]
   if (route.kind === 'push') return [400, 404, 413, 414, 429, 431, 500, 503]
-  const isJson = Object.values(route.answers).every(({ kind }) => kind !== 'text')
+  const isJson = Object.values(route.answers).every((answer) => answer.kind !== 'text' && !('hasPage' in answer))
   const statuses = [400, 413, 414, 429, 431, 500, 503, ...(route.errors ?? [])]
   if (isJson) statuses.push(406)
   if (isScoped(route) || route.kind === 'account') statuses.push(401, 403)
@@ -182,14 +211,20 @@ function errorExample(code: ErrorCode): Record<string, unknown> {
 const detailed: Partial<Record<ErrorCode, readonly Fault[]>> = {
   invalid_parameters: [{ field: 'filter.emial.equals', message: 'unknown field; did you mean email?' }],
   missing_scopes: [{ field: 'scope', message: 'urn:service:contact:list:read' }],
-  already_exists: [{ field: 'email', message: 'is taken by another contact' }],
+  already_exists: [
+    {
+      field: 'email',
+      message: 'is taken by another contact (con_019aa5b2c1d27e3fa4b5c6d7e8f90123)',
+      id: 'con_019aa5b2c1d27e3fa4b5c6d7e8f90123',
+    },
+  ],
   validation_error: [
-    { field: 'email', message: 'must be an email address such as ada@example.com' },
+    { field: 'email', message: 'expected an email address, such as "ada@example.com"' },
     { field: 'emial', message: 'unknown field; did you mean email?' },
   ],
   missing_required_field: [{ field: 'name', message: 'is required' }],
-  invalid_field_value: [{ field: 'email', message: 'must be an email address such as ada@example.com' }],
-  idempotency_key_reused: [{ field: 'Idempotency-Key', message: 'was used with another body' }],
+  invalid_field_value: [{ field: 'email', message: 'expected an email address, such as "ada@example.com"' }],
+  idempotency_key_reused: [{ field: 'Idempotency-Key', message: 'was used with a different body' }],
 }
 
 const securitySchemes: Record<string, Schema> = {
@@ -203,7 +238,7 @@ const securitySchemes: Record<string, Schema> = {
     in: 'header',
     name: 'Service-Organization-ID',
     description:
-      'Id of the organization (`org_…`). Needed beside an API key; an access token has a current organization.',
+      'Id of the organization (`org_…`). Required with an API key; an access token has a current organization.',
   },
 }
 
@@ -219,20 +254,20 @@ const answerHeader = (description: string, example: string): Schema => ({
 })
 
 const answerHeaders: Record<string, Schema> = {
-  ETag: answerHeader('Entity tag, for If-None-Match and (of a record) If-Match.', '"3-q1ZKXo5lDZ2xVb0S"'),
-  'Idempotent-Replayed': answerHeader('`true` when this is the answer of an earlier request with this key.', 'true'),
+  ETag: answerHeader('Entity tag for If-None-Match and, for a record, If-Match.', '"3-q1ZKXo5lDZ2xVb0S"'),
+  'Idempotent-Replayed': answerHeader('`true` if this is the response to an earlier request with this key.', 'true'),
   Link: answerHeader(
-    'Addresses of the next and the previous page (RFC 8288), where there is one. Their cursors survive the deletion of records.',
+    'URLs of the next and the previous page (RFC 8288), if there is one. Their cursors stay valid when records are deleted.',
     '</v5/contacts?startingAfter=cur_…>; rel="next"',
   ),
   Location: answerHeader('Path of the new record.', '/v5/contacts/con_019aa5b2c1d27e3fa4b5c6d7e8f90123'),
-  RateLimit: answerHeader('What is left of the limit, and when it is full again.', '"read";r=999;t=1'),
-  'RateLimit-Policy': answerHeader('The limit that the request counts against.', '"read";q=1000;w=2'),
-  'Retry-After': answerHeader('Seconds to wait.', '1'),
-  Version: answerHeader('The version of this interface: a date.', version),
+  RateLimit: answerHeader('Remaining requests, and when the limit resets.', '"read";r=999;t=1'),
+  'RateLimit-Policy': answerHeader('The rate limit that applies to the request.', '"read";q=1000;w=2'),
+  'Retry-After': answerHeader('Seconds to wait before retrying.', '1'),
+  Version: answerHeader('The version of the API contract, as a date.', version),
   'WWW-Authenticate': answerHeader('How to authenticate (RFC 9110).', 'Bearer'),
   'X-Request-Id': answerHeader(
-    'Id of the request; quote it when you report a problem.',
+    'Id of the request; include it when you report a problem.',
     'req_019aa5b2c1d27e3fa4b5c6d7e8f90123',
   ),
 }

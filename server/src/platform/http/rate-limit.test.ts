@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { processorTime } from '../../../test/processor-time.ts'
 import { addressKey, createRateLimiter, type RateKind } from './rate-limit.ts'
 
 function limiterWithClock(options: { perMinute?: number; remembered?: number } = {}) {
@@ -19,7 +20,7 @@ function allowedInARow(limiter: Limiter, kind: RateKind, key: string): number {
 test.each([
   ['read', 1000, 500],
   ['write', 2000, 200],
-  ['trigger', 1000, 100],
+  ['push', 1000, 100],
   ['address', 300, 5],
   ['password', 20, 1 / 3],
   ['key', 300, 5],
@@ -59,7 +60,7 @@ test('the headers tell the policy, what is left and when more comes', () => {
 })
 
 test('whoever waits as long as Retry-After says is allowed', () => {
-  const kinds = fc.constantFrom<RateKind[]>('read', 'write', 'trigger', 'address', 'password', 'key')
+  const kinds = fc.constantFrom<RateKind[]>('read', 'write', 'push', 'address', 'password', 'key')
   fc.assert(
     fc.property(kinds, fc.array(fc.nat(5000)), (kind, pauses) => {
       const { clock, limiter } = limiterWithClock()
@@ -98,7 +99,7 @@ test('perMinute replaces all by one bucket per credential, trigger or address', 
     retryAfterSeconds: 1,
   }
   expect(limiter.charge('read', 'a')).toEqual(refused)
-  expect(allowedInARow(limiter, 'trigger', 'a')).toBe(60)
+  expect(allowedInARow(limiter, 'push', 'a')).toBe(60)
   expect(allowedInARow(limiter, 'key', 'a')).toBe(60)
   expect(limiter.charge('address', 'a').policy).toBe('"address";q=60;w=60')
   expect(limiter.charge('password', 'a').allowed).toBe(false)
@@ -125,7 +126,7 @@ test('no order of keys and pauses gets more out of a small memory than the burst
       const allowed = new Map<string, number[]>()
       for (const [key, pause] of sequence) {
         clock.milliseconds += pause
-        if (!limiter.charge('trigger', key).allowed) continue
+        if (!limiter.charge('push', key).allowed) continue
         const times = allowed.get(key) ?? []
         allowed.set(key, times)
         times.push(clock.milliseconds)
@@ -151,8 +152,9 @@ test('an address counts as itself, an IPv6 one as its /64', () => {
 test('a decision takes about a microsecond', () => {
   const limiter = createRateLimiter()
   const count = 100_000
-  const start = performance.now()
-  for (let index = 0; index < count; index += 1) limiter.charge('read', `key ${index % 1000}`)
-  // Ten times what it takes, for a busy machine.
-  expect(performance.now() - start).toBeLessThan((count / 1000) * 10)
+  const took = processorTime(() => {
+    for (let index = 0; index < count; index += 1) limiter.charge('read', `key ${index % 1000}`)
+  })
+  // Ten times what it takes, for a slow machine.
+  expect(took).toBeLessThan((count / 1000) * 10)
 })

@@ -2,11 +2,11 @@ import { isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
 /**
- * What is charged. `read` and `write` take a credential's key, `trigger` an import's, the others an address
+ * What is charged. `read` and `write` take a credential's key, `push` whatever takes pushes, the others an address
  * (`addressKey`). `key` is charged for failed attempts alone, once they have failed; `password` for each that costs a
  * mail or a hash, before it does.
  */
-export type RateKind = 'read' | 'write' | 'trigger' | 'address' | 'password' | 'key'
+export type RateKind = 'read' | 'write' | 'push' | 'address' | 'password' | 'key'
 
 /** The answer to one charge, with the header texts of draft-ietf-httpapi-ratelimit-headers-11. */
 export interface Allowance {
@@ -21,13 +21,19 @@ export interface Allowance {
 
 export interface RateLimiter {
   /** Takes a token, or refuses and takes none. */
-  charge(kind: RateKind, key: string): Allowance
+  charge(kind: RateKind, key: string): Allowance | Promise<Allowance>
   /** Gives the token of one charge back (a 304). */
+  refund(kind: RateKind, key: string): Allowance | Promise<Allowance>
+}
+
+/** The limiter that has the counts in its own memory. */
+export interface LocalRateLimiter extends RateLimiter {
+  charge(kind: RateKind, key: string): Allowance
   refund(kind: RateKind, key: string): Allowance
 }
 
 export interface RateLimiterOptions {
-  /** Replaces every limit by one bucket of so many requests a minute per credential, trigger or address. */
+  /** Replaces every limit by one bucket of so many requests a minute per credential, push URL or address. */
   perMinute?: number | undefined
   /** Milliseconds of a clock that never goes back. */
   now?: () => number
@@ -44,14 +50,14 @@ interface Policy {
 const policies: Record<RateKind, Policy> = {
   read: { name: 'read', perSecond: 500, burst: 1000 },
   write: { name: 'write', perSecond: 200, burst: 2000 },
-  trigger: { name: 'trigger', perSecond: 100, burst: 1000 },
+  push: { name: 'trigger', perSecond: 100, burst: 1000 },
   address: { name: 'address', perSecond: 300 / 60, burst: 300 },
   password: { name: 'password', perSecond: 20 / 60, burst: 20 },
   key: { name: 'key', perSecond: 300 / 60, burst: 300 },
 }
 
 /** Token buckets of this process. */
-export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter {
+export function createRateLimiter(options: RateLimiterOptions = {}): LocalRateLimiter {
   const { perMinute, now = () => performance.now(), remembered = 20_000 } = options
   const buckets =
     perMinute === undefined
@@ -85,8 +91,8 @@ function separateBuckets(make: (policy: Policy) => Buckets): Record<RateKind, Bu
 }
 
 function sharedBuckets(make: (name: string) => Buckets): Record<RateKind, Buckets> {
-  const [credential, trigger, address] = [make('credential'), make('trigger'), make('address')]
-  return { read: credential, write: credential, trigger, address, password: address, key: address }
+  const [credential, push, address] = [make('credential'), make('trigger'), make('address')]
+  return { read: credential, write: credential, push, address, password: address, key: address }
 }
 
 interface Bucket {

@@ -1,41 +1,29 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import type { AuditAction } from '../audit/actions.ts'
+import type { AuditAction } from '../audit/store.ts'
 import type { Denials } from '../audit/denials.ts'
-import type { Caller } from '../access/caller.ts'
-import type { Identifier } from '../access/identify.ts'
-import type { Secret } from '../access/secret.ts'
-import type { Sessions } from '../access/sessions.ts'
-import type { Throttle } from '../access/throttle.ts'
-import type { Tokens } from '../access/tokens.ts'
-import type { Connection, Database, Spanning, Transaction } from '../database/database.ts'
-import type { Egress } from '../egress/egress.ts'
-import type { Gate } from '../query/gate.ts'
+import type { Caller } from '../model/caller.ts'
+import type { Secret } from '../secret/secret.ts'
+import type { Connection, Database, Transaction } from '../database/database.ts'
+import type { Gate } from '../background/limiter.ts'
 import type { CursorScope } from '../query/cursor.ts'
 import type { BodyShape } from '../resource/body.ts'
-import type { AnyRow, Resource } from '../resource/define.ts'
-import type { JsonObject, JsonValue, Schema } from '../resource/fields.ts'
-import type { Intake, PushKey, Trigger } from './push.ts'
-import type { QueryParameter } from './query-string.ts'
+import type { Resource } from '../model/define.ts'
+import type { BodyFault } from '../model/errors.ts'
+import type { JsonObject, JsonValue, Schema } from '../model/fields.ts'
+import type { Progress } from './exchange.ts'
+import type { Identifier } from './identifier.ts'
+import type { QueryParameter } from '../query/query-string.ts'
 import type { RateLimiter } from './rate-limit.ts'
 
-/** What every route may use; made once, at start. */
+/** What every route may use; made once, at start. Whoever needs more for its own routes adds it (`services.ts`). */
 export interface Services {
   database: Database
   identifier: Identifier
-  sessions: Sessions
-  tokens: Tokens
   secret: Secret
   limiter: RateLimiter
   denials: Denials
-  throttle: Throttle
   gate: Gate
-  /** The one way out to addresses that somebody else chose. */
-  egress: Egress
-  /** Who may make an account: anyone, who was invited, nobody. */
-  signUp: 'open' | 'invite' | 'closed'
-  intake: Intake
-  /** To be woken once a mail that was queued is committed. */
-  mail: { wake(): void }
   /** Signs the opaque cursors of `Link` headers. */
   cursorKey: Buffer
   /** What links in answers start with: the public address, else the one it listens on. */
@@ -79,10 +67,12 @@ export interface Client {
   readonly fetchSite: string | undefined
   /** The host, as the caller names it, with its scheme: what a page of ours has as its origin. */
   readonly ownOrigin: string
+  /** Is it a browser that a person opens an address with? */
+  readonly wantsPage: boolean
   cookie(name: string): string | undefined
 }
 
-interface BaseRequest {
+export interface BaseRequest {
   services: Services
   client: Client
   /** The path's ids as uuids. */
@@ -97,51 +87,26 @@ export interface ReadRequest extends BaseRequest {
   db: Connection
 }
 
-export interface WriteRequest extends BaseRequest {
+export interface WriteRequest<Body = JsonObject> extends BaseRequest {
   caller: Caller
   db: Transaction
-  body: AnyRow
+  body: Body
   /** The revisions that If-Match allows; undefined when any will do. */
   revisions: readonly number[] | undefined
+  /** True when nothing but what the route does is written in the transaction. */
+  isAlone: boolean
 }
 
-export interface PublicRequest extends BaseRequest {
-  body: AnyRow
-}
-
-/** A person and the session in which they ask; uuids. */
-export interface Person {
-  userId: string
-  sessionId: string
-}
-
-export interface AccountRequest extends BaseRequest {
-  person: Person
-  /** A transaction, in which the session was found alive. */
-  db: Spanning
-  body: AnyRow
-}
-
-/** The same for work that takes long before it writes: no connection waits for it meanwhile. */
-export interface AccountWork extends Omit<AccountRequest, 'db'> {
-  /** Runs in a transaction, in which the session was found alive. */
-  transact<Result>(work: (db: Spanning) => Promise<Result>): Promise<Result>
-}
-
-/** A push whose path opened an import; its body is not read yet. */
-export interface PushRequest {
-  services: Services
-  trigger: Trigger
-  query: readonly QueryParameter[]
-  bytes: Uint8Array
-  key: PushKey | undefined
+export interface PublicRequest<Body = JsonObject> extends BaseRequest {
+  body: Body
 }
 
 /** What an answer's body is, for the OpenAPI document and for the tests that hold every answer against it. */
 export type AnswerBody =
   | { kind: 'record'; resource: Resource }
   | { kind: 'list'; resource: Resource }
-  | { kind: 'schema'; component: string; schema: Schema }
+  /** `hasPage`: a browser gets the same as an HTML page. */
+  | { kind: 'schema'; component: string; schema: Schema; hasPage?: true }
   /** For people and browsers: HTML, a script. */
   | { kind: 'text'; mediaType: string }
   | { kind: 'none' }
@@ -156,6 +121,8 @@ interface PathParameter {
 interface WordsQuery {
   kind: 'words'
   words: Readonly<Record<string, string>>
+  /** Values of those that have a form of their own. */
+  examples?: Readonly<Record<string, string>>
   takesOthers: boolean
 }
 
@@ -184,63 +151,96 @@ export interface ReadRoute extends RouteBase {
   handle(request: ReadRequest): Promise<Answer>
 }
 
-export interface WriteRoute extends RouteBase {
+export interface WriteRoute<Body = JsonObject> extends RouteBase {
   kind: 'write'
   method: 'POST' | 'PATCH' | 'DELETE'
   /** `<resource>:<action>:write` */
   scope: string
   /** Members of the body; without it the route takes none. */
-  body?: { component: string; shape: BodyShape; required: boolean }
+  body?: { component: string; shape: BodyShape<Body>; required: boolean }
   /** Does the route heed If-Match? */
   conditional: boolean
   /** What the audit log tells of its effect, in the effect's own transaction; without it nothing. */
   audited?: AuditAction
   /** Does it need a proof of the last five minutes, or an API key that was given the resource by name? */
   fresh?: boolean
-  handle(request: WriteRequest): Promise<Answer>
+  handle(request: WriteRequest<Body>): Promise<Answer>
 }
 
+/** Answers the request in a way of its own, from the credential on. */
+export type Serve = (
+  services: Services,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  progress: Progress,
+) => Promise<Answer>
+
 /** A route about the caller's own account, whatever the organization: by access token, never by API key. */
-interface AccountBase extends RouteBase {
+export interface AccountRoute extends RouteBase {
   kind: 'account'
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   body?: { component: string; shape: BodyShape; required: boolean }
   query: { kind: 'none' }
   /** Does it need a proof of the last five minutes? */
   fresh?: boolean
+  /** Does it stand on the host of AUTH_ORIGIN too, whose cookie it sets? */
+  standsOnBothHosts?: boolean
+  serve: Serve
 }
-
-export type AccountRoute = AccountBase &
-  ({ handle(request: AccountRequest): Promise<Answer> } | { outside(request: AccountWork): Promise<Answer> })
 
 /** A route that needs no credential. */
-export interface PublicRoute extends RouteBase {
+export interface PublicRoute<Body = JsonObject> extends RouteBase {
   kind: 'public'
   method: 'GET' | 'POST'
-  /** Which host it stands on when AUTH_ORIGIN moves the authentication to its own. */
-  host: 'api' | 'auth'
-  body?: { component: string; shape: BodyShape; required: boolean }
-  handle(request: PublicRequest): Promise<Answer>
+  /** Which host serves it when AUTH_ORIGIN moves the authentication to its own. */
+  host: 'api' | 'auth' | 'both'
+  /** False for what is served although requests wait for the database. */
+  needsDatabase?: false
+  body?: { component: string; shape: BodyShape<Body>; required: boolean }
+  /**
+   * Finds what is wrong with the values beyond their form, so that a person who fills in a form hears of all faults at once.
+   * `body` holds only the values whose form is right. Errors: what keeps the request from being served at all.
+   */
+  check?(request: PublicRequest): Promise<readonly BodyFault[]>
+  handle(request: PublicRequest<Body>): Promise<Answer>
 }
 
-/** A route whose credential stands in its path, `importId` with the secret `hash`: other systems push at it. An Authorization header is not read. */
+/** A route whose credential stands in its path: other systems push at it. An Authorization header is not read. */
 export interface PushRoute extends RouteBase {
   kind: 'push'
   method: 'POST'
   query: { kind: 'none' }
   payload: { component: string; schema: Schema; example: JsonValue }
-  handle(request: PushRequest): Promise<Answer>
+  serve: Serve
 }
 
-export type Route = ReadRoute | WriteRoute | AccountRoute | PublicRoute | PushRoute
+/** A check of the process itself, on every host: no credential, no rate limit, query strings are ignored. */
+export interface ProbeRoute extends RouteBase {
+  kind: 'probe'
+  method: 'GET'
+  query: { kind: 'none' }
+  status: string
+  /** Error: 503. */
+  check(services: Services, isReady: () => boolean): Promise<void>
+}
+
+/** A route whose handler gets the body in the types of the fields that its shape declares. */
+export const writeRoute = <Body>(route: WriteRoute<Body>): WriteRoute => route as WriteRoute<never>
+
+export type Route = ServedRoute | ProbeRoute
+
+/** The routes that `serve` answers. */
+export type ServedRoute = ReadRoute | WriteRoute | AccountRoute | PublicRoute | PushRoute
 
 /** Does the route ask for a credential in the Authorization header, and for a scope? */
 export const isScoped = (route: Route): route is ReadRoute | WriteRoute =>
   route.kind === 'read' || route.kind === 'write'
 
 /** Does the route heed an Idempotency-Key? */
-export const takesKey = (route: Route): boolean =>
-  route.kind === 'push' || (route.kind === 'write' && route.method !== 'DELETE')
+export const takesKey = ({ kind }: Route): boolean => kind === 'push' || kind === 'write'
+
+/** Does the route heed If-None-Match? */
+export const isCacheable = (route: Route): boolean => route.method === 'GET' && route.kind !== 'probe'
 
 /** The scope that a list's cursors are bound to. */
 export const cursorScope =

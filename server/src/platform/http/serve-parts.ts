@@ -1,14 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Credential } from '../access/identify.ts'
-import { readBody } from '../resource/body.ts'
-import type { AnyRow } from '../resource/define.ts'
-import { readId } from '../resource/ids.ts'
-import { ApiError, invalidBody, invalidParameters } from './errors.ts'
+import type { Credential } from './identifier.ts'
+import { examineBody } from '../resource/body.ts'
+import type { JsonValue, JsonObject } from '../model/fields.ts'
+import { readId } from '../model/ids.ts'
+import { ApiError, type BodyFault, invalidBody, invalidParameters, mostDetails } from '../model/errors.ts'
 import { checkTags } from './etag.ts'
 import { charge, noRecord, type Progress, single } from './exchange.ts'
-import { readBytes } from './frame.ts'
+import { wantsPage } from './html.ts'
 import { readJson } from './json.ts'
 import { addressKey } from './rate-limit.ts'
+import { readBytes } from './request-body.ts'
 import type { AccountRoute, Client, PublicRoute, Route, Services, WriteRoute } from './route.ts'
 
 /** Who is at the other end of the request, looked up when it is asked for. */
@@ -22,7 +23,7 @@ class RequestClient implements Client {
   }
 
   get address(): string {
-    return this.#request.ip
+    return this.#request.address
   }
 
   get userAgent(): string | null {
@@ -42,7 +43,12 @@ class RequestClient implements Client {
   }
 
   get ownOrigin(): string {
-    return `${this.#request.protocol}://${this.#request.host}`
+    // HTTP/1.0 needs no Host header.
+    return `${this.#request.protocol}://${this.#request.host || 'localhost'}`
+  }
+
+  get wantsPage(): boolean {
+    return wantsPage(this.#request)
   }
 
   cookie(name: string): string | undefined {
@@ -69,23 +75,23 @@ export async function authenticate(
   const header = request.headers.authorization
   try {
     const credential = await services.identifier.authenticate(header)
-    services.identifier.noteSessionUse(credential, request.ip)
+    services.identifier.noteSessionUse(credential, request.address)
     return credential
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) {
-      charge(services, reply, progress, header === undefined ? 'address' : 'key', addressKey(request.ip))
+      await charge(services, reply, progress, header === undefined ? 'address' : 'key', addressKey(request.address))
     }
     throw error
   }
 }
 
 /** The ids of the path. One of another form is looked up like one that does not exist, and as late. */
-export function paramsOf(route: Route, request: FastifyRequest): Record<string, string> {
+export function paramsOf(route: Pick<Route, 'params'>, request: FastifyRequest): Record<string, string> {
   const given = request.params as Record<string, string>
   return Object.fromEntries(
     Object.entries(route.params).map(([name, { prefix }]) => {
       const text = given[name] ?? ''
-      if (text.includes('\0')) throw invalidParameters([{ field: name, message: 'must not hold NUL' }])
+      if (text.includes('\0')) throw invalidParameters([{ field: name, message: 'must not contain NUL' }])
       return [name, readId(prefix, text) ?? noRecord]
     }),
   )
@@ -98,22 +104,29 @@ export function checkReadConditions(request: FastifyRequest): void {
   if (none !== undefined) checkTags('If-None-Match', none)
 }
 
-export const unheeded = (field: string) => invalidParameters([{ field, message: 'is not taken on this request' }])
+export const unheeded = (field: string) => invalidParameters([{ field, message: 'is not supported on this request' }])
 
+/** The fields that the body changes, and the body as it was sent; `{}` where there is none. */
 export async function bodyOf(
-  route: WriteRoute | AccountRoute | PublicRoute,
+  route: Pick<WriteRoute | AccountRoute | PublicRoute, 'kind' | 'body'>,
   request: FastifyRequest,
-  progress: Progress,
-): Promise<{ body: AnyRow; bytes: Uint8Array }> {
-  const bytes = (progress.bytes ??= await readBytes(request.raw))
+  check?: (values: JsonObject) => Promise<readonly BodyFault[]>,
+): Promise<{ body: JsonObject; sent: JsonValue }> {
+  const bytes = await readBytes(route, request)
   const { body } = route
   if (!body) {
-    if (bytes.length === 0) return { body: {}, bytes }
+    if (bytes.length === 0) return { body: {}, sent: {} }
     const value = readJson(bytes)
     const names = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : ['body']
-    if (names.length > 0) throw invalidBody(names.map((field) => ({ field, message: 'this request takes no body' })))
-    return { body: {}, bytes }
+    if (names.length > 0)
+      throw invalidBody(
+        names.slice(0, mostDetails).map((field) => ({ field, message: 'this request must not have a body' })),
+      )
+    return { body: {}, sent: {} }
   }
-  const isLeftOut = !body.required && bytes.length === 0
-  return { body: readBody(body.shape, isLeftOut ? {} : readJson(bytes)), bytes }
+  const sent = !body.required && bytes.length === 0 ? {} : (readJson(bytes) as JsonValue)
+  const { values, faults } = examineBody(body.shape, sent)
+  const all = [...faults, ...((await check?.(values)) ?? [])]
+  if (all.length > 0) throw invalidBody(all)
+  return { body: values, sent }
 }

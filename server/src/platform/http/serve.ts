@@ -1,49 +1,46 @@
+import type { JsonObject } from '../model/fields.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from '../access/caller.ts'
-import { assertFresh } from '../access/fresh.ts'
-import { AddressRefused } from '../access/refusals.ts'
-import { covers } from '../access/scopes.ts'
-import { deriveKey } from '../access/secret.ts'
+import type { Caller } from '../model/caller.ts'
+import { AddressRefused } from './identifier.ts'
+import { covers, missingScopeReason } from '../model/scopes.ts'
+import { deriveKey } from '../secret/secret.ts'
 import { CredentialChanged } from '../database/failures.ts'
-import { showId } from '../resource/ids.ts'
-import { UniqueConflict } from '../resource/write.ts'
+import { showId } from '../model/ids.ts'
+import { UniqueConflict } from '../resource/unique-conflict.ts'
 import { readNone } from '../query/parse.ts'
 import { recordEffect } from './audited.ts'
-import { ApiError, invalidParameters } from './errors.ts'
+import { ApiError } from '../model/errors.ts'
 import { matchesNone, recordTag, listTag, revisionsOf } from './etag.ts'
 import { charge, type Progress, single, targetOf } from './exchange.ts'
-import { checkMedia } from './frame.ts'
+import { checkLength, checkMedia } from './frame.ts'
 import { findAnswer, type IdempotentUse, keepAnswer } from './idempotency-store.ts'
 import { checkIdempotencyKey, requestHash } from './idempotency.ts'
-import { checkWords, readQuery } from './query-string.ts'
+import { checkWords, readQuery } from '../query/query-string.ts'
 import { addressKey } from './rate-limit.ts'
-import type { Answer, PublicRoute, ReadRoute, Route, Services, WriteRoute } from './route.ts'
-import { serveAccount } from './serve-account.ts'
+import type { Answer, PublicRoute, ReadRoute, ServedRoute, Services, WriteRoute } from './route.ts'
 import { authenticate, bodyOf, checkReadConditions, clientOf, paramsOf, unheeded } from './serve-parts.ts'
-import { servePush } from './serve-push.ts'
 
 /**
  * Answers one request, in the order of docs/architecture.md: frame, credential, limit, organization, scope, query and
  * body, then the work. The order decides which fault a caller sees who made several.
  */
 export async function serve(
-  route: Route,
+  route: ServedRoute,
   services: Services,
   request: FastifyRequest,
   reply: FastifyReply,
   progress: Progress,
 ): Promise<void> {
+  checkLength(route, request)
   checkMedia(route, request)
   if (route.kind === 'public')
     return send(request, reply, services, progress, await servePublic(route, services, request, reply, progress))
-  if (route.kind === 'account')
-    return send(request, reply, services, progress, await serveAccount(route, services, request, reply, progress))
-  if (route.kind === 'push')
-    return send(request, reply, services, progress, await servePush(route, services, request, reply, progress))
+  if (route.kind === 'account' || route.kind === 'push')
+    return send(request, reply, services, progress, await route.serve(services, request, reply, progress))
   for (let attempt = 1; ; attempt++) {
     try {
       const caller = await identify(route, services, request, reply, progress)
-      const answer = await confirmed(services, caller, () => perform(route, services, request, caller, progress))
+      const answer = await confirmed(services, caller, () => perform(route, services, request, caller))
       return await send(request, reply, services, progress, answer)
     } catch (error) {
       // The credential was changed or revoked since it was read: read it again, once.
@@ -59,15 +56,18 @@ async function servePublic(
   reply: FastifyReply,
   progress: Progress,
 ): Promise<Answer> {
-  charge(services, reply, progress, 'address', addressKey(request.ip))
+  await charge(services, reply, progress, 'address', addressKey(request.address))
   const url = targetOf(request)
   const query = readQuery(url)
   if (route.query.kind === 'none') readNone(query)
   if (route.query.kind === 'words') checkWords(query, route.query)
   if (route.method === 'GET') checkReadConditions(request)
+  const base = { services, client: clientOf(request), params: paramsOf(route, request), query, url }
+  const { check } = route
+  const examine = check && ((body: JsonObject) => check({ ...base, body }))
   // What a GET sends along has no meaning (RFC 9110 section 9.3.1).
-  const { body } = route.method === 'GET' ? { body: {} } : await bodyOf(route, request, progress)
-  return route.handle({ services, client: clientOf(request), params: paramsOf(route, request), query, body, url })
+  const { body } = route.method === 'GET' ? { body: {} } : await bodyOf(route, request, examine)
+  return route.handle({ ...base, body })
 }
 
 /** Credential, limit, organization, scope. */
@@ -83,10 +83,10 @@ async function identify(
   progress.credential = showId(credential.kind === 'key' ? 'key' : 'session', credential.id)
   // A repeated attempt after a changed credential has paid already.
   if (progress.charged?.key !== credential.id) {
-    charge(services, reply, progress, route.kind === 'read' ? 'read' : 'write', credential.id)
+    await charge(services, reply, progress, route.kind === 'read' ? 'read' : 'write', credential.id)
   }
   const wanted = single(request, 'service-organization-id')
-  const caller = await identifier.selectOrganization(credential, wanted, request.ip).catch((error: unknown) => {
+  const caller = await identifier.selectOrganization(credential, wanted, request.address).catch((error: unknown) => {
     if (error instanceof AddressRefused) {
       services.denials.note(error.caller, clientOf(request), {
         action: 'access.denied',
@@ -101,11 +101,11 @@ async function identify(
     await identifier.confirm(caller).catch((error: unknown) => forgetting(services, caller, error))
     const scope = `urn:service:${route.scope}`
     services.denials.note(caller, clientOf(request), { action: 'scope.denied', about: scope, route: route.path })
-    throw new ApiError('missing_scopes', 'The credential must have the required scopes.', {
+    throw new ApiError('missing_scopes', missingScopeReason(route.scope), {
       details: [{ field: 'scope', message: scope }],
     })
   }
-  if (route.kind === 'write' && route.fresh) await assertFresh(services, caller)
+  if (route.kind === 'write' && route.fresh) await services.identifier.assertFresh(caller)
   return caller
 }
 
@@ -131,7 +131,6 @@ async function perform(
   services: Services,
   request: FastifyRequest,
   caller: Caller,
-  progress: Progress,
 ): Promise<Answer> {
   const url = targetOf(request)
   const query = readQuery(url)
@@ -143,15 +142,21 @@ async function perform(
     return route.handle({ services, client, caller, db: services.database.reader(caller), params, query, url })
   }
   const revisions = preconditions(route, request)
-  const use = idempotentUse(route, services, request, caller)
-  const { body, bytes } = await bodyOf(route, request, progress)
-  if (use) use.requestHash = requestHash(request.method, url, bytes)
+  const use = idempotentUse(services, request, caller)
+  const { body, sent } = await bodyOf(route, request)
+  if (use) use.requestHash = requestHash(request.method, url, sent)
   try {
     const given = await services.database.transaction<Answer>(caller, async (db) => {
       const kept = use && (await findAnswer(db, use))
       if (kept)
-        return { status: kept.status, text: kept.body, headers: { ...kept.headers, 'idempotent-replayed': 'true' } }
-      const answer = tagged(await route.handle({ services, client, caller, db, params, query, body, revisions, url }))
+        return {
+          status: kept.status,
+          ...(kept.body !== '' && { text: kept.body }),
+          headers: { ...kept.headers, 'idempotent-replayed': 'true' },
+        }
+      const isAlone = !use && !route.audited
+      const wanted = { services, client, caller, db, params, query, body, revisions, isAlone, url }
+      const answer = tagged(await route.handle(wanted))
       await recordEffect(route, { db, caller, client, params, body, answer })
       if (use)
         await keepAnswer(db, use, { status: answer.status, headers: answer.headers ?? {}, body: answer.text ?? '' })
@@ -169,13 +174,13 @@ async function perform(
 async function conflict(
   services: Services,
   caller: Caller,
-  { resource, field, holder }: UniqueConflict,
+  { resource, field, holder, reason }: UniqueConflict,
 ): Promise<ApiError> {
   const readable = covers(caller.scopes, `${resource.singular}:get:read`)
   const [row] = readable ? await services.database.reader(caller).query<{ id: string }>(holder) : []
-  const held = row ? ` (${showId(resource.idPrefix, row.id)})` : ''
-  const message = `is taken by another ${resource.singular}${held}`
-  return new ApiError('already_exists', `${field}: ${message}`, { details: [{ field, message }] })
+  const id = row && showId(resource.idPrefix, row.id)
+  const fault = { field, message: id === undefined ? reason : `${reason} (${id})`, ...(id !== undefined && { id }) }
+  return new ApiError('already_exists', `${field}: ${fault.message}`, { details: [fault] })
 }
 
 /** If-Match as revisions; If-None-Match on a change can only ask for a record that is not there yet. */
@@ -190,19 +195,9 @@ function preconditions(route: WriteRoute, request: FastifyRequest): readonly num
   return revisions === 'any' ? undefined : revisions
 }
 
-function idempotentUse(
-  route: WriteRoute,
-  services: Services,
-  request: FastifyRequest,
-  caller: Caller,
-): IdempotentUse | undefined {
+function idempotentUse(services: Services, request: FastifyRequest, caller: Caller): IdempotentUse | undefined {
   const header = single(request, 'idempotency-key')
   if (header === undefined) return undefined
-  if (route.method === 'DELETE') {
-    throw invalidParameters([
-      { field: 'Idempotency-Key', message: 'is taken on POST and PATCH; DELETE can be repeated as it is' },
-    ])
-  }
   const path = targetOf(request).split('?')[0]
   return {
     credentialId: caller.credentialId,
@@ -232,14 +227,11 @@ async function send(
   if (answer.cookies) reply.header('set-cookie', [...answer.cookies])
   const reads = request.method === 'GET' || request.method === 'HEAD'
   const etag = reads ? answer.headers?.etag : undefined
-  // May be kept, so that If-None-Match has a use, and has to be asked for each time, so that nothing outlives a key.
-  if (etag !== undefined && answer.headers?.['cache-control'] === undefined) {
-    reply.header('cache-control', 'private, no-cache')
-  }
   const none = single(request, 'if-none-match')
   if (etag !== undefined && none !== undefined && !matchesNone(none, etag)) {
     if (progress.charged) {
-      reply.header('ratelimit', services.limiter.refund(progress.charged.kind, progress.charged.key).state)
+      const { state } = await services.limiter.refund(progress.charged.kind, progress.charged.key)
+      reply.header('ratelimit', state)
     }
     void reply.code(304).send()
     return

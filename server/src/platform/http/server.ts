@@ -3,14 +3,18 @@ import { METHODS, type Server } from 'node:http'
 import compress from '@fastify/compress'
 import fastify, { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { constants } from 'node:zlib'
-import { showId } from '../resource/ids.ts'
+import { showId } from '../model/ids.ts'
 import { addAdmission, Refusals } from './admission.ts'
+import { BodyBudget } from './body-budget.ts'
 import { addCors, corsHeaders } from './cors.ts'
-import { ApiError } from './errors.ts'
-import { type Progress, targetOf } from './exchange.ts'
-import { checkLimits, checkMedia, largestBody, longestUrl, urlTooLong } from './frame.ts'
+import { ApiError } from '../model/errors.ts'
+import { hasFinalSlash, plainHost, type Progress, targetOf } from './exchange.ts'
+import { callerAddress, type TrustedProxies, trustOf } from './forwarded.ts'
+import { checkLimits, checkMedia, largestBody, longestUrl } from './frame.ts'
+import { basePath } from './html.ts'
 import type { Metrics } from './metrics.ts'
-import type { Route, Services } from './route.ts'
+import { refuse } from './refuse.ts'
+import type { ProbeRoute, Route, ServedRoute, Services } from './route.ts'
 import { safetyHeaders } from './safety.ts'
 import { serve } from './serve.ts'
 import { UnparsedRequests } from './unparsed.ts'
@@ -19,7 +23,7 @@ import { version } from './version.ts'
 export interface ServerOptions {
   services: Services
   routes: readonly Route[]
-  trustProxy: false | number | readonly string[]
+  trustProxy: TrustedProxies
   corsOrigins: readonly string[]
   /** The origin that the authentication has to itself; undefined when it shares the API's. */
   authOrigin: string | undefined
@@ -28,23 +32,29 @@ export interface ServerOptions {
   isReady: () => boolean
   /** Milliseconds that the headers, and the whole of a request, may take to arrive. */
   patience?: { headers: number; request: number }
+  /** What the bodies of all requests share. */
+  budget?: BodyBudget
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     progress: Progress
     startedAt: number
+    /** The caller's address, in its usual form. */
+    readonly address: string
   }
 }
 
 /** The HTTP server: every answer, the parser's own faults included, has the headers and the error shape of the interface. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { services, routes, trustProxy, corsOrigins, metrics } = options
+  const trust = trustOf(trustProxy)
+  const budget = options.budget ?? new BodyBudget()
   const patience = options.patience ?? { headers: 15_000, request: 30_000 }
   const safety = safetyHeaders(services.pageOrigin?.startsWith('https://') ?? false)
   const unparsed = new UnparsedRequests({ version, safety, log: services.log })
   const settings: FastifyHttpOptions<Server> = {
-    trustProxy: proxies(trustProxy),
+    trustProxy: trust,
     bodyLimit: largestBody,
     requestTimeout: patience.request,
     keepAliveTimeout: 72_000,
@@ -53,7 +63,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    routerOptions: { maxParamLength: longestUrl, ignoreTrailingSlash: false },
+    routerOptions: { maxParamLength: longestUrl, ignoreTrailingSlash: true },
     http: {
       // Above our own limits, so that what is a little too long is told apart and gets an answer like any other; below
       // the 64 KiB that are read at once, so that the rest is told apart too.
@@ -72,9 +82,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
   }
   const begin = (request: FastifyRequest, reply: FastifyReply) => {
-    prepare(request, reply, safety)
+    prepare(request, reply, budget, safety)
     // Not the framework's hook: it says nothing of callers who left, nor of what the router refused.
-    reply.raw.once('close', () => told(services, metrics, request, reply))
+    reply.raw.once('close', () => {
+      request.progress.held?.release()
+      told(services, metrics, request, reply)
+    })
   }
   const app = fastify(settings)
   // A caller may close its half of the connection and wait for the answer; Node would close the other half too.
@@ -86,8 +99,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   addAdmission(app.server, {
     version,
     safety,
+    admitted: knownPaths(routes.filter(isAlwaysAdmitted)).map(({ pattern }) => pattern),
     longestWait: () => services.database.longestWait,
     corsHeaders: corsHeaders(corsOrigins),
+    home: () => `${basePath(services.origin)}/`,
     refused: () => {
       metrics.refused()
       refusals.count()
@@ -100,6 +115,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   }
   app.decorateRequest('progress')
   app.decorateRequest('startedAt', 0)
+  // Not the framework's `ip`, which takes whatever stands in X-Forwarded-For.
+  app.decorateRequest('address', {
+    getter() {
+      return callerAddress(this.raw, trust)
+    },
+  })
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
     done()
@@ -122,55 +143,61 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } },
     zlibOptions: { level: 5 },
   })
-  probes(app, options)
-  for (const route of routes) addRoute(app, options, route)
+  for (const route of routes) {
+    if (route.kind === 'probe') addProbe(app, options, route)
+    else addRoute(app, options, route)
+  }
   answerOthers(app, options)
   return app
 }
 
-function addRoute(app: FastifyInstance, { services, authOrigin }: ServerOptions, route: Route): void {
+function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRoute): void {
+  const { services, authOrigin } = options
   app.route({
     method: methodsOf(route.method),
     url: pattern(route.path),
     // Not async: what awaits a reply costs more than all that `serve` does beside it.
     handler: (request, reply) => {
       request.progress.route = route.path
+      request.progress.isPush = route.kind === 'push'
       if (!standsOn(route, authOrigin, request)) {
         checkMedia(undefined, request)
-        throw nothingAt(request)
+        throw nothingAt(request, options)
       }
+      // Addresses within a page are relative, so it has one address alone.
+      if (isPage(route) && hasFinalSlash(request)) return void reply.redirect(besideItself(request), 308)
       serve(route, services, request, reply, request.progress).catch((error: unknown) => void reply.send(error))
     },
   })
 }
 
+/** Pushes have a bound of their own, the health of the process is asked for when it is worst, and documents need no database. */
+const isAlwaysAdmitted = (route: Route): boolean =>
+  route.kind === 'push' || route.kind === 'probe' || (route.kind === 'public' && route.needsDatabase === false)
+
+const isPage = ({ answers }: Route): boolean => Object.values(answers).some(({ kind }) => kind === 'text')
+
+/** The address without the slash, relative so that it holds behind a proxy too: `/v5/swagger/` is `../swagger`. */
+const besideItself = (request: FastifyRequest): string => targetOf(request).replace(/^.*\/(?=[^/?]+(\?|$))/, '../')
+
 /** HEAD goes the whole way of GET; Node leaves the body out. */
 const methodsOf = (method: string): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method])
 
-/** With AUTH_ORIGIN the authentication stands on that host alone, and nothing else does. */
+/** With AUTH_ORIGIN the authentication stands on that host alone, and only what both hosts have stands beside it. */
 function standsOn(route: Route, authOrigin: string | undefined, request: FastifyRequest): boolean {
-  if (authOrigin === undefined) return true
+  if (authOrigin === undefined || route.kind === 'probe' || (route.kind === 'public' && route.host === 'both'))
+    return true
+  if (route.kind === 'account' && route.standsOnBothHosts) return true
   const onAuthHost = plainHost(request.host) === plainHost(new URL(authOrigin).host)
   return onAuthHost === (route.kind === 'public' && route.host === 'auth')
 }
 
-/** Host names have no case, and the port may be said although it is the usual one. */
-const plainHost = (host: string): string => host.toLowerCase().replace(/:(?:80|443)$/, '')
-
-const nothingAt = (request: FastifyRequest) =>
+const nothingAt = (request: FastifyRequest, options: Pick<ServerOptions, 'routes'>) =>
   // HEAD gives the headers of GET, the length included.
   new ApiError(
     'not_found',
-    `There is nothing at ${request.method.replace('HEAD', 'GET')} ${shownPath(request)}; /v5/docs lists what is.`,
+    `There is no route ${request.method.replace('HEAD', 'GET')} ${shownPath(request, options)}; see /v5/docs for all routes.`,
   )
-
-/** A number means that many hops, counted from the connection. */
-function proxies(
-  trusted: ServerOptions['trustProxy'],
-): boolean | string[] | ((address: string, hop: number) => boolean) {
-  if (typeof trusted === 'number') return (_address, hop) => hop < trusted
-  return trusted === false ? false : [...trusted]
-}
 
 /** `{contactId}` as the router writes it. */
 const pattern = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
@@ -183,34 +210,29 @@ interface KnownPath {
   routes: readonly Route[]
 }
 
-const probePaths = ['/healthz', '/readyz']
-
 /** Every path with the methods that it takes. Looked through for what no route takes: in the router, each method of each path costs memory. */
 function knownPaths(routes: readonly Route[]): KnownPath[] {
-  const byPath = new Map<string, Route[]>(probePaths.map((path) => [path, []]))
+  const byPath = new Map<string, Route[]>()
   for (const route of routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route])
   return [...byPath].map(([path, taken]) => ({
     path,
     pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
-    methods: new Set([
-      'OPTIONS',
-      ...(taken.length === 0 ? methodsOf('GET') : taken.flatMap(({ method }) => methodsOf(method))),
-    ]),
+    methods: new Set(['OPTIONS', ...taken.flatMap(({ method }) => methodsOf(method))]),
     routes: taken,
   }))
 }
 
 /** A known path with another method is 405 and says which methods it takes (RFC 9110 section 15.5.6). */
-function answerOthers(app: FastifyInstance, { routes, authOrigin }: ServerOptions): void {
+function answerOthers(app: FastifyInstance, options: ServerOptions): void {
+  const { routes, authOrigin } = options
   const known = knownPaths(routes)
   const answer = (found: KnownPath | undefined, request: FastifyRequest, reply: FastifyReply) => {
     if (found) request.progress.route = found.path
     checkMedia(undefined, request)
-    const isHere = found?.routes.length === 0 || found?.routes.some((route) => standsOn(route, authOrigin, request))
-    if (!found || !isHere) throw nothingAt(request)
+    if (!found?.routes.some((route) => standsOn(route, authOrigin, request))) throw nothingAt(request, options)
     const allow = [...found.methods].sort().join(', ')
     if (request.method === 'OPTIONS') return reply.code(204).header('allow', allow).send()
-    throw new ApiError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } })
+    throw new ApiError('method_not_allowed', `This path supports ${allow}.`, { headers: { allow } })
   }
   app.setNotFoundHandler(async (request, reply) => {
     const path = targetOf(request).split('?', 1)[0] ?? ''
@@ -232,73 +254,38 @@ const byParameters = (left: KnownPath, right: KnownPath): number => parametersIn
 
 const parametersIn = (path: string): number => path.split('{').length
 
-function probes(app: FastifyInstance, { services, isReady }: ServerOptions): void {
-  const probe = (path: string, status: string, check: () => Promise<void>) => {
-    app.route({
-      method: methodsOf('GET'),
-      url: path,
-      handler: async (request, reply) => {
-        request.progress.route = path
-        await check()
-        return reply.type('application/json; charset=utf-8').send(JSON.stringify({ status }))
-      },
-    })
-  }
-  probe('/healthz', 'ok', async () => undefined)
-  probe('/readyz', 'ready', async () => {
-    if (!isReady()) throw notReady('The service is starting or stopping.')
-    await services.database.ping()
+/** Outside `serve`: a probe has no rate limit, and is answered while nothing else is. */
+function addProbe(app: FastifyInstance, { services, isReady }: ServerOptions, route: ProbeRoute): void {
+  app.route({
+    method: methodsOf(route.method),
+    url: route.path,
+    handler: async (request, reply) => {
+      request.progress.route = route.path
+      await route.check(services, isReady)
+      return reply.type('application/json; charset=utf-8').send(JSON.stringify({ status: route.status }))
+    },
   })
 }
 
-const notReady = (description: string) => new ApiError('overloaded', description, { headers: { 'retry-after': '1' } })
-
 /** What every answer carries, also one that goes wrong later. */
-function prepare(request: FastifyRequest, reply: FastifyReply, safety: Readonly<Record<string, string>>): void {
+function prepare(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  budget: BodyBudget,
+  safety: Readonly<Record<string, string>>,
+): void {
   request.startedAt = performance.now()
-  request.progress = { route: 'unknown' }
+  request.progress = { route: 'unknown', budget }
   reply.header('x-request-id', request.id).header('version', version).header('cache-control', 'no-store')
   reply.headers(safety).header('vary', 'accept-encoding')
 }
 
-function refuse(services: Services, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
-  const refusal = asApiError(error)
-  // A refusal of ours without a cause (not ready, too many wait) is told whole by the line of its request.
-  if (refusal.status >= 500 && refusal.cause !== undefined) {
-    const report = refusal.code === 'internal_error' ? 'error' : 'warn'
-    const { id: requestId, progress } = request
-    services.log[report]({ requestId, route: progress.route, err: reported(refusal.cause) }, refusal.code)
-  }
-  void reply
-    .code(refusal.status)
-    .headers(refusal.headers)
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify(refusal.body()))
-}
-
-/** What PostgreSQL adds to its errors (the row, the value) would bring records into the log. */
-function reported(error: unknown): object {
-  if (!(error instanceof Error)) return { message: String(error) }
-  const { name, message, stack } = error
-  return { type: name, message, code: (error as NodeJS.ErrnoException).code, stack }
-}
-
-/** Faults of the framework and bugs, in the interface's words; what a bug says stays in the log. */
-function asApiError(error: unknown): ApiError {
-  if (error instanceof ApiError) return error
-  const { code } = error as { code?: string }
-  if (code === 'FST_ERR_BAD_URL') {
-    const details = [{ field: 'path', message: 'is not valid percent-encoded UTF-8' }]
-    return new ApiError('invalid_parameters', 'path: is not valid percent-encoded UTF-8', { details })
-  }
-  if (code === 'FST_ERR_MAX_PARAM_LENGTH') return urlTooLong()
-  return new ApiError('internal_error', 'Something went wrong here. Quote the X-Request-Id when you report it.', {
-    cause: error,
-  })
-}
-
 /** Not sent to anyone: the caller closed the connection before the answer was out. */
 const callerLeft = 499
+
+/** Does the request prove, or fail to prove, who sends it? Then the log says from where. */
+const isAuthentication = ({ route, isPush }: Progress, status: number): boolean =>
+  status === 401 || /^\/auth(?:\/|$)/.test(route) || (status === 404 && isPush === true)
 
 /** One line a request, after the answer. Never the URL, the query, a header or a body: they hold secrets and people. */
 function told({ log }: Services, metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
@@ -316,14 +303,26 @@ function told({ log }: Services, metrics: Metrics, request: FastifyRequest, repl
     milliseconds: Math.round(milliseconds * 100) / 100,
     ...(organization !== undefined && { organization }),
     ...(credential !== undefined && { credential }),
+    ...(isAuthentication(request.progress, status) && { address: request.ip }),
   }
   log.info(line, 'request')
 }
 
-/** What the caller probably misspelt: names and ids. The rest of a path may be the secret of a trigger URL. */
-function shownPath(request: FastifyRequest): string {
+/** The segments of paths that a secret follows, such as `trigger` in `/trigger/{hash}`. */
+const beforeSecrets = (routes: readonly Route[]): ReadonlySet<string | undefined> =>
+  new Set(
+    routes.flatMap(({ path, params }) => {
+      const segments = path.split('/')
+      const secrets = Object.keys(params).filter((name) => params[name]?.prefix === '')
+      return secrets.map((name) => segments[segments.indexOf(`{${name}}`) - 1])
+    }),
+  )
+
+/** What the caller probably misspelt: names and ids. The rest of a path may be a secret. */
+function shownPath(request: FastifyRequest, { routes }: Pick<ServerOptions, 'routes'>): string {
+  const secretsFollow = beforeSecrets(routes)
   const segments = targetOf(request).split('?', 1)[0]?.slice(0, 200).split('/') ?? []
-  const hidden = segments.findIndex((text, index) => segments[index - 1] === 'trigger' || !shownSegment.test(text))
+  const hidden = segments.findIndex((text, index) => secretsFollow.has(segments[index - 1]) || !shownSegment.test(text))
   return (hidden < 0 ? segments : [...segments.slice(0, hidden), '…']).join('/')
 }
 

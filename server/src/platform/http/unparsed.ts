@@ -2,8 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
-import { newId, showId } from '../resource/ids.ts'
-import { ApiError } from './errors.ts'
+import { newId, showId } from '../model/ids.ts'
+import { ApiError } from '../model/errors.ts'
 import { headersTooLarge, longestUrl, urlTooLong } from './frame.ts'
 
 /** Milliseconds that a refused caller has to read the answer, while what it still sends is thrown away. */
@@ -47,7 +47,7 @@ export class UnparsedRequests {
       this.#latest.set(request.socket, { request, response })
     })
     server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-      this.#answer(socket, malformed('This is no proxy: CONNECT is not taken.'))
+      this.#answer(socket, malformed('This is not a proxy: CONNECT is not supported.'))
     })
     // An expectation that is not known changes nothing (RFC 9110 section 10.1.1 lets a server pass over it).
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
@@ -100,6 +100,6 @@ function refusalOf({ code, rawPacket }: ParserError): ApiError {
     const packet = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : ''
     return longFirstLine.test(packet) ? urlTooLong() : headersTooLarge()
   }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return malformed('The request did not arrive whole in time.')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return malformed('The complete request did not arrive in time.')
   return malformed('This is not a valid HTTP request.')
 }

@@ -1,8 +1,8 @@
-import { join, Parameter, raw, type Sql, sql } from '../database/sql.ts'
-import type { Resource } from '../resource/define.ts'
-import { isNumber, type Operand, type Span } from './operand.ts'
+import { identifier, join, Parameter, raw, type Sql, sql } from '../model/sql.ts'
+import type { Resource } from '../model/define.ts'
+import { dayOf, isNumber, type Operand, type Span, textsOf } from './operand.ts'
 import type { Operator } from './operators.ts'
-import { root, type Target, valueOf } from './target.ts'
+import { linked, root, type Target, valueOf } from './target.ts'
 
 /** One filter of a request: a field, an operator of its type and a value that was read for it. */
 export interface Condition {
@@ -20,6 +20,7 @@ const always = sql`true`
  */
 export function conditionSql(resource: Resource, condition: Condition, orderedBy?: string): Sql {
   const { target, operator, operand } = condition
+  if (target.link) return linkCondition(resource, condition, target.link)
   if (operand.kind === 'null') return nullCondition(target, operator)
   switch (target.field.filter) {
     case 'id':
@@ -38,6 +39,22 @@ export function conditionSql(resource: Resource, condition: Condition, orderedBy
       return textCondition(target, operator, operand, orderedBy)
   }
 }
+
+/** Does a link of the record match? What is negated holds when none does: equals + not = all, here too. */
+function linkCondition(resource: Resource, condition: Condition, { table, column }: NonNullable<Target['link']>): Sql {
+  const { link: _, ...target } = condition.target
+  const opposite = { equals: 'not', not: 'equals', notIn: 'in' } as const
+  const isNull = condition.operand.kind === 'null'
+  const isNegated = isNull ? condition.operator === 'equals' : condition.operator in negative
+  const operator = isNegated ? opposite[condition.operator as keyof typeof opposite] : condition.operator
+  const match = conditionSql(resource, { ...condition, target, operator })
+  const links = sql`select from ${identifier(table)} ${raw(linked)}
+    where ${raw(linked)}.organization_id = ${raw(root)}.organization_id
+      and ${raw(linked)}.${identifier(column)} = ${raw(root)}.id and ${raw(linked)}.deleted_at is null and ${match}`
+  return isNegated ? sql`(not exists (${links}))` : sql`(exists (${links}))`
+}
+
+const negative = { not: true, notIn: true }
 
 function nullCondition(target: Target, operator: Operator): Sql {
   const value = target.field.filter === 'properties' ? sql`nullif(${target.value}, 'null'::jsonb)` : target.value
@@ -58,6 +75,7 @@ function textCondition(target: Target, operator: Operator, operand: Operand, ord
     const given = isWalked ? unweighed(operand.value) : sql`${operand.value}`
     return sql`(${value} is not null and ${value} = ${given}${lookup(target, [operand.value])})`
   }
+  if (operator === 'equalsIgnoreCase') return keyCondition(target, operand.value)
   if (operator === 'not') return sql`${value} is distinct from ${operand.value}::text`
   return patternCondition(target, value, operator, operand.value)
 }
@@ -85,6 +103,13 @@ function lookup(target: Target, values: readonly string[]): Sql {
   const { lookup: through } = target.field
   if (!through || !target.own) return raw('')
   return sql` and ${raw(root)}.${raw(through.column)} = any(${values.map(through.key)}::text[])`
+}
+
+/** Compares as the unique index does, which finds the matches. */
+function keyCondition({ name, own, field: { lookup: through } }: Target, value: string): Sql {
+  if (!through) return never
+  const key = sql`${raw(own ? root : (name.split('.')[0] ?? ''))}.${raw(through.column)}`
+  return sql`(${key} is not null and ${key} = ${through.key(value)})`
 }
 
 /** `contains` and its kin, folded for case and accents; what is in the search column is narrowed by its index first. */
@@ -154,7 +179,7 @@ function spanCondition(value: Sql, operator: Operator, { start, end }: Span): Sq
 
 function arrayCondition({ value, field }: Target, operator: Operator, operand: Operand): Sql {
   if (operand.kind === 'boolean') return operand.value ? sql`${value} = '{}'` : sql`${value} <> '{}'`
-  const values = operand.kind === 'texts' ? operand.values : operand.kind === 'text' ? [operand.value] : []
+  const values = textsOf(operand)
   const has = operator === 'hasSome' ? sql`${value} && ${values}::text[]` : sql`${value} @> ${values}::text[]`
   // Follows from the other, and is what an index of those that hold any word asks for.
   return field.indexedAlong === undefined ? has : sql`(${value} <> '{}' and ${has})`
@@ -172,14 +197,14 @@ function propertyCondition(resource: Resource, target: Target, operator: Operato
   if (operand.kind === 'boolean') return emptyProperty(value, operand.value)
   if (operand.kind === 'number') return compareProperty(value, operator, operand.value)
   if (operand.kind === 'span') return compareInstant(value, operator, operand.span)
-  const values = operand.kind === 'texts' ? operand.values : operand.kind === 'text' ? [operand.value] : []
+  const values = textsOf(operand)
   switch (operator) {
     case 'equals':
     case 'in':
-      return sql`(${anyContained(resource, target, values)} and ${value} = any(${asJson(values)}::jsonb[]))`
+      return sql`(${join(equalsAny(resource, target, values), ' or ')})`
     case 'not':
     case 'notIn':
-      return sql`(${value} is null or ${value} <> all(${asJson(values)}::jsonb[]))`
+      return sql`(not coalesce(${join(equalsAny(resource, target, values), ' or ')}, false))`
     case 'has':
     case 'hasEvery':
       return sql`(${isArray(value)} and ${join(
@@ -199,6 +224,16 @@ function propertyCondition(resource: Resource, target: Target, operator: Operato
         values[0] ?? '',
       )
   }
+}
+
+/** A date means that UTC day, in which an instant lies whatever its zone; no index knows that. */
+function equalsAny(resource: Resource, target: Target, values: readonly string[]): Sql[] {
+  const { value } = target
+  const days = values.map(dayOf).filter((day) => day !== undefined)
+  const within = days.map((day) => compareInstant(value, 'equals', day))
+  const others = values.filter((text) => dayOf(text) === undefined)
+  if (others.length === 0) return within
+  return [sql`(${anyContained(resource, target, others)} and ${value} = any(${asJson(others)}::jsonb[]))`, ...within]
 }
 
 const isArray = (value: Sql): Sql => sql`coalesce(jsonb_typeof(${value}) = 'array', false)`
@@ -254,7 +289,9 @@ export type Narrowing = 'sorted' | 'inverted'
 
 /** The kind of index that finds a condition's matches, so that its cost follows them and not the organization's size. */
 export function narrowingOf({ target, operator, operand }: Condition): Narrowing | undefined {
-  const { field, own } = target
+  const { field, own, link } = target
+  if (link)
+    return isPositiveId(operator) && field.equality === 'indexed' && operand.kind === 'ids' ? 'sorted' : undefined
   if (!own) return undefined
   if (operator === 'isEmpty') return field.indexedAlong && !isTrue(operand) ? 'sorted' : undefined
   if (operand.kind === 'null' || operand.kind === 'boolean') return undefined
@@ -271,16 +308,22 @@ export function narrowingOf({ target, operator, operand }: Condition): Narrowing
     case 'hasSome':
       if (field.filter !== 'array') return undefined
       return field.indexedAlong ? 'sorted' : field.equality === 'indexed' ? 'inverted' : undefined
+    case 'equalsIgnoreCase':
+      return 'sorted'
     case 'equals':
     case 'in':
       // Every column of properties has an index for containment.
-      if (field.filter === 'properties') return 'inverted'
+      if (field.filter === 'properties') return holdsDay(operand) ? undefined : 'inverted'
       if (field.equality === 'indexed') return 'sorted'
       return field.filter === 'date' && field.order === 'indexed' ? 'sorted' : undefined
     default:
       return field.filter === 'date' && field.order === 'indexed' ? 'sorted' : undefined
   }
 }
+
+const isPositiveId = (operator: Operator): boolean => operator === 'equals' || operator === 'in'
+
+const holdsDay = (operand: Operand): boolean => textsOf(operand).some((value) => dayOf(value) !== undefined)
 
 const isTrue = (operand: Operand): boolean => operand.kind === 'boolean' && operand.value
 

@@ -1,6 +1,6 @@
-import { readId } from '../resource/ids.ts'
-import type { FilterType } from '../resource/fields.ts'
-import { ListFault, splitList } from '../http/query-string.ts'
+import { readId } from '../model/ids.ts'
+import type { FilterType } from '../model/fields.ts'
+import { ListFault, splitList } from './query-string.ts'
 import { type Operator, takesList } from './operators.ts'
 import type { Target } from './target.ts'
 
@@ -26,14 +26,26 @@ const mostValues = 100
 
 /** Reads a filter's value, or says what is wrong with it. */
 export function readOperand(target: Target, operator: Operator, value: string): Operand | { fault: string } {
-  if (value === '') return { fault: 'needs a value' }
+  if (value === '') return { fault: 'expected a value' }
   const type = target.field.filter
-  if (isPattern(operator) && foldsAway(value)) return { fault: 'needs more than accents to look for' }
-  if (value === 'null' && (operator === 'equals' || operator === 'not')) return { kind: 'null' }
+  if (isPattern(operator) && foldsAway(value))
+    return { fault: 'expected a search term with at least one letter, digit or sign besides accents' }
+  const choices = choicesOf(target)
+  if (value === 'null' && isExact(operator) && (!choices || target.nullable)) return { kind: 'null' }
   if (operator === 'isEmpty') return readBoolean(value)
-  if (takesList(operator)) return readList(target, type, value)
-  return readOne(target, type, operator, value)
+  const operand = takesList(operator) ? readList(target, type, value) : readOne(target, type, operator, value)
+  if (!choices || isPattern(operator) || 'fault' in operand) return operand
+  const bad = textsOf(operand).find((text) => !choices.includes(text))
+  return bad === undefined ? operand : { fault: `expected one of ${choices.join(', ')}; found "${bad.slice(0, 40)}"` }
 }
+
+/** The values of a field that has a fixed list of them. */
+const choicesOf = ({ field }: Target): readonly unknown[] | undefined =>
+  Array.isArray(field.schema.enum) ? (field.schema.enum as unknown[]) : undefined
+
+/** The texts that are compared. */
+export const textsOf = (operand: Operand): readonly string[] =>
+  operand.kind === 'texts' ? operand.values : operand.kind === 'text' ? [operand.value] : []
 
 const isPattern = (operator: Operator): boolean => ['contains', 'startsWith', 'endsWith'].includes(operator)
 
@@ -46,17 +58,25 @@ function readOne(target: Target, type: FilterType, operator: Operator, value: st
       if (operator !== 'equals' && operator !== 'not') return { kind: 'text', value }
       return { kind: 'ids', values: readIds(target, [value]) }
     case 'number':
-      return isNumber(value) ? { kind: 'number', value } : { fault: 'must be a number' }
+      return isNumber(value) ? { kind: 'number', value } : { fault: 'expected a number' }
     case 'boolean':
       return readBoolean(value)
     case 'date':
-      if (operator === 'not') return { fault: 'takes only null for a date' }
+      if (operator === 'not') return { fault: 'supports only null for a date' }
       return spanOperand(value)
     case 'properties':
       return comparisons.includes(operator) ? readComparable(value) : { kind: 'text', value }
     default:
-      return { kind: 'text', value }
+      return { kind: 'text', value: isExact(operator) ? asStored(target, value) : value }
   }
+}
+
+const isExact = (operator: Operator): boolean => operator === 'equals' || operator === 'not'
+
+/** The value in the form that its field stores. One that has no such form is compared as it is, and matches nothing. */
+function asStored({ field }: Target, value: string): string {
+  const normalized = field.isCanonical && field.normalize?.(value)
+  return normalized && 'value' in normalized ? String(normalized.value) : value
 }
 
 function readList(target: Target, type: FilterType, value: string): Operand | { fault: string } {
@@ -67,11 +87,11 @@ function readList(target: Target, type: FilterType, value: string): Operand | { 
     if (error instanceof ListFault) return { fault: error.message }
     throw error
   }
-  if (values.length > mostValues) return { fault: `takes at most ${mostValues} values` }
+  if (values.length > mostValues) return { fault: `expected at most ${mostValues} values` }
   if (type === 'id') return { kind: 'ids', values: readIds(target, values) }
-  if (type !== 'number') return { kind: 'texts', values }
+  if (type !== 'number') return { kind: 'texts', values: values.map((item) => asStored(target, item)) }
   const bad = values.find((item) => !isNumber(item))
-  return bad === undefined ? { kind: 'numbers', values } : { fault: `must be numbers; "${bad.slice(0, 40)}" is none` }
+  return bad === undefined ? { kind: 'numbers', values } : { fault: `expected numbers; found "${bad.slice(0, 40)}"` }
 }
 
 /** The uuids among the ids; one of another form names no record, so it matches nothing. */
@@ -81,13 +101,13 @@ const readIds = (target: Target, values: readonly string[]): string[] =>
 function readBoolean(value: string): Operand | { fault: string } {
   return value === 'true' || value === 'false'
     ? { kind: 'boolean', value: value === 'true' }
-    : { fault: 'must be true or false' }
+    : { fault: 'expected true or false' }
 }
 
 function readComparable(value: string): Operand | { fault: string } {
   if (isNumber(value)) return { kind: 'number', value }
   const span = spanOperand(value)
-  return 'fault' in span ? { fault: 'must be a number or an ISO 8601 date or timestamp' } : span
+  return 'fault' in span ? { fault: 'expected a number or an ISO 8601 date or timestamp' } : span
 }
 
 /** A decimal that PostgreSQL reads as we do; within a double's range, so that no cast can overflow. */
@@ -119,9 +139,14 @@ export function readSpan(value: string): Span | undefined {
   }
 }
 
+/** The UTC day that a date without a time names. */
+export function dayOf(value: string): Span | undefined {
+  return dateForm.test(value) ? readSpan(value) : undefined
+}
+
 function spanOperand(value: string): Operand | { fault: string } {
   const span = readSpan(value)
   if (span) return { kind: 'span', span }
   const hint = / \d{2}:?\d{2}$/.test(value) ? ' (write + as %2B in a URL)' : ''
-  return { fault: `must be an ISO 8601 date or timestamp, such as 2026-11-21 or 2026-11-21T09:30:00Z${hint}` }
+  return { fault: `expected an ISO 8601 date or timestamp, such as 2026-11-21 or 2026-11-21T09:30:00Z${hint}` }
 }

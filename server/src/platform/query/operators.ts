@@ -1,7 +1,8 @@
-import type { FilterType } from '../resource/fields.ts'
+import type { Field, FilterType } from '../model/fields.ts'
 
 export type Operator =
   | 'equals'
+  | 'equalsIgnoreCase'
   | 'not'
   | 'contains'
   | 'startsWith'
@@ -34,7 +35,11 @@ export const operatorsOf: Record<FilterType, readonly Operator[]> = {
   none: [],
 }
 
-export const allOperators: readonly Operator[] = operatorsOf.properties
+/** The operators of a field: those of its type, and of an address the comparison that makes it unique. */
+export const operatorsFor = ({ filter, lookup }: Field): readonly Operator[] =>
+  lookup ? [...operatorsOf[filter], 'equalsIgnoreCase'] : operatorsOf[filter]
+
+export const allOperators: readonly Operator[] = [...operatorsOf.properties, 'equalsIgnoreCase']
 
 /** What these take is a list, split on commas. */
 export const takesList = (operator: Operator): boolean => ['in', 'notIn', 'hasEvery', 'hasSome'].includes(operator)

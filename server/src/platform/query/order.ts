@@ -1,4 +1,4 @@
-import { join, type Parameter, raw, type Sql, sql } from '../database/sql.ts'
+import { join, type Parameter, raw, type Sql, sql } from '../model/sql.ts'
 import type { Target } from './target.ts'
 
 /** One part of an order: the SQL value that is compared, and its type for a boundary that arrives as text. */
@@ -20,8 +20,9 @@ export interface Order {
 export function orderBy(target: Target, descending: boolean): Order | { fault: string } {
   const { field, value } = target
   if (field.filter === 'none' || (field.filter === 'properties' && target.keys.length === 0)) {
-    return { fault: 'is an object and cannot be ordered by; name one of its fields' }
+    return { fault: 'is an object, which cannot be sorted by; use one of its fields' }
   }
+  if (target.link) return { fault: 'has any number of values and cannot be ordered by' }
   const keys = keysOf(target, value)
   const absent = target.nullable ? absence(target, keys) : undefined
   return { target, descending, keys, absent, indexed: field.order === 'indexed' && target.own }

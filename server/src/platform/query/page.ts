@@ -1,13 +1,14 @@
 import type { FixedStatement } from '../database/database.ts'
-import { identifier, join, Parameter, raw, type Sql, sql, weighed } from '../database/sql.ts'
-import { columnOf, type Resource } from '../resource/define.ts'
-import { conditionSql, hasTrigram, lookupSql, lookupValues, type Narrowing, narrowingOf } from './condition.ts'
+import { identifier, join, Parameter, raw, type Sql, sql, weighed } from '../model/sql.ts'
+import { columnOf, type Resource } from '../model/define.ts'
+import { hasTrigram, lookupSql, lookupValues, type Narrowing } from './condition.ts'
 import type { Position } from './cursor.ts'
+import { conditionsOf, conjunctsOf, filterNarrowing, filterSql, targetsOf } from './filter.ts'
 import type { Order } from './order.ts'
 import { type Cursor, type Filters, type ListRequest, usualLimit } from './parse.ts'
 import { boundarySql, keyNamesOf, pageSql } from './scans.ts'
-import { carriedSql, documentSql } from './select.ts'
-import { isJoined, joins, lookups, root, type Target } from './target.ts'
+import { carriedSql, documentJoins, documentSql } from './select.ts'
+import { isJoined, joins, root, type Target } from './target.ts'
 
 /** Whose records: the organization as a parameter and, where the route has one, the parent. */
 export interface Scope {
@@ -44,10 +45,12 @@ export const planPage = (resource: Resource, request: ListRequest, scope: Scope)
 
 /** The pages that are asked for most, and whose plan no value decides: prepared once, planned once. */
 function fixedPage(resource: Resource, request: ListRequest, scope: Scope): FixedStatement | undefined {
-  const { order, cursor, limit, conditions, words, selection } = request
+  const { order, cursor, limit, filter, words, selection } = request
   const isUsual = limit === usualLimit && order.target.name === 'createdAt' && words.length === 0
   if (!isUsual || selection || scope.parentId !== undefined) return undefined
   const name = `${resource.component} page ${order.descending}`
+  const conditions = conditionsOf(filter)
+  if (!conditions) return undefined
   const [condition, ...others] = conditions
   if (condition) {
     const values = lookupValues(condition)
@@ -72,7 +75,7 @@ function fixedPage(resource: Resource, request: ListRequest, scope: Scope): Fixe
 }
 
 function mustBe(parameter: Parameter | undefined): Parameter {
-  if (!parameter) throw new Error('a fixed statement is built with as many values as it names')
+  if (!parameter) throw new Error('a fixed statement needs exactly as many values as it names')
   return parameter
 }
 
@@ -87,7 +90,7 @@ function pageStatement(
   const source = {
     table: sql`${identifier(resource.table)} ${raw(root)}`,
     joins: joinsFor(resource, request, scope, order.target),
-    carried: request.selection ? undefined : carriedSql(resource),
+    carried: carriedSql(resource, request.selection),
     within: withinScope(resource, scope, { isListed: true }),
     // Those that are found through another record are found by the organization as well.
     matched: withinScope(resource, scope, {
@@ -96,23 +99,24 @@ function pageStatement(
     }),
     filters,
     walkFirst: order.indexed && narrowedBy(resource, request) === 'inverted',
+    walkTwice: targetsOf(request.filter).some(({ field }) => field.filter !== 'string'),
   }
-  const inOrder = raw(backwards ? 'position desc' : 'position')
+  const inOrder = raw(backwards ? 'page_position desc' : 'page_position')
   const [nearest, farthest] = [
-    raw('max(place) filter (where position = 1)'),
-    raw('(array_agg(place order by position desc))[1]'),
+    raw('max(place) filter (where page_position = 1)'),
+    raw('(array_agg(place order by page_position desc))[1]'),
   ]
   // The limit stands in the text: as a parameter it would hide from the planner how little is asked for.
   const most = raw(String(limit))
   return sql`with ${boundarySql(source, request)}${pageSql(source, request)},
     shown as (
-      select position, total, ${documentSql(resource, request.selection)} as document,
-        case when position in (1, least(total, ${most})) then ${placeSql(order)} end as place
-      from page ${raw(root)}${lookups(resource, scope.organization)}
-      where position <= ${most}
+      select page_position, page_total, ${documentSql(resource, { selection: request.selection, source: 'carried' })} as document,
+        case when page_position in (1, least(page_total, ${most})) then ${placeSql(order)} end as place
+      from page ${raw(root)}${documentJoins(resource, scope.organization)}
+      where page_position <= ${most}
     )
     select '[' || coalesce(string_agg(document, ',' order by ${inOrder}), '') || ']' as text,
-      coalesce(max(total), 0) > ${most} as more,
+      coalesce(max(page_total), 0) > ${most} as more,
       ${cursor && 'id' in cursor.at ? raw('exists (select from boundary)') : raw('true')} as cursor_found,
       ${parentFound(resource, scope)} as parent_found,
       ${backwards ? farthest : nearest} as first,
@@ -154,7 +158,7 @@ export function matching(resource: Resource, request: Filters, scope: Scope): Sq
  * many are looked through, not single ones looked up; `ofMany`: what they live in may be read as a whole.
  */
 export function withinScope(
-  { parent, livesIn, softDelete }: Resource,
+  { parent, livesIn = [], softDelete }: Resource,
   scope: Scope,
   { isIndexed = true, isListed = false, ofMany = false } = {},
 ): Sql {
@@ -164,9 +168,10 @@ export function withinScope(
   if (parent) owner.push(sql`${table}.${identifier(parent.column)} = ${scope.parentId}::uuid`)
   const parts = isIndexed ? owner : [sql`(${join(owner, ' and ')}) is true`]
   if (softDelete) parts.push(sql`${table}.deleted_at is null`)
-  if (livesIn) {
-    const id = sql`${table}.${identifier(livesIn.column)}`
-    parts.push(ofMany ? isAmong(livesIn.resource, scope, id) : isThere(livesIn.resource, scope, id))
+  for (const { resource, column } of livesIn) {
+    const id = sql`${table}.${identifier(column)}`
+    const isLiving = ofMany ? isAmong(resource, scope, id) : isThere(resource, scope, id)
+    parts.push(livesIn.length === 1 ? isLiving : sql`(${id} is null or ${isLiving})`)
   }
   return join(parts, ' and ')
 }
@@ -187,20 +192,15 @@ const isAmong = ({ table, softDelete }: Resource, { organization }: Scope, id: S
     and parent.id = ${id}${raw(softDelete ? ' and parent.deleted_at is null' : '')})`
 
 /** The joins of a list: only where a filter or the order looks into an embedded record. */
-function joinsFor(resource: Resource, { conditions }: Filters, scope: Scope, ordered?: Target): Sql {
-  const targets = [...conditions.map(({ target }) => target), ...(ordered ? [ordered] : [])]
+function joinsFor(resource: Resource, { filter }: Filters, scope: Scope, ordered?: Target): Sql {
+  const targets = [...targetsOf(filter), ...(ordered ? [ordered] : [])]
   return targets.some((target) => isJoined(resource, target)) ? joins(resource, scope.organization) : raw('')
 }
 
 /** Every filter and word as one condition; undefined when there are none. */
-function filtersSql(
-  resource: Resource,
-  { conditions, words }: Filters,
-  scope: Scope,
-  orderedBy?: string,
-): Sql | undefined {
+function filtersSql(resource: Resource, { filter, words }: Filters, scope: Scope, orderedBy?: string): Sql | undefined {
   const parts = [
-    ...conditions.map((condition) => conditionSql(resource, condition, orderedBy)),
+    ...filterSql(resource, filter, orderedBy),
     ...(words.length > 0 ? [wordsSql(resource, words, scope)] : []),
   ]
   return parts.length > 0 ? join(parts, ' and ') : undefined
@@ -252,14 +252,14 @@ function throughSql(resource: Resource, pattern: Sql, scope: Scope): Through[] {
 }
 
 /** The best index that bounds the work, so that it follows the hits and not the size of the organization. */
-function narrowedBy(resource: Resource, { conditions, words }: Filters): Narrowing | undefined {
-  const found = conditions.map(narrowingOf)
-  if (resource.parent?.few || found.includes('sorted')) return 'sorted'
-  return found.includes('inverted') || words.some(hasTrigram) ? 'inverted' : undefined
+function narrowedBy(resource: Resource, { filter, words }: Filters): Narrowing | undefined {
+  const found = filterNarrowing(filter)
+  if (resource.parent?.few || found === 'sorted') return 'sorted'
+  return found === 'inverted' || words.some(hasTrigram) ? 'inverted' : undefined
 }
 
 /** A page is cheap when an index finds the matches, or gives the order and nothing else narrows it. */
 function isCostly(resource: Resource, request: ListRequest): boolean {
   if (narrowedBy(resource, request)) return false
-  return !request.order.indexed || request.conditions.length > 0 || request.words.length > 0
+  return !request.order.indexed || conjunctsOf(request.filter).length > 0 || request.words.length > 0
 }

@@ -1,15 +1,17 @@
-import type { Parameter } from '../database/sql.ts'
-import { type Fault, invalidParameters } from '../http/errors.ts'
-import type { QueryParameter } from '../http/query-string.ts'
-import { inWords, type Resource } from '../resource/define.ts'
-import { hasIdForm, readId } from '../resource/ids.ts'
+import type { Parameter } from '../model/sql.ts'
+import { type Fault, invalidParameters, mostDetails } from '../model/errors.ts'
+import type { QueryParameter } from './query-string.ts'
+import { inWords, type Resource } from '../model/define.ts'
+import { hasIdForm, readId } from '../model/ids.ts'
 import { type Condition } from './condition.ts'
 import { type CursorScope, isCursor, type Position, readCursor } from './cursor.ts'
 import { foldsAway, readOperand } from './operand.ts'
-import { allOperators, type Operator, operatorsOf } from './operators.ts'
+import { allOperators, type Operator, operatorsFor } from './operators.ts'
 import { type Order, orderBy } from './order.ts'
-import { readSelection, type Selection } from './select.ts'
-import { findTarget, suggest, type Target } from './target.ts'
+import type { Filter } from './filter.ts'
+import { faultOf, readSelection, type Selection } from './select.ts'
+import { findTarget, Suggestions, type Target } from './target.ts'
+import { anyFilter, unknownParameter } from './unknown-parameter.ts'
 
 /** Where a page starts: behind or before a record, or a place that an opaque cursor remembers. */
 export interface Cursor {
@@ -20,7 +22,7 @@ export interface Cursor {
 
 /** What narrows a list; `count` takes the same. */
 export interface Filters {
-  conditions: readonly Condition[]
+  filter: Filter
   /** The words of `query`: each must be found somewhere. */
   words: readonly string[]
 }
@@ -53,6 +55,12 @@ class Reading {
   readonly scalars = new Map<string, string>()
   readonly selected: string[] = []
   readonly conditions: Condition[] = []
+  readonly suggestions = new Suggestions()
+
+  /** Nothing more is checked: the answer is long enough. */
+  get isFull(): boolean {
+    return this.faults.length >= mostDetails
+  }
 
   refuse(field: string, message: string): undefined {
     this.faults.push({ field: field.slice(0, 200), message })
@@ -72,7 +80,7 @@ export function readList(
   const words = readWords(reading, resource)
   const selection = readSelected(reading, resource)
   if (reading.faults.length > 0 || !order) throw invalidParameters(reading.faults)
-  return { limit, order, cursor, selection, conditions: reading.conditions, words }
+  return { limit, order, cursor, selection, filter: { and: reading.conditions }, words }
 }
 
 /** Reads the parameters of a count: filters and `query`. Errors: 400 `invalid_parameters` with every fault. */
@@ -85,7 +93,7 @@ export function readFilters(resource: Resource, parameters: readonly QueryParame
 export function readChange(resource: Resource, parameters: readonly QueryParameter[]): ChangeRequest {
   const reading = read(resource, parameters, ['query', 'dryRun'])
   const dryRun = reading.scalars.get('dryRun') ?? 'false'
-  if (dryRun !== 'true' && dryRun !== 'false') reading.refuse('dryRun', 'must be true or false')
+  if (dryRun !== 'true' && dryRun !== 'false') reading.refuse('dryRun', 'expected true or false')
   return { ...filtersOf(reading, resource, 'a change by filter'), dryRun: dryRun === 'true' }
 }
 
@@ -93,14 +101,16 @@ function filtersOf(reading: Reading, resource: Resource, what: string): Filters 
   const words = readWords(reading, resource)
   if (reading.selected.length > 0) reading.refuse('select', `${what} has no fields to select`)
   if (reading.faults.length > 0) throw invalidParameters(reading.faults)
-  return { conditions: reading.conditions, words }
+  return { filter: { and: reading.conditions }, words }
 }
 
 /** Reads the parameters of a single record: `select[]` alone. Errors: 400 `invalid_parameters` with every fault. */
 export function readOne(resource: Resource, parameters: readonly QueryParameter[]): Selection | undefined {
   const reading = new Reading()
   for (const { name, value } of parameters) {
-    if (!readSelectParameter(reading, name, value)) reading.refuse(name, unknownParameter(name, ['select[]']))
+    if (reading.isFull) break
+    if (!readSelectParameter(reading, name, value))
+      reading.refuse(name, unknownParameter(reading.suggestions, name, ['select[]']))
   }
   const selection = readSelected(reading, resource)
   if (reading.faults.length > 0) throw invalidParameters(reading.faults)
@@ -110,31 +120,34 @@ export function readOne(resource: Resource, parameters: readonly QueryParameter[
 /** A route that takes no parameters refuses them all: none is ever ignored. */
 export function readNone(parameters: readonly QueryParameter[]): void {
   if (parameters.length === 0) return
-  throw invalidParameters(parameters.map(({ name }) => ({ field: name.slice(0, 200), message: 'unknown parameter' })))
+  throw invalidParameters(
+    parameters.slice(0, mostDetails).map(({ name }) => ({ field: name.slice(0, 200), message: 'unknown parameter' })),
+  )
 }
 
 function read(resource: Resource, parameters: readonly QueryParameter[], known: readonly string[]): Reading {
   const reading = new Reading()
   for (const { name, value } of parameters) {
+    if (reading.isFull) break
     if (known.includes(name)) readScalar(reading, name, value)
     else if (readSelectParameter(reading, name, value)) continue
     else if (name.startsWith('filter.')) readFilter(reading, resource, name, value)
     else readShorthand(reading, resource, name, value, known)
   }
-  if (reading.conditions.length > mostFilters) reading.refuse('filter', `at most ${mostFilters} filters are taken`)
+  if (reading.conditions.length > mostFilters) reading.refuse('filter', `at most ${mostFilters} filters are allowed`)
   return reading
 }
 
 function readScalar(reading: Reading, name: string, value: string): void {
-  if (value === '') reading.refuse(name, 'needs a value')
-  else if (reading.scalars.has(name)) reading.refuse(name, 'is given twice')
+  if (value === '') reading.refuse(name, 'expected a value')
+  else if (reading.scalars.has(name)) reading.refuse(name, 'is given twice; send it once')
   else reading.scalars.set(name, value)
 }
 
 function readSelectParameter(reading: Reading, name: string, value: string): boolean {
   if (name !== 'select' && !/^select\[\d{0,3}\]$/.test(name)) return false
   const paths = name === 'select' ? value.split(',') : [value]
-  if (paths.includes('')) reading.refuse(name, 'needs the name of a field')
+  if (paths.includes('')) reading.refuse(name, 'expected the name of a field')
   else reading.selected.push(...paths)
   return true
 }
@@ -144,16 +157,16 @@ function readFilter(reading: Reading, resource: Resource, name: string, value: s
   const segments = name.split('.').slice(1)
   const operator = segments.pop() ?? ''
   const path = segments.join('.')
-  const whole = findTarget(resource, name.slice('filter.'.length))
+  const whole = findTarget(resource, name.slice('filter.'.length), new Suggestions(0))
   if (
     !isOperator(operator) &&
     !('fault' in whole) &&
     (whole.field.filter !== 'properties' || whole.keys.length === 1)
   ) {
-    reading.refuse(name, `needs an operator, as in ${name.slice(0, 100)}.equals=`)
+    reading.refuse(name, `expected an operator, as in ${name.slice(0, 100)}.equals=`)
     return
   }
-  const target = findTarget(resource, path)
+  const target = findTarget(resource, path, reading.suggestions)
   if ('fault' in target) reading.refuse(name, target.fault)
   else addCondition(reading, name, target, operator, value)
 }
@@ -168,27 +181,32 @@ function readShorthand(
   value: string,
   known: readonly string[],
 ): void {
-  const target = findTarget(resource, name)
+  const target = findTarget(resource, name, new Suggestions(0))
   if (!('fault' in target)) {
     addCondition(reading, name, target, target.field.filter === 'array' ? 'has' : 'equals', value)
     return
   }
   const head = name.split('.')[0] ?? ''
   if (resource.members.includes(head)) reading.refuse(name, target.fault)
-  else reading.refuse(name, unknownParameter(name, [...known, 'select[]', ...resource.members]))
+  else
+    reading.refuse(
+      name,
+      unknownParameter(reading.suggestions, name, [...parametersOf(resource, known), ...resource.members]),
+    )
 }
 
-function unknownParameter(name: string, known: readonly string[]): string {
-  const suggestion = suggest(name, known)
-  return suggestion ? `unknown parameter; did you mean ${suggestion}?` : 'unknown parameter'
+/** Those that the request may use: not every resource has a search, and only a list has fields to select. */
+function parametersOf(resource: Resource, known: readonly string[]): readonly string[] {
+  const own = resource.search.length > 0 ? known : known.filter((name) => name !== 'query')
+  return [...own, anyFilter, ...(known.includes('limit') ? ['select[]'] : [])]
 }
 
 function addCondition(reading: Reading, name: string, target: Target, operator: string, value: string): void {
-  const allowed = operatorsOf[target.field.filter]
+  const allowed = operatorsFor(target.field)
   if (allowed.length === 0 || (target.field.filter === 'properties' && target.keys.length === 0)) {
-    reading.refuse(name, `${target.name} is an object and cannot be filtered by; name one of its fields`)
+    reading.refuse(name, `${target.name} is an object, which cannot be filtered by; use one of its fields`)
   } else if (!isOperator(operator) || !allowed.includes(operator)) {
-    reading.refuse(name, `${target.name} takes ${allowed.join(', ')}; "${operator.slice(0, 40)}" is none of them`)
+    reading.refuse(name, `${target.name} supports ${allowed.join(', ')}; found "${operator.slice(0, 40)}"`)
   } else {
     const operand = readOperand(target, operator, value)
     if ('fault' in operand) reading.refuse(name, operand.fault)
@@ -200,26 +218,25 @@ function readLimit(reading: Reading): number {
   const text = reading.scalars.get('limit')
   if (text === undefined) return usualLimit
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
-  if (limit < 1 || limit > 100) reading.refuse('limit', 'must be a whole number from 1 to 100')
+  if (limit < 1 || limit > 100) reading.refuse('limit', 'expected a whole number from 1 to 100')
   return limit
 }
 
 function readOrder(reading: Reading, resource: Resource): Order | undefined {
   const sort = reading.scalars.get('sort') ?? 'desc'
-  if (sort !== 'asc' && sort !== 'desc') reading.refuse('sort', 'must be asc or desc')
+  if (sort !== 'asc' && sort !== 'desc') reading.refuse('sort', 'expected asc or desc')
   const path = reading.scalars.get('orderBy') ?? 'createdAt'
   // An embedded record stands for one of its fields; everything else names itself.
-  const target = findTarget(resource, path)
-  if ('fault' in target) return reading.refuse('orderBy', target.fault)
-  const order = orderBy(target, sort === 'desc')
-  return 'fault' in order ? reading.refuse('orderBy', order.fault) : order
+  const target = findTarget(resource, path, reading.suggestions)
+  const order = 'fault' in target ? target : orderBy(target, sort === 'desc')
+  return 'fault' in order ? reading.refuse('orderBy', faultOf(path, order.fault)) : order
 }
 
 function readCursors(reading: Reading, resource: Resource, scope: CursorScope): Cursor | undefined {
   const after = reading.scalars.get('startingAfter')
   const before = reading.scalars.get('endingBefore')
   if (after !== undefined && before !== undefined) {
-    return reading.refuse('endingBefore', 'startingAfter and endingBefore are not used together')
+    return reading.refuse('endingBefore', 'startingAfter and endingBefore cannot be combined; send one of them')
   }
   const parameter = before === undefined ? 'startingAfter' : 'endingBefore'
   const text = before ?? after
@@ -229,13 +246,13 @@ function readCursors(reading: Reading, resource: Resource, scope: CursorScope): 
   if (id !== undefined) return { direction, parameter, at: { id } }
   if (hasIdForm(resource.idPrefix, text)) return { direction, parameter, at: { id: noRecord } }
   if (!isCursor(text))
-    return reading.refuse(parameter, `must be the id of a ${inWords(resource.singular)} (${resource.idPrefix}_…)`)
+    return reading.refuse(parameter, `expected the id of a ${inWords(resource.singular)} (${resource.idPrefix}_…)`)
   const read = readCursor(scope, text)
   if ('position' in read) return { direction, parameter, at: { position: read.position } }
   if (read.fault === 'otherOrder') {
     return reading.refuse(parameter, `this cursor belongs to orderBy=${read.orderBy}`)
   }
-  if (read.fault === 'malformed') return reading.refuse(parameter, 'is not a cursor of this list')
+  if (read.fault === 'malformed') return reading.refuse(parameter, 'is not a valid cursor of this list')
   // Well formed, but no place in this list of this organization: looked up like an id that does not exist.
   return { direction, parameter, at: { id: noRecord } }
 }
@@ -244,10 +261,11 @@ function readWords(reading: Reading, resource: Resource): string[] {
   const text = reading.scalars.get('query')
   if (text === undefined) return []
   const words = text.split(/\s+/u).filter((word) => word !== '')
-  if (resource.search.length === 0) reading.refuse('query', `${resource.name} have no full-text search`)
-  else if (words.length === 0) reading.refuse('query', 'needs a word')
-  else if (words.some(foldsAway)) reading.refuse('query', 'needs more than accents to look for')
-  else if (words.length > mostWords) reading.refuse('query', `takes at most ${mostWords} words`)
+  if (resource.search.length === 0) reading.refuse('query', `${resource.name} do not support full-text search`)
+  else if (words.length === 0) reading.refuse('query', 'expected a word')
+  else if (words.some(foldsAway))
+    reading.refuse('query', 'expected a search term with at least one letter, digit or sign besides accents')
+  else if (words.length > mostWords) reading.refuse('query', `expected at most ${mostWords} words`)
   return words
 }
 
@@ -256,7 +274,7 @@ function readSelected(reading: Reading, resource: Resource): Selection | undefin
   if (reading.selected.length > mostSelected) {
     return reading.refuse('select[]', `at most ${mostSelected} fields can be selected`)
   }
-  const { selection, faults } = readSelection(resource, reading.selected)
+  const { selection, faults } = readSelection(resource, reading.selected, reading.suggestions)
   for (const fault of faults) reading.refuse('select[]', fault)
   return selection
 }

@@ -1,6 +1,7 @@
-import { join, Parameter, raw, type Sql, sql } from '../database/sql.ts'
+import { join, Parameter, raw, type Sql, sql } from '../model/sql.ts'
 import { beyond, type Boundary, boundaryFromText, type Order, orderClause } from './order.ts'
 import type { Cursor } from './parse.ts'
+import type { Carried } from './select.ts'
 import { root } from './target.ts'
 
 /** What a page is read from, as parts of a statement. */
@@ -9,8 +10,8 @@ export interface PageSource {
   table: Sql
   /** The joins that filters and order may need. */
   joins: Sql
-  /** The columns of a record that the page needs once it is found, the others cost nothing on the way; undefined: all. */
-  carried: Sql | undefined
+  /** The columns of a record that the page needs once it is found; the others cost nothing on the way. */
+  carried: Carried
   /** The organization and what else bounds the list whoever asks. */
   within: Sql
   /** The same of records that the filters' own index finds. */
@@ -22,6 +23,11 @@ export interface PageSource {
    * order matches lie, is then not left to choose between walking it all and sorting them all.
    */
   walkFirst: boolean
+  /**
+   * True where a value of the filters may be that of one record in a hundred: then a second, longer walk follows a promising
+   * first one. Not for parts of texts, where planning it would cost each search more than it saves some.
+   */
+  walkTwice: boolean
 }
 
 export interface PageFrame {
@@ -32,6 +38,9 @@ export interface PageFrame {
 
 /** Records of the order that are looked at before the matches are fetched through their own index. */
 const walkLength = raw('2000')
+/** Where so many of them match, the page is likely to be among the next ones, which then are looked at first. */
+const promising = raw('4')
+const secondWalkLength = raw('20000')
 
 const highest = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const lowest = '00000000-0000-0000-0000-000000000000'
@@ -60,7 +69,7 @@ export function pageSql(source: PageSource, frame: PageFrame): Sql {
   const { tables, found } =
     source.walkFirst && source.filters ? walkThenFetch(source, source.filters, frame) : scan(source, frame)
   return sql`${tables ? sql`${tables}, ` : raw('')}page as (
-    select *, row_number() over (${place}) as position, count(*) over () as total from (${found}) found)`
+    select *, row_number() over (${place}) as page_position, count(*) over () as page_total from (${found}) found)`
 }
 
 interface Found {
@@ -73,7 +82,7 @@ interface Found {
 function scan({ table, joins, within, filters, carried }: PageSource, frame: PageFrame): Found {
   const where = join(filters ? [within, filters] : [within], ' and ')
   const select = ({ condition, clause, take }: Scan) =>
-    sql`select ${carried ?? sql`${raw(root)}.*`}, ${keyColumns(frame.order)} from ${table}${joins}
+    sql`select ${carried.read}, ${keyColumns(frame.order)} from ${table}${joins}
       where ${where} and ${condition} order by ${clause} limit ${take}`
   const [only, ...others] = scansOf(frame)
   // Read where it is needed: no table is filled on the way, and the order is known to be there already.
@@ -86,7 +95,8 @@ function scan({ table, joins, within, filters, carried }: PageSource, frame: Pag
  * Only otherwise are all matches fetched through their index and sorted; that part is not started unless it is needed,
  * nor are parallel workers, which is why it depends on the verdict row by row.
  */
-function walkThenFetch({ table, joins, within, matched, carried }: PageSource, filters: Sql, frame: PageFrame): Found {
+function walkThenFetch(source: PageSource, filters: Sql, frame: PageFrame): Found {
+  const { table, joins, within, matched, carried } = source
   const record = raw(root)
   const keys = keyColumns(frame.order)
   const walked = orderClause(keyNamesOf(frame.order), rootId, isDescending(frame))
@@ -94,24 +104,43 @@ function walkThenFetch({ table, joins, within, matched, carried }: PageSource, f
   const isCut = scansOf(frame).map(
     ({ condition }) => sql`exists (select from ${table} where ${within} and ${condition} offset ${walkLength})`,
   )
-  const walk = inTurn('walk', frame, isCut, ({ condition, clause, take }) => {
-    const start = sql`select ${record}.*, ${keys} from ${table}
-      where ${within} and ${condition} order by ${clause} limit ${walkLength}`
-    return sql`select ${carried ? join([carried, ...keyNamesOf(frame.order), raw('absent')], ', ') : sql`${record}.*`}
+  const walkOver = ({ condition, clause, take }: Scan, part: Sql) => {
+    const start = sql`select ${carried.whole}, ${keys} from ${table}
+      where ${within} and ${condition} order by ${clause} ${part}`
+    const columns = carried.isNarrow
+      ? join([carried.again, ...keyNamesOf(frame.order), raw('absent')], ', ')
+      : carried.again
+    return sql`select ${columns}
       from (${start}) ${record}${joins} where ${filters} order by ${walked} limit ${take}`
-  })
+  }
+  const walk = inTurn('walk', frame, isCut, (scan) => walkOver(scan, sql`limit ${walkLength}`))
+  const more = source.walkTwice ? secondWalk(frame, walkOver) : undefined
+  const found = more ? sql`select * from (${walk.found}) walked union all ${more.found}` : walk.found
   const fetched = scansOf(frame).map(
     ({ condition, clause, take }) => sql`(
-      select ${carried ?? sql`${record}.*`}, ${keys} from hits ${record} where ${condition} order by ${clause} limit ${take})`,
+      select ${carried.again}, ${keys} from hits ${record} where ${condition} order by ${clause} limit ${take})`,
   )
   return {
-    tables: sql`${walk.tables}, verdict as materialized (
-      select (select count(*) from (${walk.found}) walked) <= ${frame.limit} and (${join(isCut, ' or ')}) as deep),
+    tables: sql`${walk.tables}, ${more ? sql`${more.tables}, ` : raw('')}verdict as materialized (
+      select (select count(*) from (${found}) walked) <= ${frame.limit} and (${join(isCut, ' or ')}) as deep),
     hits as materialized (
       select ${record}.* from verdict, lateral (
-        select ${record}.* from ${table}${joins} where verdict.deep and ${matched} and ${filters} offset 0) ${record})`,
-    found: sql`select * from (${walk.found}) walked where not (select deep from verdict)
+        select ${carried.whole} from ${table}${joins} where verdict.deep and ${matched} and ${filters} offset 0) ${record})`,
+    found: sql`select * from (${found}) walked where not (select deep from verdict)
       union all ${join(fetched, ' union all ')}`,
+  }
+}
+
+/** The next part of the first scan, if the first part had some matches but not enough. */
+function secondWalk(frame: PageFrame, walkOver: (scan: Scan, part: Sql) => Sql): Found & { tables: Sql } {
+  const [first] = scansOf(frame)
+  if (!first) throw new Error('a page has a scan at least')
+  const take = sql`greatest(${first.take} - (select count(*) from walk_0), 0)`
+  const rest = walkOver({ ...first, take }, sql`offset ${walkLength} limit ${secondWalkLength}`)
+  const isPromising = sql`(select count(*) from walk_0) >= ${promising} and (select count(*) from walk_0) < ${first.take}`
+  return {
+    tables: sql`second_walk as materialized (select * from (${rest}) rest where ${isPromising})`,
+    found: sql`select * from second_walk`,
   }
 }
 

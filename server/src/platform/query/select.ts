@@ -1,7 +1,8 @@
-import { join, raw, type Sql, sql } from '../database/sql.ts'
-import { columnOf, type Embedded, type Resource } from '../resource/define.ts'
-import type { Field } from '../resource/fields.ts'
-import { embeddedThrough, findTarget, root, unknownField, valueOf } from './target.ts'
+import { join, raw, type Sql, sql } from '../model/sql.ts'
+import { columnOf, type Embedded, type Resource } from '../model/define.ts'
+import type { Field } from '../model/fields.ts'
+import { type RecordSource, renderedSql, renderingJoin, rowVersion, versionColumns } from './rendering.ts'
+import { embeddedThrough, findTarget, lookups, root, type Suggestions, unknownField, valueOf } from './target.ts'
 
 /** The members to show; true is the whole member, a tree some of its fields. */
 export interface Selection {
@@ -12,6 +13,7 @@ export interface Selection {
 export function readSelection(
   resource: Resource,
   paths: readonly string[],
+  suggestions: Suggestions,
 ): { selection: Selection; faults: string[] } {
   // Without a prototype: `__proto__` and `constructor` are names like any other.
   const selection: Selection = Object.create(null)
@@ -19,13 +21,17 @@ export function readSelection(
   for (const path of paths) {
     const [head = '', ...rest] = path.split('.')
     const whole = rest.length === 0 && resource.members.includes(head)
-    const target = whole ? undefined : findTarget(resource, path)
-    if (target && 'fault' in target) faults.push(target.fault)
-    else if (!whole && rest.length === 0) faults.push(unknownField(resource, path))
-    else add(selection, [head, ...rest])
+    const target = whole ? undefined : findTarget(resource, path, suggestions)
+    if (target && 'fault' in target) faults.push(faultOf(path, target.fault))
+    else if (target?.link) faults.push(faultOf(path, 'belongs to records of their own; list those'))
+    else if (!whole && rest.length === 0) faults.push(faultOf(path, unknownField(resource, path, suggestions)))
+    else add(selection, [head, ...(target && target.keys.length > 0 ? target.keys : rest)])
   }
   return { selection, faults }
 }
+
+/** The fault of one path among others, which are values of the same parameter. */
+export const faultOf = (path: string, fault: string): string => `"${path.slice(0, 100)}": ${fault}`
 
 /** A whole member and a part of it, in either order: the whole one is shown. */
 function add(selection: Selection, [head = '', ...rest]: string[]): void {
@@ -40,21 +46,32 @@ function add(selection: Selection, [head = '', ...rest]: string[]): void {
   add(inner, rest)
 }
 
+interface DocumentOptions {
+  selection?: Selection | undefined
+  /** Where the statement finds the record: in its table, unless it says otherwise. */
+  source?: RecordSource
+}
+
 /**
- * The record as JSON text, built by PostgreSQL: what is stored rendered and the members behind it, else `row_to_json` over
- * a row of the members (json_build_object takes 100 arguments at most). Needs the joins of `lookups(resource)`.
+ * The record as JSON text, built by PostgreSQL: its rendering and the members behind it, else `row_to_json` over a row of the
+ * members (json_build_object takes 100 arguments at most). Needs `documentJoins`, or `lookups` for a written record.
  */
-export function documentSql(resource: Resource, selection?: Selection): Sql {
-  const known = selection ? undefined : wholeDocuments.get(resource)
+export function documentSql(resource: Resource, { selection, source = 'table' }: DocumentOptions = {}): Sql {
+  if (selection) return composed(resource, selection)
+  const known = wholeDocuments[source].get(resource)
   if (known) return known
-  const made = !selection && resource.rendered !== undefined ? completed(resource) : composed(resource, selection)
-  if (!selection) wholeDocuments.set(resource, made)
+  const made = resource.rendered === undefined ? composed(resource) : completed(resource, source)
+  wholeDocuments[source].set(resource, made)
   return made
 }
 
-/** The stored text ends before what other records decide: references that read as null while those are deleted. */
-function completed(resource: Resource): Sql {
-  const stored = sql`${raw(root)}.${quoted(resource.rendered ?? '')}`
+/** The joins that `documentSql` needs: the embedded records, and the stored rendering of the record or of its whole. */
+export const documentJoins = (resource: Resource, organization: Sql): Sql =>
+  sql`${lookups(resource, organization)}${renderingJoin(resource.whole ?? resource, organization)}`
+
+/** The rendering ends before what other records decide: references that read as null while those are deleted. */
+function completed(resource: Resource, source: RecordSource): Sql {
+  const stored = renderedSql(resource, source)
   const others = resource.members.filter((name) => !isRendered(resource, name))
   const completion = others.map((name) => sql`${raw(`',"${name}":'`)} || ${textOf(resource, name)}`)
   return sql`(${join([stored, ...completion], ' || ')} || '}')`
@@ -64,26 +81,51 @@ function completed(resource: Resource): Sql {
 export const isRendered = (resource: Resource, name: string): boolean =>
   !(name in resource.embedded) && embeddedThrough(resource, name) === undefined
 
-/** The columns that `documentSql` of the whole record and the joins of `lookups(resource)` need; undefined: any. */
-export function carriedSql(resource: Resource): Sql | undefined {
-  if (resource.rendered === undefined) return undefined
-  const others = Object.values(resource.embedded).map(({ through }) => columnOf(through))
-  const names = ['id', resource.rendered, ...others]
-  return join(
-    names.map((name) => sql`${raw(root)}.${quoted(name)}`),
-    ', ',
-  )
+/** What a page carries of each record that it finds, as lists of columns. */
+export interface Carried {
+  /** Of a record in its table. */
+  read: Sql
+  /** Of a record in its table from which `again` is selected later. */
+  whole: Sql
+  /** Of a record that was read as a whole. */
+  again: Sql
+  /** False where that is everything that was read. */
+  isNarrow: boolean
+}
+
+/** Only what `documentSql` of a carried record and `documentJoins` need, where there is a rendering; else all of it. */
+export function carriedSql(resource: Resource, selection: Selection | undefined): Carried {
+  const all = sql`${raw(root)}.*`
+  if (selection || resource.rendered === undefined) return { read: all, whole: all, again: all, isNarrow: false }
+  const columns = (names: readonly string[]) =>
+    join(
+      names.map((name) => sql`${raw(root)}.${quoted(name)}`),
+      ', ',
+    )
+  const names = ['organization_id', 'id', ...Object.values(resource.embedded).map(({ through }) => columnOf(through))]
+  return {
+    read: sql`${columns(names)}, ${rowVersion}`,
+    whole: sql`${all}, ${rowVersion}`,
+    again: columns([...names, ...versionColumns]),
+    isNarrow: true,
+  }
 }
 
 /** A member as JSON text; concatenated, because composing a row costs more than a few members do. */
 function textOf(resource: Resource, name: string): Sql {
   const embedded = resource.embedded[name]
-  if (!embedded) return sql`coalesce(to_json(${memberSql(resource, name, true)})::text, 'null')`
+  if (!embedded) return jsonOf(resource.fields[name], memberSql(resource, name, true))
   const parts = shownOf(name, embedded, true).map(
-    ([inner, value]) => sql`${raw(`'"${inner}":'`)} || coalesce(to_json(${value})::text, 'null')`,
+    ([inner, value]) => sql`${raw(`'"${inner}":'`)} || ${jsonOf(embedded.resource.fields[inner], value)}`,
   )
   return sql`case when ${raw(name)}.id is null then 'null' else '{' || ${join(parts, ` || ',' || `)} || '}' end`
 }
+
+/** A value that is shown as JSON text. An id has nothing to escape, and `to_json` looks up its type each time. */
+const jsonOf = (field: Field | undefined, shown: Sql): Sql =>
+  field?.idPrefix === undefined
+    ? sql`coalesce(to_json(${shown})::text, 'null')`
+    : sql`coalesce('"' || ${shown} || '"', 'null')`
 
 /** The record composed member by member. */
 export function composed(resource: Resource, selection?: Selection): Sql {
@@ -93,7 +135,11 @@ export function composed(resource: Resource, selection?: Selection): Sql {
 }
 
 /** The whole record's text never changes, and is asked for by nearly every request. */
-const wholeDocuments = new WeakMap<Resource, Sql>()
+const wholeDocuments: Record<RecordSource, WeakMap<Resource, Sql>> = {
+  table: new WeakMap(),
+  carried: new WeakMap(),
+  written: new WeakMap(),
+}
 
 const quoted = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
 

@@ -1,7 +1,9 @@
 import { closest, distance } from 'fastest-levenshtein'
-import { identifier, join, raw, type Sql, sql } from '../database/sql.ts'
-import { columnOf, type Embedded, type Resource } from '../resource/define.ts'
-import type { Field } from '../resource/fields.ts'
+import { identifier, join, raw, type Sql, sql } from '../model/sql.ts'
+import { columnOf, type Embedded, type Resource } from '../model/define.ts'
+import { linkFields, linkTable } from '../model/links.ts'
+import { mostSuggestions } from '../model/errors.ts'
+import type { Field } from '../model/fields.ts'
 
 /** What a dotted path of a request points at. */
 export interface Target {
@@ -15,6 +17,8 @@ export interface Target {
   nullable: boolean
   /** True when the field is the record's own and not one of an embedded record. */
   own: boolean
+  /** The links that have the field, of which a record has any number: `value` is that of one of them. */
+  link?: { table: string; column: string }
 }
 
 /** Characters of a path into custom properties: it comes back in cursors. */
@@ -38,8 +42,8 @@ export function valueOf(resource: Resource, fieldName: string, alias = root): Sq
 }
 
 /** Is the target's value read from an embedded record? */
-export const isJoined = (resource: Resource, { name, own }: Target): boolean =>
-  !own || embeddedThrough(resource, name) !== undefined
+export const isJoined = (resource: Resource, { name, own, link }: Target): boolean =>
+  (!own && !link) || embeddedThrough(resource, name) !== undefined
 
 /** The left joins that embedded records are read from where they decide what is found, or its order. */
 export function joins(resource: Resource, organization: Sql): Sql {
@@ -70,12 +74,17 @@ const isEmbedded = (name: string, { through }: Embedded, organization: Sql): Sql
 const isShown = (name: string): Sql => sql`${raw(name)}.deleted_at is null`
 
 /** Finds what `path` names, or says what is wrong with it. */
-export function findTarget(resource: Resource, path: string): Target | { fault: string } {
+export function findTarget(
+  resource: Resource,
+  path: string,
+  suggestions = new Suggestions(),
+): Target | { fault: string } {
   const [head = '', ...rest] = path.split('.')
   const embedded = resource.members.includes(head) ? resource.embedded[head] : undefined
   if (embedded) return embeddedTarget(head, embedded, path, rest)
+  if (Object.hasOwn(resource.links, head)) return linkTarget(resource, head, path, rest)
   const field = resource.members.includes(head) ? resource.fields[head] : undefined
-  if (!field) return { fault: unknownField(resource, path) }
+  if (!field) return { fault: unknownField(resource, path, suggestions) }
   if (field.filter === 'properties') return propertiesTarget(resource, head, field, path, rest)
   if (rest.length > 0) return { fault: `unknown field; ${head} has no fields of its own` }
   return {
@@ -99,15 +108,31 @@ function embeddedTarget(head: string, embedded: Embedded, path: string, rest: st
   return { name: path, field, value: column(head, name), keys: [], nullable: true, own: false }
 }
 
+/** The alias of a link in the condition on it. */
+export const linked = 'link'
+
+function linkTarget(resource: Resource, head: string, path: string, rest: string[]): Target | { fault: string } {
+  const link = resource.links[head]
+  const fields = link ? linkFields(link) : {}
+  const name = rest.join('.')
+  const field = Object.hasOwn(fields, name) ? fields[name] : undefined
+  if (!field || field.filter === 'properties') {
+    return { fault: `unknown field; ${head} has ${Object.keys(fields).join(', ')}` }
+  }
+  const value = column(linked, name)
+  return { name: path, field, value, keys: [], nullable: field.nullable, own: false, link: linkTable(resource, head) }
+}
+
 function propertiesTarget(
   resource: Resource,
   head: string,
   field: Field,
   path: string,
-  keys: string[],
+  written: string[],
 ): Target | { fault: string } {
-  if (keys.includes('')) return { fault: `needs a key, such as ${head}.plan` }
-  if (keys.length > 16) return { fault: 'is nested too deep' }
+  const keys = written.map((key, index) => (index === 0 && field.keyForm ? field.keyForm(key) : key))
+  if (keys.includes('')) return { fault: `expected a key, as in ${head}.plan` }
+  if (keys.length > 16) return { fault: 'is nested too deeply' }
   if (path.length > longestPath) return { fault: `must have at most ${longestPath} characters` }
   // Key by key: `#>` would take a number for a place in a list, which neither containment nor select[] does.
   const value = keys.reduce((inner, key) => sql`(${inner} -> ${key}::text)`, valueOf(resource, head))
@@ -115,9 +140,24 @@ function propertiesTarget(
 }
 
 /** The fault of an unknown field, with the name that was probably meant. */
-export function unknownField(resource: Resource, path: string): string {
-  const suggestion = suggest(path, resource.members)
+export function unknownField(resource: Resource, path: string, suggestions: Suggestions): string {
+  const suggestion = suggestions.for(path, resource.members)
   return suggestion ? `unknown field; did you mean ${suggestion}?` : 'unknown field'
+}
+
+/** The suggestions of one request: after the first few unknown names nothing is compared any more. */
+export class Suggestions {
+  #left: number
+
+  constructor(count = mostSuggestions) {
+    this.#left = count
+  }
+
+  for(name: string, known: readonly string[]): string | undefined {
+    if (this.#left === 0) return undefined
+    this.#left -= 1
+    return suggest(name, known)
+  }
 }
 
 /** The known name nearest to `name`, if it is near enough to have been meant. */

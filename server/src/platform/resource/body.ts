@@ -1,35 +1,55 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import { type BodyFault, invalidBody } from '../http/errors.ts'
-import { suggest } from '../query/target.ts'
-import type { AnyRow, Fields, Resource } from './define.ts'
-import type { Field, JsonValue, Schema } from './fields.ts'
-import { mergePatch } from './properties.ts'
+import { type BodyFault, invalidBody, mostDetails } from '../model/errors.ts'
+import { Suggestions } from '../query/target.ts'
+import type { Create, Fields, Resource, Update } from '../model/define.ts'
+import type { Field, JsonValue, Schema, JsonObject } from '../model/fields.ts'
+import { mergePatch, withKeyForm } from './properties.ts'
 
 /** The members that a body may have. `readOnly` are members of the record that only the service writes. */
-export interface BodyShape {
+export interface BodyShape<out Body = JsonObject> {
   fields: Fields
   readOnly: readonly string[]
   /** A new record needs its required fields; a change does not, and null removes a key of an object (RFC 7396). */
   mode: 'create' | 'update'
+  /** Carries the type of a body that was read by it; never set at run time. */
+  body?: Body
 }
 
 /** The body that creates or changes a record of the resource. */
-export function bodyShape(resource: Resource, mode: 'create' | 'update'): BodyShape {
+export function bodyShape<R extends Resource>(resource: R, mode: 'create'): BodyShape<Create<R>>
+export function bodyShape<R extends Resource>(resource: R, mode: 'update'): BodyShape<Update<R>>
+export function bodyShape(resource: Resource, mode: 'create' | 'update'): BodyShape<unknown> {
   const writable = Object.entries(resource.fields).filter(([, field]) => field.writable)
   const fields = Object.fromEntries(writable)
   return { fields, readOnly: resource.members.filter((name) => !(name in fields)), mode }
 }
 
+/** The body of a request that makes or asks for something else than a record. */
+export const shapeOf = <F extends Fields>(fields: F): BodyShape<Create<{ fields: F }>> => ({
+  mode: 'create',
+  readOnly: [],
+  fields,
+})
+
 /** Reads a body into normalized values. Errors: 422 with every fault at once (interface 7.3). */
-export function readBody(shape: BodyShape, body: unknown): AnyRow {
-  if (!isObject(body)) throw invalidBody([{ field: 'body', message: 'must be an object' }])
+export function readBody(shape: BodyShape<unknown>, body: unknown): JsonObject {
+  const { values, faults } = examineBody(shape, body)
+  if (faults.length > 0) throw invalidBody(faults)
+  return values
+}
+
+/** The values that are right, and the faults of the others. Errors: 422 for a body that is no object. */
+export function examineBody(shape: BodyShape<unknown>, body: unknown): { values: JsonObject; faults: BodyFault[] } {
+  if (!isObject(body)) throw invalidBody([{ field: 'body', message: 'expected an object' }])
   const faults: BodyFault[] = []
-  const values: AnyRow = {}
+  const values: JsonObject = {}
+  const suggestions = new Suggestions()
   for (const [name, value] of Object.entries(body)) {
+    if (faults.length >= mostDetails) break
     const field = Object.hasOwn(shape.fields, name) ? shape.fields[name] : undefined
     const read = field
       ? readValue(field, name, value, shape.mode)
-      : [{ field: name.slice(0, 200), message: unknown(shape, name) }]
+      : [{ field: name.slice(0, 200), message: unknown(shape, name, suggestions) }]
     if (Array.isArray(read)) faults.push(...read)
     else values[name] = read.value
   }
@@ -39,15 +59,12 @@ export function readBody(shape: BodyShape, body: unknown): AnyRow {
         faults.push({ field: name, message: 'is required', missing: true })
     }
   }
-  if (faults.length > 0) throw invalidBody(faults.slice(0, mostFaults))
-  return values
+  return { values, faults: faults.slice(0, mostDetails) }
 }
 
-const mostFaults = 100
-
-function unknown(shape: BodyShape, name: string): string {
+function unknown(shape: BodyShape<unknown>, name: string, suggestions: Suggestions): string {
   if (shape.readOnly.includes(name)) return 'is read-only'
-  const suggestion = suggest(name, Object.keys(shape.fields))
+  const suggestion = suggestions.for(name, Object.keys(shape.fields))
   return suggestion ? `unknown field; did you mean ${suggestion}?` : 'unknown field'
 }
 
@@ -55,10 +72,15 @@ function unknown(shape: BodyShape, name: string): string {
 export function readValue(
   field: Field,
   name: string,
-  value: JsonValue,
+  given: JsonValue,
   mode: 'create' | 'update',
 ): { value: JsonValue } | BodyFault[] {
-  if (value === null) return field.nullable ? { value } : [{ field: name, message: 'must not be null' }]
+  if (given === null) return field.nullable ? { value: given } : [{ field: name, message: 'must not be null' }]
+  const excess = excessOf(field.schema, given)
+  if (excess !== undefined) return [{ field: name, message: excess }]
+  const formed = field.keyForm && isObject(given) ? withKeyForm(given, field.keyForm) : { value: given }
+  if ('fault' in formed) return [{ field: name, message: formed.fault }]
+  const { value } = formed
   const patch = field.filter === 'properties' && mode === 'update' && isObject(value)
   // The limits hold for what is left of a patch here, and again for the whole after it was merged.
   const checked = patch ? mergePatch({}, value) : value
@@ -68,6 +90,19 @@ export function readValue(
   if (normalized && 'fault' in normalized) return [{ field: name, message: normalized.fault }]
   return { value: patch ? value : (normalized?.value ?? checked) }
 }
+
+/**
+ * What is far too long is refused before anything looks at its parts: ajv has no limit for what it collects. A character
+ * has one or two code units.
+ */
+function excessOf({ maxLength, maxItems }: Schema, value: JsonValue): string | undefined {
+  if (typeof value === 'string' && value.length > 2 * Number(maxLength)) return longerThan(maxLength)
+  if (Array.isArray(value) && value.length > Number(maxItems)) return moreItemsThan(maxItems)
+  return undefined
+}
+
+const longerThan = (limit: unknown): string => `expected at most ${limit} characters`
+const moreItemsThan = (limit: unknown): string => `expected at most ${limit} items`
 
 const isObject = (value: unknown): value is { [key: string]: JsonValue } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -87,13 +122,13 @@ function validatorOf(schema: Schema): ValidateFunction {
 
 /** A value of another type is one fault, whatever else it fails for that. */
 function faultsOf(name: string, found: readonly ErrorObject[]): BodyFault[] {
-  // A megabyte can hold half a million; one place has a few at most, so these are enough for every fault that is told.
-  const errors = found.slice(0, 10 * mostFaults)
+  // One place has a few at most, so these are enough for every fault that is told.
+  const errors = found.slice(0, 10 * mostDetails)
   const ofAnotherType = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'type' ? instancePath : [])))
   return errors
     .filter(({ keyword, instancePath }) => keyword === 'type' || !ofAnotherType.has(instancePath))
     .filter(({ keyword }) => keyword !== 'propertyNames')
-    .slice(0, mostFaults)
+    .slice(0, mostDetails)
     .map((error) => ({ field: `${name}${error.instancePath.replaceAll('/', '.')}`, message: told(error) }))
 }
 
@@ -105,25 +140,25 @@ const told = (error: ErrorObject): string =>
 function sentence({ keyword, params, message }: ErrorObject): string {
   switch (keyword) {
     case 'type':
-      return `must be ${article(String(params.type))}`
+      return `expected ${article(String(params.type))}`
     case 'enum':
-      return `must be one of ${(params.allowedValues as string[]).join(', ')}`
+      return `expected one of ${(params.allowedValues as string[]).join(', ')}`
     case 'minLength':
       return 'must not be empty'
     case 'maxLength':
-      return `must have at most ${params.limit} characters`
+      return longerThan(params.limit)
     case 'maxItems':
-      return `must have at most ${params.limit} items`
+      return moreItemsThan(params.limit)
     case 'maxProperties':
-      return `must have at most ${params.limit} members`
+      return `expected at most ${params.limit} properties`
     case 'minimum':
-      return `must be at least ${params.limit}`
+      return `expected at least ${params.limit}`
     case 'maximum':
-      return `must be at most ${params.limit}`
+      return `expected at most ${params.limit}`
     case 'pattern':
       return `must match ${params.pattern}`
     default:
-      return message ?? 'is not valid'
+      return message ?? 'is invalid'
   }
 }
 

@@ -1,14 +1,13 @@
+import type { JsonObject } from '../model/fields.ts'
 import type { Transaction } from '../database/database.ts'
-import { identifier, isOneOf, join, preparedForOne, raw, type Sql, sql } from '../database/sql.ts'
+import { identifier, isOneOf, join, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
 import { withinScope } from '../query/page.ts'
-import { documentSql } from '../query/select.ts'
-import { lookups, root } from '../query/target.ts'
-import { type AnyRow, columnOf, type Resource } from './define.ts'
+import type { RecordSource } from '../query/rendering.ts'
+import { documentJoins, documentSql } from '../query/select.ts'
+import { root } from '../query/target.ts'
+import { columnOf, type Resource } from '../model/define.ts'
 import { scopeOf } from './read.ts'
 import type { Change } from './write.ts'
-
-/** How long a deleted record can be restored; the upkeep purges it then. */
-export const restorableDays = 30
 
 /** A record as a statement of the write gives it. */
 export interface StoredRow {
@@ -22,17 +21,18 @@ export interface StoredRow {
 /** A record before the change. */
 export interface CurrentRow extends StoredRow {
   /** All of its members. */
-  record: AnyRow
+  record: JsonObject
   /** References that read as null because what they point to is deleted. */
   dangling: readonly string[]
 }
 
-/** What a `StoredRow` is selected by. Needs the joins of `lookups(resource)`. */
-export const storedSql = (resource: Resource): Sql => sql`${raw(root)}.id, ${documentSql(resource)} as text,
-  ${resource.whole ? documentSql(resource.whole) : raw('null')} as whole, ${raw(root)}.revision`
+/** What a `StoredRow` is selected by. Needs the joins of `documentSql`. */
+export const storedSql = (resource: Resource, source: RecordSource = 'table'): Sql => sql`${raw(root)}.id,
+  ${documentSql(resource, { source })} as text,
+  ${resource.whole ? documentSql(resource.whole, { source }) : raw('null')} as whole, ${raw(root)}.revision`
 
 /** All members of the record. */
-export const wholeOf = ({ whole, text }: StoredRow): AnyRow => JSON.parse(whole ?? text) as AnyRow
+export const wholeOf = ({ whole, text }: StoredRow): JsonObject => JSON.parse(whole ?? text) as JsonObject
 
 /** The records as they are, locked in id order so that two sets never wait for each other in a circle. */
 export async function lockCurrent(
@@ -45,13 +45,15 @@ export async function lockCurrent(
   if (ids.length === 0) return new Map()
   const restoring = changes.some((change) => change.kind === 'update' && change.deleted)
   const bounds = withinScope(restoring ? { ...resource, softDelete: false } : resource, scopeOf(transaction, parentId))
-  const deleted = restoring ? raw(` and ${root}.deleted_at > now() - interval '${restorableDays} days'`) : raw('')
+  const deleted = restoring
+    ? raw(` and ${root}.deleted_at > now() - interval '${resource.restorableDays} days'`)
+    : raw('')
   const rows = await transaction.query<Omit<CurrentRow, 'record'>>(
     preparedForOne(
       ids,
       sql`
     select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
-    from ${identifier(resource.table)} ${raw(root)}${lookups(resource, transaction.organization)}
+    from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, transaction.organization)}
     where ${bounds}${deleted} and ${isOneOf(sql`${raw(root)}.id`, ids, 'uuid')}
     order by ${raw(root)}.id for update of ${raw(root)}`,
     ),
@@ -72,7 +74,7 @@ export async function lockFound(transaction: Transaction, resource: Resource, id
   const rows = await transaction.query<Omit<CurrentRow, 'record'>>(sql`
     with found as materialized (${ids})
     select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
-    from ${identifier(resource.table)} ${raw(root)}${lookups(resource, transaction.organization)}
+    from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, transaction.organization)}
     where ${withinScope(resource, scopeOf(transaction, undefined))} and ${raw(root)}.id = any(array(select id from found))
     order by ${raw(root)}.id for no key update of ${raw(root)}`)
   return rows.map((row) => ({ ...row, record: wholeOf(row) }))

@@ -1,53 +1,158 @@
+import { sha256 } from '../secret/encryption.ts'
+import type { Actor } from '../model/caller.ts'
 import type { Transaction } from '../database/database.ts'
-import { identifier, prepared, sql } from '../database/sql.ts'
-import { type AnyRow, columnOf, type Resource } from './define.ts'
-import type { JsonValue } from './fields.ts'
+import { identifier, prepared, sql } from '../model/sql.ts'
+import { columnOf, type Resource } from '../model/define.ts'
+import type { JsonValue, JsonObject } from '../model/fields.ts'
 import type { Pending } from './write.ts'
 
+/** What was changed on purpose in a record: no later import overwrites or restores it. */
+export class Edits {
+  readonly #fields: ReadonlySet<string>
+  /** By field, the digests of the values that were removed or replaced. */
+  readonly #values: ReadonlyMap<string, ReadonlySet<string>>
+
+  constructor(fields: Iterable<string> = [], values: ReadonlyMap<string, ReadonlySet<string>> = new Map()) {
+    this.#fields = new Set(fields)
+    this.#values = values
+  }
+
+  has(field: string): boolean {
+    return this.#fields.has(field)
+  }
+
+  hasValue(field: string, value: string): boolean {
+    const digests = this.#values.get(field)
+    return digests !== undefined && digests.has(digestOf(value))
+  }
+
+  /** The digests of the field's edited values. */
+  digests(field: string): string[] {
+    return [...(this.#values.get(field) ?? [])]
+  }
+}
+
+/** What is stored of an edited value. */
+export const digestOf = (value: string): string => sha256(value).toString('hex')
+
+/** An external id as an edited value. */
+export const externalIdText = (provider: string, value: JsonValue): string => `${provider} ${String(value)}`
+
+/** A value of a record (uuid) that was removed or replaced. */
+export interface EditedValue {
+  id: string
+  field: string
+  value: string
+}
+
 /**
- * Remembers in `<singular>_edits` which fields were changed on purpose, so that no import overwrites them: every change
- * of a record but an import's own, and what a person who is logged in enters for a new one.
+ * Remembers what was changed on purpose: every change of a record but an import's own, and what a person who is logged in
+ * enters for a new one. `<singular>_edits` holds the fields; `<singular>_edited_values` what the fields of `remembered`
+ * held before, a word or an external id at a time.
  */
 export async function keepEdits(
   transaction: Transaction,
   resource: Resource,
   pending: readonly Pending[],
+  remembered: readonly string[],
 ): Promise<void> {
-  const { kind } = transaction.actor
-  if (kind === 'import') return
-  const edits = pending.flatMap(({ id, before, values }) =>
-    fieldsOf(before ? values : kind === 'session' ? entered(values) : {}).map((field) => ({ id, field })),
-  )
+  if (transaction.actor.kind === 'work') return
+  const edits = pending.flatMap((one) => editedFields(transaction.actor, one).map((field) => ({ id: one.id, field })))
   if (edits.length === 0) return
-  await transaction.query(
-    prepared(sql`
+  await Promise.all([
+    transaction.query(
+      prepared(sql`
     insert into ${identifier(`${resource.singular}_edits`)} (organization_id, ${ownerOf(resource)}, field)
     select ${transaction.organization}, id, field
     from jsonb_to_recordset(${JSON.stringify(edits)}::jsonb) as edit(id uuid, field text)
     order by id, field on conflict do nothing`),
+    ),
+    keepEditedValues(
+      transaction,
+      resource,
+      pending.flatMap((one) => replacedIn(one, remembered)),
+    ),
+  ])
+}
+
+/** Remembers values that were removed from records of `resource`, or replaced, unless an import did it. */
+export async function keepEditedValues(
+  transaction: Transaction,
+  resource: Resource,
+  edited: readonly EditedValue[],
+): Promise<void> {
+  if (edited.length === 0 || transaction.actor.kind === 'work') return
+  const rows = edited.map(({ id, field, value }) => ({ id, field, digest: digestOf(value) }))
+  await transaction.query(
+    prepared(sql`
+    insert into ${identifier(`${resource.singular}_edited_values`)} (organization_id, ${ownerOf(resource)}, field, digest)
+    select ${transaction.organization}, id, field, decode(digest, 'hex')
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as edited(id uuid, field text, digest text)
+    order by id, field, digest on conflict do nothing`),
   )
 }
 
-/** The fields of each of these records (uuids) that were changed on purpose. */
+/** What was changed on purpose in each of these records (uuids); those without any are left out. */
 export async function readEdits(
   transaction: Transaction,
   resource: Resource,
   ids: readonly string[],
-): Promise<Map<string, ReadonlySet<string>>> {
+): Promise<Map<string, Edits>> {
   if (ids.length === 0) return new Map()
-  const rows = await transaction.query<{ id: string; fields: string[] }>(sql`
-    select ${ownerOf(resource)} as id, array_agg(field) as fields from ${identifier(`${resource.singular}_edits`)}
-    where organization_id = ${transaction.organization} and ${ownerOf(resource)} = any(${ids}::uuid[]) group by 1`)
-  return new Map(rows.map(({ id, fields }) => [id, new Set(fields)]))
+  const rows = await transaction.query<{ id: string; field: string; digests: string[] | null }>(sql`
+    select ${ownerOf(resource)} as id, field, null::text[] as digests from ${identifier(`${resource.singular}_edits`)}
+    where organization_id = ${transaction.organization} and ${ownerOf(resource)} = any(${ids}::uuid[])
+    union all
+    select ${ownerOf(resource)}, field, array_agg(encode(digest, 'hex')) from ${identifier(`${resource.singular}_edited_values`)}
+    where organization_id = ${transaction.organization} and ${ownerOf(resource)} = any(${ids}::uuid[]) group by 1, 2`)
+  const found = new Map<string, Remembered>()
+  for (const { id, field, digests } of rows) {
+    const edits: Remembered = found.get(id) ?? { fields: [], values: new Map() }
+    found.set(id, edits)
+    if (digests === null) edits.fields.push(field)
+    else edits.values.set(field, new Set(digests))
+  }
+  return new Map([...found].map(([id, { fields, values }]) => [id, new Edits(fields, values)]))
+}
+
+interface Remembered {
+  fields: string[]
+  values: Map<string, ReadonlySet<string>>
 }
 
 const ownerOf = ({ singular }: Resource) => identifier(columnOf(`${singular}Id`))
 
-const fieldsOf = (values: AnyRow): string[] => Object.keys(values)
+/** Would `keepEdits` write anything about this change? */
+export const hasEdits = (actor: Actor, pending: Pending): boolean =>
+  actor.kind !== 'work' && editedFields(actor, pending).length > 0
+
+function editedFields({ kind }: Actor, { before, values }: Pending): string[] {
+  if (before) return Object.keys(values)
+  return kind === 'session' ? Object.keys(entered(values)) : []
+}
 
 /** What a new record was given, without what every record begins with. */
-const entered = (values: AnyRow): AnyRow =>
+const entered = (values: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => !isEmpty(value)))
+
+/** What the remembered fields of a record held before the change and do not hold after it. */
+function replacedIn({ id, before, values }: Pending, remembered: readonly string[]): EditedValue[] {
+  if (!before) return []
+  return remembered.flatMap((field) => {
+    if (!(field in values)) return []
+    const after = new Set(partsOf(values[field]))
+    return partsOf(before[field]).flatMap((value) => (after.has(value) ? [] : [{ id, field, value }]))
+  })
+}
+
+/** The values of a field that are remembered one by one. */
+function partsOf(value: JsonValue | undefined): string[] {
+  if (value === null || value === undefined) return []
+  if (Array.isArray(value)) return value.map(String)
+  return typeof value === 'object'
+    ? Object.entries(value).map(([provider, id]) => externalIdText(provider, id))
+    : [String(value)]
+}
 
 /** Null, an empty list, an empty object: nothing that an import would have to spare. */
 export const isEmpty = (value: JsonValue | undefined): boolean =>

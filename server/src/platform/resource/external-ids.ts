@@ -1,9 +1,10 @@
 import type { Transaction } from '../database/database.ts'
 import { sqlState } from '../database/failures.ts'
-import { identifier, raw, sql } from '../database/sql.ts'
-import type { Resource } from './define.ts'
-import { readId } from './ids.ts'
-import { type Pending, UniqueConflict, type Written } from './write.ts'
+import { identifier, raw, sql } from '../model/sql.ts'
+import type { Resource } from '../model/define.ts'
+import { readId } from '../model/ids.ts'
+import { UniqueConflict } from './unique-conflict.ts'
+import type { Pending, Written } from './write.ts'
 
 /**
  * Keeps `<singular>_external_ids`, the table that makes external ids unique and findable, true to the records written:
@@ -31,12 +32,12 @@ export async function keepExternalIds(
       order by external.key, external.value`)
   } catch (error) {
     if (sqlState(error) !== '23505') throw error
-    throw new UniqueConflict(resource, 'externalIds', holderOf(transaction, resource, written), error)
+    throw new UniqueConflict(resource, 'externalIds', holderOf(transaction, resource, written), { cause: error })
   }
 }
 
 /** A new record with external ids, or one whose ids, team or life changed. */
-function touchesExternalIds({ before, values, columns }: Pending): boolean {
+export function touchesExternalIds({ before, values, columns }: Pending): boolean {
   if (!before) return Object.keys(values.externalIds ?? {}).length > 0
   return 'externalIds' in values || 'teamId' in values || 'deleted_at' in columns
 }

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue, Schema } from './fields.ts'
-import type { Normalized } from './texts.ts'
+import type { JsonObject, JsonValue, Schema } from '../model/fields.ts'
+import type { Normalized } from '../model/texts.ts'
 
 const keyForm = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const providerForm = /^[A-Za-z][A-Za-z0-9]{0,39}$/
@@ -19,14 +19,54 @@ export const customProperties = {
     examples: [{ plan: 'pro', seats: 12 }],
   } satisfies Schema,
   normalize(value: JsonValue): Normalized {
-    if (!isObject(value)) return { fault: 'must be an object' }
-    const keys = Object.keys(value)
-    const bad = keys.find((key) => !keyForm.test(key))
-    if (bad !== undefined) return { fault: `key "${bad.slice(0, 80)}" must match ${keyForm.source}` }
-    if (keys.length > mostProperties) return { fault: `must hold at most ${mostProperties} properties` }
-    if (Buffer.byteLength(JSON.stringify(value)) > mostBytes) return { fault: 'must be at most 64 KiB of JSON' }
-    return { value }
+    const nested = unreachableKey(value)
+    if (nested !== undefined) {
+      return { fault: `nested key "${nested.slice(0, 80)}" must not be empty or contain a dot` }
+    }
+    return checkProperties(value)
   },
+  // Not the nested keys: a record that has had such a key since before they were refused can still be changed.
+  checkMerged: checkProperties,
+}
+
+function checkProperties(value: JsonValue): Normalized {
+  if (!isObject(value)) return { fault: 'expected an object' }
+  const keys = Object.keys(value)
+  const bad = keys.find((key) => !keyForm.test(key))
+  if (bad !== undefined) return { fault: `key "${bad.slice(0, 80)}" must match ${keyForm.source}` }
+  if (keys.length > mostProperties) return { fault: `expected at most ${mostProperties} properties` }
+  if (isLongerThan(value, mostBytes)) return { fault: 'expected at most 64 KiB of JSON' }
+  return { value }
+}
+
+/** A key at any depth that the dotted path of a filter cannot name. */
+function unreachableKey(value: JsonValue): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const bad = Array.isArray(value) ? undefined : Object.keys(value).find((key) => key === '' || key.includes('.'))
+  if (bad !== undefined) return bad
+  for (const inner of Object.values(value)) {
+    const found = unreachableKey(inner)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Is the JSON of the value longer? What is far too long is not written out to find that out. */
+function isLongerThan(value: JsonValue, bytes: number): boolean {
+  return leastLength(value, bytes) > bytes || Buffer.byteLength(JSON.stringify(value)) > bytes
+}
+
+/** The length that the JSON of the value has at least, counted no further than `enough`. */
+function leastLength(value: JsonValue, enough: number): number {
+  if (typeof value === 'string') return value.length + 2
+  if (typeof value !== 'object' || value === null) return 1
+  let length = 1
+  const items = Array.isArray(value) ? value : Object.values(value)
+  for (const item of items) {
+    length += leastLength(item, enough - length) + 1
+    if (length > enough) break
+  }
+  return length
 }
 
 /** Ids of the same record at other providers: `{"<provider>": "<id>"}`. */
@@ -38,15 +78,32 @@ export const externalIds = {
     additionalProperties: { type: 'string', minLength: 1, maxLength: 200 },
     examples: [{ billing: 'cus_1042' }],
   } satisfies Schema,
+  /** One provider has one name, whether it comes from a push (`externalIdHubSpot`) or over REST. */
+  keyForm: (provider: string): string => provider.charAt(0).toLowerCase() + provider.slice(1),
   normalize(value: JsonValue): Normalized {
-    if (!isObject(value)) return { fault: 'must be an object' }
+    if (!isObject(value)) return { fault: 'expected an object' }
     for (const [provider, id] of Object.entries(value)) {
       if (!providerForm.test(provider))
         return { fault: `provider "${provider.slice(0, 80)}" must match ${providerForm.source}` }
-      if (typeof id !== 'string' || id.trim() === '') return { fault: `${provider} must be a string that is not blank` }
+      if (typeof id !== 'string' || id.trim() === '')
+        return { fault: `${provider}: expected a string that is not blank` }
     }
-    return { value }
+    return { value: Object.fromEntries(Object.entries(value).map(([provider, id]) => [provider, String(id).trim()])) }
   },
+}
+
+/** The object with its keys in the form that is stored, or the fault when two keys have the same one. */
+export function withKeyForm(
+  value: JsonObject,
+  keyForm: (key: string) => string,
+): { value: JsonObject } | { fault: string } {
+  const formed = new Map<string, { key: string; item: JsonValue }>()
+  for (const [key, item] of Object.entries(value)) {
+    const other = formed.get(keyForm(key))?.key
+    if (other !== undefined) return { fault: `"${other.slice(0, 80)}" and "${key.slice(0, 80)}" are the same key` }
+    formed.set(keyForm(key), { key, item })
+  }
+  return { value: Object.fromEntries([...formed].map(([name, { item }]) => [name, item])) }
 }
 
 /** JSON Merge Patch (RFC 7396): null removes a key, an object is merged, anything else replaces. */

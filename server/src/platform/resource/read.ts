@@ -1,11 +1,11 @@
 import type { Connection } from '../database/database.ts'
-import { identifier, Parameter, raw, sql } from '../database/sql.ts'
-import { ApiError, type Fault } from '../http/errors.ts'
+import { identifier, Parameter, raw, sql } from '../model/sql.ts'
+import { ApiError, type Fault } from '../model/errors.ts'
 import { type PagePlan, type PageRow, parentFound, type planCount, type Scope, withinScope } from '../query/page.ts'
 import type { Cursor } from '../query/parse.ts'
-import { documentSql, type Selection } from '../query/select.ts'
-import { lookups, root } from '../query/target.ts'
-import { inWords, type Resource } from './define.ts'
+import { documentJoins, documentSql, type Selection } from '../query/select.ts'
+import { root } from '../query/target.ts'
+import { inWords, type Resource } from '../model/define.ts'
 
 /** A record as it is sent, with the revision that its ETag tells. */
 export interface ShownRecord {
@@ -21,7 +21,7 @@ export const notFound = (resource: Resource): ApiError =>
 export const notDeleted = (resource: Resource): ApiError =>
   new ApiError(
     'not_found',
-    `There is no ${inWords(resource.singular)} with this id that was deleted within the last 30 days.`,
+    `No ${inWords(resource.singular)} with this id was deleted within the last ${resource.restorableDays} days.`,
   )
 
 /** 404 for the parent in a path. */
@@ -42,8 +42,8 @@ export async function readRecord(
   const scope = scopeOf(db, parentId)
   const build = ([
     value,
-  ]: readonly Parameter[]) => sql`select ${documentSql(resource, selection)} as text, ${raw(root)}.revision
-    from ${identifier(resource.table)} ${raw(root)}${lookups(resource, db.organization)}
+  ]: readonly Parameter[]) => sql`select ${documentSql(resource, { selection })} as text, ${raw(root)}.revision
+    from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, db.organization)}
     where ${withinScope(resource, scope)} and ${raw(root)}.id = ${value}::uuid and ${parentFound(resource, scope)}`
   // A parent would be a second value, and a selection another text.
   const isFixed = selection === undefined && parentId === undefined
@@ -70,11 +70,15 @@ export async function readPage(
 function unknownCursor(resource: Resource, cursor: Cursor | undefined): ApiError {
   const fault: Fault = {
     field: cursor?.parameter ?? 'startingAfter',
-    message: `names no ${inWords(resource.singular)}`,
+    message: `no ${inWords(resource.singular)} with this id exists`,
   }
-  return new ApiError('not_found', 'The cursor names no record of this list; start again from the first page.', {
-    details: [fault],
-  })
+  return new ApiError(
+    'not_found',
+    'The cursor’s record does not exist in this list; start again from the first page.',
+    {
+      details: [fault],
+    },
+  )
 }
 
 /** How many records there are. Errors: 404 when the parent is not there. */

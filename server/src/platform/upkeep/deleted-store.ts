@@ -1,6 +1,5 @@
-import { identifier, join, type Sql, sql } from '../database/sql.ts'
-import { restorableDays } from '../resource/current.ts'
-import { columnOf, type Resource } from '../resource/define.ts'
+import { identifier, join, type Sql, sql } from '../model/sql.ts'
+import { columnOf, parentsOf, type Resource } from '../model/define.ts'
 import type { Dependent, Perishable } from './store.ts'
 
 /**
@@ -23,8 +22,10 @@ export function deletedRecords(
       .filter(([, { references }]) => references?.table === resource.table)
       .map(([name, { nullable }]) => ({ table: other.table, name: other.name, column: columnOf(name), nullable })),
   )
-  const children = all.flatMap(({ name, table, parent }): Dependent[] =>
-    parent?.resource.table === resource.table ? [{ name, table, column: parent.column, action: 'delete' }] : [],
+  const children = all.flatMap((other): Dependent[] =>
+    parentsOf(other)
+      .filter((parent) => parent.resource.table === resource.table)
+      .map(({ column }) => ({ name: other.name, table: other.table, column, action: 'delete' })),
   )
   const loose = referring
     .filter(({ nullable }) => nullable)
@@ -46,7 +47,7 @@ export function deletedRecords(
     table: resource.table,
     key: { id: 'uuid' },
     since: 'deleted_at',
-    keptSeconds: restorableDays * 24 * 60 * 60 + grace,
+    keptSeconds: resource.restorableDays * 24 * 60 * 60 + grace,
     dependents: [...children, ...loose],
     ...((needed.length > 0 || sparedToo) && { spared }),
   }

@@ -1,5 +1,5 @@
 import type { Database, Spanning } from '../database/database.ts'
-import { identifier, raw, sql } from '../database/sql.ts'
+import { identifier, raw, sql } from '../model/sql.ts'
 
 /** Pages of a table so short that no plan for it is a bad one. */
 const fewPages = raw('4')

@@ -1,6 +1,6 @@
-import { upkeepActor } from '../access/upkeep-actor.ts'
+import { serviceActor } from '../model/caller.ts'
 import type { Database, Transaction } from '../database/database.ts'
-import { identifier, join, raw, type Sql, sql } from '../database/sql.ts'
+import { identifier, join, raw, type Sql, sql } from '../model/sql.ts'
 
 /** Rows of a table that are kept for a while only. */
 export interface Perishable {
@@ -101,7 +101,7 @@ export async function purge(
   perishable: Perishable,
   { organizationId, keys, most }: { organizationId: string; keys: readonly Key[]; most: number },
 ): Promise<Step> {
-  return database.transaction(upkeepActor(organizationId), async (transaction) => {
+  return database.transaction(serviceActor('upkeep', organizationId), async (transaction) => {
     const [turn] = await transaction.query<{ taken: boolean }>(
       sql`select turn.taken, ${transaction.organization} as organization from (${tryTurnSql}) turn`,
     )

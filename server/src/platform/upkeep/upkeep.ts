@@ -1,8 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Database } from '../database/database.ts'
-import { isConnectionLoss } from '../database/failures.ts'
-import { ApiError } from '../http/errors.ts'
+import { jittered, pause, startLoop } from '../background/loop.ts'
+import { isOutage } from '../database/failures.ts'
+import type { Resource } from '../model/define.ts'
+import { ApiError } from '../model/errors.ts'
+import { type RecordKey, refreshRenderings } from '../resource/renderings.ts'
 import { analyze, findGrown } from './statistics-store.ts'
 import { type Due, findDue, isPlain, type Key, type Perishable, purge, purgePlain, type Step } from './store.ts'
 
@@ -15,6 +17,8 @@ export interface RoundOptions {
 }
 
 export interface UpkeepOptions extends RoundOptions {
+  /** Resources with stored renderings. */
+  rendered: readonly Resource[]
   /** Resolves once the database is there and has its tables. */
   ready: Promise<unknown>
 }
@@ -35,6 +39,9 @@ const rests = { shortest: 10, longest: 2000 }
 const betweenFaults = 60_000
 const betweenRounds = 60_000
 const betweenLooks = 10_000
+const betweenWalks = 60 * 60_000
+/** Records of one step of a walk: what has to be rendered of them takes some ten milliseconds. */
+const walkedRecords = 500
 
 /**
  * Purges in the background what is no longer kept, in small steps: at most a quarter of one connection's time; and takes
@@ -42,34 +49,52 @@ const betweenLooks = 10_000
  * nothing but work to do.
  */
 export function createUpkeep({ ready, ...options }: UpkeepOptions): Upkeep {
-  const closing = new AbortController()
-  const rounds = new Rounds(options, closing.signal)
-  const purgeAgain = async () => {
-    while (!closing.signal.aborted) {
-      await rounds.run()
-      // Not in step with other processes, which would find each other at work each time.
-      await pause(betweenRounds * (0.75 + Math.random() / 2), closing.signal)
-    }
-  }
-  const running = ready.then(
-    async () => void (await Promise.all([purgeAgain(), keepStatistics(options, closing.signal)])),
-    () => undefined,
-  )
-  return {
-    close: async () => {
-      closing.abort()
-      await running
+  const { log } = options
+  const rounds = new Rounds(options)
+  const purging = startLoop({
+    ready,
+    retryMilliseconds: betweenFaults,
+    failed: (error) => log.error(inWords(error), 'maintenance: a purge failed; it will be retried'),
+    run: async (signal) => {
+      await rounds.run(signal)
+      // Else processes would find each other at work each time.
+      return jittered(betweenRounds)
     },
-  }
+  })
+  const statistics = startLoop({
+    ready,
+    retryMilliseconds: betweenFaults,
+    failed: (error) => log.error(inWords(error), 'maintenance: updating statistics failed; it will be retried'),
+    run: async (signal) => ((await takeStatistics(options, signal)).failed ? betweenFaults : betweenLooks),
+  })
+  const renderings = startLoop({
+    ready,
+    retryMilliseconds: betweenFaults,
+    failed: (error) => log.error(inWords(error), 'maintenance: refreshing renderings failed; it will be retried'),
+    run: async (signal) => {
+      await renderStale(options, signal)
+      return betweenWalks
+    },
+  })
+  return { close: async () => void (await Promise.all([purging, statistics, renderings].map((loop) => loop.close()))) }
 }
 
-async function keepStatistics(options: Pick<RoundOptions, 'database' | 'log'>, signal: AbortSignal) {
-  while (!signal.aborted) {
-    const { failed } = await takeStatistics(options, signal).catch((error: unknown) => {
-      options.log.error(inWords(error), 'upkeep: statistics could not be taken; it is tried again')
-      return { failed: true }
-    })
-    await pause(failed ? betweenFaults : betweenLooks, signal)
+/**
+ * Walks through all records in small steps and renders those whose stored rendering is not valid: after an upgrade that
+ * changes it, after a restore, and where a foreign key changed a record. Until then each read renders them.
+ */
+export async function renderStale(
+  { database, rendered }: Pick<UpkeepOptions, 'database' | 'rendered'>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const resource of rendered) {
+    for (let after: RecordKey | undefined; !signal.aborted;) {
+      const began = performance.now()
+      const step = await refreshRenderings(database, resource, { after, limit: walkedRecords })
+      after = step.last
+      if (after === undefined) break
+      if (step.rendered > 0) await pause(restRatio * (performance.now() - began), signal)
+    }
   }
 }
 
@@ -92,29 +117,26 @@ export async function takeStatistics(
       if (signal.aborted) break
       if (isOutage(error)) throw error
       failed = true
-      log.error({ of: table, ...inWords(error) }, 'upkeep: statistics could not be taken; it is tried again')
+      log.error({ of: table, ...inWords(error) }, 'maintenance: updating statistics failed; it will be retried')
     }
   }
   return { taken, failed }
 }
 
-const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  delay(milliseconds, undefined, { signal }).catch(() => undefined)
-
 /** Round after round: everything whose time is over, table by table. */
 export class Rounds {
   readonly #options: RoundOptions
-  readonly #signal: AbortSignal
+  #signal = new AbortController().signal
   /** Rows that a step of each kind takes. */
   readonly #sizes = new Map<string, number>()
   #toldAt = -Infinity
 
-  constructor(options: RoundOptions, signal: AbortSignal) {
+  constructor(options: RoundOptions) {
     this.#options = options
-    this.#signal = signal
   }
 
-  async run(): Promise<void> {
+  async run(signal = this.#signal): Promise<void> {
+    this.#signal = signal
     for (const perishable of this.#options.perishables) {
       try {
         if (!(await this.#purgeAll(perishable))) return
@@ -183,7 +205,7 @@ export class Rounds {
     const now = performance.now()
     if (now - this.#toldAt < betweenFaults) return
     this.#toldAt = now
-    this.#options.log.error({ of: name, ...inWords(error) }, 'upkeep: a purge failed; it is tried again')
+    this.#options.log.error({ of: name, ...inWords(error) }, 'maintenance: a purge failed; it will be retried')
   }
 }
 
@@ -192,10 +214,6 @@ function inWords(error: unknown): { error: string; cause: string | undefined } {
   const cause = error instanceof ApiError && error.cause instanceof Error ? error.cause.message : undefined
   return { error: error instanceof Error ? error.message : String(error), cause }
 }
-
-/** The database is away: nothing else would succeed either. */
-const isOutage = (error: unknown): boolean =>
-  isConnectionLoss(error) || (error instanceof ApiError && isConnectionLoss(error.cause))
 
 function byOrganization(due: readonly Due[]): Map<string, Key[]> {
   const found = new Map<string, Key[]>()

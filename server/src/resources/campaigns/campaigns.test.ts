@@ -32,8 +32,8 @@ test('kind and purpose are one of their words', async () => {
   const refused = await call('POST', '/v5/campaigns', { body: { name: 'Welcome', kind: 'Sequence', purpose: 'spam' } })
   expect(refused).toMatchObject({ status: 422, body: { code: 'validation_error' } })
   expect(refused.body.details).toEqual([
-    { field: 'kind', message: 'must be one of broadcast, sequence' },
-    { field: 'purpose', message: 'must be one of marketing, sales, transactional' },
+    { field: 'kind', message: 'expected one of broadcast, sequence' },
+    { field: 'purpose', message: 'expected one of marketing, sales, transactional' },
   ])
 })
 

@@ -1,14 +1,24 @@
-import type { BodyFault } from '../../platform/http/errors.ts'
-import { type AnyRow, defineResource, type Prepared } from '../../platform/resource/define.ts'
-import { choice, document, id, longText, reference, text, timestamp, words } from '../../platform/resource/fields.ts'
+import type { BodyFault } from '../../platform/model/errors.ts'
+import { defineResource, type Prepared } from '../../platform/model/define.ts'
+import {
+  choice,
+  document,
+  id,
+  longText,
+  reference,
+  text,
+  timestamp,
+  words,
+  type JsonObject,
+} from '../../platform/model/fields.ts'
 
 const statuses = ['draft', 'scheduled', 'preparing', 'running', 'paused', 'completed', 'cancelled', 'failed'] as const
 
 /** Nothing sends yet, so nothing but a draft can be true. */
-function prepare(values: AnyRow): Prepared {
+function prepare(values: JsonObject): Prepared {
   const faults: BodyFault[] = []
   if (values.status !== undefined && values.status !== 'draft') {
-    faults.push({ field: 'status', message: 'must be draft: this version does not send campaigns yet' })
+    faults.push({ field: 'status', message: 'expected draft: this version does not send campaigns yet' })
   }
   return { values, faults }
 }
@@ -20,6 +30,8 @@ export const campaigns = defineResource({
   singular: 'campaign',
   component: 'Campaign',
   idPrefix: 'cam',
+  heading: 'Messages to many contacts, as drafts.',
+  roleGroup: 'records',
   search: ['name', 'subject'],
   prepare,
   fields: {
@@ -35,7 +47,13 @@ export const campaigns = defineResource({
       nullable: false,
       initial: 'marketing',
     }),
-    ownerId: reference('usr', { label: 'Owner', table: 'members', key: 'user_id', softDeleted: false }),
+    ownerId: reference('usr', {
+      label: 'Owner',
+      table: 'members',
+      key: 'user_id',
+      softDeleted: false,
+      isOutlived: true,
+    }),
     tags: words({ label: 'Tags', equality: 'indexed' }),
     audience: document({ label: 'Audience', readOnly: true, schema: object }),
     schedule: document({ label: 'Schedule', readOnly: true, schema: object }),

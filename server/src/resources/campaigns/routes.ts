@@ -1,4 +1,9 @@
-import { standardRoutes } from '../../platform/resource/routes.ts'
+import type { Part } from '../../platform/http/part.ts'
+import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { campaigns } from './resource.ts'
 import { campaignStore } from './store.ts'
 
-export const campaignRoutes = standardRoutes(campaignStore, { at: '/v5/campaigns' })
+export const campaignPart: Part = {
+  resources: [campaigns],
+  routes: standardRoutes(campaignStore, { at: '/v5/campaigns' }),
+}

@@ -1,5 +1,5 @@
 import { getDomain } from 'tldts'
-import { type AnyRow, defineResource, type Prepared } from '../../platform/resource/define.ts'
+import { defineResource, type Prepared } from '../../platform/model/define.ts'
 import {
   decimal,
   domain,
@@ -13,14 +13,15 @@ import {
   timeZone,
   url,
   words,
-} from '../../platform/resource/fields.ts'
+  type JsonObject,
+} from '../../platform/model/fields.ts'
 import { customProperties, externalIds } from '../../platform/resource/properties.ts'
 
 /** What makes two domains one company's: the part that was registered (`mail.example.co.uk` is `example.co.uk`). */
 export const domainKey = (name: string): string => getDomain(name, { allowPrivateDomains: true }) ?? name
 
 /** Companies are unique by registrable domain; that is not a field, so it is made here. */
-function prepare(values: AnyRow): Prepared {
+function prepare(values: JsonObject): Prepared {
   if (!('domain' in values)) return { values }
   const { domain: name } = values
   return { values, hidden: { domain_key: typeof name === 'string' ? domainKey(name) : null } }
@@ -31,10 +32,12 @@ export const companies = defineResource({
   singular: 'company',
   component: 'Company',
   idPrefix: 'com',
+  heading: 'Companies that contacts work for.',
+  roleGroup: 'records',
   search: ['name', 'nickname', 'domain', 'subtitle'],
   hidden: { domain_key: 'text' },
   uniques: { companies_domain_unique: { field: 'domain', columns: ['domain_key'] } },
-  rendered: 'document',
+  rendered: 1,
   prepare,
   fields: {
     id: id('com'),
@@ -56,14 +59,19 @@ export const companies = defineResource({
     employeesCount: integer({ label: 'Employees', min: 0, max: 2_000_000_000 }),
     foundedYear: integer({ label: 'Founded', min: 1, max: 9999 }),
     fundingStage: text({ label: 'Funding stage' }),
-    fundingTotal: decimal({ label: 'Funding in total' }),
+    fundingTotal: decimal({ label: 'Total funding' }),
     retailLocationsCount: integer({ label: 'Retail locations', min: 0, max: 2_000_000_000 }),
     ticker: text({ label: 'Ticker', max: 20 }),
     industries: words({ label: 'Industries' }),
     languages: words({ label: 'Languages' }),
     stack: words({ label: 'Technologies' }),
     tags: words({ label: 'Tags', equality: 'indexed' }),
-    externalIds: properties({ label: 'External ids', ...externalIds }),
+    externalIds: properties({
+      label: 'External ids',
+      description:
+        'Ids by provider. The first letter of a provider’s name is stored in lower case: `HubSpot` becomes `hubSpot`',
+      ...externalIds,
+    }),
     customProperties: properties({ label: 'Custom properties', ...customProperties }),
     lastActivityAt: timestamp({ label: 'Last activity at', readOnly: true }),
     createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),

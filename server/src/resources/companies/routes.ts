@@ -1,4 +1,9 @@
-import { standardRoutes } from '../../platform/resource/routes.ts'
+import type { Part } from '../../platform/http/part.ts'
+import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { companies } from './resource.ts'
 import { companyStore } from './store.ts'
 
-export const companyRoutes = standardRoutes(companyStore, { at: '/v5/companies' })
+export const companyPart: Part = {
+  resources: [companies],
+  routes: standardRoutes(companyStore, { at: '/v5/companies' }),
+}

@@ -15,8 +15,11 @@ test('two contacts of one team cannot share an address; two organizations can', 
 
   const again = await ours.call('POST', '/v5/contacts', { body: { email: 'ada@EXAMPLE.com' } })
   expect(again.status).toBe(409)
-  expect(again.body).toMatchObject({ code: 'already_exists', details: [{ field: 'email' }] })
+  expect(again.body).toMatchObject({ code: 'already_exists', details: [{ field: 'email', id: first.body.id }] })
   expect(again.body.details[0].message).toContain(first.body.id)
+  const blind = await ours.withScopes(['contact:create:write'])
+  const unnamed = await blind('POST', '/v5/contacts', { body: { email: 'ada@example.com' } })
+  expect(unnamed.body.details).toEqual([{ field: 'email', message: 'is taken by another contact' }])
 
   const other = await theirs.call('POST', '/v5/contacts', { body: { email: 'ada@example.com' } })
   expect(other.status).toBe(201)

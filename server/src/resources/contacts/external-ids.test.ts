@@ -21,8 +21,8 @@ test('one external id of a provider is one contact of a team', async () => {
   const teamId = await newTeam(organization)
   const { body: first } = await call('POST', '/v5/contacts', linked('Ada', { billing: 'cus_1' }))
   const second = await call('POST', '/v5/contacts', linked('Bob', { support: 'x', billing: 'cus_1' }))
-  expect(second).toMatchObject({ status: 409, body: { code: 'already_exists', details: [{ field: 'externalIds' }] } })
-  expect(second.body.details[0].message).toContain(first.id)
+  expect(second).toMatchObject({ status: 409, body: { code: 'already_exists' } })
+  expect(second.body.details).toMatchObject([{ field: 'externalIds', id: first.id }])
   for (const options of [
     linked('Another value', { billing: 'cus_2' }),
     linked('Another case', { billing: 'CUS_1' }),
@@ -98,6 +98,48 @@ test('of two requests at the same time for one external id, one gets it', async 
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409])
   }
+})
+
+test.each(['contacts', 'companies'])('a provider of %s has one name, however it is written', async (name) => {
+  const { call } = await service.newOrganization()
+  const path = `/v5/${name}`
+  const { body: made } = await call('POST', path, linked('Ada', { HubSpot: ' h1 ', erp: 'e1' }))
+  expect(made.externalIds).toEqual({ hubSpot: 'h1', erp: 'e1' })
+  await call('POST', path, linked('Bob', { hubSpot: 'h2' }))
+  expect((await call('POST', path, linked('Eve', { hubSpot: 'h1' }))).status).toBe(409)
+  for (const spelling of ['HubSpot', 'hubSpot']) {
+    const found = await call('GET', `${path}?filter.externalIds.${spelling}.equals=h1`)
+    expect(found.body.map(({ id }: { id: string }) => id)).toEqual([made.id])
+    const ordered = await call(
+      'GET',
+      `${path}?orderBy=externalIds.${spelling}&sort=desc&select[]=externalIds.${spelling}`,
+    )
+    expect(ordered.body).toEqual([{ externalIds: { hubSpot: 'h2' } }, { externalIds: { hubSpot: 'h1' } }])
+    const [next] = /(?<=<)[^>]+/.exec(
+      (await call('GET', `${path}?orderBy=externalIds.${spelling}&sort=desc&limit=1`)).headers.get('link') ?? '',
+    ) ?? ['']
+    expect((await call('GET', next.replace(service.url, ''))).body).toMatchObject([{ id: made.id }])
+  }
+  const one = `${path}/${made.id}`
+  expect((await call('GET', `${one}?select=externalIds.HubSpot`)).body).toEqual({ externalIds: { hubSpot: 'h1' } })
+  const changed = await call('PATCH', one, { body: { externalIds: { HubSpot: ' h3 ' } } })
+  expect(changed.body.externalIds).toEqual({ hubSpot: 'h3', erp: 'e1' })
+  const removed = await call('PATCH', one, { body: { externalIds: { HubSpot: null } } })
+  expect(removed.body.externalIds).toEqual({ erp: 'e1' })
+  for (const externalIds of [
+    { HubSpot: 'a', hubSpot: 'b' },
+    { HubSpot: 'a', hubSpot: null },
+  ]) {
+    const refused = await call('PATCH', one, { body: { externalIds } })
+    expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'externalIds' }] } })
+    expect(refused.body.details[0].message).toContain('"HubSpot" and "hubSpot" are the same key')
+  }
+})
+
+test('the key of a custom property is what it is written as', async () => {
+  const { call } = await service.newOrganization()
+  const { body } = await call('POST', '/v5/contacts', { body: { name: 'Ada', customProperties: { Plan: 1, plan: 2 } } })
+  expect(body.customProperties).toEqual({ Plan: 1, plan: 2 })
 })
 
 test.each([

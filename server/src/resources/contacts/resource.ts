@@ -1,4 +1,4 @@
-import { defineResource, narrow } from '../../platform/resource/define.ts'
+import { defineResource, narrow } from '../../platform/model/define.ts'
 import {
   choice,
   country,
@@ -16,11 +16,11 @@ import {
   timeZone,
   url,
   words,
-} from '../../platform/resource/fields.ts'
+} from '../../platform/model/fields.ts'
 import { customProperties, externalIds } from '../../platform/resource/properties.ts'
-import { emailKey } from '../../platform/resource/texts.ts'
+import { emailKey } from '../../platform/model/texts.ts'
 import { companies } from '../companies/resource.ts'
-import { teams } from '../teams/resource.ts'
+import { teams } from '../../identity/teams/resource.ts'
 import { longestPart, prepareContact } from './prepare.ts'
 
 export const seniorities = [
@@ -45,10 +45,12 @@ export const contacts = defineResource({
   singular: 'contact',
   component: 'Contact',
   idPrefix: 'con',
+  heading: 'People. `/api/teams` has the contacts of one team.',
+  roleGroup: 'records',
   search: ['name', 'firstName', 'lastName', 'nickname', 'email', 'phone', 'employmentTitle', 'tags'],
   searchThrough: ['company.name'],
   hidden: { email_key: 'text' },
-  rendered: 'document',
+  rendered: 1,
   uniques: { contacts_email_unique: { field: 'email', columns: ['email_key', 'team_id'] } },
   prepare: prepareContact,
   embedded: {
@@ -78,7 +80,7 @@ export const contacts = defineResource({
     tags: words({ label: 'Tags', equality: 'indexed' }),
     status: text({
       label: 'Status',
-      description: 'A word the organization chooses',
+      description: 'Any text that the organization chooses',
       nullable: false,
       initial: 'active',
       max: 50,
@@ -110,10 +112,21 @@ export const contacts = defineResource({
     instagramHandle: handle({ label: 'Instagram' }),
     linkedinHandle: handle({ label: 'LinkedIn' }),
     twitterHandle: handle({ label: 'X (Twitter)' }),
-    externalIds: properties({ label: 'External ids', ...externalIds }),
+    externalIds: properties({
+      label: 'External ids',
+      description:
+        'Ids by provider. The first letter of a provider’s name is stored in lower case: `HubSpot` becomes `hubSpot`',
+      ...externalIds,
+    }),
     rootContactId: reference('rcn', { label: 'Person', readOnly: true, nullable: false }),
     teamId: reference('tea', { label: 'Team', table: 'teams', nullable: false }),
-    ownerId: reference('usr', { label: 'Owner', table: 'members', key: 'user_id', softDeleted: false }),
+    ownerId: reference('usr', {
+      label: 'Owner',
+      table: 'members',
+      key: 'user_id',
+      softDeleted: false,
+      isOutlived: true,
+    }),
     blockedAt: timestamp({ label: 'Blocked at', readOnly: true }),
     // The last one: what the company decides stands behind what is stored rendered.
     companyId: reference('com', { label: 'Company', table: 'companies', equality: 'indexed' }),

@@ -1,11 +1,12 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { isOneOf, prepared, preparedForOne, raw, sql } from '../../platform/database/sql.ts'
-import { keepEdits } from '../../platform/resource/edits.ts'
-import { keepExternalIds } from '../../platform/resource/external-ids.ts'
-import { newId, showId } from '../../platform/resource/ids.ts'
-import { standardStore } from '../../platform/resource/routes.ts'
+import { isOneOf, prepared, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
+import { writtenSql } from '../../platform/query/rendering.ts'
+import { hasEdits, keepEdits } from '../../platform/resource/edits.ts'
+import { keepExternalIds, touchesExternalIds } from '../../platform/resource/external-ids.ts'
+import { newId, showId } from '../../platform/model/ids.ts'
+import { standardStore } from '../../platform/resource/store.ts'
 import type { Pending, WriteSteps } from '../../platform/resource/write.ts'
-import { giveTeams } from '../teams/store.ts'
+import { giveTeams } from '../../identity/teams/store.ts'
 import { contacts, teamContacts } from './resource.ts'
 
 const steps: WriteSteps = {
@@ -14,7 +15,20 @@ const steps: WriteSteps = {
   },
   async settle(transaction, written, pending) {
     await keepExternalIds(transaction, contacts, written, pending)
-    await keepEdits(transaction, contacts, pending)
+    await keepEdits(transaction, contacts, pending, ['tags', 'externalIds'])
+  },
+  atOnce: {
+    suits: (transaction, pending) => !touchesExternalIds(pending) && !hasEdits(transaction.actor, pending),
+    // Of the new person, who may turn out to be there already: locked, so that no purge takes them meanwhile.
+    prepare: (pending) => void (pending.columns.root_contact_id = newId()),
+    tables: (organization) => sql`person as (
+      insert into root_contacts (organization_id, id, email_key)
+      select ${organization}, root_contact_id, email_key from input
+      on conflict (organization_id, email_key) do update set email_key = excluded.email_key returning id)`,
+    columns: {
+      root_contact_id: () => sql`(select id from person)`,
+      team_id: (organization) => sql`(select id from teams where organization_id = ${organization} and is_default)`,
+    },
   },
 }
 
@@ -30,13 +44,14 @@ export const teamContactStore = standardStore(teamContacts, steps)
 export async function keepActivity(transaction: Transaction, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   // Locked in id order, so that two sets never wait for each other in a circle; written only where it is not said yet.
-  await transaction.query(sql`
-    update contacts set last_activity_at = now()
+  const change = sql`
+    update contacts record set last_activity_at = now()
     from (
       select id from contacts where organization_id = ${transaction.organization} and id = any(${ids}::uuid[])
       order by id for no key update) active
-    where contacts.organization_id = ${transaction.organization} and contacts.id = active.id
-      and (last_activity_at is null or last_activity_at < now()::timestamptz(3))`)
+    where record.organization_id = ${transaction.organization} and record.id = active.id
+      and (last_activity_at is null or last_activity_at < now()::timestamptz(3))`
+  await transaction.query(sql`with ${writtenSql(contacts, change)} select count(*) from written`)
 }
 
 /**

@@ -138,11 +138,22 @@ test('null clears each field, but not the last of what a contact is found by', a
   })
   expect(cleared.status).toBe(200)
   for (const name of Object.keys(changes)) expect([name, cleared.body[name]]).toEqual([name, null])
-  expect((await call('GET', `/v5/contacts/${contactId}`)).body).toMatchObject({ firstName: null, lastName: null })
+  expect((await call('GET', `/v5/contacts/${contactId}`)).body).toMatchObject({ firstName: 'Ada', lastName: 'King' })
   await call('PATCH', path, { body: { name: 'Ada' } })
   await call('PATCH', `/v5/contacts/${contactId}`, { body: { email: null } })
   expect(await call('PATCH', path, { body: { name: null } })).toMatchObject({
     status: 422,
     body: { details: [{ field: 'name' }] },
   })
+})
+
+test('an unchanged name keeps the parts of the name', async () => {
+  const { call } = organization
+  const parts = { firstName: 'Mary Ann', lastName: 'Van der Berg' }
+  await call('PATCH', `/v5/contacts/${contactId}`, { body: parts })
+  const { body: before, headers } = await call('GET', path)
+  const same = await call('PATCH', path, { body: { name: before.name } })
+  expect(same.headers.get('etag')).toBe(headers.get('etag'))
+  expect((await call('PATCH', path, { body: { name: before.name, city: 'Delft' } })).body.name).toBe(before.name)
+  expect((await call('GET', `/v5/contacts/${contactId}`)).body).toMatchObject(parts)
 })

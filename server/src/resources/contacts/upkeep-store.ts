@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { sql } from '../../platform/model/sql.ts'
 import type { Key, Perishable } from '../../platform/upkeep/store.ts'
 
 /**

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sql } from '../../platform/model/sql.ts'
+import { readId } from '../../platform/model/ids.ts'
 import { type Call, type Json, startTestService, type TestService } from '../../../test/service.ts'
 
 let service: TestService
@@ -92,6 +94,36 @@ test.each(['1st', '_private', 'with space', 'dotted.key', 'dash-ed', 'ключ',
   },
 )
 
+test.each([
+  { nested: { 'dotted.key': 1 } },
+  { nested: { '': 1 } },
+  { nested: { deep: { deeper: { '.': 1 } } } },
+  { nested: [{ a: 1 }, { list: [{ 'a.b': 1 }] }] },
+])('a nested key that no filter can name is refused: %j', async (customProperties) => {
+  const { path } = await newContact()
+  for (const refused of [
+    await call('POST', '/v5/contacts', { body: { name: 'Ada', customProperties } }),
+    await call('PATCH', path, { body: { customProperties } }),
+    await call('POST', '/v5/companies', { body: { name: 'Acme', customProperties } }),
+  ]) {
+    expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_field_value' } })
+    expect(refused.body.details).toMatchObject([{ field: 'customProperties' }])
+    expect(refused.body.details[0].message).toMatch(/nested key ".*" must not be empty or contain a dot/)
+  }
+})
+
+test('a record with a nested key that no filter can name can be changed, and loses the key', async () => {
+  const { path, body } = await newContact({ customProperties: { nested: { a: 1 } } })
+  await service.database.spanning(
+    'check the database',
+    sql`update contacts set custom_properties = '{"nested": {"a.b": 1}}' where id = ${readId('con', body.id)}::uuid returning id`,
+  )
+  const patch = async (customProperties: Json) =>
+    (await call('PATCH', path, { body: { customProperties } })).body.customProperties
+  expect(await patch({ plan: 'pro' })).toEqual({ plan: 'pro', nested: { 'a.b': 1 } })
+  expect(await patch({ nested: { 'a.b': null } })).toEqual({ plan: 'pro', nested: {} })
+})
+
 test('blocking notes the time once, unblocking clears it, and neither does anything twice', async () => {
   const { path, headers: first } = await newContact()
   const blocked = await call('POST', `${path}/block`)
@@ -123,19 +155,42 @@ test('a name is split at its last space, and one without a space is a first name
   }
 })
 
-test('a name that is cleared takes its parts with it; parts that are cleared leave the rest of the name', async () => {
+test('clearing the name keeps its parts; clearing a part leaves the rest of the name', async () => {
   const { path } = await newContact({ name: 'Ada Lovelace', email: 'ada.names@example.com' })
   const patch = async (body: Json) => {
     const { name, firstName, lastName } = (await call('PATCH', path, { body })).body
     return [name, firstName, lastName]
   }
+  expect(await patch({ name: null })).toEqual([null, 'Ada', 'Lovelace'])
+  expect(await patch({ lastName: 'King' })).toEqual(['Ada King', 'Ada', 'King'])
   expect(await patch({ lastName: null })).toEqual(['Ada', 'Ada', null])
   expect(await patch({ firstName: null })).toEqual([null, null, null])
   expect(await patch({ lastName: 'King' })).toEqual(['King', null, 'King'])
-  expect(await patch({ name: null })).toEqual([null, null, null])
-  expect(await patch({ name: null, firstName: 'Ada' })).toEqual(['Ada', 'Ada', null])
+  expect(await patch({ name: null, firstName: 'Ada' })).toEqual(['Ada King', 'Ada', 'King'])
+  expect(await patch({ name: null, firstName: 'Ada', lastName: 'King' })).toEqual([null, 'Ada', 'King'])
   expect(await patch({ name: 'Countess', firstName: 'Ada', lastName: 'King' })).toEqual(['Countess', 'Ada', 'King'])
-  expect(await patch({ name: null })).toEqual([null, null, null])
+  expect(await patch({ name: 'Countess', lastName: 'Byron' })).toEqual(['Countess', 'Ada', 'Byron'])
+  expect(await patch({ name: null })).toEqual([null, 'Ada', 'Byron'])
+})
+
+test('values that are sent back unchanged change nothing', async () => {
+  const parts = { firstName: 'Mary Ann', lastName: 'Van der Berg' }
+  const { path, body } = await newContact({ ...parts, name: undefined, phone: '+49 30 1234567' })
+  expect(body.name).toBe('Mary Ann Van der Berg')
+  const root = body.rootContactId
+  const expectUnchanged = async (sent: Json) => {
+    const before = await call('GET', path)
+    const answer = await call('PATCH', path, { body: sent })
+    expect([sent, answer.text]).toEqual([sent, before.text])
+    expect(answer.headers.get('etag')).toBe(before.headers.get('etag'))
+  }
+  await expectUnchanged({ name: 'Mary Ann Van der Berg' })
+  await expectUnchanged({ name: 'Mary Ann Van der Berg', ...parts, email: null })
+  const moved = await call('PATCH', path, { body: { name: 'Mary Ann Van der Berg', email: null, city: 'Delft' } })
+  expect(moved.body).toMatchObject({ ...parts, city: 'Delft', rootContactId: root })
+  expect((await call('PATCH', path, { body: { name: null } })).body).toMatchObject({ ...parts, name: null })
+  await expectUnchanged({ name: null, ...parts })
+  await expectUnchanged({ firstName: 'Mary Ann' })
 })
 
 test('a part of a name has at most 250 characters, also when it was split from the name', async () => {
@@ -156,4 +211,42 @@ test('tags are a set: each word once, in the order given', async () => {
     expect(refused.status).toBe(422)
     expect(refused.body.details[0].field).toMatch(/^tags/)
   }
+})
+
+test('a phone number is stored in E.164 form, and found in whatever form it is written', async () => {
+  const { body } = await newContact({ phone: '+44 (0)20 7123 4567' })
+  expect(body.phone).toBe('+442071234567')
+  const ids = async (filter: string) =>
+    (await call('GET', `/v5/contacts?${filter}&select[]=id`)).body.map(({ id }: Json) => id)
+  for (const written of ['+442071234567', '+44 (0)20 7123 4567', '+44 20 7123-4567']) {
+    const value = encodeURIComponent(written)
+    expect([written, await ids(`phone=${value}`)]).toEqual([written, [body.id]])
+    expect([written, await ids(`filter.phone.in=${value},x`)]).toEqual([written, [body.id]])
+    expect(await ids(`filter.phone.not=${value}&limit=100`)).not.toContain(body.id)
+    expect(await ids(`filter.phone.notIn=${value}&limit=100`)).not.toContain(body.id)
+  }
+  expect(await ids('phone=reception')).toEqual([])
+})
+
+test('what is not a possible phone number is refused', async () => {
+  for (const phone of ['+1 555 0100', '+999 123 456 789', '030 1234567', '+1 800 FLOWERS']) {
+    const refused = await call('POST', '/v5/contacts', { body: { phone } })
+    expect([phone, refused.status, refused.body.code]).toEqual([phone, 422, 'invalid_field_value'])
+    expect(refused.body.details).toMatchObject([{ field: 'phone' }])
+  }
+})
+
+test('a time zone is stored by its canonical name wherever one is taken, and found by any of its names', async () => {
+  const organization = await service.newOrganization()
+  const { body } = await organization.call('POST', '/v5/contacts', { body: { name: 'Ada', timeZone: 'europe/berlin' } })
+  expect(body.timeZone).toBe('Europe/Berlin')
+  const company = await organization.call('POST', '/v5/companies', {
+    body: { name: 'Acme', timeZone: 'Asia/Calcutta' },
+  })
+  expect(company.body.timeZone).toBe('Asia/Kolkata')
+  expect((await organization.call('GET', '/v5/contacts?timeZone=EUROPE/berlin')).body).toMatchObject([{ id: body.id }])
+  const found = await organization.call('GET', '/v5/companies?filter.timeZone.in=Asia/Calcutta')
+  expect(found.body).toMatchObject([{ id: company.body.id }])
+  const refused = await organization.call('POST', '/v5/contacts', { body: { name: 'Ada', timeZone: 'Europe/Nowhere' } })
+  expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'timeZone' }] } })
 })

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { listTag } from '../../platform/http/etag.ts'
 import type { Answer, PublicRoute } from '../../platform/http/route.ts'
+import { explorerStyle } from './explorer-style.ts'
 
 // Addresses are relative to /v5/swagger, so that a proxy may put the service under a path of its own.
 const page = `<!doctype html>
@@ -9,47 +10,75 @@ const page = `<!doctype html>
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
     <title>Rapport API explorer</title>
     <link rel="icon" href="data:,">
     <link rel="stylesheet" href="swagger/swagger-ui.css">
+    <link rel="stylesheet" href="swagger/colors.css">
     <script defer src="swagger/swagger-ui-bundle.js"></script>
     <script defer src="swagger/start.js"></script>
   </head>
   <body>
     <main id="explorer"></main>
-    <noscript>The explorer needs JavaScript. The description itself is at <a href="docs">docs</a>.</noscript>
+    <noscript>The explorer requires JavaScript. The OpenAPI document is at <a href="docs">docs</a>.</noscript>
   </body>
 </html>
 `
 
-// What is typed under "Authorize" is forgotten with the page: a key does not belong into a browser's storage. The
-// validator is someone else's server. The plugin gives what the selector it wraps gives, but merges the one parameter that
-// is asked for: Swagger UI merges all of them for each, which took seconds a click with a list's 260.
+// Credentials entered under "Authorize" are forgotten with the page: a key does not belong in a browser's storage. The
+// validator is disabled because it is an external server. Swagger UI resolves references with a general-purpose
+// parser that reads the whole document again for each operation, about two seconds a click. Our references all point into
+// this document and none of them is circular, so the plugin replaces them directly.
 const start = `const description = new URL('../docs', document.currentScript.src).href
 
-const quickParameters = () => ({
+const lookUp = (spec, path) => path.reduce((part, step) => part?.[step], spec)
+
+function resolve(part, spec) {
+  if (Array.isArray(part)) return part.map((item) => resolve(item, spec))
+  if (typeof part !== 'object' || part === null) return part
+  if (typeof part.$ref !== 'string') {
+    return Object.fromEntries(Object.entries(part).map(([name, inner]) => [name, resolve(inner, spec)]))
+  }
+  const steps = part.$ref.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return resolve(lookUp(spec, steps), spec)
+}
+
+// Every answer has these headers. Shown once for each status of an operation, they are half of what the page draws.
+const common = ['X-Request-Id', 'Version', 'RateLimit', 'RateLimit-Policy']
+
+function withoutCommonHeaders(part) {
+  for (const { headers } of Object.values(part?.responses ?? {})) for (const name of common) delete headers?.[name]
+  return part
+}
+
+const quickReading = () => ({
   statePlugins: {
     spec: {
-      wrapSelectors: {
-        parameterWithMetaByIdentity: (original, { specSelectors }) => (state, operation, parameter) => {
-          const place = parameter.get('in')
-          const name = parameter.get('name')
-          const declared = specSelectors.specJsonWithResolvedSubtrees().getIn(['paths', ...operation, 'parameters'])
-          const found = declared?.find((one) => one.get('name') === name && one.get('in') === place)
-          if (!found) return original(state, operation, parameter)
-          const typed = state.getIn(['meta', 'paths', ...operation, 'parameters'])
-          const key = place + '.' + name
-          return found.merge(typed?.get(key) ?? {}, typed?.get(key + '.hash-' + parameter.hashCode()) ?? {})
-        },
-      },
+      wrapActions: { parseToJson: (_original, system) => (text) => system.specActions.updateJsonSpec(JSON.parse(text)) },
     },
   },
+  fn: { resolveSubtree: async (spec, path) => ({ spec: withoutCommonHeaders(resolve(lookUp(spec, path), spec)), errors: [] }) },
+  // Swagger UI loses the order of a parameter's properties.
+  afterLoad({ fn }) {
+    const { getProperties } = fn.jsonSchema202012
+    fn.jsonSchema202012.getProperties = (...given) => {
+      const properties = Object.entries(getProperties(...given))
+      const isFilters = properties.some(([name]) => name.startsWith('filter.'))
+      return Object.fromEntries(isFilters ? properties.sort(([left], [right]) => (left < right ? -1 : 1)) : properties)
+    }
+  },
 })
+
+const dark = matchMedia('(prefers-color-scheme: dark)')
+const followScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', followScheme)
+followScheme()
 
 window.SwaggerUIBundle({
   url: description,
   dom_id: '#explorer',
-  plugins: [quickParameters],
+  plugins: [quickReading],
+  syntaxHighlight: false,
   deepLinking: true,
   docExpansion: 'none',
   displayRequestDuration: true,
@@ -57,6 +86,10 @@ window.SwaggerUIBundle({
   persistAuthorization: false,
   validatorUrl: null,
 })
+
+// A browser may keep the page for its Back button: a credential and what was read with it are forgotten all the same.
+addEventListener('pagehide', () => document.getElementById('explorer').replaceChildren())
+addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
 `
 
 const contentSecurityPolicy = [
@@ -80,9 +113,10 @@ export const explorerPage = answerOnce(async () => page, {
   'referrer-policy': 'no-referrer',
 })
 
-/** The files that the page loads: served, but no operations of the API. */
+/** The files that the page loads. */
 export const explorerFiles: readonly PublicRoute[] = [
   explorerFile('swagger-ui.css', 'text/css', () => packageFile('swagger-ui.css')),
+  explorerFile('colors.css', 'text/css', async () => explorerStyle),
   explorerFile('swagger-ui-bundle.js', 'text/javascript', () => packageFile('swagger-ui-bundle.js')),
   explorerFile('start.js', 'text/javascript', async () => start),
 ]
@@ -91,9 +125,10 @@ function explorerFile(name: string, mediaType: string, read: () => Promise<strin
   return {
     kind: 'public',
     host: 'api',
+    needsDatabase: false,
     method: 'GET',
     path: `/v5/swagger/${name}`,
-    operation: name,
+    operation: `explorer-${name.replace('.', '-')}`,
     summary: `A file of the API explorer: ${name}`,
     tag: 'documentation',
     params: {},

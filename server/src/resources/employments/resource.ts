@@ -1,20 +1,24 @@
-import type { BodyFault } from '../../platform/http/errors.ts'
-import { type AnyRow, defineResource, type Prepared } from '../../platform/resource/define.ts'
-import { flag, id, month, reference, text, timestamp } from '../../platform/resource/fields.ts'
+import type { BodyFault } from '../../platform/model/errors.ts'
+import { defineResource, type Prepared } from '../../platform/model/define.ts'
+import { flag, id, month, reference, text, timestamp, type JsonObject } from '../../platform/model/fields.ts'
 import { contacts } from '../contacts/resource.ts'
 
 /** A job that is still held has no end, and none ends before it starts. */
-function prepare(values: AnyRow, current: AnyRow | undefined): Prepared {
+function prepare(values: JsonObject, current: JsonObject | undefined): Prepared {
   const after = { ...current, ...values }
   const faults: BodyFault[] = []
   if (after.current === true && typeof after.end === 'string') {
-    faults.push({ field: 'end', message: 'must be absent from a current job' })
+    faults.push({ field: 'end', message: 'must be empty for a current job' })
   }
   if (typeof after.start === 'string' && typeof after.end === 'string' && after.end < after.start) {
-    faults.push({ field: 'end', message: 'must not be before start' })
+    faults.push({ field: 'end', message: 'must not be earlier than start' })
   }
   return { values, faults }
 }
+
+/** Two jobs of a contact are one when employer, title and start are the same, whatever the case. */
+export const jobKey = ({ organization, title, start }: JsonObject): string =>
+  [organization, title, start].map((part) => String(part ?? '').toLowerCase()).join('\n')
 
 /** One job in a contact's history. */
 export const employments = defineResource({
@@ -22,6 +26,8 @@ export const employments = defineResource({
   singular: 'employment',
   component: 'Employment',
   idPrefix: 'emp',
+  heading: 'A contact’s employment history.',
+  roleGroup: 'records',
   parent: { parameter: 'contactId', resource: contacts, column: 'contact_id', few: true },
   prepare,
   fields: {

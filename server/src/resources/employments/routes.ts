@@ -1,4 +1,9 @@
-import { standardRoutes } from '../../platform/resource/routes.ts'
+import type { Part } from '../../platform/http/part.ts'
+import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { employments } from './resource.ts'
 import { employmentStore } from './store.ts'
 
-export const employmentRoutes = standardRoutes(employmentStore, { at: '/v5/contacts/{contactId}/employments' })
+export const employmentPart: Part = {
+  resources: [employments],
+  routes: standardRoutes(employmentStore, { at: '/v5/contacts/{contactId}/employments' }),
+}

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callAs } from '../../../test/people.ts'
 import { pusher } from '../../../test/pushes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
-import { sql } from '../../platform/database/sql.ts'
-import { newId, readId } from '../../platform/resource/ids.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { newId, readId } from '../../platform/model/ids.ts'
 import { rowStatuses } from './resource.ts'
 
 let service: TestService

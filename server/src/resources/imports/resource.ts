@@ -1,22 +1,25 @@
-import { defineResource } from '../../platform/resource/define.ts'
-import { choice, computed, id, reference, type Schema, text, timestamp, words } from '../../platform/resource/fields.ts'
-import { rotationShape } from '../../platform/resource/shown-once.ts'
+import { defineResource } from '../../platform/model/define.ts'
+import { choice, computed, id, reference, type Schema, text, timestamp, words } from '../../platform/model/fields.ts'
+import { rotationShape } from '../../platform/routes/shown-once.ts'
 
 /** What an import can have to say about a row; the list is closed, and the hint tells what can be done. */
 export const findingCodes = {
-  unknown_member: 'It is kept in the payload and used nowhere. Check its spelling against /v5/docs.',
-  unknown_parameter: 'It is kept with the row and used nowhere. Send data in the body.',
-  unusable_value: 'The value was left out, the rest was taken. Correct it at its source and push again.',
-  free_mail_domain: 'Many people share this domain, so it does not stand for a company. Send the company’s own domain.',
-  made_up_name:
-    'There was no name, so another value stands for it. Push the name, with overwrite, or edit the contact.',
-  invalid_payload: 'Nothing was taken. Correct the payload at its source and push it again.',
-  invalid_employment: 'This job was left out, the rest was taken. Correct it at its source and push again.',
-  company_without_name: 'The company was left out, the rest was taken. Send its name or its domain.',
-  ambiguous_contact: 'The payload’s keys belong to different contacts. Merge or correct them, then retry the row.',
-  ambiguous_company: 'The payload’s keys belong to different companies. Merge or correct them, then retry the row.',
-  processing_failed: 'Something went wrong here. Retry the row; when it fails again, report it with the row’s id.',
-  worker_lost: 'Each time this row was worked on, the process ended. Report it with the row’s id before you retry it.',
+  unknown_member: 'The field is stored in the payload but not used. Check its spelling against /v5/docs.',
+  unknown_parameter: 'The parameter is stored with the row but not used. Send data in the body.',
+  unusable_value: 'The value was left out; the rest was stored. Correct it in the source and push again.',
+  free_mail_domain: 'Many people share this domain, so it does not identify a company. Send the company’s own domain.',
+  made_up_name: 'The name is missing, so another value is used. Push the name with overwrite, or edit the contact.',
+  invalid_payload: 'Nothing was stored. Correct the payload in the source and push it again.',
+  invalid_employment: 'This employment was left out; the rest was stored. Correct it in the source and push again.',
+  company_without_name: 'The company was left out; the rest was stored. Send its name or its domain.',
+  existing_value_kept: 'The record already has a different value. Use the merge policy overwrite, or edit the record.',
+  edit_kept: 'A person changed or removed this, and imports never undo that. Edit the record to store this value.',
+  ambiguous_contact: 'The ids and address in the payload match different contacts. Correct them, then retry the row.',
+  ambiguous_company: 'The ids and domain in the payload match different companies. Correct them, then retry the row.',
+  external_id_conflict:
+    'The record has a different id of this system, or a person removed this id from it. Correct the record or the source, then retry the row.',
+  processing_failed: 'An unexpected error occurred. Retry the row; if it fails again, report it with the row’s id.',
+  worker_lost: 'The process ended each time it processed this row. Report it with the row’s id before you retry it.',
 } as const
 export type FindingCode = keyof typeof findingCodes
 
@@ -42,10 +45,10 @@ export const findingSchema: Schema = {
   required: ['code', 'path', 'message', 'hint'],
   additionalProperties: false,
   properties: {
-    code: { type: 'string', enum: Object.keys(findingCodes), description: 'For programs; the list is closed.' },
-    path: { type: 'string', description: 'Where in the payload; empty for the whole of it.' },
+    code: { type: 'string', enum: Object.keys(findingCodes), description: 'Code for programs; the list is complete.' },
+    path: { type: 'string', description: 'Path in the payload; empty for the whole payload.' },
     message: { type: 'string' },
-    hint: { type: 'string', description: 'What can be done about it.' },
+    hint: { type: 'string', description: 'What to do about it.' },
   },
 }
 
@@ -65,7 +68,6 @@ export const rowStatuses = [
   'CONFLICT',
   'DEAD',
   'CANCELLED',
-  'REVERTED',
 ] as const
 export type RowStatus = (typeof rowStatuses)[number]
 
@@ -77,28 +79,41 @@ export const imports = defineResource({
   singular: 'import',
   component: 'Import',
   idPrefix: 'imp',
+  heading: 'Sources of leads. Each has a secret URL that other systems push to.',
+  roleGroup: 'visible',
+  audited: {
+    create: 'An import was created, and its trigger URL was shown.',
+    update: 'Settings of an import were changed.',
+    delete: 'An import was deleted.',
+    restore: 'A deleted import was restored.',
+  },
   search: ['name'],
   fields: {
     id: id('imp'),
     name: text({ label: 'Name', required: true, order: 'indexed', searched: true }),
     teamId: reference('tea', {
       label: 'Team',
-      description: 'Whose contacts it makes and matches; the default team unless said',
+      description: 'Team whose contacts are matched and created; the default team if not given',
       table: 'teams',
       nullable: false,
     }),
-    tags: words({ label: 'Tags', description: 'Added to each contact that it makes or matches' }),
+    tags: words({ label: 'Tags', description: 'Added to each contact that is matched or created' }),
     mergePolicy: choice(mergePolicies, {
       label: 'Merge policy',
-      description: '`fill` sets only what is empty; `overwrite` replaces, but never what a person has changed',
+      description:
+        '`fill` sets only empty fields; `overwrite` also replaces values, except those that a person has changed',
       nullable: false,
       initial: 'fill',
     }),
-    disabledAt: timestamp({ label: 'Disabled at', description: 'Its URL takes nothing since then', readOnly: true }),
+    disabledAt: timestamp({
+      label: 'Disabled at',
+      description: 'Its URL has not accepted pushes since then',
+      readOnly: true,
+    }),
     stats: computed({
       label: 'Stats',
       description:
-        'Rows in each state, rows ended per second over the last minute, and when the oldest row that waits was pushed',
+        'Number of rows in each state, rows finished per second over the last minute, and when the oldest waiting row was pushed',
       call: 'import_stats',
       schema: {
         type: 'object',

@@ -1,10 +1,11 @@
-import type { Route, Services, WriteRequest, WriteRoute } from '../../platform/http/route.ts'
+import type { Part } from '../../platform/http/part.ts'
+import { type Services, type WriteRequest, writeRoute } from '../../platform/http/route.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
-import { timestamp, url } from '../../platform/resource/fields.ts'
-import { showId } from '../../platform/resource/ids.ts'
-import { changeOne, Place, standardRoutes } from '../../platform/resource/routes.ts'
-import { besideRecord, overlapOf, withMembers } from '../../platform/resource/shown-once.ts'
-import { pushRoute } from './push-route.ts'
+import { timestamp, url } from '../../platform/model/fields.ts'
+import { showId } from '../../platform/model/ids.ts'
+import { changeOne, Place, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { besideRecord, overlapOf, withMembers } from '../../platform/routes/shown-once.ts'
+import { pushRoute } from './intake/push-route.ts'
 import { importRotationShape, imports } from './resource.ts'
 import { createImport, importStore, rotateTrigger, type WithSecret } from './store.ts'
 import { triggerUrl } from './trigger.ts'
@@ -13,7 +14,7 @@ const place = new Place(importStore, '/v5/imports')
 
 const secretUrl = url({
   label: 'Trigger URL',
-  description: 'Where leads are pushed at. It is shown this once: keep it, and keep it secret',
+  description: 'The URL to push leads to. It is shown only once: store it, and treat it as a secret',
   readOnly: true,
   nullable: false,
 })
@@ -24,7 +25,7 @@ const rotatedImport = withMembers(imports, 'RotatedImport', {
   triggerUrl: secretUrl,
   previousUrlExpiresAt: timestamp({
     label: 'Previous URL expires at',
-    description: 'The URL before is good until then; null when it has ended',
+    description: 'When the previous URL expires; null if it has expired',
     readOnly: true,
   }),
 })
@@ -32,12 +33,11 @@ const rotatedImport = withMembers(imports, 'RotatedImport', {
 const shownUrl = ({ origin }: Services, { written, secret }: WithSecret): string =>
   triggerUrl(`${origin}/v5`, showId(imports.idPrefix, written.id), secret)
 
-const create: WriteRoute = {
+const create = writeRoute({
   ...place.change('create'),
   summary: 'Create an import',
-  description: 'The answer alone holds `triggerUrl`; whoever loses it rotates it.',
+  description: 'Only this response contains `triggerUrl`. If you lose it, rotate it.',
   body: { component: 'ImportCreate', shape: bodyShape(imports, 'create'), required: true },
-  audited: 'import.created',
   answers: { 201: { kind: 'record', resource: importWithUrl } },
   async handle({ services, db, body }) {
     const made = await createImport(db, body)
@@ -45,13 +45,13 @@ const create: WriteRoute = {
     const location = `${place.at}/${showId(imports.idPrefix, made.written.id)}`
     return { status: 201, text, headers: { ...headers, location } }
   },
-}
+})
 
-const rotate: WriteRoute = {
+const rotate = writeRoute({
   ...place.change('rotate'),
-  summary: 'Give an import a new trigger URL',
+  summary: 'Rotate the trigger URL of an import',
   description:
-    'The URLs from before stay good for `overlapSeconds` at most, so that each sender can change over; one that was to end earlier still does.',
+    'Previous URLs stay valid for at most `overlapSeconds`, so that senders have time to switch. A URL that already expires earlier still does.',
   body: { component: 'ImportRotation', shape: importRotationShape, required: false },
   audited: 'import.rotated',
   answers: { 200: { kind: 'record', resource: rotatedImport } },
@@ -61,38 +61,37 @@ const rotate: WriteRoute = {
     const members = { triggerUrl: shownUrl(services, rotated), previousUrlExpiresAt: rotated.previousEndsAt }
     return { status: 200, ...besideRecord(rotated.written, members) }
   },
-}
+})
 
-export const importRoutes: Route[] = [
-  ...standardRoutes(importStore, { at: place.at, operations: ['list', 'count', 'get'] }),
-  create,
-  ...standardRoutes(importStore, {
-    at: place.at,
-    operations: ['update', 'delete', 'restore'],
-    audited: { update: 'import.updated', delete: 'import.deleted', restore: 'import.restored' },
-  }),
-  rotate,
-  {
-    ...place.change('disable'),
-    audited: 'import.disabled',
-    summary: 'Disable an import',
-    description:
-      'Its trigger URL answers 404 until it is enabled again. What was pushed before is worked on. An import that is disabled already keeps its time.',
-    handle: (request: WriteRequest) =>
-      changeOne(place, request, {
-        values: {},
-        columns: ({ disabledAt }) => (disabledAt === null ? { disabled_at: 'now' } : {}),
-      }),
-  },
-  {
-    ...place.change('enable'),
-    audited: 'import.enabled',
-    summary: 'Enable an import',
-    handle: (request: WriteRequest) =>
-      changeOne(place, request, {
-        values: {},
-        columns: ({ disabledAt }) => (disabledAt === null ? {} : { disabled_at: null }),
-      }),
-  },
-  pushRoute,
-]
+export const importPart: Part = {
+  resources: [imports],
+  routes: [
+    ...standardRoutes(importStore, { at: place.at, operations: ['list', 'count', 'get'] }),
+    create,
+    ...standardRoutes(importStore, { at: place.at, operations: ['update', 'delete', 'restore'] }),
+    rotate,
+    {
+      ...place.change('disable'),
+      audited: 'import.disabled',
+      summary: 'Disable an import',
+      description:
+        'Its trigger URL returns 404 until the import is enabled again. Earlier pushes are still processed. If the import is already disabled, nothing changes.',
+      handle: (request: WriteRequest) =>
+        changeOne(place, request, {
+          values: {},
+          columns: ({ disabledAt }) => (disabledAt === null ? { disabled_at: 'now' } : {}),
+        }),
+    },
+    {
+      ...place.change('enable'),
+      audited: 'import.enabled',
+      summary: 'Enable an import',
+      handle: (request: WriteRequest) =>
+        changeOne(place, request, {
+          values: {},
+          columns: ({ disabledAt }) => (disabledAt === null ? {} : { disabled_at: null }),
+        }),
+    },
+    pushRoute,
+  ],
+}

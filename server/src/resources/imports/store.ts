@@ -1,13 +1,14 @@
+import type { JsonObject } from '../../platform/model/fields.ts'
+import { sha256 } from '../../platform/secret/encryption.ts'
 import type { Connection, Spanning, Transaction } from '../../platform/database/database.ts'
-import { raw, sql } from '../../platform/database/sql.ts'
+import { raw, sql } from '../../platform/model/sql.ts'
 import { documentSql } from '../../platform/query/select.ts'
 import { root } from '../../platform/query/target.ts'
-import type { AnyRow } from '../../platform/resource/define.ts'
-import { standardStore, writeOne } from '../../platform/resource/routes.ts'
+import { standardStore, writeOne } from '../../platform/resource/store.ts'
 import type { Written } from '../../platform/resource/write.ts'
-import { giveTeams } from '../teams/store.ts'
+import { giveTeams } from '../../identity/teams/store.ts'
 import { imports } from './resource.ts'
-import { makeTriggerHash, triggerHash } from './trigger.ts'
+import { makeTriggerHash } from './trigger.ts'
 
 export const importStore = standardStore(imports, { resolve: giveTeams })
 
@@ -18,7 +19,7 @@ export interface WithSecret {
 }
 
 /** Makes an import with its trigger URL. Errors: 422. */
-export async function createImport(transaction: Transaction, values: AnyRow): Promise<WithSecret> {
+export async function createImport(transaction: Transaction, values: JsonObject): Promise<WithSecret> {
   const written = await writeOne(importStore, transaction, { kind: 'create', values })
   return { written, secret: await addTrigger(transaction, written.id) }
 }
@@ -41,7 +42,7 @@ export async function rotateTrigger(
   { importId, overlapSeconds, revisions }: Rotation,
 ): Promise<WithSecret & { previousEndsAt: string | null }> {
   // No field changes and the revision does: a caller who read the import before has not seen this.
-  const columns = ({ name }: AnyRow) => ({ name: name ?? null })
+  const columns = ({ name }: JsonObject) => ({ name: name ?? null })
   // Locks the import, so that of two rotations at once one sees what the other did.
   const change = { kind: 'update', id: importId, values: {}, columns, revisions } as const
   const written = await writeOne(importStore, transaction, change)
@@ -71,7 +72,7 @@ export async function insertFirstImport(
   )
   await spanning.query(
     sql`insert into import_triggers (organization_id, import_id, hash)
-      values (${organizationId}, ${id}, ${triggerHash(secret)})`,
+      values (${organizationId}, ${id}, ${sha256(secret)})`,
   )
 }
 
@@ -97,6 +98,6 @@ async function addTrigger(transaction: Transaction, importId: string): Promise<s
   const secret = makeTriggerHash()
   await transaction.query(sql`
     insert into import_triggers (organization_id, import_id, hash)
-    values (${transaction.organization}, ${importId}::uuid, ${triggerHash(secret)})`)
+    values (${transaction.organization}, ${importId}::uuid, ${sha256(secret)})`)
   return secret
 }

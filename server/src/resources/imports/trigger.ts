@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const base = BigInt(alphabet.length)
@@ -16,9 +16,6 @@ export function makeTriggerHash(): string {
   }
   return text
 }
-
-/** What the database knows the secret part by. */
-export const triggerHash = (text: string): Buffer => hash('sha256', text, 'buffer')
 
 /** The URL that other systems push at; `importId` in the form of the answers, `baseUrl` such as `https://crm.example/v5`. */
 export const triggerUrl = (baseUrl: string, importId: string, secret: string): string =>

@@ -1,6 +1,6 @@
-import { type Sql, sql } from '../../platform/database/sql.ts'
+import { type Sql, sql } from '../../platform/model/sql.ts'
 import type { Perishable } from '../../platform/upkeep/store.ts'
-import { pushKeyHours } from './intake-store.ts'
+import { pushKeyHours } from './intake/intake-store.ts'
 
 const hour = 60 * 60
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { until } from '../../../test/processes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
-import { importActor } from '../../platform/access/import-actor.ts'
+import { serviceActor } from '../../platform/model/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
-import { newId, readId, showId } from '../../platform/resource/ids.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { newId, readId, showId } from '../../platform/model/ids.ts'
 import type { Change } from '../../platform/resource/write.ts'
 import { allNoteStore } from './store.ts'
 
@@ -31,7 +31,7 @@ async function newContacts(count: number): Promise<string[]> {
 
 /** In a transaction of the import pipeline. */
 const asImport = <Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> =>
-  service.database.transaction(importActor(uuid(organization.organizationId)), work)
+  service.database.transaction(serviceActor('work', uuid(organization.organizationId)), work)
 
 const imported = (contactId: string, body: string, rowId = newId()): Change => ({
   kind: 'create',

@@ -7,8 +7,8 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
-import { type Sql, sql } from '../../platform/database/sql.ts'
-import { newId, readId, showId } from '../../platform/resource/ids.ts'
+import { type Sql, sql } from '../../platform/model/sql.ts'
+import { newId, readId, showId } from '../../platform/model/ids.ts'
 
 let service: TestService
 let organization: TestOrganization

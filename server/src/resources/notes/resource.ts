@@ -1,9 +1,9 @@
-import { type AnyRow, defineResource, ofEveryParent, type Prepared } from '../../platform/resource/define.ts'
-import { choice, id, longText, reference, timestamp } from '../../platform/resource/fields.ts'
+import { defineResource, ofEveryParent, type Prepared } from '../../platform/model/define.ts'
+import { choice, id, longText, reference, timestamp, type JsonObject } from '../../platform/model/fields.ts'
 import { contacts } from '../contacts/resource.ts'
 
 /** A new text waits for the reasoning step, whoever writes it. */
-const prepare = (values: AnyRow): Prepared =>
+const prepare = (values: JsonObject): Prepared =>
   values.body === undefined ? { values } : { values, hidden: { reasoning_queued_at: 'now' } }
 
 /** What is worth remembering of a contact: entered by hand, or the `note` of a push. */
@@ -12,6 +12,8 @@ export const notes = defineResource({
   singular: 'note',
   component: 'Note',
   idPrefix: 'not',
+  heading: 'Notes on contacts, written by people or pushed to an import.',
+  roleGroup: 'records',
   search: ['body'],
   parent: { parameter: 'contactId', resource: contacts, column: 'contact_id', few: true },
   prepare,
@@ -21,25 +23,27 @@ export const notes = defineResource({
     body: longText({ label: 'Text', required: true, max: 100_000, searched: true }),
     source: choice(['manual', 'import'] as const, {
       label: 'Source',
-      description: '`manual`: entered by a person or a program in their name; `import`: pushed with a lead',
+      description: '`manual`: entered by a person, or by a program on their behalf; `import`: pushed with a lead',
       readOnly: true,
       nullable: false,
       initial: 'manual',
     }),
     authorId: reference('usr', {
       label: 'Author',
-      description: 'In whose name it was entered: none for an import, nor once they have left the organization',
+      description: 'The member who wrote it; null for an import, and after the member has left the organization',
       readOnly: true,
+      isOutlived: true,
       equality: 'indexed',
     }),
     importRowId: reference('row', {
       label: 'Import row',
-      description: 'The push that brought it, which is kept for a shorter time than the note',
+      description: 'The push that created it; it is purged earlier than the note',
       readOnly: true,
+      isOutlived: true,
     }),
     reasoningQueuedAt: timestamp({
       label: 'Queued for reasoning at',
-      description: 'Since when its text waits for the reasoning step; null once that has read it',
+      description: 'Since when its text has been waiting for the reasoning step; null once it has been read',
       readOnly: true,
     }),
     createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),

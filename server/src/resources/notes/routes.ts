@@ -1,11 +1,16 @@
-import { standardRoutes } from '../../platform/resource/routes.ts'
+import type { Part } from '../../platform/http/part.ts'
+import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { notes } from './resource.ts'
 import { allNoteStore, noteStore } from './store.ts'
 
-export const noteRoutes = [
-  // Without `create`: a note is made where its contact is named.
-  ...standardRoutes(allNoteStore, {
-    at: '/v5/notes',
-    operations: ['list', 'count', 'get', 'update', 'delete', 'restore'],
-  }),
-  ...standardRoutes(noteStore, { at: '/v5/contacts/{contactId}/notes', suffix: 'OfContact' }),
-]
+export const notePart: Part = {
+  resources: [notes],
+  routes: [
+    // Without `create`: a note is made where its contact is named.
+    ...standardRoutes(allNoteStore, {
+      at: '/v5/notes',
+      operations: ['list', 'count', 'get', 'update', 'delete', 'restore'],
+    }),
+    ...standardRoutes(noteStore, { at: '/v5/contacts/{contactId}/notes', suffix: 'OfContact' }),
+  ],
+}

@@ -1,8 +1,11 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
-import type { Resource } from '../../platform/resource/define.ts'
-import type { StandardStore } from '../../platform/resource/routes.ts'
+import { sql } from '../../platform/model/sql.ts'
+import type { Resource } from '../../platform/model/define.ts'
+import { keepEditedValues } from '../../platform/resource/edits.ts'
+import { readId } from '../../platform/model/ids.ts'
+import type { StandardStore } from '../../platform/resource/store.ts'
 import { type Pending, writeSet } from '../../platform/resource/write.ts'
+import { contacts } from '../contacts/resource.ts'
 import { keepActivity } from '../contacts/store.ts'
 import { allNotes, notes } from './resource.ts'
 
@@ -21,9 +24,18 @@ function storeOf(resource: Resource): StandardStore {
     write: (transaction, changes, options) =>
       writeSet(transaction, resource, changes, {
         ...options,
-        steps: { resolve: (_, pending) => resolve(transaction, pending, options?.parentId) },
+        steps: {
+          resolve: (_, pending) => resolve(transaction, pending, options?.parentId),
+          settle: (_, __, pending) => keepEditedValues(transaction, contacts, pending.flatMap(editedText)),
+        },
       }),
   }
+}
+
+/** A text that was changed or deleted on purpose: no import adds it again. */
+function editedText({ before, values, columns }: Pending) {
+  if (!before || !('body' in values || typeof columns.deleted_at === 'string')) return []
+  return [{ id: readId(contacts.idPrefix, String(before.contactId)) ?? '', field: 'notes', value: String(before.body) }]
 }
 
 async function resolve(

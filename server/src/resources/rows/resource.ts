@@ -1,4 +1,4 @@
-import { defineResource, narrow } from '../../platform/resource/define.ts'
+import { defineResource, narrow } from '../../platform/model/define.ts'
 import {
   choice,
   document,
@@ -9,7 +9,7 @@ import {
   text,
   timestamp,
   words,
-} from '../../platform/resource/fields.ts'
+} from '../../platform/model/fields.ts'
 import { findingSchema } from '../imports/resource.ts'
 import { imports, rowStatuses } from '../imports/resource.ts'
 
@@ -24,8 +24,8 @@ export const changeSchema = {
     object: { type: 'string', enum: ['contact', 'company', 'employment', 'note'] },
     id: { type: 'string' },
     action: { type: 'string', enum: ['created', 'updated'] },
-    before: { ...anything, description: 'The fields that changed, as they were; empty for a new record.' },
-    after: { ...anything, description: 'The fields that changed, as they are since.' },
+    before: { ...anything, description: 'Previous values of the changed fields; empty for a new record.' },
+    after: { ...anything, description: 'New values of the changed fields.' },
   },
 }
 
@@ -38,6 +38,8 @@ export const rowDetails = defineResource({
   component: 'ImportRowDetails',
   table: 'import_rows',
   idPrefix: 'row',
+  heading: 'Pushes to an import and their results.',
+  roleGroup: 'visible',
   softDelete: false,
   parent,
   hidden: { losses: 'integer', lease: 'uuid' },
@@ -59,11 +61,17 @@ export const rowDetails = defineResource({
     importId: reference('imp', { label: 'Import', readOnly: true, nullable: false }),
     contactId: reference('con', {
       label: 'Contact',
-      description: 'Made or matched',
+      description: 'Created or matched',
       readOnly: true,
+      isOutlived: true,
       equality: 'indexed',
     }),
-    companyId: reference('com', { label: 'Company', description: 'Made or matched', readOnly: true }),
+    companyId: reference('com', {
+      label: 'Company',
+      description: 'Created or matched',
+      readOnly: true,
+      isOutlived: true,
+    }),
     warningCodes: words({ label: 'Codes of the warnings', readOnly: true }),
     errorCodes: words({ label: 'Codes of the errors', readOnly: true, indexedAlong: 'createdAt' }),
     attempts: integer({
@@ -76,14 +84,15 @@ export const rowDetails = defineResource({
     }),
     runAt: timestamp({
       label: 'Run at',
-      description: 'While it waits: when it is worked on at the earliest; while it is worked on: when its lease ends',
+      description:
+        'For a waiting row, the earliest time of the next attempt; for a row being processed, the end of its lease',
       readOnly: true,
     }),
     finishedAt: timestamp({ label: 'Finished at', readOnly: true }),
     payload: {
       ...document({
         label: 'Payload',
-        description: 'What was pushed',
+        description: 'The pushed payload',
         readOnly: true,
         nullable: false,
         schema: anything,
@@ -93,18 +102,22 @@ export const rowDetails = defineResource({
     },
     parameters: document({
       label: 'Query parameters',
-      description: 'What was pushed beside the payload',
+      description: 'Query parameters of the push',
       readOnly: true,
       nullable: false,
       schema: anything,
     }),
-    warnings: documents({ label: 'Warnings', description: 'What could not be used', items: findingSchema }),
+    warnings: documents({ label: 'Warnings', description: 'Values that were not used', items: findingSchema }),
     errors: documents({
       label: 'Errors',
-      description: 'What kept it, or a part of it, from being taken',
+      description: 'Errors that prevented the row, or a part of it, from being stored',
       items: findingSchema,
     }),
-    changes: documents({ label: 'Changes', description: 'What it made or changed', items: changeSchema }),
+    changes: documents({
+      label: 'Changes',
+      description: 'Records that the row created or changed',
+      items: changeSchema,
+    }),
     createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
     updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
   },

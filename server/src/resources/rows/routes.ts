@@ -1,7 +1,9 @@
-import type { Route, WriteRequest, WriteRoute } from '../../platform/http/route.ts'
+import type { Part } from '../../platform/http/part.ts'
+import type { WriteRequest, WriteRoute } from '../../platform/http/route.ts'
 import { readChange } from '../../platform/query/parse.ts'
-import type { Schema } from '../../platform/resource/fields.ts'
-import { changeOne, Place, standardRoutes } from '../../platform/resource/routes.ts'
+import type { Schema } from '../../platform/model/fields.ts'
+import { changeOne, Place, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { rowDetails } from './resource.ts'
 import { changeRows, mostChanged, retried, type RowAction, rowDetailsStore, rowStore } from './store.ts'
 
 const at = '/v5/imports/{importId}/rows'
@@ -13,9 +15,13 @@ const changedSchema: Schema = {
   required: ['dryRun', 'count', 'remaining'],
   additionalProperties: false,
   properties: {
-    dryRun: { type: 'boolean', description: 'True when nothing was changed.' },
-    count: { type: 'integer', minimum: 0, description: 'Rows that were changed; of a dry run, that would be.' },
-    remaining: { type: 'integer', minimum: 0, description: 'Rows that are left for the next call.' },
+    dryRun: { type: 'boolean', description: 'True if this was a dry run, which changes nothing.' },
+    count: {
+      type: 'integer',
+      minimum: 0,
+      description: 'Number of rows changed; for a dry run, the number that would be changed.',
+    },
+    remaining: { type: 'integer', minimum: 0, description: 'Number of matching rows left for the next call.' },
   },
 }
 
@@ -26,7 +32,7 @@ const byFilter = (action: RowAction, summary: string, description: string): Writ
   path: `${at}/${action}`,
   operation: place.operation(action, true),
   summary,
-  description: `${description} Takes the filters of the list. One call changes at most ${most} rows, the oldest first: repeat it, with an Idempotency-Key of its own each time, while \`remaining\` is not 0.`,
+  description: `${description} Supports the filters of the list. One call changes at most ${most} rows, oldest first. Repeat it, with a new Idempotency-Key each time, until \`remaining\` is 0.`,
   tag: place.tag,
   params: place.collectionParams,
   scope: place.scope(action, 'write'),
@@ -43,25 +49,24 @@ const byFilter = (action: RowAction, summary: string, description: string): Writ
   },
 })
 
-export const rowRoutes: Route[] = [
-  ...standardRoutes(rowStore, { at, operations: ['list', 'count'] }),
-  byFilter(
-    'retry',
-    'Retry rows',
-    'Puts back into the queue what came to an end other than well (`PARTIAL`, `INVALID`, `CONFLICT`, `DEAD`, `CANCELLED`) and what waits for another attempt (`RETRYING`); other rows are not counted.',
-  ),
-  byFilter(
-    'cancel',
-    'Cancel rows',
-    'Takes out of the queue what waits in it (`PENDING`, `RETRYING`); other rows are not counted.',
-  ),
-  ...standardRoutes(rowDetailsStore, { at, operations: ['get'] }),
-  {
-    ...place.change('retry'),
-    summary: 'Retry a row',
-    description:
-      'Puts a row back into the queue that came to an end other than well (`PARTIAL`, `INVALID`, `CONFLICT`, `DEAD`, `CANCELLED`), or that waits for another attempt (`RETRYING`). Its errors and warnings are forgotten; what it made or changed stays, and is told with what it does next.',
-    audited: 'row.retried',
-    handle: (request: WriteRequest) => changeOne(place, request, { values: {}, columns: retried }),
-  },
-]
+export const rowPart: Part = {
+  resources: [rowDetails],
+  routes: [
+    ...standardRoutes(rowStore, { at, operations: ['list', 'count'] }),
+    byFilter(
+      'retry',
+      'Retry rows',
+      'Queues unsuccessful rows again (`PARTIAL`, `INVALID`, `CONFLICT`, `DEAD`, `CANCELLED`, `RETRYING`); other rows are not counted.',
+    ),
+    byFilter('cancel', 'Cancel rows', 'Cancels waiting rows (`PENDING`, `RETRYING`); other rows are not counted.'),
+    ...standardRoutes(rowDetailsStore, { at, operations: ['get'] }),
+    {
+      ...place.change('retry'),
+      summary: 'Retry a row',
+      description:
+        'Queues an unsuccessful row again (`PARTIAL`, `INVALID`, `CONFLICT`, `DEAD`, `CANCELLED`, `RETRYING`). Its errors and warnings are cleared. Records that it created or changed stay, and its `changes` continue.',
+      audited: 'row.retried',
+      handle: (request: WriteRequest) => changeOne(place, request, { values: {}, columns: retried }),
+    },
+  ],
+}

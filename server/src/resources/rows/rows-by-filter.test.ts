@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { addImport, addRows, queueStateOf, type SampleRow, statusesOf } from '../../../test/import-rows.ts'
 import { seed } from '../../../test/seed.ts'
 import { type Call, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
-import { sql } from '../../platform/database/sql.ts'
-import { readId } from '../../platform/resource/ids.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { readId } from '../../platform/model/ids.ts'
 import { type RowStatus, rowStatuses } from '../imports/resource.ts'
 
 let service: TestService
@@ -90,18 +90,18 @@ test('a cancelled row has left the queue and has an end', async () => {
 })
 
 test.each([
-  ['dryRun=yes', 'dryRun', 'must be true or false'],
-  ['dryRun=', 'dryRun', 'needs a value'],
-  ['dryRun=true&dryRun=true', 'dryRun', 'is given twice'],
+  ['dryRun=yes', 'dryRun', 'expected true or false'],
+  ['dryRun=', 'dryRun', 'expected a value'],
+  ['dryRun=true&dryRun=true', 'dryRun', 'is given twice; send it once'],
   ['dryrun=true', 'dryrun', 'did you mean dryRun?'],
   ['limit=5', 'limit', 'unknown parameter'],
   ['sort=asc', 'sort', 'unknown parameter'],
   ['select[]=id', 'select', 'has no fields to select'],
-  ['query=ada', 'query', 'have no full-text search'],
+  ['query=ada', 'query', 'do not support full-text search'],
   ['filter.payload.equals=x', 'filter.payload.equals', 'unknown field'],
-  ['filter.status.gt=DEAD', 'filter.status.gt', 'takes equals'],
-  ['filter.createdAt.gt=yesterday', 'filter.createdAt.gt', 'must be an ISO 8601 date'],
-  ['filter.status.in=', 'filter.status.in', 'needs a value'],
+  ['filter.status.gt=DEAD', 'filter.status.gt', 'supports equals'],
+  ['filter.createdAt.gt=yesterday', 'filter.createdAt.gt', 'expected an ISO 8601 date'],
+  ['filter.status.in=', 'filter.status.in', 'expected a value'],
 ])('?%s is refused, and nothing is changed', async (query, field, message) => {
   await addRows(service, importId, everyStatus)
   for (const action of ['retry', 'cancel']) {

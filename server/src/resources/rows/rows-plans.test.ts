@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { explain, touched } from '../../../test/explain.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { asSql, type FixedStatement, type Transaction } from '../../platform/database/database.ts'
-import { organizationParameter, raw, type Sql } from '../../platform/database/sql.ts'
-import { readQuery } from '../../platform/http/query-string.ts'
+import { organizationParameter, raw, type Sql } from '../../platform/model/sql.ts'
+import { readQuery } from '../../platform/query/query-string.ts'
 import { planCount, planPage } from '../../platform/query/page.ts'
 import { readChange, readFilters, readList } from '../../platform/query/parse.ts'
 import { rows } from './resource.ts'
@@ -128,9 +128,10 @@ async function costOf(of: Of, action: 'retry' | 'cancel', query: string): Promis
   let cost = 0
   const transaction: Transaction = {
     isTransaction: true,
-    actor: { kind: 'import', organizationId, userId: null, live: raw('true') },
+    actor: { kind: 'work', organizationId, userId: null, live: raw('true') },
     organizationId,
     organization,
+    only: () => Promise.reject(new Error('a change by filter is more than one statement')),
     query: async <Row extends object>(given: Sql | FixedStatement) => {
       const statement = asSql(given)
       await client.query('savepoint explained')

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { addImport, addRows } from '../../../test/import-rows.ts'
 import { until } from '../../../test/processes.ts'
 import { type Call, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
-import { importActor } from '../../platform/access/import-actor.ts'
-import { sql } from '../../platform/database/sql.ts'
-import { readId, showId } from '../../platform/resource/ids.ts'
-import type { Outcome } from '../imports/reconcile.ts'
+import { serviceActor } from '../../platform/model/caller.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { readId, showId } from '../../platform/model/ids.ts'
+import type { Outcome } from '../imports/merge/reconcile.ts'
 import { type RowStatus, rowStatuses } from '../imports/resource.ts'
-import { type Claim, claimRows, endRows, failRow, holdRows, releaseRows } from '../imports/work-store.ts'
+import { type Claim, claimRows, endRows, failRow, holdRows, releaseRows } from '../imports/work/work-store.ts'
 
 let service: TestService
 let organization: TestOrganization
@@ -58,7 +58,7 @@ const outcome = (id: string, status: RowStatus): Outcome => ({
 
 /** Ends rows as a worker does: in one transaction with their effects, those alone that are still its own. */
 async function end(claim: Claim, status: RowStatus): Promise<string[]> {
-  return service.database.transaction(importActor(claim.organizationId), async (transaction) => {
+  return service.database.transaction(serviceActor('work', claim.organizationId), async (transaction) => {
     const held = await holdRows(transaction, claim)
     await endRows(
       transaction,
@@ -69,7 +69,7 @@ async function end(claim: Claim, status: RowStatus): Promise<string[]> {
 }
 
 const claim = (most: number, leaseSeconds: number): Promise<Claim> =>
-  service.database.transaction(importActor(readId('org', organization.organizationId) ?? ''), (transaction) =>
+  service.database.transaction(serviceActor('work', readId('org', organization.organizationId) ?? ''), (transaction) =>
     claimRows(transaction, { most, leaseSeconds }),
   )
 
@@ -194,7 +194,7 @@ test('a retry waits for the end that a worker is giving the row, and then sees i
   const [id = ''] = await addRows(service, importId, [{}])
   const held = await claim(1, 30)
   const retry = () => call('POST', `/v5/imports/${importId}/rows/${id}/retry`)
-  const answer = await service.database.transaction(importActor(held.organizationId), async (transaction) => {
+  const answer = await service.database.transaction(serviceActor('work', held.organizationId), async (transaction) => {
     await holdRows(transaction, held)
     const asked = retry()
     await until('the retry waits for the row', async () => (await waitingForLocks()) > 0)

@@ -7,7 +7,7 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
-import { newId, showId } from '../../platform/resource/ids.ts'
+import { newId, showId } from '../../platform/model/ids.ts'
 import { finding } from '../imports/resource.ts'
 import { rowStatuses } from '../imports/resource.ts'
 
@@ -124,16 +124,17 @@ test.each(
   expect(read.headers.get('etag')).not.toBe(headers.get('etag'))
 })
 
-test.each(
-  rowStatuses.filter((status) => ['PENDING', 'PROCESSING', 'PROCESSED', 'DUPLICATE', 'REVERTED'].includes(status)),
-)('a row that is %s is not retried, and stays as it is', async (status) => {
-  const [id = ''] = await addRows(service, importId, [{ status, ...told }])
-  const before = await call('GET', `${path}/${id}`)
-  const refused = await call('POST', `${path}/${id}/retry`)
-  expect(refused).toMatchObject({ status: 423, body: { code: 'resource_locked', status: 423 } })
-  expect(refused.body.description).toMatch(hasEnded(status) ? /Push its payload again/ : /waits|worked on/)
-  expect((await call('GET', `${path}/${id}`)).text).toBe(before.text)
-})
+test.each(rowStatuses.filter((status) => ['PENDING', 'PROCESSING', 'PROCESSED', 'DUPLICATE'].includes(status)))(
+  'a row that is %s is not retried, and stays as it is',
+  async (status) => {
+    const [id = ''] = await addRows(service, importId, [{ status, ...told }])
+    const before = await call('GET', `${path}/${id}`)
+    const refused = await call('POST', `${path}/${id}/retry`)
+    expect(refused).toMatchObject({ status: 423, body: { code: 'resource_locked', status: 423 } })
+    expect(refused.body.description).toMatch(hasEnded(status) ? /Push its payload again/ : /waiting|being processed/)
+    expect((await call('GET', `${path}/${id}`)).text).toBe(before.text)
+  },
+)
 
 test('If-Match lets a retry through only for the row as it was read, and is told before the row is found locked', async () => {
   const [id = '', done = ''] = await addRows(service, importId, [{ status: 'DEAD' }, { status: 'PROCESSED' }])

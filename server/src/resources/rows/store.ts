@@ -1,14 +1,16 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { identifier, join, raw, type Sql, sql } from '../../platform/database/sql.ts'
-import { ApiError } from '../../platform/http/errors.ts'
+import { identifier, join, raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import type { Filter } from '../../platform/query/filter.ts'
 import { matching, planCount } from '../../platform/query/page.ts'
 import type { ChangeRequest, Filters } from '../../platform/query/parse.ts'
 import { findTarget, root } from '../../platform/query/target.ts'
-import { columnTypes } from '../../platform/resource/define.ts'
-import type { JsonValue } from '../../platform/resource/fields.ts'
+import { columnTypes } from '../../platform/model/define.ts'
+import type { JsonValue } from '../../platform/model/fields.ts'
 import { readCount, scopeOf } from '../../platform/resource/read.ts'
-import { standardStore } from '../../platform/resource/routes.ts'
-import { assertParent, type ColumnsOf } from '../../platform/resource/write.ts'
+import { assertParent } from '../../platform/resource/siblings.ts'
+import { standardStore } from '../../platform/resource/store.ts'
+import type { ColumnsOf } from '../../platform/resource/write.ts'
 import type { RowStatus } from '../imports/resource.ts'
 import { rowDetails, rows } from './resource.ts'
 
@@ -54,11 +56,11 @@ export type RowAction = keyof typeof transitions
 
 /** Why a row cannot be retried; the others can. */
 const notRetryable: Partial<Record<RowStatus, string>> = {
-  PENDING: 'This row waits for its turn already.',
-  PROCESSING: 'This row is being worked on. Try again once it has come to an end.',
-  PROCESSED: 'This row was taken whole, so there is nothing to retry. Push its payload again to apply it once more.',
-  DUPLICATE: 'This row had nothing new, so there is nothing to retry. Push its payload again to apply it once more.',
-  REVERTED: 'What this row did was taken back. Push its payload again to apply it once more.',
+  PENDING: 'This row is already waiting to be processed.',
+  PROCESSING: 'This row is being processed. Try again when it has finished.',
+  PROCESSED:
+    'This row was processed completely, so there is nothing to retry. Push its payload again to apply it again.',
+  DUPLICATE: 'This row contained nothing new, so there is nothing to retry. Push its payload again to apply it again.',
 }
 
 /** What puts a row back into the queue. Errors: 423 for one that came to a good end, or has not come to one yet. */
@@ -127,13 +129,11 @@ async function lockFree(db: Transaction, statuses: readonly RowStatus[], ids: re
 }
 
 /** The filters, and one of these states. */
-function among({ conditions, words }: Filters, statuses: readonly RowStatus[]): Filters {
+function among({ filter, words }: Filters, statuses: readonly RowStatus[]): Filters {
   const target = findTarget(rows, 'status')
   if ('fault' in target) throw new Error('rows have a status')
-  return {
-    conditions: [...conditions, { target, operator: 'in', operand: { kind: 'texts', values: statuses } }],
-    words,
-  }
+  const isOneOf: Filter = { target, operator: 'in', operand: { kind: 'texts', values: statuses } }
+  return { filter: { and: [filter, isOneOf] }, words }
 }
 
 function assignments(columns: Transition['columns']): Sql {

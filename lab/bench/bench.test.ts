@@ -1,0 +1,153 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { JsonObject } from '../../server/src/platform/model/fields.ts'
+import { readPush } from '../../server/src/resources/imports/payload/payload.ts'
+import { until } from '../../server/test/processes.ts'
+import { readNames, rowNames } from './row-names.ts'
+import { makeQueue, makeTemplates } from './leads.ts'
+import { watchMemory } from './measure.ts'
+import { help, readOptions } from './options.ts'
+import { type Figures, figuresOf, type Report } from './report.ts'
+
+const script = fileURLToPath(new URL('../../scripts/bench.mjs', import.meta.url))
+
+let folder: string
+/** Where the benchmark puts its temporary files: other runs of this test on the machine have their own. */
+let temporary: string
+let env: NodeJS.ProcessEnv
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rapport-bench-test-'))
+  temporary = join(folder, 'tmp')
+  await mkdir(temporary)
+  // The database of a run as root belongs to another user, who must be able to pass through.
+  for (const path of [folder, temporary]) await chmod(path, 0o711)
+  env = { ...process.env, TMPDIR: temporary, TEMP: temporary }
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const benchFolders = async () => (await readdir(temporary)).filter((name) => name.startsWith('rapport-bench-'))
+const small = '--contacts 120 --organizations 3 --connections 2 --seconds 0.1 --rounds 1 --queue 60'.split(' ')
+const isLinux = process.platform === 'linux'
+
+function assertMeasured(row: string, { perSecond, p50, p99, serviceCpu, databaseCpu }: Figures): void {
+  expect(perSecond).toBeGreaterThan(0)
+  if (worked.includes(row)) expect([p50, p99]).toEqual([null, null])
+  else {
+    expect(p50).toBeGreaterThan(0)
+    expect(p99).toBeGreaterThanOrEqual(p50 ?? Number.NaN)
+  }
+  // A short turn may take less than a tick of the clock.
+  if (isLinux) expect(Math.min(serviceCpu ?? -1, databaseCpu ?? -1)).toBeGreaterThanOrEqual(0)
+}
+
+const { one, page, deep, deepByLink, email, created } = rowNames
+const worked: readonly string[] = [rowNames.worked, rowNames.workedOfTwo]
+const searches = [rowNames.property, rowNames.commonProperty, rowNames.rare, rowNames.common, rowNames.absent]
+/** Pushes have a target at 64 connections alone. */
+const expectedTargets = [
+  ...[one, page, email, created].map((name) => `${name}: ratio to the floor`),
+  ...worked.map((name) => `${name}: a second`),
+  ...[deep, deepByLink].map((name) => `${name}: p50 for that of the first page`),
+  ...[...searches, rowNames.query].map((name) => `${name}: p50 ms`),
+  ...readNames.slice(2, 11).map((name) => `${name}: plan`),
+  ...(isLinux ? ['memory of the service, at most, MB', 'memory in the second half of a row, MB'] : []),
+  ...(isLinux ? ['memory after a start, at most, MB'] : []),
+  'warm start, s',
+]
+
+test('a small run measures each row, and leaves nothing behind', { timeout: 240_000 }, async () => {
+  const file = join(folder, 'new/figures.json')
+  const { stdout } = await promisify(execFile)(process.execPath, [script, ...small, '--json', file], { env })
+  const report = JSON.parse(await readFile(file, 'utf8')) as Report
+  expect(report.rows.map(({ name, connections }) => `${name} ${connections}`)).toEqual(
+    Object.values(rowNames).map((name) => `${name} ${worked.includes(name) ? null : 2}`),
+  )
+  for (const { name, service, floor, driver, ratio, memory, databaseMemory } of report.rows) {
+    for (const figures of [service, floor, driver]) if (figures) assertMeasured(name, figures)
+    expect([floor === null, driver === null]).toEqual([
+      name === rowNames.busy,
+      name === rowNames.busy || worked.includes(name),
+    ])
+    expect(ratio).toEqual(floor && service.perSecond / floor.perSecond)
+    if (isLinux) expect(Math.min(memory[0] ?? 0, memory[1] ?? 0, databaseMemory ?? 0)).toBeGreaterThan(10)
+  }
+  if (isLinux) expect(report.rows.some(({ service }) => (service.serviceCpu ?? 0) > 0)).toBe(true)
+  expect(report.rows.flatMap(({ name, meanwhile }) => (meanwhile === undefined ? [] : [name, meanwhile]))).toEqual([
+    rowNames.busy,
+    expect.any(Number),
+  ])
+  expect(report.plans.map(({ name }) => name)).toEqual(readNames.slice(2, 11))
+  expect(report.starts.flatMap(({ rows }) => rows)).toEqual(Object.values(rowNames))
+  expect(report.starts).toHaveLength(3)
+  for (const { seconds, atStart, atEnd } of report.starts) {
+    expect(seconds).toBeGreaterThan(0)
+    if (isLinux) expect([atStart, atEnd].flatMap(Object.values).filter((value) => !(value > 10))).toEqual([])
+  }
+  expect(report.targets.map(({ name }) => name)).toEqual(expectedTargets)
+  for (const text of ['| rows processed ', '| start of ', '| plan of ', '| target ']) expect(stdout).toContain(text)
+  expect(await benchFolders()).toEqual([])
+})
+
+test('a run that is interrupted ends what it started', { timeout: 60_000 }, async () => {
+  const child = spawn(process.execPath, [script, ...small], { env, stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  await until('it began', async () => (await benchFolders()).length > 0)
+  // As npm in a terminal does, whose signals reach both.
+  for (let times = 0; times < 2; times++) child.kill('SIGINT')
+  expect(await ended).toEqual([1, null])
+  expect(await benchFolders()).toEqual([])
+})
+
+test('a mistake on the command line starts nothing and shows the help', async () => {
+  const refused = promisify(execFile)(process.execPath, [script, '--row', 'get nothing'], { env })
+  const said = `No row has "get nothing" in its name.\n\n${help}`
+  await expect(refused).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining(said) })
+  expect(await benchFolders()).toEqual([])
+  expect(() => readOptions(['--contacts', 'many'])).toThrow('--contacts takes a whole number from 1 on.')
+  expect(() => readOptions(['--connections', '1,none'])).toThrow('--connections takes a whole number from 1 on.')
+  expect(readOptions(['--help'])).toBeUndefined()
+})
+
+test('of the rounds the middle one counts; processor time is shared by all answers', () => {
+  const round = (answers: number, p50: number, serviceCpu: number | undefined) => {
+    return { answers, seconds: 2, p50, p99: 9, serviceCpu, databaseCpu: 50 }
+  }
+  const { perSecond, ...others } = figuresOf([round(100, 1, 10), round(400, 3, 20), round(200, 2, 40)])
+  expect(perSecond).toBe(100)
+  expect(others).toEqual({ p50: 2, p99: 9, serviceCpu: 0.1, databaseCpu: 150 / 700 })
+  expect(figuresOf([round(100, 1, 10), round(100, 1, undefined)]).serviceCpu).toBeNull()
+})
+
+const known = {
+  emails: ['ada@example.com', 'alan@example.com'],
+  companies: [{ name: 'Berlin Tea 1', domain: 'berlin-tea-1.example' }],
+}
+
+test('each second lead of a queue is about someone there is, the others are new; every lead can be used', () => {
+  const queue = makeQueue(known, 6, 1000)
+  const emails = queue.map(emailOf)
+  expect([emails[1], emails[3]]).toEqual(known.emails)
+  expect(new Set([...emails, ...makeQueue(known, 6, 2000).map(emailOf)]).size).toBe(10)
+  for (const lead of [...queue, ...makeTemplates(known, 50, '00000000')]) {
+    const size = JSON.stringify(lead).length
+    expect(size).toBeGreaterThan(500)
+    expect(size).toBeLessThan(700)
+    expect(readPush(lead, {})).toMatchObject({ lead: { warnings: [], errors: [] } })
+  }
+})
+
+const emailOf = ({ contact }: JsonObject): string => (contact as { email: string }).email
+
+test.runIf(isLinux)('memory is told for both halves of the time', async () => {
+  let megabytes = 0
+  const halves = watchMemory({ memory: () => ++megabytes })
+  await until('it looked a few times', async () => megabytes >= 4)
+  const told = halves()
+  expect(told).toEqual([megabytes >> 1, megabytes])
+})

@@ -1,0 +1,106 @@
+import { showId } from '../../server/src/platform/model/ids.ts'
+import type { Depth } from './depth.ts'
+import { absentFragment, firstNames, lastNames, places, Random } from './people.ts'
+import { scores } from './records.ts'
+import { rowNames } from './row-names.ts'
+import type { Sample } from './sample.ts'
+
+/** A row of reads: what is asked, again and again, and what every answer must be. */
+export interface Question {
+  name: string
+  /** Paths with their queries, asked in turn. */
+  targets: readonly string[]
+  /** How many records an answer may hold, from the least to the most; undefined for what is no list. */
+  records: readonly [least: number, most: number] | undefined
+  /** Indexes one of which the database must use, where an index is what the row is about. */
+  indexes?: readonly string[]
+}
+
+const pageSize = 25
+
+/** The rows of reads, in the order of the table. */
+export function questionsOf(sample: Sample, depth: Depth): Question[] {
+  const list = (query: string) => `/v5/contacts?${query}`
+  const full = Math.min(pageSize, sample.contacts)
+  // Of few contacts it may be that none has what is common among many.
+  const common = sample.contacts >= 10_000 ? pageSize : 0
+  const contains = (fragment: string) => list(`filter.name.contains=${encodeURIComponent(fragment)}`)
+  const searched = ['contacts_search']
+  const random = new Random(7)
+  return [
+    { name: rowNames.one, targets: sample.ids.map((id) => `/v5/contacts/${showId('con', id)}`), records: undefined },
+    { name: rowNames.page, targets: ['/v5/contacts'], records: [full, full] },
+    {
+      name: rowNames.deep,
+      targets: depth.ids.map((id) => list(`startingAfter=${id}`)),
+      records: [1, pageSize],
+      indexes: ['contacts_created'],
+    },
+    {
+      name: rowNames.deepByLink,
+      targets: depth.cursors.map((cursor) => list(`startingAfter=${cursor}`)),
+      records: [1, pageSize],
+      indexes: ['contacts_created'],
+    },
+    {
+      name: rowNames.email,
+      targets: sample.emails.slice(0, 500).map((email) => list(`filter.email.equals=${encodeURIComponent(email)}`)),
+      records: [1, 1],
+      indexes: ['contacts_email_unique', 'contacts_email'],
+    },
+    {
+      name: rowNames.property,
+      targets: sample.customerNumbers.map((number) => list(`filter.customProperties.customerNumber.equals=${number}`)),
+      records: [1, 1],
+      indexes: ['contacts_properties'],
+    },
+    {
+      name: rowNames.commonProperty,
+      targets: range(scores, (score) => list(`filter.customProperties.score.equals=${score}`)),
+      records: [common, pageSize],
+      indexes: ['contacts_properties'],
+    },
+    {
+      name: rowNames.rare,
+      targets: sample.rareNames.map((name) => contains(name.slice(1, -1))),
+      records: [1, pageSize],
+      indexes: searched,
+    },
+    {
+      name: rowNames.common,
+      targets: [...firstNames, ...lastNames].map((name) => contains(name.slice(0, 4))),
+      records: [common, pageSize],
+      indexes: [...searched, 'contacts_created'],
+    },
+    {
+      name: rowNames.absent,
+      targets: range(100, () => contains(absentFragment(random))),
+      records: [0, 0],
+      indexes: searched,
+    },
+    {
+      name: rowNames.query,
+      targets: sample.names.map((name) => list(`query=${encodeURIComponent(name)}`)),
+      records: [1, pageSize],
+      indexes: searched,
+    },
+    {
+      name: rowNames.sorted,
+      targets: [
+        ...['asc', 'desc'].map((sort) => list(`orderBy=lastName&sort=${sort}`)),
+        ...sample.ids.slice(0, 100).map((id) => list(`orderBy=lastName&sort=asc&startingAfter=${showId('con', id)}`)),
+      ],
+      records: [0, pageSize],
+    },
+    { name: rowNames.counted, targets: range(scores, countWith), records: undefined },
+    { name: rowNames.countedUnindexed, targets: places.map(countIn), records: undefined },
+  ]
+}
+
+/** A count costs what it counts: many at once of what each seventh contact has would not be answered in time. */
+const countWith = (score: number): string => `/v5/contacts/count?filter.customProperties.score.equals=${score}`
+
+const countIn = (city: string): string => `/v5/contacts/count?filter.city.equals=${encodeURIComponent(city)}`
+
+const range = <Item>(length: number, make: (index: number) => Item): Item[] =>
+  Array.from({ length }, (_, index) => make(index))

@@ -1,0 +1,104 @@
+import pg from 'pg'
+import { pino } from 'pino'
+import { readConfig } from '../../server/src/config.ts'
+import { loadSecret } from '../../server/src/platform/secret/secret.ts'
+import { Database } from '../../server/src/platform/database/database.ts'
+import { startService } from '../../server/src/service.ts'
+
+/** A statement as the service sends it. */
+export interface Statement {
+  name?: string
+  text: string
+  values: unknown[]
+}
+
+/** What one request makes the service send, in its round trips: the statements of one are sent together. */
+export type Exchange = readonly (readonly Statement[])[]
+
+export interface Recorder {
+  /** Sends one request to the service's code and tells what came of it. Errors: another status than 200 or 201. */
+  record(target: string, init?: RequestInit): Promise<{ exchange: Exchange; text: string }>
+  /** The settings that the service's connections have. */
+  settings: string | undefined
+  close(): Promise<void>
+}
+
+interface RecorderOptions {
+  connection: pg.ClientConfig
+  dataFolder: string
+  headers: Record<string, string>
+}
+
+/** Noted at most once a minute, off the request's way. */
+const besides = /^\s*update api_keys set last_used_at/
+
+/** The service's own code in this process, on the same database, with a pool that writes down what it is given. */
+export async function startRecorder({ connection, dataFolder, headers }: RecorderOptions): Promise<Recorder> {
+  let sent: Statement[][] = []
+  let settings: string | undefined
+  class RecordingClient extends pg.Client {
+    #unanswered = 0
+
+    constructor(config: pg.ClientConfig) {
+      super(config)
+      settings = config.options
+    }
+
+    override query(...given: unknown[]): never {
+      const answer: unknown = Reflect.apply(pg.Client.prototype.query, this, given)
+      const statement = statementOf(given)
+      if (besides.test(statement.text)) return answer as never
+      if (this.#unanswered === 0) sent.push([])
+      sent.at(-1)?.push(statement)
+      this.#unanswered++
+      const answered = () => void this.#unanswered--
+      Promise.resolve(answer).then(answered, answered)
+      return answer as never
+    }
+  }
+  // The pool makes its clients of this class.
+  const recording = { ...connection, Client: RecordingClient } as pg.ClientConfig
+  const database = new Database({ connection: recording, size: 1 })
+  const other = new Database({ connection, size: 2 })
+  const secret = await loadSecret({ dataFolder })
+  const service = await startService({
+    config: readConfig({ PORT: '0', HOST: '127.0.0.1', IMPORT_WORKERS: '0', RATE_LIMIT_PER_MINUTE: '100000000' }),
+    database,
+    intakeDatabase: other,
+    workDatabase: other,
+    secret,
+    log: pino({ level: 'error' }),
+    isReady: () => true,
+    prepared: Promise.resolve(),
+  })
+  const ask = async (target: string, init?: RequestInit) => {
+    const response = await fetch(`${service.url}${target}`, { ...init, headers: { ...headers, ...init?.headers } })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${target}: ${response.status}\n${text}`)
+    return text
+  }
+  // The credential is read once and then remembered.
+  await ask('/v5/contacts?limit=1')
+  return {
+    settings,
+    async record(target, init) {
+      sent = []
+      const text = await ask(target, init)
+      if (sent.flat().some(({ values }) => values.some((value) => value instanceof Uint8Array))) {
+        throw new Error('Bytes cannot be handed on to another process.')
+      }
+      return { exchange: sent, text }
+    },
+    async close() {
+      await service.close()
+      await Promise.all([database.close(), other.close()])
+    },
+  }
+}
+
+function statementOf([given]: readonly unknown[]): Statement {
+  if (typeof given === 'string') return { text: given, values: [] }
+  const { name, text, values = [] } = given as Partial<Statement>
+  if (text === undefined) throw new Error('The service’s code sent something that is no statement.')
+  return { ...(name !== undefined && { name }), text, values: [...values] }
+}

@@ -1,0 +1,107 @@
+import type { Machine } from '../shared/report.ts'
+import type { TurnResult } from './counter.ts'
+import type { BenchOptions } from './options.ts'
+import type { Plan } from './plans.ts'
+import type { TargetLine } from './targets.ts'
+
+/** One measurement of one target. What is no answer to a request has no latencies. */
+export interface Measurement extends Omit<TurnResult, 'p50' | 'p99'>, Partial<Pick<TurnResult, 'p50' | 'p99'>> {
+  /** Milliseconds of processor time; undefined where the system does not tell. */
+  serviceCpu: number | undefined
+  databaseCpu: number | undefined
+}
+
+/** What the rounds of one target come to. */
+export interface Figures {
+  /** Requests or rows; of the rounds the middle one. */
+  perSecond: number
+  /** Milliseconds; null for what is no answer to a request. */
+  p50: number | null
+  p99: number | null
+  /** Milliseconds of processor time for each of them; null where the system does not tell. */
+  serviceCpu: number | null
+  databaseCpu: number | null
+}
+
+export interface Row {
+  name: string
+  /** Of the service; one unless said. */
+  processes?: number
+  /** Null for what comes over none. */
+  connections: number | null
+  service: Figures
+  /** A bare route with the same statements; null where there is nothing to compare with. */
+  floor: Figures | null
+  /** The same statements without HTTP; null as above. */
+  driver: Figures | null
+  /** How many of the service for one of the floor, a second. */
+  ratio: number | null
+  /** Megabytes of the service at most, in the first and in the second half of the time; null as above. */
+  memory: readonly [first: number | null, second: number | null]
+  /** Megabytes of the database afterwards. */
+  databaseMemory: number | null
+  /** Rows that came to their end meanwhile, a second. */
+  meanwhile?: number | null
+}
+
+/** Memory in bytes. */
+type RowOf = Omit<Row, 'ratio' | 'memory' | 'databaseMemory' | 'meanwhile'> & {
+  memory: readonly [first: number | undefined, second: number | undefined]
+  databaseMemory: number | undefined
+}
+
+export const rowOf = ({ memory: [first, second], databaseMemory, ...row }: RowOf): Row => ({
+  ...row,
+  ratio: row.floor && row.service.perSecond / row.floor.perSecond,
+  memory: [megabytes(first), megabytes(second)],
+  databaseMemory: megabytes(databaseMemory),
+})
+
+export const megabytes = (bytes: number | undefined) => (bytes === undefined ? null : Math.round(bytes / 1024 ** 2))
+
+export interface Report {
+  takenAt: string
+  machine: Machine
+  options: Pick<BenchOptions, 'contacts' | 'organizations' | 'seconds' | 'rounds' | 'processes' | 'queue'>
+  rows: Row[]
+  plans: Plan[]
+  targets: TargetLine[]
+  starts: Start[]
+}
+
+/** One start of the service on the filled database: a process of its own, until its rows were measured. */
+export interface Start {
+  rows: readonly string[]
+  /** Of the service; one unless said. */
+  processes?: number
+  /** From the start of the process until it says that it is ready. */
+  seconds: number
+  atStart: MemoryOf
+  atEnd: MemoryOf
+}
+
+/** Megabytes; null where the system does not tell. */
+type MemoryOf = Record<'service' | 'database', number | null>
+
+export function figuresOf(rounds: readonly Measurement[]): Figures {
+  const answers = sum(rounds.map((round) => round.answers)) ?? 0
+  const each = (total: number | undefined) => (total === undefined || answers === 0 ? null : total / answers)
+  return {
+    perSecond: middle(rounds.map((round) => round.answers / round.seconds)) ?? 0,
+    p50: middle(rounds.flatMap(({ p50 }) => p50 ?? [])),
+    p99: middle(rounds.flatMap(({ p99 }) => p99 ?? [])),
+    serviceCpu: each(sum(rounds.map(({ serviceCpu }) => serviceCpu))),
+    databaseCpu: each(sum(rounds.map(({ databaseCpu }) => databaseCpu))),
+  }
+}
+
+function sum(values: readonly (number | undefined)[]): number | undefined {
+  return values.reduce((total, value) => (total === undefined || value === undefined ? undefined : total + value), 0)
+}
+
+export function middle(values: readonly number[]): number | null {
+  if (values.length === 0) return null
+  const sorted = [...values].sort((left, right) => left - right)
+  const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.ceil((sorted.length - 1) / 2)]]
+  return ((low ?? 0) + (high ?? 0)) / 2
+}

@@ -1,0 +1,52 @@
+import { UsageError } from '../shared/command.ts'
+import { scores } from './records.ts'
+
+/** Every row that is measured, in the order of the table. */
+export const rowNames = {
+  one: 'get one',
+  page: 'first page of 25',
+  deep: 'deep page',
+  deepByLink: 'deep page, by Link',
+  email: 'filter by email',
+  property: 'custom property of one',
+  commonProperty: `custom property of 1 in ${scores}`,
+  rare: 'contains, rare',
+  common: 'contains, common',
+  absent: 'contains, absent',
+  query: 'query',
+  sorted: 'sort by last name',
+  counted: 'count with a filter',
+  countedUnindexed: 'count by an unindexed field',
+  created: 'create',
+  pushed: 'push',
+  worked: 'rows processed',
+  workedOfTwo: 'rows processed, of two organizations',
+  busy: 'push, while rows are processed',
+} as const
+
+/** Those that only read. */
+export const readNames: readonly string[] = [
+  rowNames.one,
+  rowNames.page,
+  rowNames.deep,
+  rowNames.deepByLink,
+  rowNames.email,
+  rowNames.property,
+  rowNames.commonProperty,
+  rowNames.rare,
+  rowNames.common,
+  rowNames.absent,
+  rowNames.query,
+  rowNames.sorted,
+  rowNames.counted,
+  rowNames.countedUnindexed,
+]
+
+/** The rows with one of these texts in their names; without a text every row. Errors: `UsageError`, a text in no name. */
+export function rowsWith(texts: readonly string[]): string[] {
+  const names = Object.values(rowNames)
+  for (const text of texts) {
+    if (!names.some((name) => name.includes(text))) throw new UsageError(`No row has "${text}" in its name.`)
+  }
+  return names.filter((name) => texts.length === 0 || texts.some((text) => name.includes(text)))
+}

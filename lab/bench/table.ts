@@ -1,0 +1,96 @@
+import { count } from '../../server/src/commands/progress.ts'
+import { describeMachine, table } from '../shared/report.ts'
+import type { Plan } from './plans.ts'
+import { type Figures, type Report, type Row, type Start } from './report.ts'
+import type { TargetLine } from './targets.ts'
+
+const rowTitles = [
+  'row',
+  'connections',
+  '',
+  'a second',
+  'p50 ms',
+  'p99 ms',
+  'CPU ms service',
+  'CPU ms database',
+  'ratio',
+  'service MB',
+  'database MB',
+]
+
+const startTitles = ['start of the service for', 'ready after s', 'service MB', 'database MB']
+
+/** The report as a person reads it: Markdown tables. */
+export function describe({ machine: where, options, rows, plans, targets, starts }: Report): string {
+  return [
+    describeMachine(where),
+    `${count(options.contacts)} contacts, ${options.organizations} organizations; ${options.rounds} rounds of ${options.seconds} s or ${count(options.queue)} rows`,
+    '',
+    ...table(rowTitles, rows.flatMap(linesOf)),
+    '',
+    ...table(startTitles, starts.map(startLine)),
+    ...(plans.length === 0
+      ? []
+      : ['', ...table(['plan of', 'indexes of contacts', 'whole table'], plans.map(planLine))]),
+    ...(targets.length === 0
+      ? []
+      : [
+          '',
+          ...table(['target', 'connections', 'wanted', 'for contacts', 'measured', 'reached'], targets.map(targetLine)),
+        ]),
+  ].join('\n')
+}
+
+function linesOf({
+  name,
+  processes,
+  connections,
+  service,
+  floor,
+  driver,
+  ratio,
+  memory,
+  databaseMemory,
+  meanwhile,
+}: Row): string[][] {
+  const halves = memory.map((value) => value ?? 'n/a').join(', ')
+  const more = [ratio?.toFixed(2) ?? '', halves, databaseMemory?.toString() ?? 'n/a']
+  const lines = [[withProcesses(name, processes), connections?.toString() ?? '', 'service', ...cells(service), ...more]]
+  if (floor) lines.push(['', '', 'floor', ...cells(floor)])
+  if (driver) lines.push(['', '', 'driver', ...cells(driver)])
+  if (meanwhile !== undefined) lines.push(['', '', 'rows', meanwhile === null ? 'n/a' : String(Math.round(meanwhile))])
+  return lines
+}
+
+const withProcesses = (name: string, processes = 1): string =>
+  processes === 1 ? name : `${name}, ${processes} processes`
+
+const cells = ({ perSecond, p50, p99, serviceCpu, databaseCpu }: Figures): string[] => [
+  String(Math.round(perSecond)),
+  p50?.toFixed(2) ?? '',
+  p99?.toFixed(2) ?? '',
+  serviceCpu?.toFixed(3) ?? 'n/a',
+  databaseCpu?.toFixed(3) ?? 'n/a',
+]
+
+/** Of the memory that after the start and that at the end. */
+const startLine = ({ rows, processes, seconds, atStart, atEnd }: Start): string[] => [
+  withProcesses(rows.length > 2 ? `${rows[0]} … ${rows.at(-1)}` : rows.join('; '), processes),
+  seconds.toFixed(2),
+  ...(['service', 'database'] as const).map((name) => `${atStart[name] ?? 'n/a'}, ${atEnd[name] ?? 'n/a'}`),
+]
+
+const planLine = ({ name, indexes, sequential }: Plan): string[] => [
+  name,
+  indexes.join(', ') || 'none',
+  sequential ? 'READ' : 'not read',
+]
+
+const targetLine = ({ name, connections, wanted, contacts, measured, reached }: TargetLine): string[] => [
+  name,
+  connections?.toString() ?? '',
+  wanted,
+  contacts === null ? 'any' : count(contacts),
+  measured,
+  reached ? 'yes' : 'NO',
+]

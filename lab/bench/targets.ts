@@ -1,0 +1,182 @@
+import type { Plan } from './plans.ts'
+import { middle, type Report, type Row } from './report.ts'
+import { rowNames as names } from './row-names.ts'
+
+/** A figure that we want to reach, and the one that was measured. */
+export interface TargetLine {
+  name: string
+  connections: number | null
+  wanted: string
+  /** How many contacts it is meant for; null when that does not matter. */
+  contacts: number | null
+  measured: string
+  reached: boolean
+}
+
+type Measured = Pick<Report, 'rows' | 'plans' | 'starts'>
+
+const million = 1_000_000
+const hundredThousand = 100_000
+
+/** Requests a second for one of the bare route. */
+const ratios: readonly [row: string, least: number][] = [
+  [names.one, 0.8],
+  [names.page, 0.8],
+  [names.email, 0.8],
+  [names.created, 0.8],
+]
+
+interface Rate {
+  row: string
+  connections: number | null
+  /** A second. */
+  least: number
+  contacts: number | null
+}
+
+const rates: readonly Rate[] = [
+  { row: names.pushed, connections: 64, least: 3000, contacts: null },
+  // Of one organization or of several: one worker takes an organization's rows, and the service has two.
+  { row: names.worked, connections: null, least: 1500, contacts: hundredThousand },
+  { row: names.workedOfTwo, connections: null, least: 1500, contacts: hundredThousand },
+]
+
+/** What the service may hold in the second half of a row, for what it held at most in the first. */
+const growthLimit = { factor: 1.25, megabytes: 20 }
+
+const mostMedian = 30
+const searches: readonly string[] = [
+  names.rare,
+  names.common,
+  names.absent,
+  names.query,
+  names.property,
+  names.commonProperty,
+]
+/** p50 of the deep page for that of the first. */
+const mostDeep = 1.3
+
+/** What is wanted beside what was measured; what was not measured is left out. */
+export function targetsOf({ rows, plans, starts }: Measured): TargetLine[] {
+  const start = middle(starts.map(({ seconds }) => seconds))
+  const most = highest(rows.flatMap(({ memory }) => memory))
+  const atStart = highest(starts.map((one) => one.atStart.service))
+  return [
+    ...ratios.flatMap(([name, least]) => busiest(rows, name).map((row) => ratioLine(row, least))),
+    ...rates.flatMap((rate) => rows.filter((row) => isOf(rate, row)).map((row) => rateLine(row, rate))),
+    ...rows
+      .filter(({ name }) => name === names.deep || name === names.deepByLink)
+      .flatMap((row) => deepLine(rows, row)),
+    ...rows.filter(({ name }) => searches.includes(name)).map(medianLine),
+    ...plans.map(planLine),
+    ...(most === null ? [] : [memoryLine('memory of the service, at most', 256, most)]),
+    ...rows.flatMap(growth).toSorted(byExcess).slice(0, 1).map(growthLine),
+    ...(atStart === null ? [] : [memoryLine('memory after a start, at most', 120, atStart)]),
+    ...(start === null ? [] : [startLine(start)]),
+  ]
+}
+
+/** The row with the most connections. */
+function busiest(rows: readonly Row[], name: string): Row[] {
+  const own = rows.filter((row) => row.name === name)
+  const most = Math.max(...own.map(({ connections }) => connections ?? 0))
+  return own.filter(({ connections }) => connections === most)
+}
+
+const ratioLine = ({ name, connections, ratio }: Row, least: number): TargetLine => ({
+  name: `${name}: ratio to the floor`,
+  connections,
+  wanted: `≥ ${least}`,
+  contacts: null,
+  measured: (ratio ?? 0).toFixed(2),
+  reached: (ratio ?? 0) >= least,
+})
+
+const isOf = ({ row, connections }: Rate, { name, connections: own }: Row) => name === row && own === connections
+
+const rateLine = ({ name, connections, service: { perSecond } }: Row, { least, contacts }: Rate): TargetLine => ({
+  name: `${name}: a second`,
+  connections,
+  wanted: `≥ ${least}`,
+  contacts,
+  measured: String(Math.round(perSecond)),
+  reached: perSecond >= least,
+})
+
+function deepLine(rows: readonly Row[], { name, connections, service }: Row): TargetLine[] {
+  const first = rows.find((row) => row.name === names.page && row.connections === connections)?.service.p50
+  if (!first || !service.p50) return []
+  const measured = service.p50 / first
+  return [
+    {
+      name: `${name}: p50 for that of the first page`,
+      connections,
+      wanted: `≤ ${mostDeep}`,
+      contacts: million,
+      measured: measured.toFixed(2),
+      reached: measured <= mostDeep,
+    },
+  ]
+}
+
+const medianLine = ({ name, connections, service: { p50 } }: Row): TargetLine => ({
+  name: `${name}: p50 ms`,
+  connections,
+  wanted: `< ${mostMedian}`,
+  contacts: million,
+  measured: (p50 ?? 0).toFixed(2),
+  reached: p50 !== null && p50 < mostMedian,
+})
+
+const planLine = ({ name, indexes, expected, sequential }: Plan): TargetLine => ({
+  name: `${name}: plan`,
+  connections: null,
+  wanted: expected.join(' or '),
+  contacts: million,
+  measured: sequential ? 'the whole table' : indexes.join(', ') || 'none',
+  reached: !sequential && expected.some((index) => indexes.includes(index)),
+})
+
+const memoryLine = (name: string, most: number, measured: number): TargetLine => ({
+  name: `${name}, MB`,
+  connections: null,
+  wanted: `< ${most}`,
+  contacts: null,
+  measured: String(measured),
+  reached: measured < most,
+})
+
+function highest(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length === 0 ? null : Math.max(...known)
+}
+
+/** Megabytes of a row's second half, and how many it may be. */
+function growth({ name, connections, memory: [first, second] }: Row) {
+  if (first === null || second === null) return []
+  return [{ name, connections, second, most: growthLimit.factor * first + growthLimit.megabytes }]
+}
+
+type Growth = ReturnType<typeof growth>[number]
+const byExcess = (left: Growth, right: Growth): number => right.second - right.most - (left.second - left.most)
+
+const growthName = 'memory in the second half of a row, MB'
+
+/** Of the row that grew most. */
+const growthLine = ({ name, connections, second, most }: Growth): TargetLine => ({
+  name: growthName,
+  connections,
+  wanted: `≤ ${Math.round(most)}`,
+  contacts: null,
+  measured: `${second} (${name})`,
+  reached: second <= most,
+})
+
+const startLine = (measured: number): TargetLine => ({
+  name: 'warm start, s',
+  connections: null,
+  wanted: '< 2',
+  contacts: null,
+  measured: measured.toFixed(2),
+  reached: measured < 2,
+})

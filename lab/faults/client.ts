@@ -1,0 +1,92 @@
+import type { Account } from '../shared/service.ts'
+
+/** An answer; status 0 when there was none, -1 when nobody took the connection and so nothing can have happened. */
+export interface Reply {
+  status: number
+  headers: Headers
+  body: unknown
+  /** `performance.now()` when it was sent. */
+  sentAt: number
+  milliseconds: number
+}
+
+/** A request that can be sent again as it is. */
+export interface Request {
+  method: string
+  path: string
+  body?: object
+  key?: string
+}
+
+/** Milliseconds after which a request counts as one that hangs. */
+const patience = 15_000
+
+export class Client {
+  /** Answers that came whole and are no JSON, with what asked for them. */
+  readonly unreadable: string[] = []
+  readonly #url: string
+  readonly #headers: Record<string, string>
+
+  constructor(url: string, { apiKey, organizationId }: Pick<Account, 'apiKey' | 'organizationId'>) {
+    this.#url = url
+    this.#headers = { authorization: `Bearer ${apiKey}`, 'service-organization-id': organizationId }
+  }
+
+  async send({ method, path, body, key }: Request): Promise<Reply> {
+    const sentAt = performance.now()
+    const ended = () => ({ sentAt, milliseconds: performance.now() - sentAt })
+    try {
+      const answer = await fetch(`${this.#url}${path}`, {
+        method,
+        headers: {
+          ...this.#headers,
+          ...(body && { 'content-type': 'application/json' }),
+          ...(key !== undefined && { 'idempotency-key': key }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(patience),
+      })
+      const text = await answer.text()
+      return {
+        status: answer.status,
+        headers: answer.headers,
+        body:
+          answer.status === 204 && text === '' ? undefined : this.#parsed(text, `${method} ${path}: ${answer.status}`),
+        ...ended(),
+      }
+    } catch (error) {
+      const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
+      return { status: code === 'ECONNREFUSED' ? -1 : 0, headers: new Headers(), body: undefined, ...ended() }
+    }
+  }
+
+  /** A body that cannot be read is no lost answer: the status that came with it counts. */
+  #parsed(text: string, what: string): unknown {
+    try {
+      return JSON.parse(text)
+    } catch {
+      this.unreadable.push(`${what} ${JSON.stringify(text.slice(0, 200))}`)
+      return undefined
+    }
+  }
+
+  /** A body that is sure to come. Errors: any other answer than 200. */
+  async read<Body>(path: string): Promise<Body> {
+    const { status, body } = await this.send({ method: 'GET', path })
+    if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`)
+    return body as Body
+  }
+
+  /** Every record of a collection, page by page. */
+  async all<Item extends { id: string }>(path: string, fields: readonly string[]): Promise<Item[]> {
+    const items: Item[] = []
+    for (let after = ''; ;) {
+      const selected = fields.map((field) => `&select[]=${field}`).join('')
+      const page = await this.read<Item[]>(`${path}?limit=100${selected}${after}`)
+      items.push(...page)
+      const last = page.at(-1)
+      if (page.length < 100 || !last) return items
+      after = `&startingAfter=${last.id}`
+    }
+  }
+}

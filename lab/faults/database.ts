@@ -1,0 +1,76 @@
+import { mkdir, rm, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { atEnd } from '../shared/cleanup.ts'
+import { findBinaries } from '../../server/src/platform/embedded-postgres/binaries.ts'
+import {
+  clusterConnection,
+  initializeCluster,
+  type PostgresServer,
+  startPostgres,
+} from '../../server/src/platform/embedded-postgres/cluster.ts'
+import { serviceConnection } from '../../server/src/platform/embedded-postgres/service-role.ts'
+import { copyFolder, type Template } from './template.ts'
+
+/** A PostgreSQL of the scenario's own, which no service starts or ends. */
+export interface OwnDatabase {
+  cluster: string
+  /** The folder of its socket, and its name there. */
+  socket: string
+  /** Of the database in it that the service is to use. */
+  name: string
+  user: string
+  /** The `DATABASE_URL` of its socket. */
+  url: string
+  /** Starts it again after it was killed. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface OwnDatabaseOptions {
+  /** Where its log of changes lies instead. */
+  walFolder?: string
+  /** What it begins as. */
+  template: Template | undefined
+}
+
+/** Starts one below a folder. */
+export async function startDatabase(folder: string, { walFolder, template }: OwnDatabaseOptions): Promise<OwnDatabase> {
+  const binaries = await findBinaries()
+  const cluster = join(folder, 'cluster')
+  const socketFolder = join(folder, 'socket')
+  await mkdir(folder, { recursive: true })
+  if (template) await copyFolder(join(template.dataFolder, 'postgres'), cluster)
+  else await initializeCluster({ binaries, folder: cluster })
+  if (walFolder !== undefined) {
+    await moveFolder(join(cluster, 'pg_wal'), walFolder)
+  }
+  const settings = { max_connections: 200, shared_buffers: '64MB', max_wal_size: '1GB' }
+  let server: PostgresServer | undefined
+  const start = async () => {
+    server = await startPostgres({
+      binaries,
+      folder: cluster,
+      socketFolder,
+      logFile: join(folder, 'database.log'),
+      settings,
+    })
+  }
+  await start()
+  const { port, user, database: name } = template ? serviceConnection(socketFolder) : clusterConnection(socketFolder)
+  return {
+    cluster,
+    socket: join(socketFolder, `.s.PGSQL.${port}`),
+    name: String(name),
+    user: String(user),
+    url: `postgres://${user}@/${name}?host=${encodeURIComponent(socketFolder)}&port=${port}`,
+    start,
+    stop: atEnd(async () => server?.stop('immediate')),
+  }
+}
+
+/** To another disk. */
+async function moveFolder(from: string, to: string): Promise<void> {
+  await copyFolder(from, to)
+  await rm(from, { recursive: true })
+  await symlink(to, from)
+}

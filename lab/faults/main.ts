@@ -1,0 +1,62 @@
+import { fileURLToPath } from 'node:url'
+import { runCommand, UsageError } from '../shared/command.ts'
+import { machine, publish } from '../shared/report.ts'
+import { binariesVersion } from '../../server/src/platform/embedded-postgres/cluster.ts'
+import { findBinaries } from '../../server/src/platform/embedded-postgres/binaries.ts'
+import { clock } from './clock.ts'
+import { cuts } from './cuts.ts'
+import { disk } from './disk.ts'
+import { frozen } from './frozen.ts'
+import { kills } from './kills.ts'
+import { runOffer } from './offer.ts'
+import { type FaultOptions, help, readOptions } from './options.ts'
+import { overload } from './overload.ts'
+import { rolling } from './rolling.ts'
+import { describe, type FaultReport } from './report.ts'
+import { type Finding, randomOf, type Run } from './scenario.ts'
+
+/** Milliseconds within which every request has its answer, whatever the database does: 4.5 s and some for the way. */
+const patience = 6000
+
+/** In this order; each on its own. */
+const scenarios: Record<string, (run: Run, options: FaultOptions) => Promise<Finding>> = {
+  'kill -9': (run, { cycles }) => kills(run, { cycles, patience: 30_000 }),
+  'frozen database': (run) => frozen(run, { seconds: 60, patience }),
+  'cut connections': (run) => cuts(run, { rounds: 30, patience }),
+  'full disk': (run) => disk(run, { seconds: 10, together: false }),
+  'full disk, log of changes too': (run) => disk(run, { seconds: 10, together: true }),
+  'rolling restarts': (run) => rolling(run, { rounds: 5 }),
+  'clock set back': (run) => clock(run, { seconds: 5 }),
+  overload,
+}
+
+/** Runs the scenarios; this same file is the program that offers requests. Resolves to the exit code. */
+export const main = (words: readonly string[], root: string): Promise<number> =>
+  runCommand(words, { help, readOptions, run: (options) => tellAll(options, root) })
+
+async function tellAll(options: FaultOptions, root: string): Promise<number> {
+  const report = await runAll(options, root)
+  await publish(describe(report), report, options.json)
+  return report.scenarios.some(({ broken }) => broken.length > 0) ? 1 : 0
+}
+
+async function runAll(options: FaultOptions, root: string): Promise<FaultReport> {
+  const chosen = Object.entries(scenarios).filter(([name]) => name.includes(options.only))
+  if (chosen.length === 0) throw new UsageError(`No scenario has "${options.only}" in its name.`)
+  const report: FaultReport = {
+    takenAt: new Date().toISOString(),
+    machine: machine(String(await binariesVersion(await findBinaries()))),
+    options,
+    scenarios: [],
+  }
+  for (const [name, scenario] of chosen) {
+    console.error(`${name} (seed ${options.seed})`)
+    const began = performance.now()
+    const say = (line: string) => console.error(`  ${line}`)
+    const finding = await scenario({ root, random: randomOf(options.seed), rest: 0, breath: 50, say }, options)
+    report.scenarios.push({ name, seconds: (performance.now() - began) / 1000, ...finding })
+  }
+  return report
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url) && process.argv[2] === 'offer') await runOffer()

@@ -1,0 +1,216 @@
+import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+/** Requests offered to the service, either at a constant rate or as fast as so many connections get answers. */
+export interface OfferTask {
+  port: number
+  /** Whole requests, as they go over the wire, in turn. A `numberMark` in them becomes another number each time. */
+  requests: readonly string[]
+  /** The first of these numbers. */
+  firstNumber: number
+  /** Requests a second that come whatever the answers; 0 sends the next one when an answer is whole. */
+  rate: number
+  /** Connections, at most. */
+  connections: number
+  /** Seconds before counting begins. */
+  warmUp: number
+  seconds: number
+}
+
+/** Stands for a number in a request, and takes as many bytes. */
+export const numberMark = '########'
+
+export interface OfferResult {
+  /** Seconds of counting, as they were. */
+  seconds: number
+  /** Requests that were due. */
+  offered: number
+  /** Answers by status. */
+  statuses: Record<string, number>
+  /** Requests without an answer because the connection ended. */
+  closed: number
+  /** Requests that were not sent because no connection was free. */
+  unsent: number
+  /** Milliseconds from the moment that a request was due. */
+  good: Latencies
+  /** Milliseconds from the moment that a request was sent. */
+  refused: Latencies
+}
+
+export interface Latencies {
+  count: number
+  p50: number
+  p99: number
+  max: number
+}
+
+/** A process of its own: reads a task, sends, tells the result. Raw sockets, because it shares the machine. */
+export async function runOffer(): Promise<void> {
+  const task = JSON.parse(await text(process.stdin)) as OfferTask
+  const offer = new Offer(task)
+  const result = await offer.run()
+  process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0))
+}
+
+class Offer {
+  readonly #task: OfferTask
+  readonly #idle: Line[] = []
+  readonly #waiting: number[] = []
+  #number: number
+  #next = 0
+  #isOver = false
+  #counting = false
+  #offered = 0
+  #closed = 0
+  #unsent = 0
+  #statuses = new Map<number, number>()
+  #good: number[] = []
+  #refused: number[] = []
+
+  constructor(task: OfferTask) {
+    this.#task = task
+    this.#number = task.firstNumber
+  }
+
+  async run(): Promise<OfferResult> {
+    const { rate, connections, warmUp, seconds } = this.#task
+    for (let count = 0; count < connections; count++) {
+      this.#open()
+      // Not all at once: who listens has a queue for newcomers, and it is not what is measured.
+      if (count % 50 === 49) await pause(20)
+    }
+    const pump = rate === 0 ? undefined : this.#arrive(rate)
+    await pause(warmUp * 1000)
+    this.#counting = true
+    const began = performance.now()
+    await pause(seconds * 1000)
+    this.#counting = false
+    this.#isOver = true
+    clearInterval(pump)
+    const counted = (performance.now() - began) / 1000
+    return {
+      seconds: counted,
+      offered: this.#offered,
+      statuses: Object.fromEntries([...this.#statuses].sort(([left], [right]) => left - right)),
+      closed: this.#closed,
+      unsent: this.#unsent,
+      good: latenciesOf(this.#good),
+      refused: latenciesOf(this.#refused),
+    }
+  }
+
+  /** Requests become due at even distances, whatever happens to those before. */
+  #arrive(rate: number): NodeJS.Timeout {
+    const began = performance.now()
+    let sent = 0
+    return setInterval(() => {
+      const due = Math.floor(((performance.now() - began) * rate) / 1000)
+      for (; sent < due; sent++) this.#send(began + (sent * 1000) / rate)
+    }, 1)
+  }
+
+  #send(dueAt: number): void {
+    if (this.#counting) this.#offered++
+    const line = this.#idle.pop()
+    if (line) line.send(this.#bytes(), dueAt)
+    else if (this.#waiting.length < this.#task.connections) this.#waiting.push(dueAt)
+    else if (this.#counting) this.#unsent++
+  }
+
+  #open(): void {
+    const line = new Line(this.#task.port, {
+      free: () => this.#take(line),
+      answered: (status, dueAt, sentAt) => this.#note(status, dueAt, sentAt),
+      lost: (wasBusy) => {
+        if (wasBusy && this.#counting) this.#closed++
+        const index = this.#idle.indexOf(line)
+        if (index >= 0) this.#idle.splice(index, 1)
+        if (!this.#isOver) this.#open()
+      },
+    })
+  }
+
+  #take(line: Line): void {
+    if (this.#isOver) return
+    const dueAt = this.#task.rate === 0 ? performance.now() : this.#waiting.shift()
+    if (dueAt === undefined) this.#idle.push(line)
+    else {
+      if (this.#task.rate === 0 && this.#counting) this.#offered++
+      line.send(this.#bytes(), dueAt)
+    }
+  }
+
+  #note(status: number, dueAt: number, sentAt: number): void {
+    if (!this.#counting) return
+    this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1)
+    if (status < 400) this.#good.push(performance.now() - dueAt)
+    else this.#refused.push(performance.now() - sentAt)
+  }
+
+  #bytes(): string {
+    const { requests } = this.#task
+    const request = requests[this.#next++ % requests.length] ?? ''
+    return request.includes(numberMark)
+      ? request.replaceAll(numberMark, String(this.#number++).padStart(numberMark.length, '0'))
+      : request
+  }
+}
+
+interface LineEvents {
+  free(): void
+  answered(status: number, dueAt: number, sentAt: number): void
+  lost(wasBusy: boolean): void
+}
+
+const headEnd = '\r\n\r\n'
+
+/** One connection with one request at a time; of an answer only status and length are read. */
+class Line {
+  readonly #socket: Socket
+  #dueAt: number | undefined
+  #sentAt = 0
+  #head = ''
+  #missing: number | undefined
+  #status = 0
+
+  constructor(port: number, events: LineEvents) {
+    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    this.#socket.setEncoding('latin1')
+    this.#socket.once('connect', () => events.free())
+    this.#socket.on('data', (chunk) => this.#read(String(chunk), events))
+    this.#socket.on('error', () => undefined)
+    this.#socket.on('close', () => events.lost(this.#dueAt !== undefined))
+  }
+
+  send(bytes: string, dueAt: number): void {
+    this.#dueAt = dueAt
+    this.#sentAt = performance.now()
+    this.#socket.write(bytes)
+  }
+
+  #read(chunk: string, events: LineEvents): void {
+    if (this.#missing === undefined) {
+      this.#head += chunk
+      const end = this.#head.indexOf(headEnd)
+      if (end < 0) return
+      this.#status = Number(this.#head.slice(9, 12))
+      const length = Number(/\r\ncontent-length: (\d+)/i.exec(this.#head.slice(0, end + 2))?.[1] ?? 0)
+      this.#missing = length - (this.#head.length - end - headEnd.length)
+      this.#head = ''
+    } else this.#missing -= chunk.length
+    if (this.#missing > 0) return
+    this.#missing = undefined
+    const dueAt = this.#dueAt ?? Number.NaN
+    this.#dueAt = undefined
+    events.answered(this.#status, dueAt, this.#sentAt)
+    events.free()
+  }
+}
+
+function latenciesOf(values: readonly number[]): Latencies {
+  const sorted = Float64Array.from(values).sort()
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+  return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) }
+}
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))

@@ -1,0 +1,25 @@
+import { describeMachine, type Machine, table } from '../shared/report.ts'
+import type { FaultOptions } from './options.ts'
+import type { Finding } from './scenario.ts'
+
+/** The whole run, as `--json` writes it. */
+export interface FaultReport {
+  takenAt: string
+  machine: Machine
+  options: Pick<FaultOptions, 'cycles' | 'seed' | 'only'>
+  scenarios: ({ name: string; seconds: number } & Finding)[]
+}
+
+/** The report as a person reads it: Markdown tables. */
+export function describe({ machine: where, options, scenarios }: FaultReport): string {
+  return [
+    `${describeMachine(where)}; seed ${options.seed}`,
+    ...scenarios.flatMap((scenario) => ['', ...linesOf(scenario)]),
+  ].join('\n')
+}
+
+function linesOf({ name, seconds, figures, broken, skipped }: FaultReport['scenarios'][number]): string[] {
+  const outcome = skipped === undefined ? (broken.length === 0 ? 'kept' : 'BROKEN') : `skipped: ${skipped}`
+  const rows = Object.entries(figures).map(([what, value]) => [what, String(value)])
+  return [...table([name, `${outcome}, ${Math.round(seconds)} s`], rows), ...broken.map((law) => `  broken: ${law}`)]
+}

@@ -1,0 +1,67 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from '../shared/free-port.ts'
+import { Client } from './client.ts'
+import { makeFaultsPlace } from './place.ts'
+import {
+  type Account,
+  bootstrap,
+  type Place,
+  type ServiceOptions,
+  type ServiceProcess,
+  startService,
+} from '../shared/service.ts'
+import type { Run } from './scenario.ts'
+import { copyFolder } from './template.ts'
+import { Writers } from './writers.ts'
+
+/** Milliseconds. */
+const patience = 90_000
+
+/** A service with its own database, an account on it, and writers that have not begun. */
+export interface Stage {
+  place: Place
+  options: ServiceOptions
+  service: ServiceProcess
+  account: Account
+  client: Client
+  writers: Writers
+}
+
+/** Starts a service on a database of its own unless `environment` names another one. */
+export async function openStage(
+  run: Run,
+  { environment, nodeArguments, dataFolder }: Partial<Omit<ServiceOptions, 'port'>> = {},
+): Promise<Stage> {
+  const { template } = run
+  const place = await makeFaultsPlace(run.root)
+  const options: ServiceOptions = {
+    port: await freePort(),
+    dataFolder: dataFolder ?? join(place.folder, 'data'),
+    environment: { ...(template && { SECRET: template.secret }), ...environment },
+    ...(nodeArguments !== undefined && { nodeArguments }),
+  }
+  // Where the database is another one, it began as the template's.
+  if (template && environment?.DATABASE_URL === undefined) await copyFolder(template.dataFolder, options.dataFolder)
+  const service = await startService(place, options)
+  const account = template ? { ...template.account } : await bootstrap(place, options, 'Faults')
+  const client = new Client(service.url, account)
+  const triggerPath = new URL(account.triggerUrl).pathname
+  const writers = new Writers({ client, triggerPath, run })
+  return { place, options, service, account, client, writers }
+}
+
+/**
+ * Waits until a write that was sent after a moment is acknowledged; milliseconds since that moment, or since an earlier
+ * one that the fault began at.
+ */
+export async function recovery(writers: Writers, moment: number, began = moment): Promise<number> {
+  for (const deadline = moment + patience; performance.now() < deadline; await delay(5)) {
+    const at = writers.firstSentAfter(moment)
+    if (at !== undefined) {
+      writers.forgetMoments()
+      return at - began
+    }
+  }
+  throw new Error(`No write was acknowledged within ${patience} ms.`)
+}

@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A part of the OpenAPI document: any JSON object. */
+export type Schema = Readonly<Record<string, unknown>>
+
+export interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  schema: Schema
+}
+
+/** One operation of the document, with every reference followed. */
+export interface Operation {
+  name: string
+  method: string
+  /** With `{parameters}` in braces. */
+  path: string
+  /** Names of the parameters of the path, in its order. */
+  ids: readonly string[]
+  query: readonly Parameter[]
+  headers: readonly Parameter[]
+  body: { required: boolean; types: readonly string[]; schema: Schema; example: unknown } | undefined
+  /** By status: the schema of each media type; none for an answer without a body. */
+  answers: ReadonlyMap<number, ReadonlyMap<string, Schema>>
+  /** Does it ask for a credential in the Authorization header? */
+  isSecured: boolean
+  /** Is it about a person's own account, for access tokens alone? */
+  isAccount: boolean
+}
+
+export interface Contract {
+  /** The value of the `Version` header. */
+  version: string
+  operations: readonly Operation[]
+}
+
+/** Reads the document that the project keeps, openapi.json. */
+export function readContract(root: string): Contract {
+  const document = JSON.parse(readFileSync(join(root, 'openapi.json'), 'utf8')) as Schema
+  const whole = followed(document, document, new Map())
+  const paths = whole.paths as Record<string, Record<string, Schema>>
+  return {
+    version: String((whole.info as Schema).version),
+    operations: Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => operationOf(method.toUpperCase(), path, operation)),
+    ),
+  }
+}
+
+function operationOf(method: string, path: string, operation: Schema): Operation {
+  const parameters = (operation.parameters ?? []) as Parameter[]
+  const at = (place: Parameter['in']) => parameters.filter((parameter) => parameter.in === place)
+  return {
+    name: String(operation.operationId),
+    method,
+    path,
+    ids: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ''),
+    query: at('query').flatMap(exploded),
+    headers: at('header'),
+    body: bodyOf(operation.requestBody as Schema | undefined),
+    answers: new Map(
+      Object.entries(operation.responses as Record<string, Schema>)
+        .filter(([status]) => status !== 'default')
+        .map(([status, answer]) => [
+          Number(status),
+          new Map(Object.entries(contentOf(answer)).map(([type, { schema }]) => [type, schema as Schema])),
+        ]),
+    ),
+    isSecured: securityOf(operation).length > 0,
+    isAccount: securityOf(operation).some((ways) => JSON.stringify(ways) === '{"bearer":[]}'),
+  }
+}
+
+/** An object is sent as one parameter for each of its properties. Those that have no fixed name stay an object. */
+function exploded(parameter: Parameter): Parameter[] {
+  const { type, properties, unevaluatedProperties: others, examples } = parameter.schema
+  if (type !== 'object') return [parameter]
+  const named = Object.entries(properties ?? {}).map(([name, schema]) => ({
+    ...parameter,
+    name,
+    schema: schema as Schema,
+  }))
+  return others === undefined ? named : [...named, { ...parameter, schema: { type, examples } }]
+}
+
+const securityOf = ({ security }: Schema) => (security ?? []) as Schema[]
+
+function bodyOf(body: Schema | undefined): Operation['body'] {
+  if (!body) return undefined
+  const [[, first = {}] = []] = Object.entries(contentOf(body))
+  const types = Object.keys(contentOf(body))
+  return { required: body.required === true, types, schema: first.schema as Schema, example: first.example }
+}
+
+const contentOf = (part: Schema) => (part.content ?? {}) as Record<string, Schema>
+
+/**
+ * The value with what its references name in their place, the same object for each that names the same. The document
+ * has no schema that holds itself.
+ */
+function followed<Value>(value: Value, document: Schema, known: Map<string, unknown>): Value {
+  if (Array.isArray(value)) return value.map((item) => followed(item, document, known)) as Value
+  if (typeof value !== 'object' || value === null) return value
+  const { $ref: reference } = value as Schema
+  if (typeof reference !== 'string') {
+    const parts = Object.entries(value).map(([name, part]) => [name, followed(part, document, known)])
+    return Object.fromEntries(parts) as Value
+  }
+  const target = known.get(reference) ?? followed(targetOf(reference, document), document, known)
+  known.set(reference, target)
+  return target as Value
+}
+
+function targetOf(reference: string, document: Schema): unknown {
+  const steps = reference.split('/').slice(1)
+  return steps.reduce<unknown>((part, step) => (part as Schema)[step.replace('~1', '/').replace('~0', '~')], document)
+}

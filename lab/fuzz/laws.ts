@@ -1,0 +1,188 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { errorCodes } from '../../server/src/platform/model/errors.ts'
+import type { Answer } from './connection.ts'
+import type { Contract, Operation, Schema } from './document.ts'
+import { bytesOf, type Draft, isBroken } from './draft.ts'
+import { formats } from './formats.ts'
+
+/** A broken law, in words: the law's name first, so that like and like can be told. */
+export interface Fault {
+  law: string
+  what: string
+}
+
+/** What no answer may hold. */
+export interface Secrets {
+  /** Ids as 32 hexadecimal digits. */
+  ids: ReadonlySet<string>
+  /** Texts; no request holds them. */
+  mark: string
+}
+
+/** What the answer to anything that is no proper request can be, whatever operation it was meant for. */
+const frameStatuses = [400, 404, 405, 406, 413, 414, 415, 431]
+
+/** Holds answers against the document. */
+export class Laws {
+  readonly #contract: Contract
+  readonly #secrets: Secrets
+  readonly #mayRefuse: boolean
+  readonly #ajv = new Ajv2020({ allErrors: false, strict: true, allowUnionTypes: true, formats })
+  readonly #operations: ReadonlyMap<string, Operation>
+  /** What can be answered, by what was asked. */
+  readonly #statuses = new Map<string, ReadonlySet<number>>()
+  readonly #validators = new WeakMap<Schema, ValidateFunction>()
+
+  /** `mayRefuse`: is 503 an answer like any other? */
+  constructor(contract: Contract, secrets: Secrets, mayRefuse: boolean) {
+    this.#contract = contract
+    this.#operations = new Map(contract.operations.map((one) => [`${one.method} ${one.path}`, one]))
+    this.#secrets = secrets
+    this.#mayRefuse = mayRefuse
+  }
+
+  /** The laws that the answer breaks. */
+  faultsOf(draft: Draft, answer: Answer): Fault[] {
+    const { status } = answer
+    const faults: Fault[] = []
+    const must = (isSo: boolean, law: string, what: string) => {
+      if (!isSo) faults.push({ law, what })
+    }
+    const refuses = status === 503 && this.#mayRefuse && answer.headers.has('retry-after')
+    if (status >= 500 && !refuses)
+      faults.push({ law: 'no fault of the service', what: `${status} ${answer.text.slice(0, 500)}` })
+    const allowed = this.#statusesOf(draft)
+    if (status < 500 && !allowed.has(status))
+      faults.push({ law: 'documented status', what: `${status}, not ${[...allowed].join(', ')}` })
+    must(answer.headers.get('version') === this.#contract.version, 'headers', 'Version')
+    must(/^req_[0-9a-f]{32}$/.test(answer.headers.get('x-request-id') ?? ''), 'headers', 'X-Request-Id')
+    const body = status >= 400 ? errorFault(draft, answer) : this.#bodyFault(draft, answer)
+    must(body === undefined, status >= 400 ? 'shape of an error' : 'documented body', body ?? '')
+    const leak = this.#leakIn(draft, answer)
+    must(leak === undefined, 'nothing of someone else', leak ?? '')
+    return faults
+  }
+
+  /** Of the path as it was sent: for another one than the operation's only the outlines are known. */
+  #statusesOf(draft: Draft): ReadonlySet<number> {
+    const { method } = draft
+    const isSame = isOfPath(draft)
+    const asked = this.#asked(draft)
+    const isProper = asked !== undefined && !isBroken(draft)
+    const key = `${asked?.name} ${isProper} ${isSame} ${method === 'OPTIONS'}`
+    const known = this.#statuses.get(key)
+    if (known) return known
+    const documented = (asked ? [asked] : this.#contract.operations).flatMap(({ answers }) => [...answers.keys()])
+    const possible = isSame && !asked ? [] : documented
+    const others = isProper ? [] : [...frameStatuses, ...(method === 'OPTIONS' ? [204] : [])]
+    const statuses = new Set([...possible, ...others])
+    this.#statuses.set(key, statuses)
+    return statuses
+  }
+
+  /** The operation that the method and the path are those of; HEAD stands beside every GET. */
+  #asked(draft: Draft): Operation | undefined {
+    const { operation, method } = draft
+    if (!isOfPath(draft)) return undefined
+    const wanted = method === 'HEAD' ? 'GET' : method
+    return this.#operations.get(`${wanted} ${operation.path}`)
+  }
+
+  #bodyFault(draft: Draft, { status, headers, text }: Answer): string | undefined {
+    if (draft.method === 'HEAD' || draft.method === 'OPTIONS') return text === '' ? undefined : 'a body'
+    // Which operation answered is not known for sure; that it leaks nothing is asked anyway.
+    if (!isOfPath(draft)) return undefined
+    const content = this.#asked(draft)?.answers.get(status)
+    if (!content || content.size === 0) return text === '' ? undefined : 'a body that is not documented'
+    const type = headers.get('content-type') ?? 'none'
+    const schema = content.get(type.split(';')[0] ?? '')
+    if (!schema || !/^[a-z/+]+; charset=utf-8$/.test(type)) return `the content type ${type}`
+    if (!type.startsWith('application/json')) return text === '' ? 'no body' : undefined
+    return this.#valueFault(schema, text)
+  }
+
+  #valueFault(schema: Schema, text: string): string | undefined {
+    const value = parsed(text)
+    if (value === undefined) return 'no JSON'
+    const validate = this.#validator(schema)
+    return validate(value) ? undefined : this.#ajv.errorsText(validate.errors)
+  }
+
+  #validator(schema: Schema): ValidateFunction {
+    const known = this.#validators.get(schema) ?? this.#ajv.compile(schema)
+    this.#validators.set(schema, known)
+    return known
+  }
+
+  /** An id or a text of the other organization, unless the request held it. */
+  #leakIn(draft: Draft, { head, text }: Answer): string | undefined {
+    const { ids, mark } = this.#secrets
+    const whole = `${head}\n${text}`
+    if (whole.includes(mark)) return `the text ${mark}`
+    const found = [...whole.matchAll(idPattern)].map(([id]) => id.replaceAll('-', ''))
+    const foreign = found.filter((id) => ids.has(id))
+    if (foreign.length === 0) return undefined
+    const sent = bytesOf(draft, '').toString('latin1')
+    const request = `${sent}${decoded(sent)}`
+    const leaked = foreign.find((id) => !request.includes(id))
+    return leaked && `the id ${leaked}`
+  }
+}
+
+/** Is the path still one of the operation's? */
+const isOfPath = ({ changes }: Draft): boolean => !changes.some((change) => change.startsWith('path'))
+
+const idPattern = /[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}/g
+
+/** An error is JSON, except where a browser asked. */
+function errorFault({ method, headers }: Draft, answer: Answer): string | undefined {
+  const isRead = method === 'GET' || method === 'HEAD'
+  const isPage = (answer.headers.get('content-type') ?? '').startsWith('text/html')
+  if (!isPage) return refusalFault(answer, method === 'HEAD')
+  if (!isRead || !headers.some((line) => /^accept:.*text\/html/i.test(line))) return 'a page that nobody asked for'
+  if (method === 'HEAD') return answer.text === '' ? undefined : 'a body'
+  const told = [`<h1>${answer.status} `, answer.headers.get('x-request-id') ?? '']
+  return told.every((text) => answer.text.includes(text)) ? undefined : 'a page without status and request id'
+}
+
+/** Without percent-encoding as far as it goes. */
+const decoded = (text: string): string =>
+  text.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** What is wrong with the form of an error (interface 7.1, docs/errors.md); undefined when nothing is. */
+function refusalFault({ status, headers, text }: Answer, isHead: boolean): string | undefined {
+  if (headers.get('content-type') !== 'application/json; charset=utf-8') return 'the content type'
+  if (status === 401 && !headers.get('www-authenticate')?.startsWith('Bearer realm="rapport"'))
+    return 'WWW-Authenticate'
+  if (status === 405 && !/OPTIONS/.test(headers.get('allow') ?? '')) return 'Allow'
+  if ((status === 429 || status === 503) && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? '')) return 'Retry-After'
+  if (isHead) return text === '' ? undefined : 'a body for HEAD'
+  const body = parsed(text)
+  if (typeof body !== 'object' || body === null) return 'no object'
+  const { code, status: told, message, description, details, ...others } = body as Record<string, unknown>
+  const known = Object.entries(errorCodes).find(([name]) => name === code)?.[1]
+  if (known?.status !== status || told !== status) return `the status of ${String(code)}`
+  if (known.message !== message) return `the message of ${String(code)}`
+  if (typeof description !== 'string' || description === '' || description.length >= 2000) return 'the description'
+  if (Object.keys(others).length > 0) return `unknown members ${Object.keys(others).join()}`
+  const needed = [409, 422].includes(status) || code === 'invalid_parameters' || code === 'missing_scopes'
+  if (details === undefined) return needed && code !== 'idempotency_in_progress' ? 'no details' : undefined
+  return areDetails(details) ? undefined : 'the details'
+}
+
+function areDetails(details: unknown): boolean {
+  if (!Array.isArray(details) || details.length === 0 || details.length > 100) return false
+  return details.every(({ field, message, ...others }: Record<string, unknown>) => {
+    const values = [field, message, ...Object.values(others)]
+    const isKnown = Object.keys(others).every((name) => name === 'id')
+    return isKnown && values.every((text) => typeof text === 'string' && text !== '')
+  })
+}

@@ -1,0 +1,46 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { arch, cpus, release, totalmem } from 'node:os'
+import { dirname, resolve } from 'node:path'
+
+/** The machine that figures belong to. */
+export interface Machine {
+  processors: string
+  cores: number
+  memoryGb: number
+  system: string
+  node: string
+  postgres: string
+}
+
+/** This machine, with the version of PostgreSQL that is used on it. */
+export const machine = (postgres: string): Machine => ({
+  processors: cpus()[0]?.model.trim() ?? 'unknown',
+  cores: cpus().length,
+  memoryGb: Math.round(totalmem() / 1024 ** 3),
+  system: `${process.platform} ${release()} ${arch()}`,
+  node: process.versions.node,
+  postgres,
+})
+
+/** It, in a line. */
+export const describeMachine = ({ cores, processors, memoryGb, system, node, postgres }: Machine): string =>
+  `${cores} × ${processors}, ${memoryGb} GB, ${system}, Node ${node}, PostgreSQL ${postgres}`
+
+/** A Markdown table with columns as wide as what is in them. */
+export function table(titles: readonly string[], lines: readonly (readonly string[])[]): string[] {
+  const widths = titles.map((title, column) =>
+    Math.max(title.length, 3, ...lines.map((line) => line[column]?.length ?? 0)),
+  )
+  const drawn = (line: readonly string[]) =>
+    `| ${widths.map((width, column) => (line[column] ?? '').padEnd(width)).join(' | ')} |`
+  return [drawn(titles), drawn(widths.map((width) => '-'.repeat(width))), ...lines.map(drawn)]
+}
+
+/** Prints the report as a person reads it, and writes it as JSON to the file if there is one. */
+export async function publish(text: string, report: object, file: string | undefined): Promise<void> {
+  console.log(`\n${text}`)
+  if (file === undefined) return
+  const path = resolve(file)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, `${JSON.stringify(report, null, 2)}\n`)
+}

@@ -1,0 +1,166 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { openEmbedded } from '../../server/src/platform/embedded-postgres/embedded.ts'
+import { end } from './child.ts'
+import { atEnd } from './cleanup.ts'
+
+/** A temporary folder for services and their data. */
+export interface Place {
+  /** The project's folder. */
+  root: string
+  folder: string
+  /** Settings of every service that starts here. */
+  settings: Readonly<Record<string, string>>
+  remove(): Promise<void>
+}
+
+/** How a service is started; `environment` as a user would set it. */
+export interface ServiceOptions {
+  port: number
+  dataFolder: string
+  environment?: Record<string, string>
+  /** Options of Node. */
+  nodeArguments?: readonly string[]
+}
+
+/** A service as a process. */
+export interface ServiceProcess {
+  pid: number
+  port: number
+  url: string
+  signal(signal: NodeJS.Signals): void
+  /** Resolves when it has ended, for whatever reason. */
+  exited: Promise<void>
+  /** Asks it to end, and waits until it has. */
+  stop(): Promise<void>
+  /** All that it has logged. */
+  log(): Promise<string>
+}
+
+/** What `rapport bootstrap` printed. */
+export interface Account {
+  organizationId: string
+  teamId: string
+  userId: string
+  sessionId: string
+  apiKey: string
+  accessToken: string
+  refreshToken: string
+  importId: string
+  triggerUrl: string
+}
+
+/** The password of every account that `bootstrap` creates here. */
+export const password = 'only for these measurements'
+
+/** Milliseconds that a start may take on a busy machine, whose database may still be writing what it was filled with. */
+const startTimeout = 180_000
+
+/** Makes the folder; it is removed at the end of the command. */
+export async function makePlace(root: string, name: string, settings: Place['settings'] = {}): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), `rapport-${name}-`))
+  // The database of a run as root belongs to another user, who has to come through.
+  await chmod(folder, 0o711)
+  return { root, folder, settings, remove: atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 })) }
+}
+
+/** Starts the service and waits until it is ready. Errors: the end of its log if it did not start. */
+export async function startService(place: Place, options: ServiceOptions): Promise<ServiceProcess> {
+  const service = launchService(place, options)
+  let isOver = false
+  void service.exited.then(() => (isOver = true))
+  for (const deadline = performance.now() + startTimeout; performance.now() < deadline && !isOver; await delay(10)) {
+    if (await isReady(service.url)) return service
+  }
+  throw new Error(`The service did not start:\n${(await service.log()).slice(-3000)}`)
+}
+
+function launchService(place: Place, options: ServiceOptions): ServiceProcess {
+  const { port, nodeArguments = [] } = options
+  const log = join(place.folder, `service-${port}.log`)
+  const output = openSync(log, 'a')
+  const child = spawn(process.execPath, [...nodeArguments, commandOf(place), 'start'], {
+    env: environmentOf(place, options),
+    stdio: ['ignore', output, output],
+  })
+  closeSync(output)
+  const exited = once(child, 'exit').then(() => undefined)
+  return {
+    pid: child.pid ?? 0,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    signal: (signal) => void child.kill(signal),
+    exited,
+    stop: atEnd(() => endFrozenToo(child)),
+    log: () => readFile(log, 'utf8'),
+  }
+}
+
+/** Runs a command of the service with `--json`, and gives what it printed. */
+export async function runRapport<Output>(
+  place: Place,
+  options: ServiceOptions,
+  words: readonly string[],
+): Promise<Output> {
+  const { stdout } = await promisify(execFile)(process.execPath, [commandOf(place), ...words, '--json'], {
+    env: environmentOf(place, options),
+  })
+  return JSON.parse(stdout) as Output
+}
+
+/** Makes an organization with its owner; the service runs. */
+export const bootstrap = (place: Place, options: ServiceOptions, name: string): Promise<Account> =>
+  runRapport(place, options, ['bootstrap', '--email', `${name.toLowerCase()}@example.com`, '--organization', name])
+
+/** Connects to the embedded database of a data folder until the end of the command, or until `close`. */
+export async function connectEmbedded(dataFolder: string, say: (line: string) => void = () => undefined) {
+  const embedded = await openEmbedded({ dataFolder, purpose: 'rapport lab', log: say })
+  const closeEmbedded = atEnd(() => embedded.close())
+  const { connection } = embedded
+  const client = new pg.Client(connection)
+  await client.connect()
+  const closeClient = atEnd(() => client.end())
+  return {
+    connection,
+    client,
+    close: async () => {
+      await closeClient()
+      await closeEmbedded()
+    },
+  }
+}
+
+export const isReady = (url: string): Promise<boolean> =>
+  fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+
+async function endFrozenToo(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGCONT')
+  const timeout = setTimeout(() => child.kill('SIGKILL'), 40_000)
+  await end(child).finally(() => clearTimeout(timeout))
+}
+
+const commandOf = ({ root }: Place): string => join(root, 'bin/rapport.js')
+
+/** Nothing of the caller's environment but what programs need. The rate limiter runs, but never refuses. */
+const environmentOf = ({ settings }: Place, { port, dataFolder, environment }: ServiceOptions): NodeJS.ProcessEnv => ({
+  PATH: process.env.PATH,
+  HOME: process.env.HOME,
+  PORT: String(port),
+  DATA_DIR: dataFolder,
+  RATE_LIMIT_PER_MINUTE: '100000000',
+  DRAIN_MILLISECONDS: '0',
+  RAPPORT_PASSWORD: password,
+  ...settings,
+  ...environment,
+})

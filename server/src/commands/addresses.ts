@@ -1,0 +1,61 @@
+import type { Config } from '../config.ts'
+import type { Database } from '../platform/database/database.ts'
+import { sql } from '../platform/model/sql.ts'
+import type { Rapport } from './open.ts'
+
+/** Where the three families of routes are reached. */
+export interface Addresses {
+  baseUrl: string
+  authUrl: string
+  teamBaseUrl: string
+}
+
+/** Where callers reach a service: no slash at the end. */
+export interface PublishedAddresses {
+  root: string
+  authOrigin?: string
+}
+
+type AddressSettings = Pick<Config, 'publicUrl' | 'authOrigin'>
+
+/** The addresses of a service that listens on `url`. */
+export const addressesOfService = ({ publicUrl, authOrigin }: AddressSettings, url: string): PublishedAddresses => ({
+  root: publicUrl ?? url,
+  ...(authOrigin !== undefined && { authOrigin }),
+})
+
+const name = 'service_addresses'
+
+/**
+ * Lets commands know where the service is reached: they may run elsewhere, without its settings. The service that started
+ * last counts.
+ */
+export async function publishAddresses(database: Database, addresses: PublishedAddresses): Promise<void> {
+  await database.spanning(
+    'know where the service is reached',
+    sql`insert into instance (name, value) values (${name}, ${JSON.stringify(addresses)})
+      on conflict (name) do update set value = excluded.value`,
+  )
+}
+
+/** The addresses that a command prints: its own settings count, else those of the service, else where one would listen. */
+export async function addressesOf({ config, database, isShared }: Rapport): Promise<Addresses> {
+  const published = isShared ? await publishedAddresses(database) : undefined
+  const root = config.publicUrl ?? published?.root ?? localUrl(config.host, config.port)
+  const authUrl = config.authOrigin ?? published?.authOrigin ?? root
+  return { baseUrl: `${root}/v5`, authUrl, teamBaseUrl: root }
+}
+
+async function publishedAddresses(database: Database): Promise<PublishedAddresses | undefined> {
+  const [row] = await database.spanning<{ value: string }>(
+    'know where the service is reached',
+    sql`select value from instance where name = ${name}`,
+  )
+  return row && (JSON.parse(row.value) as PublishedAddresses)
+}
+
+/** An address that a caller on this machine can use; one that means "all of them" becomes the loopback. */
+export function localUrl(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}

@@ -1,0 +1,126 @@
+import type pg from 'pg'
+import { adoptNextSecret, findNextSecret, nextSecretFile, storeNextSecret } from '../platform/secret/next-secret.ts'
+import { fingerprint, loadSecret, newSecret, type Secret } from '../platform/secret/secret.ts'
+import type { Config } from '../config.ts'
+import { connect } from '../platform/database/connect.ts'
+import { isConnectionLoss } from '../platform/database/failures.ts'
+import { Interrupted } from '../platform/database/interrupted.ts'
+import { StartError } from '../platform/database/start-error.ts'
+import { Failure } from './command.ts'
+import { findServices } from './restore-target.ts'
+import { type Resealed, sealAnew } from './sealed.ts'
+
+export interface Replacement {
+  connection: pg.ClientConfig
+  /** The data folder whose file keeps the secret; undefined where SECRET is set, which only the operator can change. */
+  dataFolder: string | undefined
+  present: Secret
+  /** The secret that was given; undefined: a random one, kept in the data folder. */
+  given: Secret | undefined
+  /** Interrupts it, up to the moment from which it cannot be taken back. */
+  signal?: AbortSignal
+}
+
+export interface Replaced extends Resealed {
+  /** The file with the secret that was replaced, for backups from before. */
+  keptIn: string | null
+}
+
+/**
+ * Replaces the secret of a database that no service uses, in one transaction. The next secret is in the data folder before
+ * the transaction commits, and takes the place of the present one after it: whenever the process is killed, the database
+ * belongs to one of the two, and the next start finds which. Errors: `Failure`, `Interrupted`.
+ */
+export async function replaceSecret(replacement: Replacement): Promise<Replaced> {
+  const { connection, dataFolder, present, signal } = replacement
+  const client = await connect({ ...connection, keepAlive: true, application_name: 'rapport secret' })
+  const interrupt = () => client.connection.stream.destroy()
+  signal?.addEventListener('abort', interrupt)
+  let isCommitting = false
+  try {
+    await lockDatabase(client, connection)
+    const resealed = await reseal(client, replacement)
+    signal?.removeEventListener('abort', interrupt)
+    isCommitting = true
+    await client.query('commit')
+    return { ...resealed, keptIn: dataFolder === undefined ? null : await adoptNextSecret(dataFolder, present) }
+  } catch (error) {
+    throw explained(error, { isCommitting, isInterrupted: signal?.aborted ?? false })
+  } finally {
+    signal?.removeEventListener('abort', interrupt)
+    // Without a farewell: after a fault it may be half-way. The server rolls back.
+    interrupt()
+  }
+}
+
+function explained(error: unknown, { isCommitting, isInterrupted }: { isCommitting: boolean; isInterrupted: boolean }) {
+  if (!isConnectionLoss(error)) return error
+  if (isCommitting) {
+    return new Failure(
+      'The connection was lost at the very end. The secret may or may not have been replaced. Run the command again.',
+      { cause: error },
+    )
+  }
+  return isInterrupted ? new Interrupted('Interrupted: nothing was changed.', { cause: error }) : error
+}
+
+/** Begins the transaction. A service that starts meanwhile waits to read the fingerprint, and is refused when it changes. */
+async function lockDatabase(client: pg.Client, connection: pg.ClientConfig): Promise<void> {
+  await client.query(`set lock_timeout = '10s'; set statement_timeout = 0; set idle_in_transaction_session_timeout = 0`)
+  // Not every system can tell the server that this process was killed.
+  await client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined)
+  await client.query('begin')
+  await client.query('lock table instance in access exclusive mode')
+  const services = await findServices(client, connection)
+  if (services === 0) return
+  throw new Failure(
+    `${services} connections of services are open on this database. Nothing was changed. Stop every service first.`,
+  )
+}
+
+const alreadyDone: Resealed = { resealed: 0, endedSessions: 0, deletedAnswers: 0 }
+
+async function reseal(client: pg.Client, { dataFolder, present, given }: Replacement): Promise<Resealed> {
+  const left = dataFolder === undefined ? undefined : await findNextSecret(dataFolder)
+  const stored = await storedFingerprint(client)
+  const next = given ?? left ?? newSecret()
+  // An earlier run was killed between the commit and the end.
+  if (stored === fingerprint(next)) return alreadyDone
+  if (stored !== fingerprint(present)) {
+    throw new Failure(
+      left !== undefined && stored === fingerprint(left)
+        ? 'An earlier replacement was interrupted at its end. Nothing was changed. Run the command without --new-file to finish it, then run it again.'
+        : 'The database belongs to a different secret than the current one. Nothing was changed.',
+    )
+  }
+  if (dataFolder !== undefined) await storeNextSecret(dataFolder, next)
+  return sealAnew(client, { present, next })
+}
+
+async function storedFingerprint(client: pg.Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ value: string }>(`select value from instance where name = 'secret_fingerprint'`)
+  return rows[0]?.value
+}
+
+/**
+ * The secret of this installation. Finishes a replacement that was killed after the database had got the next secret. Error:
+ * `StartError`.
+ */
+export async function currentSecret(
+  { dataFolder, secret: given }: Pick<Config, 'dataFolder' | 'secret'>,
+  connection: pg.ClientConfig,
+): Promise<Secret> {
+  const present = await loadSecret({ dataFolder, given })
+  const next = given === undefined ? await findNextSecret(dataFolder) : undefined
+  if (next === undefined) return present
+  const client = await connect(connection).catch((cause: unknown) => {
+    throw new StartError(
+      `A replacement of the secret was interrupted (${nextSecretFile} is in ${dataFolder}), and the database is unavailable. Start again when it is available.`,
+      { cause },
+    )
+  })
+  const stored = await storedFingerprint(client).finally(() => client.end())
+  if (stored !== fingerprint(next)) return present
+  await adoptNextSecret(dataFolder, present)
+  return next
+}

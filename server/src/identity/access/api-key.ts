@@ -1,0 +1,37 @@
+import { randomInt } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { sha256 } from '../../platform/secret/encryption.ts'
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const prefix = 'svc_'
+const randomLength = 34
+const checksumLength = 6
+const shape = new RegExp(`^${prefix}[0-9A-Za-z]{${randomLength + checksumLength}}$`)
+
+/** A new API key: `svc_`, 34 random characters (202 bits) and a checksum of 6, all base62. */
+export function makeApiKey(): string {
+  const body = Array.from({ length: randomLength }, () => alphabet[randomInt(alphabet.length)]).join('')
+  return prefix + body + checksum(body)
+}
+
+/** Does the credential claim to be an API key? Nothing else begins like one. */
+export const looksLikeApiKey = (text: string): boolean => text.startsWith(prefix)
+
+/** The hash of a key that a caller sent, or undefined for a text that cannot be a key: a typo costs no query. */
+export function apiKeyHash(text: string): Buffer | undefined {
+  if (!shape.test(text)) return undefined
+  const end = prefix.length + randomLength
+  if (checksum(text.slice(prefix.length, end)) !== text.slice(end)) return undefined
+  return sha256(text)
+}
+
+/** The CRC-32 of the random part in base62; 62^6 holds every 32-bit number. */
+function checksum(body: string): string {
+  let rest = crc32(body)
+  let text = ''
+  for (let digit = 0; digit < checksumLength; digit++) {
+    text = alphabet[rest % alphabet.length] + text
+    rest = Math.floor(rest / alphabet.length)
+  }
+  return text
+}

@@ -1,0 +1,60 @@
+import type { BodyFault } from '../../platform/model/errors.ts'
+import type { PublicRoute } from '../../platform/http/route.ts'
+import { shapeOf } from '../../platform/resource/body.ts'
+import type { Fields } from '../../platform/model/define.ts'
+import { flag, secretText, text, type JsonObject } from '../../platform/model/fields.ts'
+import type { PasswordOwner } from './common-passwords.ts'
+import { passwordFault } from './passwords.ts'
+
+/** What the bodies of routes are made of that log people in, or let new ones in. */
+export const formFields = {
+  newPassword: secretText({
+    label: 'New password',
+    description: '12 to 128 characters of any kind; common passwords are rejected',
+    required: true,
+    max: 1000,
+  }),
+  token: secretText({ label: 'Token', description: 'The part of the link after the `=`', required: true }),
+  personName: text({ label: 'Name', description: 'The person’s name', required: true, max: 100 }),
+  cookie: flag({
+    label: 'Cookie',
+    description: 'Return the refresh token in an HttpOnly cookie instead of the body; only for the service’s own pages',
+    nullable: false,
+  }),
+}
+
+/** A body of these members. */
+export const bodyOf = <F extends Fields>(component: string, fields: F) => ({
+  component,
+  shape: shapeOf(fields),
+  required: true,
+})
+
+/** The fault of the new password in the body, given whose it is to be; none while it is missing. */
+export async function passwordFaults(body: JsonObject, owner: PasswordOwner): Promise<BodyFault[]> {
+  const password = wordOf(body, 'password')
+  const message = password === '' ? undefined : await passwordFault(password, owner)
+  return message === undefined ? [] : [{ field: 'password', message }]
+}
+
+/** Words of a body that were checked to be there. */
+export const wordOf = (body: JsonObject, name: string): string => String(body[name] ?? '')
+
+/** A route that needs no credential, on the host of the authentication. */
+export const authRoute = <Body>(
+  route: Pick<
+    PublicRoute<Body>,
+    'path' | 'operation' | 'summary' | 'description' | 'body' | 'answers' | 'errors' | 'check' | 'handle'
+  >,
+): PublicRoute => {
+  const whole: PublicRoute<Body> = {
+    kind: 'public',
+    host: 'auth',
+    method: 'POST',
+    tag: 'authentication',
+    params: {},
+    query: { kind: 'none' },
+    ...route,
+  }
+  return whole as PublicRoute<never>
+}

@@ -1,0 +1,87 @@
+import { roleScopes } from '../../app.ts'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { coversScope, namesGuarded, refusedScopes } from './grants.ts'
+import { covers, isGuarded } from '../../platform/model/scopes.ts'
+
+const resources = ['contact', 'api-key', 'member', 'mail-content', 'later']
+const actions = ['list', 'create', 'later']
+const scope = fc
+  .tuple(fc.constantFrom('*', ...resources), fc.constantFrom('*', ...actions), fc.constantFrom('*', 'read', 'write'))
+  .map((parts) => `urn:service:${parts.join(':')}`)
+const granted = fc.array(scope, { maxLength: 4 })
+
+/** Everything that a route could ask for. */
+const needs = resources.flatMap((resource) =>
+  actions.flatMap((action) => ['read', 'write'].map((permission) => `${resource}:${action}:${permission}`)),
+)
+
+test('a scope that is covered lets nothing through that was not let through before', () => {
+  fc.assert(
+    fc.property(granted, scope, (own, wanted) => {
+      if (!coversScope(own, wanted)) return
+      for (const needed of needs)
+        if (covers([wanted], needed)) expect([needed, covers(own, needed)]).toEqual([needed, true])
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('a scope that is granted is covered, and so is each part of it', () => {
+  fc.assert(
+    fc.property(granted, scope, (own, one) => {
+      expect(coversScope([...own, one], one)).toBe(true)
+      for (const needed of needs) {
+        if (covers([one], needed)) expect(coversScope([...own, one], `urn:service:${needed}`)).toBe(true)
+      }
+    }),
+  )
+})
+
+test.each([
+  ['*:*:*', 'api-key:create:write'],
+  ['*:*:write', 'api-key:*:write'],
+  ['*:*:*', 'api-key:*:*'],
+  ['*:create:*', 'api-key:create:write'],
+  ['contact:*:read', 'contact:*:*'],
+  ['contact:list:read', 'contact:*:read'],
+  ['contact:*:*', '*:*:read'],
+  ['contact:*:*', 'company:list:read'],
+])('%s does not cover %s', (own, wanted) => {
+  expect(coversScope([`urn:service:${own}`], `urn:service:${wanted}`)).toBe(false)
+})
+
+test('a wildcard of every resource that exists is not one of every resource', () => {
+  const all = needs.map((needed) => `urn:service:${needed.split(':')[0]}:*:*`)
+  expect(coversScope(all, 'urn:service:*:*:read')).toBe(false)
+})
+
+test.each([
+  ['api-key:create:write', true],
+  ['api-key:*:*', true],
+  ['member:*:write', true],
+  ['api-key:list:read', false],
+  ['*:*:*', false],
+  ['contact:*:*', false],
+])('%s names something guarded: %s', (text, is) => {
+  expect(namesGuarded(`urn:service:${text}`)).toBe(is)
+})
+
+test('only an owner gives what is guarded; nobody gives what they have not', () => {
+  const guarded = ['urn:service:api-key:*:write']
+  expect(refusedScopes({ scopes: roleScopes('owner'), role: 'owner' }, guarded)).toEqual([])
+  expect(refusedScopes({ scopes: roleScopes('admin'), role: 'admin' }, guarded)).toEqual(guarded)
+  // A key has no role, whoever made it and whatever it may do.
+  expect(refusedScopes({ scopes: roleScopes('owner'), role: undefined }, guarded)).toEqual(guarded)
+  fc.assert(
+    fc.property(granted, granted, fc.constantFrom(undefined, 'admin', 'member', 'viewer'), (own, wanted, role) => {
+      const given = wanted.filter((one) => !refusedScopes({ scopes: own, role }, wanted).includes(one))
+      for (const needed of needs) {
+        if (!covers(given, needed)) continue
+        const [resource = '', , permission = ''] = needed.split(':')
+        expect([covers(own, needed), isGuarded(resource, permission)]).toEqual([true, false])
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})

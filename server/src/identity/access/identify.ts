@@ -1,0 +1,221 @@
+import { LRUCache } from 'lru-cache'
+import type { Database, Spanning } from '../../platform/database/database.ts'
+import { CredentialChanged } from '../../platform/database/failures.ts'
+import {
+  AddressRefused,
+  type Credential,
+  type Identifier,
+  type KeyCredential,
+  type SessionCredential,
+} from '../../platform/http/identifier.ts'
+import { invalidParameters } from '../../platform/model/errors.ts'
+import { hasIdForm, readId } from '../../platform/model/ids.ts'
+import { isFresh } from './account-store.ts'
+import { apiKeyHash, looksLikeApiKey } from './api-key.ts'
+import type { Caller } from '../../platform/model/caller.ts'
+import { isWithin } from './networks.ts'
+import {
+  foreignOrganization,
+  formerOrganization,
+  homeless,
+  invalidToken,
+  missingAuthorization,
+  proofRequired,
+  secondFactorRequired,
+} from './refusals.ts'
+import type { RoleScopes } from '../../platform/model/scopes.ts'
+import {
+  apiKeyLive,
+  findApiKey,
+  findMembership,
+  findSession,
+  isLive,
+  noteApiKeyUse,
+  noteSessionUse,
+  sessionLive,
+} from './store.ts'
+import type { Tokens } from './tokens.ts'
+
+const organizationHeader = 'Service-Organization-ID'
+const rememberedCredentials = 10_000
+/** Milliseconds between two notes of a key's use. */
+const noteInterval = 60_000
+
+/**
+ * Turns request headers into callers. What was read is remembered in this process; every later statement checks in
+ * its own trip that it still holds (`Caller.live`), so a revocation counts at once in every process.
+ */
+export const createIdentifier = (options: IdentifierOptions): Identifier => new RememberingIdentifier(options)
+
+interface IdentifierOptions {
+  database: Database
+  tokens: Tokens
+  roleScopes: RoleScopes
+  /** Milliseconds since 1970. */
+  clock?: () => number
+}
+
+class RememberingIdentifier implements Identifier {
+  readonly #database: Database
+  readonly #tokens: Tokens
+  readonly #roleScopes: RoleScopes
+  readonly #clock: () => number
+  readonly #known = new LRUCache<string, Credential>({ max: rememberedCredentials })
+  readonly #origins = new WeakMap<Caller, string>()
+
+  constructor({ database, tokens, roleScopes, clock = Date.now }: IdentifierOptions) {
+    this.#database = database
+    this.#tokens = tokens
+    this.#roleScopes = roleScopes
+    this.#clock = clock
+  }
+
+  async authenticate(authorization: string | undefined): Promise<Credential> {
+    const text = authorization?.trim()
+    if (!text) throw missingAuthorization()
+    const credential = /^bearer +(\S+)$/i.exec(text)?.[1]
+    if (credential === undefined) throw invalidToken('Invalid Authorization header: expected "Bearer <credential>".')
+    return looksLikeApiKey(credential) ? this.#authenticateKey(credential) : this.#authenticateToken(credential)
+  }
+
+  async selectOrganization(
+    credential: Credential,
+    organization: string | undefined,
+    address?: string,
+  ): Promise<Caller> {
+    // A blank header is a mistake and not the same as none: it must not fall back to some organization.
+    const header = organization?.trim()
+    return credential.kind === 'key'
+      ? this.#selectForKey(credential, header, address)
+      : this.#selectForSession(credential, header)
+  }
+
+  noteSessionUse(credential: Credential, address: string): void {
+    if (credential.kind !== 'session') return
+    const now = this.#clock()
+    if (now - credential.notedAt < noteInterval) return
+    credential.notedAt = now
+    // Off the request's way: a failure here concerns nobody who waits.
+    noteSessionUse(this.#database, { id: credential.id, address }).catch(() => undefined)
+  }
+
+  forget(caller: Caller): void {
+    const cacheKey = this.#origins.get(caller)
+    if (cacheKey !== undefined) this.#known.delete(cacheKey)
+  }
+
+  async confirm(caller: Caller): Promise<void> {
+    if (!(await isLive(this.#database, caller.live))) throw new CredentialChanged()
+  }
+
+  async assertFresh(caller: Caller): Promise<void> {
+    // A key cannot prove anything: that the scope was given to it by name (`covers`) is what counts.
+    if (caller.kind === 'key') return
+    const isProved = (db: Spanning) => isFresh(db, caller.credentialId)
+    if (!(await this.#database.spanningTransaction('manage an account', isProved))) throw proofRequired()
+  }
+
+  async #authenticateKey(text: string): Promise<Credential> {
+    const hash = apiKeyHash(text)
+    if (!hash) throw invalidToken()
+    const cacheKey = `key:${hash.toString('base64')}`
+    const remembered = this.#known.get(cacheKey)
+    if (remembered) return remembered
+    const kept = await findApiKey(this.#database, hash)
+    if (!kept) throw invalidToken()
+    const { id, version: _, ...rest } = kept
+    const caller: Caller = { kind: 'key', credentialId: id, ...rest, role: undefined, live: apiKeyLive(kept, { hash }) }
+    this.#origins.set(caller, cacheKey)
+    const read: KeyCredential = { kind: 'key', id, hash, cacheKey, caller, notedAt: -Infinity }
+    this.#known.set(cacheKey, read)
+    return read
+  }
+
+  async #authenticateToken(text: string): Promise<Credential> {
+    const subject = await this.#tokens.verify(text)
+    if (!subject) throw invalidToken()
+    const cacheKey = `session:${subject.sessionId}`
+    const remembered = this.#known.get(cacheKey)
+    if (remembered) return remembered
+    const session = await findSession(this.#database, subject.sessionId)
+    if (!session) throw invalidToken()
+    const read: SessionCredential = {
+      kind: 'session',
+      id: subject.sessionId,
+      cacheKey,
+      userId: session.userId,
+      callers: new Map(),
+      notedAt: -Infinity,
+    }
+    this.#known.set(cacheKey, read)
+    return read
+  }
+
+  /** Off the request's way: a failure here concerns nobody who waits. */
+  #noteUse(key: KeyCredential, address: string | undefined): void {
+    const now = this.#clock()
+    if (now - key.notedAt < noteInterval) return
+    key.notedAt = now
+    const { organizationId } = key.caller
+    noteApiKeyUse(this.#database, { organizationId, id: key.id, address: address ?? null }).catch(() => undefined)
+  }
+
+  async #selectForKey(key: KeyCredential, header: string | undefined, address: string | undefined): Promise<Caller> {
+    const wanted = header === undefined ? undefined : readId('org', header)
+    const isOwn = wanted === key.caller.organizationId
+    if (isOwn && isWithin(key.caller.allowedAddresses, address)) {
+      this.#noteUse(key, address)
+      return key.caller
+    }
+    if (isOwn) {
+      // The list may be another one by now.
+      await this.confirm(key.caller).catch((error: unknown) => {
+        this.forget(key.caller)
+        throw error
+      })
+      throw new AddressRefused(key.caller, address)
+    }
+    // A refusal out of memory has to be true now: a key revoked meanwhile is a 401, whatever else is wrong.
+    if (!(await findApiKey(this.#database, key.hash))) {
+      this.#known.delete(key.cacheKey)
+      throw invalidToken()
+    }
+    if (header === undefined) throw headerFault('required with an API key; send the id of the key’s organization')
+    throw hasIdForm('org', header) ? foreignOrganization() : headerFault(headerForm)
+  }
+
+  async #selectForSession(session: SessionCredential, header: string | undefined): Promise<Caller> {
+    const wanted = header === undefined ? undefined : readId('org', header)
+    const isMalformed = header !== undefined && wanted === undefined
+    const remembered = isMalformed ? undefined : session.callers.get(wanted ?? '')
+    if (remembered) return remembered
+    const membership = await findMembership(this.#database, { sessionId: session.id, organizationId: wanted })
+    if (!membership) {
+      this.#known.delete(session.cacheKey)
+      throw invalidToken()
+    }
+    if (isMalformed) throw hasIdForm('org', header) ? foreignOrganization() : headerFault(headerForm)
+    const { organizationId, role, lacksFactor } = membership
+    if (organizationId === null) throw homeless()
+    if (role === null) throw wanted === undefined ? formerOrganization() : foreignOrganization()
+    if (lacksFactor) throw secondFactorRequired()
+    const caller: Caller = {
+      kind: 'session',
+      credentialId: session.id,
+      userId: session.userId,
+      organizationId,
+      scopes: this.#roleScopes(role),
+      role,
+      allowedAddresses: [],
+      expiresAt: null,
+      live: sessionLive({ id: session.id, organizationId, role, isCurrent: wanted === undefined }),
+    }
+    this.#origins.set(caller, session.cacheKey)
+    session.callers.set(wanted ?? '', caller)
+    return caller
+  }
+}
+
+const headerForm = 'expected an organization id: org_ and 32 hexadecimal digits'
+
+const headerFault = (message: string) => invalidParameters([{ field: organizationHeader, message }])

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../../platform/secret/encryption.ts'
+import type { Spanning } from '../../platform/database/database.ts'
+import { type Sql, sql } from '../../platform/model/sql.ts'
+import type { Perishable } from '../../platform/upkeep/store.ts'
+import { newId } from '../../platform/model/ids.ts'
+import type { Role } from '../../platform/model/scopes.ts'
+
+/** Seconds within which the second factor has to follow the password, and how many wrong ones it may take. */
+const pendingSeconds = 600
+const mostFailures = 5
+
+const shape = /^pnd_[A-Za-z0-9_-]{43}$/
+
+/** A login whose password was right; the ids are uuids. */
+export interface PendingLogin {
+  id: string
+  userId: string
+  wantsCookie: boolean
+}
+
+/** Remembers that the password was right, and gives the token that the second step needs. */
+export async function beginPendingLogin(
+  spanning: Spanning,
+  { userId, wantsCookie }: { userId: string; wantsCookie: boolean },
+): Promise<string> {
+  const text = `pnd_${randomBytes(32).toString('base64url')}`
+  await spanning.query(sql`
+    insert into pending_logins (id, hash, user_id, wants_cookie, expires_at)
+    values (${newId()}, ${sha256(text)}, ${userId}, ${wantsCookie}, now() + make_interval(secs => ${pendingSeconds}))`)
+  return text
+}
+
+/** The login of this token, locked until the transaction ends; undefined when it is over or has failed too often. */
+export async function lockPendingLogin(spanning: Spanning, text: string): Promise<PendingLogin | undefined> {
+  if (!shape.test(text)) return undefined
+  const [row] = await spanning.query<PendingLogin>(sql`
+    select id, user_id as "userId", wants_cookie as "wantsCookie" from pending_logins
+    where hash = ${sha256(text)} and expires_at > now() and failures < ${mostFailures} for update`)
+  return row
+}
+
+/** Counts a wrong second factor. Has to be committed: give the refusal out of the transaction as a value. */
+export async function failPendingLogin(spanning: Spanning, id: string): Promise<void> {
+  await spanning.query(sql`update pending_logins set failures = failures + 1 where id = ${id}::uuid`)
+}
+
+/** The login is complete: its token is good no more. */
+export async function endPendingLogin(spanning: Spanning, id: string): Promise<void> {
+  await spanning.query(sql`delete from pending_logins where id = ${id}::uuid`)
+}
+
+/** Where a request comes from, as an account may know it. */
+export interface Device {
+  deviceHash: Buffer | null
+  address: string
+  userAgent: string | null
+}
+
+/** Is a row of `sessions` one that was used within 30 days, and by this browser, or from this address by this program? */
+export const isKnownBy = ({ deviceHash, address, userAgent }: Device): { cookie: Sql; place: Sql } => {
+  const isRecent = sql`sessions.last_used_at > now() - interval '30 days'`
+  return {
+    cookie: sql`(${isRecent} and sessions.device_hash = ${deviceHash}::bytea)`,
+    place: sql`(${isRecent} and sessions.address = ${address}::text
+      and sessions.user_agent is not distinct from ${userAgent}::text)`,
+  }
+}
+
+/** Does the person (uuid) use this device? */
+export async function isKnownDevice(spanning: Spanning, userId: string, device: Device): Promise<boolean> {
+  const { cookie, place } = isKnownBy(device)
+  const [row] = await spanning.query<{ isKnown: boolean }>(sql`
+    select exists (select from sessions where user_id = ${userId}::uuid and (${cookie} or ${place})) as "isKnown"`)
+  return row?.isKnown ?? false
+}
+
+/** What a login has to know of the person. */
+export interface LoginFacts {
+  /** They have logged in before, and never from this device. */
+  isNewDevice: boolean
+  /** They have no password, and no organization but one, so that its provider's word is all there is. */
+  hasProviderAlone: boolean
+  /** Where the session begins: the organization that they were in last, or have been in longest; null when in none. */
+  home: string | null
+  organizations: { id: string; role: Role }[]
+}
+
+/** The facts of the person (uuid), locked until the transaction ends; undefined when they were disabled. */
+export async function lockForLogin(
+  spanning: Spanning,
+  userId: string,
+  device: Device,
+): Promise<LoginFacts | undefined> {
+  const { cookie, place } = isKnownBy(device)
+  const [facts] = await spanning.query<LoginFacts>(sql`
+    select users.last_login_at is not null and not exists (
+        select from sessions where user_id = users.id and (${cookie} or ${place})) as "isNewDevice",
+      users.password_hash is null and (select count(*) from members where user_id = users.id) < 2 as "hasProviderAlone",
+      (select members.organization_id from members
+        left join lateral (select max(last_used_at) as used from sessions
+          where sessions.user_id = members.user_id and sessions.organization_id = members.organization_id) last on true
+        where members.user_id = users.id
+        order by last.used desc nulls last, members.created_at, members.organization_id limit 1) as home,
+      coalesce((select json_agg(json_build_object('id', organization_id, 'role', role) order by organization_id)
+        from members where user_id = users.id), '[]') as organizations
+    from users where users.id = ${userId}::uuid and users.disabled_at is null for update`)
+  return facts
+}
+
+/** Writes down that the person logs in, with the session that begins and what the audit logs are told. */
+export async function writeLogin(
+  spanning: Spanning,
+  userId: string,
+  { session, events }: { session: Sql; events: Sql },
+): Promise<void> {
+  await spanning.query(sql`
+    with session as (${session}), events as (${events})
+    update users set last_login_at = now() where id = ${userId}::uuid`)
+}
+
+/** Logins that were never completed. */
+export const lapsedLogins: Perishable = {
+  name: 'pending logins',
+  table: 'pending_logins',
+  key: { id: 'uuid' },
+  since: 'expires_at',
+  keptSeconds: 0,
+  isPersonal: true,
+}

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../../platform/secret/encryption.ts'
+import { byPerson } from '../../platform/audit/actor.ts'
+import { insertEvents } from '../audit-log/store.ts'
+import type { PersonEvent } from '../../platform/audit/store.ts'
+import type { Spanning } from '../../platform/database/database.ts'
+import { assertOwnPage, makeCookie, readCookie } from '../../platform/http/cookies.ts'
+import type { Answer, PublicRequest } from '../../platform/http/route.ts'
+import { queueMail } from '../mails/store.ts'
+import { showId } from '../../platform/model/ids.ts'
+import { lockForLogin, writeLogin } from './login-store.ts'
+import { invalidCredentials } from './refusals.ts'
+import { makeSession } from './sessions.ts'
+
+export interface Login {
+  /** A uuid. */
+  userId: string
+  email: string
+  /** The refresh token goes into the browser's cookie jar and not into the answer. */
+  wantsCookie: boolean
+  /** A second factor was proved. */
+  isStrong: boolean
+  /** A browser was sent here by another site, as single sign-on does: its flow was checked by other means than the Origin. */
+  isNavigation?: boolean
+  /** Where the session begins (uuid); where the person was last unless said. */
+  organizationId?: string
+  /** How the person proved who they are; told in the audit log. */
+  by: 'password' | 'totp' | 'recovery-code' | 'passkey' | 'single-sign-on' | 'set-up' | 'sign-up' | 'invitation'
+}
+
+type Asking = Pick<PublicRequest, 'services' | 'client'>
+
+/** The answer of a login that is complete. */
+export const loginSchema = {
+  type: 'object',
+  required: ['status', 'userId', 'sessionId', 'accessToken'],
+  additionalProperties: false,
+  properties: {
+    status: { type: 'string', enum: ['complete'] },
+    userId: { type: 'string' },
+    sessionId: { type: 'string' },
+    accessToken: { type: 'string', description: 'JWT, valid for 24 hours' },
+    refreshToken: { type: 'string', description: 'For `POST /auth`; absent if it was returned in a cookie' },
+  },
+}
+
+/** Refuses a login that wants a cookie and does not come from a page of ours: nobody logs a visitor in as someone else. */
+export function checkCookieWish({ services, client }: Asking, wantsCookie: boolean): void {
+  if (wantsCookie) assertOwnPage(services, client)
+}
+
+/** What the browser keeps to be known again, if it is of our making. */
+function deviceOf({ services, client }: Asking): string | undefined {
+  const text = readCookie(services, client, 'device')
+  return text !== undefined && /^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined
+}
+
+/** SHA-256 of what the browser keeps to be known again; null when it keeps nothing. */
+export function deviceHashOf(asking: Asking): Buffer | null {
+  const text = deviceOf(asking)
+  return text === undefined ? null : sha256(text)
+}
+
+/**
+ * Logs the person in: a new session, always (nothing of the caller's choosing becomes one), the notice about a new device,
+ * the line in the audit log, and the answer with the tokens.
+ */
+export async function completeLogin(asking: Asking, db: Spanning, login: Login): Promise<Answer> {
+  const { services, client } = asking
+  const { userId, wantsCookie, isStrong, isNavigation = false } = login
+  checkCookieWish(asking, wantsCookie && !isNavigation)
+  const kept = deviceOf(asking)
+  const device = kept ?? randomBytes(32).toString('base64url')
+  const deviceHash = kept !== undefined || wantsCookie ? sha256(device) : null
+  const { address, userAgent } = client
+  const { secret, tokens, sessions } = services
+  // The session that this browser had is nobody's any more.
+  const replaced = wantsCookie ? readCookie(services, client, 'refresh') : undefined
+  if (replaced !== undefined) await sessions.end(replaced, db)
+  const facts = await lockForLogin(db, userId, { deviceHash, address, userAgent })
+  if (!facts) throw invalidCredentials()
+  const { isNewDevice, hasProviderAlone, home, organizations } = facts
+  const organizationId = login.organizationId ?? home
+  // What whoever runs a provider could add or change by it would outlast its say, and reach other organizations.
+  const isProof = login.by !== 'single-sign-on' || isStrong || hasProviderAlone
+  const how = { userAgent, address, deviceHash, isStrong, isProof, begunBy: login.by }
+  const { sessionId, refreshToken, insertion } = makeSession({ secret, userId, organizationId, ...how })
+  const event: PersonEvent = {
+    action: 'login.succeeded',
+    ...byPerson(userId, client),
+    recordType: 'session',
+    recordId: showId('session', sessionId),
+    details: { by: login.by, isNewDevice },
+  }
+  const events = insertEvents(
+    organizations.map(({ id }) => id),
+    event,
+  )
+  await writeLogin(db, userId, { session: insertion, events })
+  if (isNewDevice) {
+    const said = { device: userAgent ?? 'an unknown program', address, at: new Date().toISOString() }
+    await queueMail(db, { kind: 'new-device', recipient: login.email, userId, facts: said })
+  }
+  const role = organizations.find(({ id }) => id === organizationId)?.role ?? null
+  const answer = {
+    status: 'complete',
+    userId: showId('usr', userId),
+    sessionId: showId('session', sessionId),
+    accessToken: await tokens.issue({ userId, sessionId, organizationId, role }),
+    ...(!wantsCookie && { refreshToken }),
+  }
+  const cookies = wantsCookie
+    ? [makeCookie(services, client, 'refresh', refreshToken), makeCookie(services, client, 'device', device)]
+    : []
+  return { status: 200, text: JSON.stringify(answer), cookies }
+}

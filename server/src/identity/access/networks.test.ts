@@ -1,0 +1,111 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { areWithin, isWithin, readNetwork } from './networks.ts'
+
+test.each([
+  ['203.0.113.7', '203.0.113.7'],
+  [' 203.0.113.7 ', '203.0.113.7'],
+  ['203.0.113.7/32', '203.0.113.7'],
+  ['203.0.113.0/24', '203.0.113.0/24'],
+  ['2001:DB8:0:0::1', '2001:db8::1'],
+  ['2001:db8::/32', '2001:db8::/32'],
+  ['2001:db8::1/128', '2001:db8::1'],
+  ['::ffff:203.0.113.7', '203.0.113.7'],
+  ['::ffff:203.0.113.0/120', '203.0.113.0/24'],
+  ['::ffff:cb00:7107', '203.0.113.7'],
+])('%s is kept as %s', (text, network) => {
+  expect(readNetwork(text)).toEqual({ network })
+})
+
+test.each([
+  '',
+  'localhost',
+  'example.com',
+  '203.0.113',
+  '203.0.113.7.1',
+  '203.0.113.256',
+  '010.0.0.1',
+  '0x7f.0.0.1',
+  '0x7f000001',
+  '2130706433',
+  '127.1',
+  '203.0.113.7:80',
+  '203.0.113.0/33',
+  '203.0.113.0/-1',
+  '203.0.113.0/',
+  '203.0.113.0/24/24',
+  '203.0.113.0/2 4',
+  '203.0.113.0/255.255.255.0',
+  '2001:db8::/129',
+  'fe80::1%eth0',
+  '[2001:db8::1]',
+  '*',
+])('"%s" is neither an address nor a network', (text) => {
+  expect(readNetwork(text)).toHaveProperty('fault', expect.stringContaining('expected an IP address'))
+})
+
+test('a network that is none as it is written is refused with the one that was probably meant', () => {
+  expect(readNetwork('203.0.113.7/24')).toEqual({
+    fault: 'has bits set after the first 24; expected 203.0.113.0/24',
+  })
+  expect(readNetwork('10.255.0.0/9')).toHaveProperty('fault', expect.stringContaining('10.128.0.0/9'))
+  expect(readNetwork('2001:db8::1/64')).toHaveProperty('fault', expect.stringContaining('2001:db8::/64'))
+})
+
+test.each(['0.0.0.0/0', '::/0'])('%s, which restricts nothing, is refused', (text) => {
+  expect(readNetwork(text)).toHaveProperty('fault', expect.stringContaining('leave the list empty'))
+})
+
+test.each([
+  [['203.0.113.7'], '203.0.113.7', true],
+  [['203.0.113.7'], '::ffff:203.0.113.7', true],
+  [['203.0.113.7'], '::FFFF:CB00:7107', true],
+  [['203.0.113.7'], '203.0.113.8', false],
+  [['203.0.113.0/24', '2001:db8::/32'], '203.0.113.255', true],
+  [['203.0.113.0/24', '2001:db8::/32'], '203.0.114.0', false],
+  [['203.0.113.0/24', '2001:db8::/32'], '2001:db8:ffff::1', true],
+  [['203.0.113.0/24', '2001:db8::/32'], '2001:db9::', false],
+  [['2001:db8::/32'], '203.0.113.7', false],
+  [['203.0.113.0/24'], '2001:db8::1', false],
+  [['203.0.113.0/24'], '203.0.113.7:4711', false],
+  [['203.0.113.0/24'], 'unknown', false],
+  [['203.0.113.0/24'], '', false],
+  [['203.0.113.0/24'], undefined, false],
+  [[], undefined, true],
+  [[], '192.0.2.1', true],
+])('of %j the address %s is in: %s', (networks, address, is) => {
+  expect(isWithin(networks, address)).toBe(is)
+})
+
+const octets = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255), fc.nat(255))
+const networks = fc.array(
+  fc.tuple(octets, fc.integer({ min: 1, max: 32 })).map(([[a, b, c, d], prefix]) => {
+    const start = (((a << 24) | (b << 16) | (c << 8) | d) & (-1 << (32 - prefix))) >>> 0
+    const text = [24, 16, 8, 0].map((shift) => (start >>> shift) & 255).join('.')
+    const read = readNetwork(`${text}/${prefix}`)
+    if (!('network' in read)) throw new Error(read.fault)
+    return read.network
+  }),
+  { minLength: 1, maxLength: 4 },
+)
+
+test('whoever is in a network is in each list of networks that holds it', () => {
+  fc.assert(
+    fc.property(networks, networks, octets, (inner, others, address) => {
+      const outer = [...others, ...inner.slice(1)]
+      expect(areWithin(inner.slice(1).length > 0 ? inner.slice(1) : outer, outer)).toBe(true)
+      if (!areWithin(inner, outer) || !isWithin(inner, address.join('.'))) return
+      expect(isWithin(outer, address.join('.'))).toBe(true)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('a list that is empty is everywhere, and so within none but another such', () => {
+  expect(areWithin([], [])).toBe(true)
+  expect(areWithin(['203.0.113.7'], [])).toBe(true)
+  expect(areWithin([], ['203.0.113.7'])).toBe(false)
+  expect(areWithin(['203.0.113.0/24'], ['203.0.113.0/25'])).toBe(false)
+  expect(areWithin(['203.0.113.128/25'], ['203.0.113.0/24'])).toBe(true)
+  expect(areWithin(['203.0.113.7'], ['::/1'])).toBe(false)
+})

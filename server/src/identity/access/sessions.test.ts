@@ -1,0 +1,138 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Access, openAccess } from '../../../test/access.ts'
+import type { BootstrapAnswer } from '../../commands/bootstrap.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { readId } from '../../platform/model/ids.ts'
+import { createSessions, repeatWindow } from './sessions.ts'
+
+let access: Access
+let begun: BootstrapAnswer
+
+beforeAll(async () => {
+  access = await openAccess()
+})
+
+beforeEach(async () => {
+  begun = await access.newOrganization()
+})
+
+afterAll(async () => {
+  await access.close()
+})
+
+const refresh = (token: string) => access.sessions.refresh(token)
+
+const expectRefused = (token: string) =>
+  expect(refresh(token)).rejects.toMatchObject({
+    code: 'invalid_token',
+    status: 401,
+    headers: { 'www-authenticate': expect.stringMatching(/^Bearer /) as string },
+  })
+
+async function hasEnded(): Promise<boolean> {
+  const [row] = await access.database.spanning<{ ended: boolean }>(
+    'find the session of a request',
+    sql`select ended_at is not null as ended from sessions where id = ${readId('session', begun.sessionId)}::uuid`,
+  )
+  return row?.ended === true
+}
+
+test('a refresh gives two new tokens for the same user and session', async () => {
+  const answer = await refresh(begun.refreshToken)
+  expect(Object.keys(answer).sort()).toEqual(['accessToken', 'refreshToken', 'sessionId', 'userId'])
+  expect(answer).toMatchObject({ userId: begun.userId, sessionId: begun.sessionId })
+  expect(answer.refreshToken).not.toBe(begun.refreshToken)
+  expect(answer.accessToken).not.toBe(begun.accessToken)
+  expect(await access.tokens.verify(answer.accessToken)).toEqual({
+    userId: readId('usr', begun.userId),
+    sessionId: readId('session', begun.sessionId),
+    organizationId: readId('org', begun.organizationId),
+  })
+})
+
+test('a chain of refreshes goes on as long as each takes the newest token', async () => {
+  let token = begun.refreshToken
+  const seen = new Set([token])
+  for (let count = 1; count <= 20; count++) {
+    access.clock.now += 60 * 60 * 1000
+    token = (await refresh(token)).refreshToken
+    seen.add(token)
+    expect(seen.size).toBe(count + 1)
+  }
+})
+
+test('the last token, presented again within 30 seconds, gives the same successor, which still works', async () => {
+  const first = await refresh(begun.refreshToken)
+  access.clock.now += repeatWindow
+  const again = await refresh(begun.refreshToken)
+  expect(again.refreshToken).toBe(first.refreshToken)
+  expect((await refresh(first.refreshToken)).refreshToken).not.toBe(first.refreshToken)
+})
+
+test('fifty refreshes at once, in two processes, give one successor', async () => {
+  const other = access.anotherProcess().sessions
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => (index % 2 ? other : access.sessions).refresh(begun.refreshToken)),
+  )
+  expect(new Set(answers.map(({ refreshToken }) => refreshToken)).size).toBe(1)
+  expect(await hasEnded()).toBe(false)
+})
+
+test('presented after 30 seconds it is refused and the whole session ends, for good', async () => {
+  const { refreshToken } = await refresh(begun.refreshToken)
+  access.clock.now += repeatWindow + 1
+  await expectRefused(begun.refreshToken)
+  expect(await hasEnded()).toBe(true)
+  await expectRefused(refreshToken)
+})
+
+test('presented once its successor was used it is refused and the whole session ends', async () => {
+  const first = await refresh(begun.refreshToken)
+  const second = await refresh(first.refreshToken)
+  await expectRefused(begun.refreshToken)
+  expect(await hasEnded()).toBe(true)
+  await expectRefused(first.refreshToken)
+  await expectRefused(second.refreshToken)
+})
+
+test('the end of a session reaches its access tokens at once, in every process', async () => {
+  const other = access.anotherProcess().identifier
+  const authorization = `Bearer ${begun.accessToken}`
+  const caller = await other.selectOrganization(await other.authenticate(authorization), undefined)
+  await refresh((await refresh(begun.refreshToken)).refreshToken)
+  await other.confirm(caller)
+  await expectRefused(begun.refreshToken)
+  await expect(other.confirm(caller)).rejects.toThrow()
+  other.forget(caller)
+  await expect(other.authenticate(authorization)).rejects.toMatchObject({ code: 'invalid_token' })
+})
+
+test('a token that was never given out is refused and harms no session', async () => {
+  const [head, generation] = [begun.refreshToken.slice(0, 36), begun.refreshToken.slice(36, 44)]
+  const texts = [
+    '',
+    'rft_',
+    begun.accessToken,
+    begun.apiKey,
+    ` ${begun.refreshToken}`,
+    `${begun.refreshToken}A`,
+    `${head}${generation}${'A'.repeat(43)}`,
+    `${head}00000001${begun.refreshToken.slice(44)}`,
+    `${head}ffffffff${begun.refreshToken.slice(44)}`,
+    `rft_${'0'.repeat(32)}${begun.refreshToken.slice(36)}`,
+  ]
+  for (const text of texts) await expectRefused(text)
+  expect(await hasEnded()).toBe(false)
+  await refresh(begun.refreshToken)
+})
+
+test('the tokens of one session are of no use for another, nor under another secret', async () => {
+  const other = await access.newOrganization()
+  await expectRefused(other.refreshToken.slice(0, 36) + begun.refreshToken.slice(36))
+  const { database, tokens } = access
+  const elsewhere = createSessions({ database, tokens, secret: createSecretKey(randomBytes(32)) })
+  await expect(elsewhere.refresh(begun.refreshToken)).rejects.toMatchObject({ code: 'invalid_token' })
+  await refresh(other.refreshToken)
+  await refresh(begun.refreshToken)
+})

@@ -1,0 +1,242 @@
+import type { Database, Spanning } from '../../platform/database/database.ts'
+import { type Sql, sql } from '../../platform/model/sql.ts'
+import type { Perishable } from '../../platform/upkeep/store.ts'
+import type { Role } from '../../platform/model/scopes.ts'
+
+export interface KeptApiKey {
+  id: string
+  organizationId: string
+  userId: string
+  scopes: string[]
+  allowedAddresses: string[]
+  expiresAt: Date | null
+  version: number
+}
+
+/** The API key of this hash, if it is good now: the key's own, or one from before a rotation that has not ended. */
+export async function findApiKey(database: Database, hash: Buffer): Promise<KeptApiKey | undefined> {
+  const rows = await database.spanning<KeptApiKey>(
+    'find the API key of a request',
+    sql`select id, organization_id as "organizationId", created_by as "userId", scopes,
+        allowed_addresses as "allowedAddresses", expires_at as "expiresAt", version
+      from api_keys
+      where (hash = ${hash} or (organization_id, id) = (select previous.organization_id, previous.api_key_id
+          from api_key_previous_hashes previous where previous.hash = ${hash} and previous.ends_at > now()))
+        and revoked_at is null and (expires_at is null or expires_at > now())`,
+  )
+  return rows[0]
+}
+
+/** Is the key still good by this hash, and what it was when it was read? One look-up by primary key, two for a previous hash. */
+export function apiKeyLive(key: KeptApiKey, { hash }: { hash: Buffer }): Sql {
+  // As text, so that a statement is text all through.
+  const shown = `\\x${hash.toString('hex')}`
+  return sql`exists (select from api_keys credential_key
+    where credential_key.organization_id = ${key.organizationId}::uuid and credential_key.id = ${key.id}::uuid
+      and credential_key.version = ${key.version}::integer and credential_key.revoked_at is null
+      and (credential_key.expires_at is null or credential_key.expires_at > now())
+      and (credential_key.hash = ${shown}::bytea or exists (
+        select from api_key_previous_hashes credential_hash
+        where credential_hash.hash = ${shown}::bytea and credential_hash.ends_at > now())))`
+}
+
+/** Writes down that the key is in use and from where, unless that was done less than a minute ago. */
+export async function noteApiKeyUse(
+  database: Database,
+  { organizationId, id, address }: { organizationId: string; id: string; address: string | null },
+): Promise<void> {
+  await database.spanning(
+    'note the last use of a key',
+    sql`update api_keys set last_used_at = now(), last_used_address = ${address}
+      where organization_id = ${organizationId}::uuid and id = ${id}::uuid
+        and (last_used_at is null or last_used_at < now() - interval '1 minute')`,
+  )
+}
+
+/** Whose session this is, if it has not ended. */
+export async function findSession(database: Database, id: string): Promise<{ userId: string } | undefined> {
+  const rows = await database.spanning<{ userId: string }>(
+    'find the session of a request',
+    sql`select user_id as "userId" from sessions
+      where id = ${id}::uuid and ended_at is null and expires_at > now()`,
+  )
+  return rows[0]
+}
+
+export interface Membership {
+  organizationId: string | null
+  role: Role | null
+  /** The organization requires a second factor, and this session has none. */
+  lacksFactor: boolean
+}
+
+/** The session's role in the named organization, or in its current one; undefined when the session has ended. */
+export async function findMembership(
+  database: Database,
+  { sessionId, organizationId }: { sessionId: string; organizationId: string | undefined },
+): Promise<Membership | undefined> {
+  const rows = await database.spanning<Membership>(
+    'find the session of a request',
+    sql`select wanted.id as "organizationId", members.role,
+        coalesce(organizations.requires_second_factor, false) and sessions.second_factor_at is null as "lacksFactor"
+      from sessions
+      cross join lateral (select coalesce(${organizationId ?? null}::uuid, sessions.organization_id) as id) wanted
+      left join members on members.organization_id = wanted.id and members.user_id = sessions.user_id
+      left join organizations on organizations.id = members.organization_id
+      where sessions.id = ${sessionId}::uuid and sessions.ended_at is null and sessions.expires_at > now()`,
+  )
+  return rows[0]
+}
+
+/** Does the session still live, and its user still have this role? Three look-ups by primary key. */
+export function sessionLive(session: {
+  id: string
+  organizationId: string
+  role: Role
+  /** The request named no organization: it has to stay the session's current one. */
+  isCurrent: boolean
+}): Sql {
+  // One text for both kinds of request: statements that hold it are prepared under one name.
+  return sql`exists (select from sessions credential_session
+    join members credential_member on credential_member.user_id = credential_session.user_id
+    join organizations credential_home on credential_home.id = credential_member.organization_id
+    where credential_session.id = ${session.id}::uuid and credential_session.ended_at is null
+      and credential_session.expires_at > now()
+      and (credential_session.organization_id = ${session.organizationId}::uuid or not ${session.isCurrent}::boolean)
+      and credential_member.organization_id = ${session.organizationId}::uuid
+      and credential_member.role = ${session.role}::text
+      and (not credential_home.requires_second_factor or credential_session.second_factor_at is not null))`
+}
+
+/** Is what the expression says true now? */
+export async function isLive(database: Database, live: Sql): Promise<boolean> {
+  const rows = await database.spanning<{ live: boolean }>('find the session of a request', sql`select ${live} as live`)
+  return rows[0]?.live === true
+}
+
+export interface NewSession {
+  id: string
+  userId: string
+  organizationId: string | null
+  nonce: Buffer
+  startedAt: Date
+  userAgent: string | null
+  address: string | null
+  deviceHash: Buffer | null
+  isStrong: boolean
+  isProof: boolean
+  begunBy: string | null
+}
+
+/** Days that a session lives without being refreshed, and at most. */
+const sessionDays = { idle: 30, most: 90 }
+
+/** The insertion of the session. */
+export const insertSession = (session: NewSession): Sql => {
+  const { startedAt } = session
+  return sql`
+    insert into sessions
+      (id, user_id, organization_id, nonce, rotated_at, created_at, last_used_at, user_agent, address, device_hash,
+        begun_by, proved_at, second_factor_at, expires_at)
+    values (${session.id}, ${session.userId}, ${session.organizationId}, ${session.nonce}, ${startedAt}, ${startedAt},
+      ${startedAt}, ${session.userAgent}, ${session.address}, ${session.deviceHash},
+      ${session.begunBy}, ${session.isProof ? startedAt : new Date(0)}, ${session.isStrong ? startedAt : null},
+      ${startedAt}::timestamptz + make_interval(days => ${sessionDays.idle}))`
+}
+
+export interface Successor {
+  id: string
+  nonce: Buffer
+  isStrong: boolean
+  at: Date
+}
+
+/**
+ * Ends the session and begins another one in its place, of the same age, in which the person has just proved who they
+ * are; undefined when it had ended before.
+ */
+export async function succeedSession(
+  spanning: Spanning,
+  id: string,
+  { id: successorId, nonce, isStrong, at }: Successor,
+): Promise<{ organizationId: string | null } | undefined> {
+  const rows = await spanning.query<{ organizationId: string | null }>(
+    sql`with former as (
+        update sessions set ended_at = ${at} where id = ${id}::uuid and ended_at is null returning *)
+      insert into sessions
+        (id, user_id, organization_id, nonce, rotated_at, created_at, last_used_at, user_agent, address, device_hash,
+          begun_by, proved_at, second_factor_at, expires_at)
+      select ${successorId}, user_id, organization_id, ${nonce}, ${at}, created_at, ${at}, user_agent, address,
+        device_hash, begun_by, ${at}, case when ${isStrong}::boolean then ${at}::timestamptz else second_factor_at end,
+        least(created_at + make_interval(days => ${sessionDays.most}),
+          ${at}::timestamptz + make_interval(days => ${sessionDays.idle}))
+      from former
+      returning organization_id as "organizationId"`,
+  )
+  return rows[0]
+}
+
+/** Writes down that the session is in use, and from where, unless that was done less than a minute ago. */
+export async function noteSessionUse(
+  database: Database,
+  { id, address }: { id: string; address: string },
+): Promise<void> {
+  await database.spanning(
+    'note the last use of a session',
+    sql`update sessions set last_used_at = now(), address = ${address}
+      where id = ${id}::uuid and ended_at is null and last_used_at < now() - interval '1 minute'`,
+  )
+}
+
+export interface KeptSession {
+  userId: string
+  organizationId: string | null
+  nonce: Buffer
+  generation: number
+  /** The person's, in that organization. */
+  role: Role | null
+  /** Milliseconds since 1970. */
+  rotatedAt: number
+  /** Milliseconds since 1970. */
+  expiresAt: number
+  ended: boolean
+}
+
+/** The session, locked until the transaction ends: its refresh tokens are judged one after another. */
+export async function lockSession(spanning: Spanning, id: string): Promise<KeptSession | undefined> {
+  const rows = await spanning.query<KeptSession>(
+    sql`select user_id as "userId", organization_id as "organizationId", nonce, generation,
+        (extract(epoch from rotated_at) * 1000)::float8 as "rotatedAt",
+        (extract(epoch from expires_at) * 1000)::float8 as "expiresAt", ended_at is not null as ended,
+        (select role from members where members.organization_id = sessions.organization_id
+          and members.user_id = sessions.user_id) as role
+      from sessions where id = ${id}::uuid for update`,
+  )
+  return rows[0]
+}
+
+export async function rotateSession(spanning: Spanning, id: string, at: Date): Promise<void> {
+  await spanning.query(
+    sql`update sessions set generation = generation + 1, rotated_at = ${at}, last_used_at = ${at},
+        expires_at = least(created_at + make_interval(days => ${sessionDays.most}),
+          ${at}::timestamptz + make_interval(days => ${sessionDays.idle}))
+      where id = ${id}::uuid`,
+  )
+}
+
+export async function endSession(spanning: Spanning, id: string, at: Date): Promise<void> {
+  await spanning.query(sql`update sessions set ended_at = ${at} where id = ${id}::uuid and ended_at is null`)
+}
+
+/** Sessions that were ended a while ago. */
+export const endedSessions: Perishable = {
+  name: 'sessions',
+  table: 'sessions',
+  key: { id: 'uuid' },
+  since: 'ended_at',
+  keptSeconds: 30 * 24 * 60 * 60,
+  isPersonal: true,
+}
+
+/** Sessions that nobody used for so long that they ended by themselves. */
+export const lapsedSessions: Perishable = { ...endedSessions, name: 'lapsed sessions', since: 'expires_at' }

@@ -1,0 +1,212 @@
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { seed } from '../../../test/seed.ts'
+import { Database } from '../../platform/database/database.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import { type Attempt, createThrottle, type Throttle, waitOf } from './throttle.ts'
+
+let made: TestDatabase
+let databases: Database[]
+beforeAll(async () => {
+  made = await createDatabase()
+  databases = [1, 2].map(() => new Database({ connection: made.connection, size: 10 }))
+})
+afterAll(async () => {
+  await Promise.all(databases.map((database) => database.close()))
+  await made.drop()
+})
+
+const secret = createSecretKey(randomBytes(32))
+const minute = 60_000
+const hour = 60 * minute
+
+/** Two processes on one database, at an hour that the test decides. */
+function processes() {
+  const clock = { now: Date.now() }
+  const [one, two] = databases.map((database) => createThrottle({ database, secret, clock: () => clock.now }))
+  if (!one || !two) throw new Error('two processes')
+  return { clock, one, two }
+}
+
+let addresses = 0
+const newAddress = () => `2001:db8:${(addresses += 1).toString(16)}::1`
+const someone = (): Attempt => ({
+  account: `${randomUUID()}@example.com`,
+  address: newAddress(),
+  source: 'stranger' as const,
+})
+
+const wrong = () => Promise.resolve(undefined)
+const right = () => Promise.resolve('in')
+
+/** Seconds to wait, or undefined when the attempt was let through. */
+async function wait(throttle: Throttle, attempt: Attempt, verify: () => Promise<unknown> = wrong) {
+  try {
+    await throttle.attempt(attempt, verify)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 429)) throw error
+    return Number(error.headers['retry-after'])
+  }
+}
+
+test('after ten failures for an account, from whatever addresses, strangers wait in every process', async () => {
+  const { clock, one, two } = processes()
+  const { account } = someone()
+  for (let failure = 0; failure < 10; failure++) {
+    const attempt = { account, address: newAddress(), source: 'stranger' as const }
+    expect(await wait(failure % 2 ? one : two, attempt)).toBeUndefined()
+  }
+  for (const throttle of [one, two]) {
+    const stranger = { account, address: newAddress(), source: 'stranger' as const }
+    expect(await wait(throttle, stranger, right)).toBe(15 * 60)
+    expect(await wait(throttle, someone(), right)).toBeUndefined()
+  }
+  clock.now += 15 * minute
+  expect(await wait(one, { account, address: newAddress(), source: 'stranger' as const }, right)).toBeUndefined()
+})
+
+test('a stranger who fails on purpose keeps no known device out, and known devices have a limit of their own', async () => {
+  const { one, two } = processes()
+  const { account } = someone()
+  for (let failure = 0; failure < 30; failure++) {
+    await wait(one, { account, address: newAddress(), source: 'stranger' as const })
+  }
+  const own = { account, address: newAddress(), source: 'device' as const }
+  for (let failure = 0; failure < 9; failure++) expect(await wait(two, own)).toBeUndefined()
+  expect(await wait(two, own, right)).toBeUndefined()
+  for (let failure = 0; failure < 10; failure++) expect(await wait(two, own)).toBeUndefined()
+  expect(await wait(one, own, right)).toBe(15 * 60)
+})
+
+test('a login on a known device says nothing about what strangers tried', async () => {
+  const { one } = processes()
+  const { account } = someone()
+  for (let failure = 0; failure < 10; failure++) {
+    await wait(one, { account, address: newAddress(), source: 'stranger' as const })
+  }
+  expect(await wait(one, { account, address: newAddress(), source: 'device' as const }, right)).toBeUndefined()
+  expect(await wait(one, { account, address: newAddress(), source: 'stranger' as const }, right)).toBe(15 * 60)
+})
+
+test('a success takes back the failures before it from that address, and no others', async () => {
+  const { one } = processes()
+  const { account, ...here } = someone()
+  const elsewhere = { account, address: newAddress(), source: 'stranger' as const }
+  for (let failure = 0; failure < 5; failure++) await wait(one, elsewhere)
+  for (let failure = 0; failure < 4; failure++) await wait(one, { account, ...here })
+  expect(await wait(one, { account, ...here }, right)).toBeUndefined()
+  for (let failure = 0; failure < 5; failure++) expect(await wait(one, { account, ...here })).toBeUndefined()
+  expect(await wait(one, { account, ...here })).toBe(15 * 60)
+})
+
+test('an address that fails for many accounts waits after 20 in a minute and 100 in an hour', async () => {
+  const { clock, one, two } = processes()
+  const { address } = someone()
+  const next = (throttle: Throttle) => wait(throttle, { ...someone(), address })
+  for (let round = 0; round < 5; round++) {
+    for (let failure = 0; failure < 20; failure++) expect(await next(failure % 2 ? one : two)).toBeUndefined()
+    const seconds = await next(one)
+    expect(seconds).toBe(round < 4 ? 60 : 3600 - 4 * 61)
+    clock.now += 61_000
+  }
+  expect(await next(two)).toBe(3600 - 5 * 61)
+  // Of an IPv6 host, a whole /64 counts.
+  expect(await wait(one, { ...someone(), address: `${address}:2:3:4` }, right)).toBeGreaterThan(0)
+  expect(await wait(one, someone(), right)).toBeUndefined()
+})
+
+test('of a hundred attempts at the same moment, in two processes, no more than ten are tried', async () => {
+  const { one, two } = processes()
+  const { account } = someone()
+  let tried = 0
+  const waits = await Promise.all(
+    Array.from({ length: 100 }, (_, index) =>
+      wait(index % 2 ? one : two, { account, address: newAddress(), source: 'stranger' as const }, async () => {
+        tried++
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        return undefined
+      }),
+    ),
+  )
+  expect(tried).toBeLessThanOrEqual(10)
+  expect(waits.filter((seconds) => seconds === undefined)).toHaveLength(tried)
+})
+
+test('of fifty attempts from one address that wait for their turn together, no more than twenty are told what came of them', async () => {
+  const { one, two } = processes()
+  const { address } = someone()
+  let turn = Promise.resolve()
+  const queued = (result: string | undefined) => () => {
+    const mine = turn.then(() => result)
+    turn = mine.then(() => new Promise((resolve) => setTimeout(resolve, 10)))
+    return mine
+  }
+  const waits = await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      // The last one has the right password.
+      wait(index % 2 ? one : two, { ...someone(), address }, queued(index === 49 ? 'in' : undefined)),
+    ),
+  )
+  const told = waits.filter((seconds) => seconds === undefined)
+  expect(told.length).toBeLessThanOrEqual(20)
+  expect(told.length).toBeGreaterThan(10)
+})
+
+test('an attempt that could not be judged counts as nothing, and its error is what the caller gets', async () => {
+  const { one } = processes()
+  const attempt = someone()
+  const overloaded = new ApiError('overloaded', 'Try again.')
+  for (let time = 0; time < 25; time++) {
+    await expect(one.attempt(attempt, () => Promise.reject(overloaded))).rejects.toBe(overloaded)
+  }
+  expect(await wait(one, attempt, right)).toBeUndefined()
+})
+
+test('one who is refused waits no longer for having tried', async () => {
+  const { clock, one } = processes()
+  const { account } = someone()
+  const next = () => wait(one, { account, address: newAddress(), source: 'stranger' as const })
+  for (let failure = 0; failure < 10; failure++) await next()
+  for (let refusal = 0; refusal < 20; refusal++) expect(await next()).toBe(15 * 60)
+  clock.now += 15 * minute
+  expect(await next()).toBeUndefined()
+})
+
+test('the database keeps no address of an account, and nothing to try addresses with', async () => {
+  const { one } = processes()
+  const attempt = someone()
+  await wait(one, attempt)
+  const [database] = databases
+  const rows = await database?.spanning<{ text: string }>('log in', sql`select t::text as text from login_failures t`)
+  const dump = (rows ?? []).map(({ text }) => text).join('\n')
+  expect(dump).toContain('2001:db8:')
+  expect(dump).not.toContain(attempt.account)
+  const { hash } = await import('node:crypto')
+  expect(dump).not.toContain(hash('sha256', attempt.account))
+})
+
+test('however failures are spread, an account is tried at most ten times in 15 minutes and a hundred in a day', () => {
+  const pauses = fc.array(fc.integer({ min: 0, max: 30 * minute }), { minLength: 1, maxLength: 300 })
+  fc.assert(
+    fc.property(pauses, (given) => {
+      let now = 0
+      const failed: number[] = []
+      for (const pause of given) {
+        now += pause
+        const recent = failed.filter((at) => at > now - 24 * hour).toReversed()
+        const milliseconds = waitOf({ ofAccount: recent.slice(0, 50), ofAddress: [] }, now)
+        expect(milliseconds).toBeLessThanOrEqual(4 * hour)
+        if (milliseconds === 0) failed.push(now)
+      }
+      const most = (span: number) =>
+        Math.max(0, ...failed.map((at) => failed.filter((other) => other >= at && other < at + span).length))
+      expect(most(15 * minute)).toBeLessThanOrEqual(10)
+      expect(most(24 * hour)).toBeLessThanOrEqual(100)
+    }),
+    { seed },
+  )
+})

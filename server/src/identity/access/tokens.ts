@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { errors, type JWK, jwtVerify, SignJWT } from 'jose'
+import { LRUCache } from 'lru-cache'
+import { sha256 } from '../../platform/secret/encryption.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { readId, showId } from '../../platform/model/ids.ts'
+import type { Role, RoleScopes } from '../../platform/model/scopes.ts'
+import { fingerprint, type Secret } from '../../platform/secret/secret.ts'
+import { createSigningKeys, signingAlgorithm, type SigningKeys } from './signing-keys.ts'
+
+/** Whom an access token speaks for; the ids are uuids. */
+export interface TokenSubject {
+  userId: string
+  sessionId: string
+  /** Where the session is now; null when the person is in no organization. Nothing is decided by it. */
+  organizationId: string | null
+}
+
+export interface Tokens {
+  /**
+   * A new access token, good for 24 hours. Its `scope` is for clients to read (RFC 9068 section 2.2.3): what the role
+   * allows now. Each request is decided by the session and the role of that moment.
+   */
+  issue(subject: TokenSubject & { role: Role | null }): Promise<string>
+  /** Whom the token speaks for, or undefined when it is not one of ours or its time is over. */
+  verify(token: string): Promise<TokenSubject | undefined>
+  /** The public keys, for `/.well-known/jwks.json`. */
+  jwks(): Promise<{ keys: JWK[] }>
+}
+
+/** Seconds an access token lives (interface, "Access tokens"). */
+export const accessTokenLifetime = 24 * 60 * 60
+
+// Seconds that the clocks of two processes may differ.
+const clockTolerance = 5
+const rememberedTokens = 10_000
+const type = 'at+jwt'
+const audience = 'urn:rapport:api'
+
+/**
+ * Access tokens (JWT, ES256, RFC 9068's type). The issuer names the installation by its secret's fingerprint and not
+ * by an address, so a token outlives a change of port or host name. `clock` gives milliseconds since 1970.
+ */
+export function createTokens({
+  database,
+  secret,
+  roleScopes,
+  clock = Date.now,
+}: {
+  database: Database
+  secret: Secret
+  roleScopes: RoleScopes
+  clock?: () => number
+}): Tokens {
+  const issuer = `urn:rapport:${fingerprint(secret)}`
+  const keys = createSigningKeys({ database, secret, clock })
+  // By hash, so that the memory holds no usable token.
+  const verified = new LRUCache<string, Verified>({ max: rememberedTokens })
+
+  return {
+    async issue({ userId, sessionId, organizationId, role }) {
+      const { id, privateKey } = await keys.active()
+      const now = Math.floor(clock() / 1000)
+      const organization = organizationId === null ? {} : { org: showId('org', organizationId) }
+      const scope = role === null ? {} : { scope: roleScopes(role).join(' ') }
+      return new SignJWT({ sid: showId('session', sessionId), ...organization, ...scope })
+        .setProtectedHeader({ alg: signingAlgorithm, typ: type, kid: id })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setSubject(showId('usr', userId))
+        .setJti(randomUUID())
+        .setIssuedAt(now)
+        .setExpirationTime(now + accessTokenLifetime)
+        .sign(privateKey)
+    },
+
+    async verify(token) {
+      const hash = sha256(token).toString('base64')
+      const known = verified.get(hash)
+      if (known) return known.expires > clock() ? known.subject : undefined
+      const checked = await check(token, keys, { issuer, now: clock() }).catch((error: unknown) => {
+        if (error instanceof errors.JOSEError) return undefined
+        throw error
+      })
+      if (checked) verified.set(hash, checked)
+      return checked?.subject
+    },
+
+    jwks: async () => ({ keys: await keys.published() }),
+  }
+}
+
+interface Verified {
+  subject: TokenSubject
+  /** Milliseconds since 1970. */
+  expires: number
+}
+
+/** Signature, type and claims; throws jose's error for what is wrong. */
+async function check(
+  token: string,
+  keys: SigningKeys,
+  { issuer, now }: { issuer: string; now: number },
+): Promise<Verified | undefined> {
+  const { payload } = await jwtVerify(
+    token,
+    // Only `kid` chooses the key; a key or an address of keys inside the token is never looked at.
+    async ({ kid }) => {
+      const key = kid === undefined ? undefined : await keys.find(kid)
+      if (!key) throw new errors.JWKSNoMatchingKey()
+      return key
+    },
+    {
+      algorithms: [signingAlgorithm],
+      typ: type,
+      issuer,
+      audience,
+      clockTolerance,
+      // With this, a token of the future (iat) is refused too.
+      maxTokenAge: accessTokenLifetime,
+      requiredClaims: ['exp', 'sub', 'sid', 'jti'],
+      currentDate: new Date(now),
+    },
+  )
+  const userId = readId('usr', String(payload.sub))
+  const sessionId = readId('session', String(payload['sid']))
+  const organizationId = payload['org'] === undefined ? null : readId('org', String(payload['org']))
+  if (!userId || !sessionId || organizationId === undefined || payload.exp === undefined) return undefined
+  return { subject: { userId, sessionId, organizationId }, expires: (payload.exp + clockTolerance) * 1000 }
+}

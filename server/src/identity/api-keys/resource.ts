@@ -1,0 +1,106 @@
+import { readNetwork } from '../access/networks.ts'
+import { parseScope } from '../../platform/model/scopes.ts'
+import { defineResource } from '../../platform/model/define.ts'
+import { id, type JsonValue, reference, text, timestamp, words } from '../../platform/model/fields.ts'
+import { rotationShape } from '../../platform/routes/shown-once.ts'
+import type { Normalized } from '../../platform/model/texts.ts'
+
+/** Each word of a list in its usual form, without repetitions; the first fault, with the word that has it. */
+function normalizeWords(value: JsonValue, read: (word: string) => string | { fault: string }): Normalized {
+  const found = (Array.isArray(value) ? value : []).map((word) => ({ word, is: read(String(word)) }))
+  for (const { word, is } of found) {
+    if (typeof is !== 'string') return { fault: `"${String(word).slice(0, 100)}" ${is.fault}` }
+  }
+  return { value: [...new Set(found.map(({ is }) => String(is)))] }
+}
+
+const scopeForm = {
+  fault: 'is not a scope; see GET /v5/scopes for all scopes and wildcards, such as urn:service:contact:*:read',
+}
+
+const listOfScopes = words({
+  label: 'Scopes',
+  description:
+    'The key’s permissions, as listed by `GET /v5/scopes`. You can grant only scopes that you have. `contact:list:read` is short for `urn:service:contact:list:read`',
+  required: true,
+  max: 200,
+})
+
+const scopes = {
+  ...listOfScopes,
+  schema: { ...listOfScopes.schema, examples: [['urn:service:contact:list:read']] },
+  normalize: (value: JsonValue): Normalized =>
+    Array.isArray(value) && value.length === 0
+      ? { fault: 'expected at least one scope' }
+      : normalizeWords(value, (word) => parseScope(word) ?? scopeForm),
+}
+
+const allowedAddresses = {
+  ...words({
+    label: 'Allowed addresses',
+    description:
+      'IP addresses and networks (`203.0.113.7`, `203.0.113.0/24`, `2001:db8::/32`) from which the key can be used; if empty, from anywhere',
+    max: 50,
+  }),
+  normalize: (value: JsonValue): Normalized =>
+    normalizeWords(value, (word) => {
+      const read = readNetwork(word)
+      return 'network' in read ? read.network : read
+    }),
+}
+
+const instantForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/
+
+const end = timestamp({ label: 'Expires at', description: 'When the key expires; null if it never does' })
+
+const expiresAt = {
+  ...end,
+  // One that is still to come, for the documentation.
+  schema: { ...end.schema, examples: ['2099-12-31T23:59:59.000Z'] },
+  normalize(value: JsonValue): Normalized {
+    const at = typeof value === 'string' && instantForm.test(value) ? new Date(value) : undefined
+    if (!at || Number.isNaN(at.getTime()) || at.getUTCFullYear() > 9999) {
+      return { fault: 'expected a timestamp with a time zone, such as 2027-01-31T12:00:00Z' }
+    }
+    return { value: at.toISOString() }
+  },
+}
+
+/** A credential for a program: the text itself is shown once, when it is made or rotated. */
+export const apiKeys = defineResource({
+  name: 'api-keys',
+  singular: 'api-key',
+  component: 'ApiKey',
+  table: 'api_keys',
+  idPrefix: 'key',
+  heading: 'Credentials for programs, and the available scopes.',
+  roleGroup: 'administration',
+  softDelete: false,
+  hidden: { hash: 'bytea', version: 'integer' },
+  fields: {
+    // Ids are in the order of creation.
+    id: { ...id('key'), order: 'scan' },
+    name: text({ label: 'Name', description: 'The key’s purpose', required: true, max: 100 }),
+    scopes,
+    allowedAddresses,
+    expiresAt,
+    revokedAt: timestamp({ label: 'Revoked at', description: 'The key has been invalid since then', readOnly: true }),
+    lastUsedAt: timestamp({
+      label: 'Last used at',
+      description: 'Updated at most once a minute',
+      readOnly: true,
+    }),
+    lastUsedAddress: text({ label: 'Last used from', description: 'IP address of the last use', readOnly: true }),
+    createdBy: reference('usr', {
+      label: 'Created by',
+      description: 'The person who created it, and whom `GET /v5/me` returns',
+      readOnly: true,
+      nullable: false,
+    }),
+    createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
+    updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
+  },
+})
+
+/** What a rotation is asked for with. */
+export const keyRotationShape = rotationShape('texts')

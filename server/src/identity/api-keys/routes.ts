@@ -1,0 +1,127 @@
+import { type Fault, invalidBody } from '../../platform/model/errors.ts'
+import { type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
+import { bodyShape } from '../../platform/resource/body.ts'
+import { text, timestamp, type JsonObject } from '../../platform/model/fields.ts'
+import { changeOne, Place, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { besideRecord, overlapOf, withMembers } from '../../platform/routes/shown-once.ts'
+import { apiKeys, keyRotationShape } from './resource.ts'
+import { assertAhead, assertMayGive, assertNotRevoked, isWider, powerOf } from './rules.ts'
+import { apiKeyStore, createKey, rotateKey, showKeyId } from './store.ts'
+
+const place = new Place(apiKeyStore, '/v5/api-keys')
+
+const keyText = text({
+  label: 'API key',
+  description: 'The key itself. It is shown only once: store it, and keep it secret',
+  readOnly: true,
+  nullable: false,
+})
+
+const keyWithText = withMembers(apiKeys, 'ApiKeyWithText', { apiKey: keyText })
+
+const rotatedKey = withMembers(apiKeys, 'RotatedApiKey', {
+  apiKey: keyText,
+  previousKeyExpiresAt: timestamp({
+    label: 'Previous key expires at',
+    description: 'When the previous value expires; null if it has expired',
+    readOnly: true,
+  }),
+})
+
+/** Each change needs a fresh proof. */
+const change = (action: string) => ({ ...place.change(action), fresh: true })
+
+const rules =
+  'A person must have re-authenticated recently; a key needs a scope that names `api-key`. Nobody can grant a scope that they lack. Only a logged-in owner can grant scopes to create keys or to manage people and settings.'
+
+/** Tells whether any route of the service needs something that the scope covers. */
+type IsNeeded = (scope: string) => boolean
+
+const createRoute = (isNeeded: IsNeeded): WriteRoute => ({
+  ...change('create'),
+  summary: 'Create an API key',
+  description: `Only this response contains \`apiKey\`. If you lose it, rotate the key. ${rules}`,
+  body: { component: 'ApiKeyCreate', shape: bodyShape(apiKeys, 'create'), required: true },
+  audited: 'api-key.created',
+  answers: { 201: { kind: 'record', resource: keyWithText } },
+  async handle({ db, caller, body }) {
+    assertNeeded(body, isNeeded)
+    assertAhead(body)
+    assertMayGive(caller, powerOf(body))
+    const { written, apiKey } = await createKey(db, caller.userId, body)
+    const { text, headers } = besideRecord(written, { apiKey })
+    return { status: 201, text, headers: { ...headers, location: `${place.at}/${showKeyId(written.id)}` } }
+  },
+})
+
+const updateRoute = (isNeeded: IsNeeded): WriteRoute => ({
+  ...change('update'),
+  summary: 'Change an API key',
+  description: `JSON Merge Patch (RFC 7396): only fields that are sent change; null clears a field. Changes take effect immediately. Everyone who can change keys can restrict them. To add a scope, an address or time, you need every scope that the key then has. ${rules}`,
+  body: { component: 'ApiKeyUpdate', shape: bodyShape(apiKeys, 'update'), required: true },
+  audited: 'api-key.updated',
+  async handle(request) {
+    const { body, caller } = request
+    assertNeeded(body, isNeeded)
+    return changeOne(place, request, {
+      values: body,
+      columns: (before) => {
+        assertNotRevoked(before)
+        if (body.expiresAt !== before.expiresAt) assertAhead(body)
+        const after = powerOf({ ...before, ...body })
+        if (isWider(powerOf(before), after)) assertMayGive(caller, after)
+        return {}
+      },
+    })
+  },
+})
+
+const rotateRoute = writeRoute({
+  ...change('rotate'),
+  summary: 'Rotate an API key',
+  description: `Previous values stay valid for at most \`overlapSeconds\`; one that already expires earlier still does. Nothing else about the key changes. A key can rotate itself. ${rules}`,
+  body: { component: 'ApiKeyRotation', shape: keyRotationShape, required: false },
+  audited: 'api-key.rotated',
+  answers: { 200: { kind: 'record', resource: rotatedKey } },
+  async handle({ db, caller, params, body, revisions }) {
+    const keyId = place.id(params)
+    const check = (before: JsonObject) => {
+      assertNotRevoked(before)
+      // The same power in the same hands; anyone else would get what they may not have.
+      if (caller.kind !== 'key' || caller.credentialId !== keyId) assertMayGive(caller, powerOf(before))
+    }
+    const rotated = await rotateKey(db, { keyId, overlapSeconds: overlapOf(body), revisions, check })
+    const { written, apiKey, previousEndsAt } = rotated
+    return { status: 200, ...besideRecord(written, { apiKey, previousKeyExpiresAt: previousEndsAt }) }
+  },
+})
+
+const revokeRoute: WriteRoute = {
+  ...change('revoke'),
+  summary: 'Revoke an API key',
+  description:
+    'The key becomes invalid immediately, in every process, and stays in the list. This is permanent. If the key is already revoked, nothing changes.',
+  audited: 'api-key.revoked',
+  handle: (request) =>
+    changeOne(place, request, {
+      values: {},
+      columns: ({ revokedAt }) => (revokedAt === null ? { revoked_at: 'now' } : {}),
+    }),
+}
+
+/** The routes of API keys. */
+export const apiKeyRoutes = (isNeeded: IsNeeded): Route[] => [
+  ...standardRoutes(apiKeyStore, { at: place.at, operations: ['list', 'count', 'get'] }),
+  createRoute(isNeeded),
+  updateRoute(isNeeded),
+  rotateRoute,
+  revokeRoute,
+]
+
+/** A scope that no route needs makes a key that can do nothing, and is most likely a slip. Error: 422. */
+function assertNeeded({ scopes = [] }: JsonObject, isNeeded: (scope: string) => boolean): void {
+  const faults: Fault[] = (scopes as string[])
+    .filter((scope) => !isNeeded(scope))
+    .map((scope) => ({ field: 'scopes', message: `no request needs ${scope}; see GET /v5/scopes for all scopes` }))
+  if (faults.length > 0) throw invalidBody(faults)
+}

@@ -1,0 +1,69 @@
+import type { JsonObject } from '../../platform/model/fields.ts'
+import type { Caller } from '../../platform/model/caller.ts'
+import { coversScope, refusedScopes } from '../access/grants.ts'
+import { areWithin } from '../access/networks.ts'
+import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
+
+/** What a key may do, where and until when. */
+export interface Power {
+  scopes: readonly string[]
+  allowedAddresses: readonly string[]
+  expiresAt: string | null
+}
+
+/** The power of a record as it is shown, or of a body that makes one. */
+export const powerOf = (row: JsonObject): Power => ({
+  scopes: (row.scopes ?? []) as string[],
+  allowedAddresses: (row.allowedAddresses ?? []) as string[],
+  expiresAt: (row.expiresAt ?? null) as string | null,
+})
+
+/** Does the key get something that it had not: a scope, an address, time? */
+export function isWider(before: Power, after: Power): boolean {
+  return (
+    after.scopes.some((scope) => !coversScope(before.scopes, scope)) ||
+    !areWithin(after.allowedAddresses, before.allowedAddresses) ||
+    !endsWithin(after.expiresAt, before.expiresAt)
+  )
+}
+
+const endsWithin = (inner: string | null, outer: string | null): boolean =>
+  outer === null || (inner !== null && Date.parse(inner) <= Date.parse(outer))
+
+/**
+ * Whoever gives a key its power, or gets its text, must have that power: every scope, and for a key that makes a key also
+ * no more addresses and no more time than its own. Errors: 403, 422.
+ */
+export function assertMayGive(caller: Caller, power: Power): void {
+  const refused = refusedScopes(caller, power.scopes)
+  if (refused.length > 0) {
+    const isOwned = refused.every((scope) => coversScope(caller.scopes, scope))
+    const description = isOwned
+      ? 'Only a logged-in owner can grant scopes to create keys or to manage people and settings.'
+      : 'You can grant a key only scopes that you have.'
+    throw new ApiError('missing_scopes', description, {
+      details: refused.map((scope) => ({ field: 'scopes', message: scope })),
+    })
+  }
+  if (caller.kind !== 'key') return
+  const faults: BodyFault[] = []
+  if (!areWithin(power.allowedAddresses, caller.allowedAddresses)) {
+    faults.push({ field: 'allowedAddresses', message: 'must not exceed those of the requesting key' })
+  }
+  if (!endsWithin(power.expiresAt, caller.expiresAt?.toISOString() ?? null)) {
+    faults.push({ field: 'expiresAt', message: 'must not be later than that of the requesting key' })
+  }
+  if (faults.length > 0) throw invalidBody(faults)
+}
+
+/** A revoked key stays as it is. Error: 423. */
+export function assertNotRevoked({ revokedAt }: JsonObject): void {
+  if (revokedAt === null) return
+  throw new ApiError('resource_locked', 'This API key was revoked, which is permanent. Create a new one.')
+}
+
+/** Error: 422 for an end that is past. */
+export function assertAhead({ expiresAt }: JsonObject): void {
+  if (typeof expiresAt !== 'string' || Date.parse(expiresAt) > Date.now()) return
+  throw invalidBody([{ field: 'expiresAt', message: 'expected a time in the future; to end a key now, revoke it' }])
+}

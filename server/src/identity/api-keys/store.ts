@@ -1,0 +1,112 @@
+import type { JsonObject } from '../../platform/model/fields.ts'
+import { sha256 } from '../../platform/secret/encryption.ts'
+import { makeApiKey } from '../access/api-key.ts'
+import type { Spanning, Transaction } from '../../platform/database/database.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { showId } from '../../platform/model/ids.ts'
+import { standardStore, writeOne } from '../../platform/resource/store.ts'
+import type { Written } from '../../platform/resource/write.ts'
+import type { Perishable } from '../../platform/upkeep/store.ts'
+import { apiKeys } from './resource.ts'
+
+export interface NewApiKey {
+  id: string
+  organizationId: string
+  hash: Buffer
+  name: string
+  /** Full form, `urn:service:…`. */
+  scopes: readonly string[]
+  /** The uuid of the user who made it. */
+  createdBy: string
+  expiresAt: Date | null
+}
+
+export async function insertApiKey(spanning: Spanning, key: NewApiKey): Promise<void> {
+  await spanning.query(
+    sql`insert into api_keys (organization_id, id, hash, name, scopes, created_by, expires_at)
+      values (${key.organizationId}, ${key.id}, ${key.hash}, ${key.name}, ${key.scopes}::text[], ${key.createdBy}, ${key.expiresAt})`,
+  )
+}
+
+export const apiKeyStore = standardStore(apiKeys)
+
+/** A key and its text, which only its hash is kept of. */
+export interface WithText {
+  written: Written
+  apiKey: string
+}
+
+/** Makes a key in the name of the user (uuid). Errors: 422. */
+export async function createKey(transaction: Transaction, createdBy: string, values: JsonObject): Promise<WithText> {
+  const apiKey = makeApiKey()
+  const columns = { hash: hexOf(sha256(apiKey)), created_by: createdBy }
+  return { written: await writeOne(apiKeyStore, transaction, { kind: 'create', values, columns }), apiKey }
+}
+
+export interface KeyRotation {
+  keyId: string
+  /** How long the texts from before stay good; 0 ends them at once. */
+  overlapSeconds: number
+  revisions: readonly number[] | undefined
+  /** Refuses by throwing, given the key as it is. */
+  check: (before: JsonObject) => void
+}
+
+/**
+ * Gives the key a new text. None from before stays good for longer than the overlap, and one that has an end already
+ * keeps it when it is earlier: whoever repeats a rotation whose answer was lost ends nothing too early. Errors: 404, 412,
+ * and those of `check`.
+ */
+export async function rotateKey(
+  transaction: Transaction,
+  { keyId, overlapSeconds, revisions, check }: KeyRotation,
+): Promise<WithText & { previousEndsAt: string | null }> {
+  const apiKey = makeApiKey()
+  // The text before, which the write replaces; it locks the key, so that of two rotations one sees what the other did.
+  const [before] = await transaction.query<{ hash: Buffer }>(sql`
+    select hash from api_keys where organization_id = ${transaction.organization} and id = ${keyId}::uuid for update`)
+  const columns = (row: JsonObject) => {
+    check(row)
+    return { hash: hexOf(sha256(apiKey)) }
+  }
+  const change = { kind: 'update', id: keyId, values: {}, columns, revisions } as const
+  const written = await writeOne(apiKeyStore, transaction, change)
+  const previousEndsAt = await endTexts(transaction, { keyId, hash: before?.hash, overlapSeconds })
+  return { written, apiKey, previousEndsAt }
+}
+
+/** Keeps the text before for the overlap, and no other for longer; tells when the last of them ends. */
+async function endTexts(
+  transaction: Transaction,
+  { keyId, hash, overlapSeconds }: { keyId: string; hash: Buffer | undefined; overlapSeconds: number },
+): Promise<string | null> {
+  await transaction.query(sql`
+    delete from api_key_previous_hashes
+    where organization_id = ${transaction.organization} and api_key_id = ${keyId}::uuid
+      and (${overlapSeconds === 0}::boolean or ends_at <= now())`)
+  if (overlapSeconds === 0) return null
+  await transaction.query(sql`
+    insert into api_key_previous_hashes (organization_id, api_key_id, hash, ends_at)
+    values (${transaction.organization}, ${keyId}::uuid, ${hash}, 'infinity')`)
+  const previous = await transaction.query<{ endsAt: string }>(sql`
+    update api_key_previous_hashes set ends_at = least(ends_at, now() + make_interval(secs => ${overlapSeconds}))
+    where organization_id = ${transaction.organization} and api_key_id = ${keyId}::uuid
+    returning to_char(ends_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endsAt"`)
+  const ends = previous.map(({ endsAt }) => endsAt).sort()
+  return ends.at(-1) ?? null
+}
+
+/** The id of a key as callers see it. */
+export const showKeyId = (id: string): string => showId(apiKeys.idPrefix, id)
+
+/** Texts from before a rotation whose time is over. */
+export const endedKeyTexts: Perishable = {
+  name: 'api_key_texts',
+  table: 'api_key_previous_hashes',
+  key: { api_key_id: 'uuid', hash: 'bytea' },
+  since: 'ends_at',
+  keptSeconds: 0,
+}
+
+/** Bytes as a recordset takes them. */
+const hexOf = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`

@@ -1,0 +1,61 @@
+/**
+ * What the audit log records beside the standard changes of resources, which their declarations name: a closed list, a
+ * sentence each.
+ */
+export const auditActions = {
+  'organization.created': 'The organization was created.',
+  'organization.updated': 'Settings of the organization were changed.',
+  'member.added': 'A person became a member.',
+  'member.updated': 'A member’s role was changed.',
+  'member.removed': 'A member was removed.',
+  'member.left': 'A member left.',
+  'invitation.created': 'A person was invited.',
+  'invitation.resent': 'An invitation was resent.',
+  'invitation.revoked': 'An invitation was withdrawn.',
+  'invitation.accepted': 'An invitation was accepted.',
+  'team-member.added': 'A member was added to a team.',
+  'team-member.removed': 'A member was removed from a team.',
+  'import.rotated': 'The trigger URL of an import was rotated.',
+  'import.enabled': 'An import was enabled.',
+  'import.disabled': 'An import was disabled.',
+  'row.retried': 'A row of an import was queued again.',
+  'rows.retried': 'Rows of an import were queued again.',
+  'rows.cancelled': 'Rows of an import were cancelled.',
+  'api-key.created': 'An API key was created and shown.',
+  'api-key.updated': 'An API key was changed.',
+  'api-key.rotated': 'An API key was rotated, and its new value was shown.',
+  'api-key.revoked': 'An API key was revoked.',
+  'mail.read': 'The contents of a stored mail were read, including its links.',
+  'login.succeeded': 'A person logged in.',
+  'login.failed': 'An attempt to log in as this person failed.',
+  'session.ended': 'A session was ended.',
+  'session.token-reused': 'A refresh token was used twice, so its session was ended.',
+  'password.changed': 'A person changed their password.',
+  'password.reset': 'A person reset their password, which ended every session.',
+  'account.disabled': 'A person was disabled and can no longer log in.',
+  'account.enabled': 'A person was enabled and can log in again.',
+  'email.verified': 'A person verified an email address.',
+  'email.changed': 'A person changed their email address.',
+  'factor.added': 'A person added a second factor.',
+  'factor.removed': 'A person removed a second factor.',
+  'factor.failed': 'A second factor was incorrect.',
+  'recovery-codes.created': 'A person created new recovery codes.',
+  'recovery-code.used': 'A recovery code was used.',
+  'reauthentication.succeeded': 'A person re-authenticated for a sensitive action.',
+  'reauthentication.failed': 'A re-authentication failed.',
+  'single-sign-on.created': 'Single sign-on was set up.',
+  'single-sign-on.updated': 'Single sign-on was changed.',
+  'single-sign-on.deleted': 'Single sign-on was removed.',
+  'domain.created': 'A domain was added.',
+  'domain.verified': 'A domain was verified.',
+  'domain.deleted': 'A domain was removed.',
+  'identity.linked': 'A person linked a single sign-on identity.',
+  'identity.unlinked': 'A person unlinked a single sign-on identity.',
+  'scope.denied': 'A request was refused because the credential lacks the scope. Recorded at most once a minute.',
+  'access.denied':
+    'A request was refused because the credential is not allowed to do this. Recorded at most once a minute.',
+} as const satisfies Record<string, string>
+
+declare module '../../platform/audit/store.ts' {
+  interface NamedActions extends Record<keyof typeof auditActions, string> {}
+}

@@ -1,0 +1,24 @@
+import { eventColumns, eventValues, type PersonEvent } from '../../platform/audit/store.ts'
+import type { Spanning } from '../../platform/database/database.ts'
+import { newId } from '../../platform/model/ids.ts'
+import { type Sql, sql } from '../../platform/model/sql.ts'
+
+/** Writes what happened to a person (a login, a factor) into the log of each organization that the person is in. */
+export async function recordPersonEvent(spanning: Spanning, userId: string, event: PersonEvent): Promise<void> {
+  const memberships = await spanning.query<{ id: string }>(
+    sql`select organization_id as id from members where user_id = ${userId}::uuid order by 1`,
+  )
+  if (memberships.length === 0) return
+  await spanning.query(
+    insertEvents(
+      memberships.map(({ id }) => id),
+      event,
+    ),
+  )
+}
+
+/** The insertion of the event into the logs of these organizations (uuids). */
+export const insertEvents = (organizations: readonly string[], event: PersonEvent): Sql => sql`
+  insert into audit_events (organization_id, id, ${eventColumns})
+  select own.organization_id, own.id, ${eventValues(event)}
+  from unnest(${organizations}::uuid[], ${organizations.map(newId)}::uuid[]) own (organization_id, id)`

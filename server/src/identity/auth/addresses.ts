@@ -1,0 +1,159 @@
+import { lockAccount, ownAccount } from '../access/account-store.ts'
+import { authRoute, bodyOf, wordOf } from '../access/forms.ts'
+import { readOneTimeToken, spendOneTimeToken } from '../access/one-time-token-store.ts'
+import { byThemselves } from '../../platform/audit/actor.ts'
+import { recordPersonEvent } from '../audit-log/store.ts'
+import type { Spanning } from '../../platform/database/database.ts'
+import { violates } from '../../platform/database/failures.ts'
+import { ApiError, invalidBody } from '../../platform/model/errors.ts'
+import type { AccountRoute } from '../access/account-route.ts'
+import type { Client } from '../../platform/http/route.ts'
+import { queueMail } from '../mails/store.ts'
+import { showId } from '../../platform/model/ids.ts'
+import { emailKey } from '../../platform/model/texts.ts'
+import { accepted, acceptedSchema, asks, deadLink } from './forms.ts'
+import { revokeLinks, setAddress, setName } from './store.ts'
+
+export const changeAddressRoute: AccountRoute = {
+  kind: 'account',
+  method: 'POST',
+  path: '/v5/me/address',
+  operation: 'changeAddress',
+  summary: 'Change or verify your address',
+  description:
+    'Sends a link to the address, valid for a day. Opening it makes the address yours; if you send your current address, the link verifies it. Without a mail server (`SMTP_URL`), the link changes the address but does not verify it.',
+  tag: 'account',
+  params: {},
+  query: { kind: 'none' },
+  fresh: true,
+  body: bodyOf('AddressChange', { email: asks.email }),
+  answers: { 202: { kind: 'schema', component: 'Accepted', schema: acceptedSchema } },
+  async handle({ services, db, person, body }) {
+    // Only the last link counts: an earlier one may have gone to a mistyped address.
+    await revokeLinks(db, person.userId)
+    await queueMail(db, { kind: 'verify-address', recipient: wordOf(body, 'email'), userId: person.userId })
+    services.mail.wake()
+    return accepted
+  },
+}
+
+const verifiedSchema = {
+  type: 'object',
+  required: ['email'],
+  additionalProperties: false,
+  properties: { email: { type: 'string' } },
+}
+
+export const verifyAddressRoute = authRoute({
+  path: '/auth/verify-address',
+  operation: 'verifyAddress',
+  summary: 'Verify an address with a mailed link',
+  description:
+    'Does not log in. A link for a different address than the account’s stays valid and returns 403; the person confirms it at `/v5/me/address/confirm`. Only a link sent by mail verifies an address; 422 for one that an owner read in the outbox.',
+  body: bodyOf('AddressVerification', { token: asks.token }),
+  answers: { 200: { kind: 'schema', component: 'VerifiedAddress', schema: verifiedSchema } },
+  errors: [403],
+  async handle({ services, client, body }) {
+    const email = await services.database.spanningTransaction('log in', (db) =>
+      verify(db, { token: wordOf(body, 'token'), client, by: undefined }),
+    )
+    return { status: 200, text: JSON.stringify({ email }) }
+  },
+})
+
+/** A link alone moves no account: it may have gone to a stranger, or a stranger may have asked for it. */
+export const confirmAddressRoute: AccountRoute = {
+  kind: 'account',
+  method: 'POST',
+  path: '/v5/me/address/confirm',
+  operation: 'confirmAddress',
+  summary: 'Change to the address that a link was sent to',
+  tag: 'account',
+  params: {},
+  query: { kind: 'none' },
+  body: bodyOf('AddressVerification', { token: asks.token }),
+  answers: { 200: { kind: 'schema', component: 'VerifiedAddress', schema: verifiedSchema } },
+  errors: [409],
+  async handle({ services, db, client, person, body }) {
+    const email = await verify(db, { token: wordOf(body, 'token'), client, by: person.userId })
+    services.mail.wake()
+    return { status: 200, text: JSON.stringify({ email }) }
+  },
+}
+
+interface Verification {
+  token: string
+  client: Client
+  /** The person who asks, a uuid; undefined when nobody is logged in. */
+  by: string | undefined
+}
+
+/** Uses the link up and gives the address that the account has from now on. Errors: 403, 409, 422. */
+async function verify(db: Spanning, { token, client, by }: Verification): Promise<string> {
+  const said = await readOneTimeToken(db, 'verify-address', token)
+  const person = said && said.userId !== null ? await lockAccount(db, said.userId) : undefined
+  if (!said || said.email === null || !person || (by !== undefined && by !== person.id)) throw deadLink()
+  const isChanged = emailKey(said.email) !== emailKey(person.email)
+  if (isChanged && by === undefined) throw needsPerson()
+  const spent = await spendOneTimeToken(db, 'verify-address', token)
+  if (!spent) throw deadLink()
+  const { isMailed } = spent
+  if (!isChanged && !isMailed) throw notMailed()
+  await setAddress(db, person.id, { email: said.email, isVerified: isMailed }).catch((error: unknown) => {
+    throw violates(error, 'users_email_unique') ? taken() : error
+  })
+  await recordPersonEvent(db, person.id, {
+    action: isChanged ? 'email.changed' : 'email.verified',
+    ...byThemselves(person.id, client),
+  })
+  // To the address from before: whoever has it should know.
+  if (isChanged) {
+    const facts = { what: 'address-changed' } as const
+    await queueMail(db, { kind: 'account-changed', recipient: person.email, userId: person.id, facts })
+  }
+  return said.email
+}
+
+const needsPerson = () =>
+  new ApiError(
+    'insufficient_permissions',
+    'This link is for a different address than the account’s. Log in, then open it.',
+  )
+
+const notMailed = () =>
+  invalidBody([
+    {
+      field: 'token',
+      message: 'was not sent by mail, so it cannot verify the address; request a new link when a mail server is set up',
+    },
+  ])
+
+const taken = () =>
+  new ApiError('already_exists', 'email: belongs to a different account now', {
+    details: [{ field: 'email', message: 'belongs to a different account now' }],
+  })
+
+const personSchema = {
+  type: 'object',
+  required: ['id', 'email', 'name'],
+  additionalProperties: false,
+  properties: { id: { type: 'string' }, email: { type: 'string' }, name: { type: 'string' } },
+}
+
+export const updateMeRoute: AccountRoute = {
+  kind: 'account',
+  method: 'PATCH',
+  path: '/v5/me',
+  operation: 'updateMe',
+  summary: 'Change your name',
+  tag: 'account',
+  params: {},
+  query: { kind: 'none' },
+  body: bodyOf('PersonUpdate', { name: asks.personName }),
+  answers: { 200: { kind: 'schema', component: 'Person', schema: personSchema } },
+  async handle({ db, person, body }) {
+    await setName(db, person.userId, wordOf(body, 'name'))
+    const { email, name } = await ownAccount(db, person.userId)
+    return { status: 200, text: JSON.stringify({ id: showId('usr', person.userId), email, name }) }
+  },
+}

@@ -1,0 +1,39 @@
+import { formFields, wordOf } from '../access/forms.ts'
+import { type OneTimePurpose, readOneTimeToken, type Spent } from '../access/one-time-token-store.ts'
+import { type ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
+import type { PublicRequest } from '../../platform/http/route.ts'
+import { email, secretText, text } from '../../platform/model/fields.ts'
+
+/** What the bodies of these routes are made of. */
+export const asks = {
+  ...formFields,
+  email: email({ label: 'Email', required: true }),
+  password: secretText({ label: 'Password', required: true, max: 1000 }),
+  organization: text({ label: 'Organization', description: 'Name of the organization', required: true, max: 100 }),
+}
+
+const deadLinkFault = { field: 'token', message: 'was already used or has expired; request a new link' }
+
+/** 422 for a link that does nothing any more. */
+export const deadLink = (): ApiError => invalidBody([deadLinkFault])
+
+/** What the link in the body says, and its fault; neither while it is missing. */
+export async function readLink(
+  { services, body }: PublicRequest,
+  purpose: OneTimePurpose,
+): Promise<{ said: Spent | undefined; faults: BodyFault[] }> {
+  const token = wordOf(body, 'token')
+  if (token === '') return { said: undefined, faults: [] }
+  const said = await services.database.spanningTransaction('log in', (db) => readOneTimeToken(db, purpose, token))
+  return { said, faults: said ? [] : [deadLinkFault] }
+}
+
+/** What an answer says that only promises to do something, whoever asked. */
+export const acceptedSchema = {
+  type: 'object',
+  required: ['status'],
+  additionalProperties: false,
+  properties: { status: { type: 'string', enum: ['accepted'] } },
+}
+
+export const accepted = { status: 202, text: JSON.stringify({ status: 'accepted' }) }

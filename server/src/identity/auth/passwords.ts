@@ -1,0 +1,195 @@
+import { isFresh, lockAccount, ownAccount } from '../access/account-store.ts'
+import { authRoute, bodyOf, passwordFaults, wordOf } from '../access/forms.ts'
+import { checkCookieWish, loginSchema } from '../access/logins.ts'
+import { spendOneTimeToken } from '../access/one-time-token-store.ts'
+import { hashPassword, isPassword, passwordFault } from '../access/passwords.ts'
+import { proofRequired } from '../access/refusals.ts'
+import { renewSession } from '../access/renewal.ts'
+import type { Secret } from '../../platform/secret/secret.ts'
+import { startSession } from '../access/sessions.ts'
+import { endSession } from '../access/store.ts'
+import { byThemselves } from '../../platform/audit/actor.ts'
+import { recordPersonEvent } from '../audit-log/store.ts'
+import type { AuditAction } from '../../platform/audit/store.ts'
+import type { Spanning } from '../../platform/database/database.ts'
+import { invalidBody } from '../../platform/model/errors.ts'
+import { chargeTry } from '../../platform/http/exchange.ts'
+import { clearSiteData } from '../../platform/http/cookies.ts'
+import { addressKey } from '../../platform/http/rate-limit.ts'
+import type { AccountRoute, AccountWork } from '../access/account-route.ts'
+import type { Client } from '../../platform/http/route.ts'
+import { queueMail } from '../mails/store.ts'
+import { emailKey } from '../../platform/model/texts.ts'
+import { accepted, acceptedSchema, asks, deadLink, readLink } from './forms.ts'
+import { setPassword, setVerifiedByReset } from './store.ts'
+
+/** The same answer, in the same time, for every address: whoever has the mailbox learns more. */
+export const forgotPasswordRoute = authRoute({
+  path: '/auth/forgot-password',
+  operation: 'forgotPassword',
+  summary: 'Request a link to set a new password',
+  description: 'Sends a link to the address if it has an account. The link works once, for 30 minutes.',
+  body: bodyOf('ForgottenPassword', { email: asks.email }),
+  answers: { 202: { kind: 'schema', component: 'Accepted', schema: acceptedSchema } },
+  async handle(request) {
+    const { services, body } = request
+    await chargeTry(request)
+    await services.database.spanningTransaction('log in', (db) =>
+      queueMail(db, { kind: 'reset-password', recipient: wordOf(body, 'email') }),
+    )
+    services.mail.wake()
+    return accepted
+  },
+})
+
+/** Logs nobody in: whoever has a second factor still needs it. */
+export const resetPasswordRoute = authRoute({
+  path: '/auth/reset-password',
+  operation: 'resetPassword',
+  summary: 'Set a new password with a mailed link',
+  description:
+    'Ends every session of the person. Does not log in, but a login from the same device is then allowed regardless of failed attempts elsewhere.',
+  body: bodyOf('PasswordReset', { token: asks.token, password: asks.newPassword }),
+  answers: { 204: { kind: 'none' } },
+  async check(request) {
+    await chargeTry(request)
+    const { said, faults } = await readLink(request, 'reset-password')
+    return [...faults, ...(await passwordFaults(request.body, { email: said?.email ?? undefined }))]
+  },
+  async handle(request) {
+    const { services, client, body } = request
+    const token = wordOf(body, 'token')
+    const { said } = await readLink(request, 'reset-password')
+    if (!said || said.userId === null) throw deadLink()
+    const { userId } = said
+    const hash = await hashPassword(wordOf(body, 'password'), addressKey(client.address))
+    await services.database.spanningTransaction('log in', async (db) => {
+      const person = await lockAccount(db, userId)
+      const used = await spendOneTimeToken(db, 'reset-password', token)
+      if (!person || !used) throw deadLink()
+      await setPassword(db, { userId, hash })
+      await setVerifiedByReset(db, userId, used.isMailed)
+      await rememberDevice(db, { secret: services.secret, userId, client })
+      await tell(db, { userId, email: person.email, client, action: 'password.reset' })
+    })
+    services.mail.wake()
+    return { status: 204, headers: clearSiteData }
+  },
+})
+
+export const changePasswordRoute: AccountRoute = {
+  kind: 'account',
+  method: 'POST',
+  path: '/v5/me/password',
+  operation: 'changePassword',
+  summary: 'Change your password',
+  description:
+    'Ends all your other sessions. If you have no password yet, recent re-authentication replaces the current one.',
+  tag: 'account',
+  params: {},
+  query: { kind: 'none' },
+  body: bodyOf('PasswordChange', {
+    currentPassword: { ...asks.password, label: 'Current password', required: false },
+    newPassword: asks.newPassword,
+  }),
+  answers: { 204: { kind: 'none' } },
+  async outside(request) {
+    const { services, body, client, person, transact } = request
+    const account = await transact((db) => ownAccount(db, person.userId))
+    if (account.passwordHash !== null) await assertPassword(request, 'currentPassword', account)
+    else if (!(await transact((db) => isFresh(db, person.sessionId)))) throw proofRequired()
+    const newPassword = wordOf(body, 'newPassword')
+    const fault = await passwordFault(newPassword, { email: account.email, names: [account.name] })
+    if (fault !== undefined) throw invalidBody([{ field: 'newPassword', message: fault }])
+    const hash = await hashPassword(newPassword, person.userId)
+    await transact(async (db) => {
+      const now = await lockAccount(db, person.userId)
+      // Changed meanwhile: what was verified is not the current one any more.
+      if (now?.passwordHash !== account.passwordHash) throw wrongPassword('currentPassword')
+      await setPassword(db, { userId: person.userId, hash, except: person.sessionId })
+      await tell(db, { userId: person.userId, email: account.email, client, action: 'password.changed' })
+    })
+    services.mail.wake()
+    return { status: 204 }
+  },
+}
+
+/** For those who have nothing stronger: a person with a second factor proves that one. */
+export const proveRoute: AccountRoute = {
+  kind: 'account',
+  method: 'POST',
+  path: '/v5/me/reauthenticate',
+  operation: 'reauthenticateWithPassword',
+  summary: 'Re-authenticate with a password',
+  description:
+    'Allows sensitive actions for five minutes. Returns a new session id and new tokens, and ends the previous ones. A person with a second factor must use it instead, at `/v5/me/reauthenticate/totp` or `/v5/me/reauthenticate/passkey`.',
+  tag: 'account',
+  params: {},
+  query: { kind: 'none' },
+  body: bodyOf('PasswordProof', { password: asks.password, cookie: asks.cookie }),
+  answers: { 200: { kind: 'schema', component: 'Login', schema: loginSchema } },
+  standsOnBothHosts: true,
+  errors: [403],
+  async outside(request) {
+    const { client, person, body, transact } = request
+    const wantsCookie = body.cookie === true
+    checkCookieWish(request, wantsCookie)
+    const account = await transact((db) => ownAccount(db, person.userId))
+    if (account.factors.length > 0) {
+      throw invalidBody([{ field: 'password', message: 'is not enough; use your second factor' }])
+    }
+    await assertPassword(request, 'password', account)
+    return transact(async (db) => {
+      await recordPersonEvent(db, person.userId, {
+        action: 'reauthentication.succeeded',
+        ...byThemselves(person.userId, client),
+      })
+      return renewSession(request, db, { ...person, wantsCookie, isStrong: false })
+    })
+  },
+}
+
+/** Error: 422 when it is not the person's password, 429 after too many of those. */
+async function assertPassword(
+  { services, client, body, person, transact }: AccountWork,
+  field: string,
+  { email, passwordHash }: { email: string; passwordHash: string | null },
+): Promise<void> {
+  const attempt = { account: emailKey(email), address: client.address, source: 'session' } as const
+  const turn = { asker: 'known', party: person.userId } as const
+  const verify = async () => ((await isPassword(wordOf(body, field), passwordHash, turn)) ? true : undefined)
+  if (await services.throttle.attempt(attempt, verify)) return
+  await transact((db) =>
+    recordPersonEvent(db, person.userId, {
+      action: 'reauthentication.failed',
+      ...byThemselves(person.userId, client),
+      details: { factor: 'password' },
+    }),
+  )
+  throw wrongPassword(field)
+}
+
+const wrongPassword = (field: string) => invalidBody([{ field, message: 'is not your password' }])
+
+/**
+ * Whoever has the mailbox is the person: where they come from, they may log in although strangers failed on purpose. A
+ * place is known by its sessions, so this one has ended before it began.
+ */
+async function rememberDevice(
+  db: Spanning,
+  { secret, userId, client }: { secret: Secret; userId: string; client: Client },
+): Promise<void> {
+  const { userAgent, address } = client
+  const how = { userAgent, address, isProof: false, begunBy: 'reset-password' }
+  const { sessionId } = await startSession(db, { secret, userId, organizationId: null, ...how })
+  await endSession(db, sessionId, new Date())
+}
+
+/** The audit log's line, and a mail to whoever the account belongs to. */
+async function tell(
+  db: Spanning,
+  { userId, email, client, action }: { userId: string; email: string; client: Client; action: AuditAction },
+): Promise<void> {
+  await recordPersonEvent(db, userId, { action, ...byThemselves(userId, client) })
+  await queueMail(db, { kind: 'account-changed', recipient: email, userId, facts: { what: 'password-changed' } })
+}

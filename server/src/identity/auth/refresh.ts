@@ -1,0 +1,140 @@
+import { authRoute, bodyOf, wordOf } from '../access/forms.ts'
+import { keySetMaxAge } from '../access/signing-keys.ts'
+import { assertOwnPage, clearSiteData, endCookie, makeCookie, readCookie } from '../../platform/http/cookies.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import { byPerson } from '../../platform/audit/actor.ts'
+import { recordPersonEvent } from '../audit-log/store.ts'
+import type { PublicRequest, PublicRoute } from '../../platform/http/route.ts'
+import { missingAuthorization } from '../access/refusals.ts'
+import { secretText } from '../../platform/model/fields.ts'
+import { showId } from '../../platform/model/ids.ts'
+import { asks } from './forms.ts'
+
+const tokensSchema = {
+  type: 'object',
+  required: ['userId', 'sessionId', 'accessToken', 'refreshToken'],
+  additionalProperties: false,
+  properties: {
+    userId: { type: 'string' },
+    sessionId: { type: 'string' },
+    accessToken: { type: 'string', description: 'JWT, valid for 24 hours' },
+    refreshToken: { type: 'string', description: 'Replaces the one you sent' },
+  },
+}
+
+const cookieTokensSchema = {
+  type: 'object',
+  required: ['userId', 'sessionId', 'accessToken'],
+  additionalProperties: false,
+  properties: {
+    userId: { type: 'string' },
+    sessionId: { type: 'string' },
+    accessToken: { type: 'string', description: 'JWT, valid for 24 hours; store it only in memory' },
+  },
+}
+
+export const refreshRoute: PublicRoute = authRoute({
+  path: '/auth',
+  operation: 'refreshTokens',
+  summary: 'Exchange a refresh token for new tokens',
+  description:
+    'Both tokens in the response are new. If you send the previous refresh token again within 30 seconds and its successor is unused, you get the same successor. Otherwise the session ends.',
+  body: bodyOf('RefreshRequest', { token: secretText({ label: 'Refresh token', required: true }) }),
+  answers: { 200: { kind: 'schema', component: 'Tokens', schema: tokensSchema } },
+  errors: [401],
+  handle: async ({ services, body }) => ({
+    status: 200,
+    text: JSON.stringify(await services.sessions.refresh(wordOf(body, 'token'))),
+  }),
+})
+
+/** The refresh token never comes to where a script could read it: in a cookie, out in a cookie. */
+export const refreshCookieRoute = authRoute({
+  path: '/auth/refresh',
+  operation: 'refreshCookie',
+  summary: 'Get an access token for the refresh token in the cookie',
+  description:
+    'Only for the service’s own pages. Requires the cookie, the service’s own `Origin` and the JSON body `{}`, and replaces the cookie.',
+  body: bodyOf('CookieRefreshRequest', {}),
+  answers: { 200: { kind: 'schema', component: 'CookieTokens', schema: cookieTokensSchema } },
+  errors: [401, 403],
+  async handle({ services, client }) {
+    assertOwnPage(services, client)
+    const token = readCookie(services, client, 'refresh')
+    if (token === undefined) throw missingAuthorization()
+    const { refreshToken, ...shown } = await services.sessions.refresh(token).catch(endingSession)
+    return {
+      status: 200,
+      text: JSON.stringify(shown),
+      cookies: [makeCookie(services, client, 'refresh', refreshToken)],
+    }
+  },
+})
+
+/** The cookie's session has ended elsewhere: here too nothing of it is left. The cookie may be another session's by now. */
+function endingSession(error: unknown): never {
+  if (!(error instanceof ApiError) || error.status !== 401) throw error
+  throw new ApiError(error.code, error.description, { headers: { ...error.headers, ...clearSiteData } })
+}
+
+export const logoutRoute = authRoute({
+  path: '/auth/logout',
+  operation: 'logOut',
+  summary: 'End the session of a refresh token',
+  description:
+    'Send the token in the body or, from the service’s own pages, in the cookie. The session’s access tokens become invalid. The response is the same for an unknown token.',
+  body: bodyOf('Logout', {
+    token: { ...asks.token, required: false, label: 'Refresh token', description: 'If absent, the cookie is used' },
+  }),
+  answers: { 204: { kind: 'none' } },
+  errors: [403],
+  async handle(request) {
+    const { services, client, body } = request
+    const isCookie = body.token === undefined
+    if (isCookie) assertOwnPage(services, client)
+    const token = isCookie ? readCookie(services, client, 'refresh') : wordOf(body, 'token')
+    if (token !== undefined) await logOut(request, token)
+    return {
+      status: 204,
+      headers: clearSiteData,
+      ...(isCookie && { cookies: [endCookie(services, client, 'refresh')] }),
+    }
+  },
+})
+
+async function logOut({ services, client }: PublicRequest, token: string): Promise<void> {
+  const ended = await services.sessions.end(token)
+  if (!ended) return
+  const { userId, sessionId } = ended
+  const event = {
+    action: 'session.ended',
+    ...byPerson(userId, client),
+    recordType: 'session',
+    recordId: showId('session', sessionId),
+  } as const
+  await services.database.spanningTransaction('log in', (db) => recordPersonEvent(db, userId, event))
+}
+
+const keySetSchema = {
+  type: 'object',
+  required: ['keys'],
+  properties: { keys: { type: 'array', items: { type: 'object', additionalProperties: true } } },
+}
+
+export const keySetRoute: PublicRoute = {
+  kind: 'public',
+  host: 'api',
+  method: 'GET',
+  path: '/.well-known/jwks.json',
+  operation: 'getKeySet',
+  summary: 'Get the public keys for access tokens',
+  tag: 'authentication',
+  params: {},
+  query: { kind: 'none' },
+  answers: { 200: { kind: 'schema', component: 'KeySet', schema: keySetSchema } },
+  handle: async ({ services }) => ({
+    status: 200,
+    text: JSON.stringify(await services.tokens.jwks()),
+    headers: { 'cache-control': `public, max-age=${keySetMaxAge}` },
+  }),
+}

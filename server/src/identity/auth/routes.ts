@@ -1,0 +1,34 @@
+import { served } from '../access/account-route.ts'
+import type { Route } from '../../platform/http/route.ts'
+import { changeAddressRoute, confirmAddressRoute, updateMeRoute, verifyAddressRoute } from './addresses.ts'
+import { loginRoute } from './login.ts'
+import { checkRoutes } from './checks.ts'
+import { confirmSignUpRoute, setUpRoute, signUpRoute } from './new-people.ts'
+import { changePasswordRoute, forgotPasswordRoute, proveRoute, resetPasswordRoute } from './passwords.ts'
+import { keySetRoute, logoutRoute, refreshCookieRoute, refreshRoute } from './refresh.ts'
+import { sessionRoutes } from './sessions.ts'
+
+export const authRoutes: Route[] = [
+  loginRoute,
+  refreshRoute,
+  refreshCookieRoute,
+  logoutRoute,
+  forgotPasswordRoute,
+  resetPasswordRoute,
+  verifyAddressRoute,
+  signUpRoute,
+  confirmSignUpRoute,
+  setUpRoute,
+  ...checkRoutes,
+  keySetRoute,
+]
+
+/** A person's own affairs. */
+export const accountRoutes: Route[] = [
+  updateMeRoute,
+  changePasswordRoute,
+  proveRoute,
+  changeAddressRoute,
+  confirmAddressRoute,
+  ...sessionRoutes,
+].map(served)

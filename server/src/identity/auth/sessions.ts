@@ -1,0 +1,115 @@
+import { byPerson } from '../../platform/audit/actor.ts'
+import { recordPersonEvent } from '../audit-log/store.ts'
+import type { Spanning } from '../../platform/database/database.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import { clearSiteData, endCookie } from '../../platform/http/cookies.ts'
+import type { AccountRequest, AccountRoute } from '../access/account-route.ts'
+import { showId } from '../../platform/model/ids.ts'
+import { deviceOf } from './devices.ts'
+import { endOwnSession, endSessions, liveSessions, type ShownSession } from './store.ts'
+
+const time = { type: 'string', format: 'date-time' }
+
+const sessionsSchema = {
+  type: 'array',
+  items: {
+    type: 'object',
+    required: [
+      ...['id', 'isCurrent', 'device', 'userAgent', 'address', 'organizationId', 'secondFactor'],
+      ...['createdAt', 'lastUsedAt', 'expiresAt'],
+    ],
+    additionalProperties: false,
+    properties: {
+      id: { type: 'string', pattern: '^session_[0-9a-f]{32}$' },
+      isCurrent: { type: 'boolean', description: 'Whether this is the requesting session' },
+      device: { type: 'string', description: 'Program and system, according to the User-Agent header' },
+      userAgent: { type: ['string', 'null'] },
+      address: { type: ['string', 'null'], description: 'IP address of the last use' },
+      organizationId: {
+        type: ['string', 'null'],
+        description: 'The current organization, used for requests that name none',
+      },
+      secondFactor: { type: 'boolean', description: 'Whether a second factor was used' },
+      createdAt: time,
+      lastUsedAt: { ...time, description: 'Accurate to the minute' },
+      expiresAt: { ...time, description: 'Unless the session is refreshed before' },
+    },
+  },
+}
+
+const base = { kind: 'account', tag: 'account', params: {}, query: { kind: 'none' } } as const
+
+export const sessionRoutes: AccountRoute[] = [
+  {
+    ...base,
+    method: 'GET',
+    path: '/v5/me/sessions',
+    operation: 'listSessions',
+    summary: 'List your sessions',
+    description: 'All active sessions, most recently used first.',
+    answers: { 200: { kind: 'schema', component: 'Sessions', schema: sessionsSchema } },
+    async handle({ db, person }) {
+      const sessions = await liveSessions(db, person.userId)
+      return { status: 200, text: JSON.stringify(sessions.map((session) => shown(session, person.sessionId))) }
+    },
+  },
+  {
+    ...base,
+    method: 'DELETE',
+    path: '/v5/me/sessions',
+    operation: 'endSessions',
+    summary: 'Log out everywhere',
+    description: 'Ends all your sessions, including this one.',
+    answers: { 204: { kind: 'none' } },
+    async handle(request) {
+      await endSessions(request.db, request.person.userId)
+      await tellEnd(request.db, request, undefined)
+      return { status: 204, headers: clearSiteData, cookies: cookiesOf(request) }
+    },
+  },
+  {
+    ...base,
+    method: 'DELETE',
+    path: '/v5/me/sessions/{sessionId}',
+    operation: 'endSession',
+    summary: 'End a session',
+    description: 'Ends one of your sessions; its tokens become invalid.',
+    params: { sessionId: { prefix: 'session', resource: 'session' } },
+    answers: { 204: { kind: 'none' } },
+    errors: [404],
+    async handle(request) {
+      const sessionId = request.params.sessionId ?? ''
+      const isEnded = await endOwnSession(request.db, request.person.userId, sessionId)
+      if (!isEnded) throw new ApiError('not_found', 'You have no active session with this id.')
+      await tellEnd(request.db, request, sessionId)
+      const isOwn = sessionId === request.person.sessionId
+      return { status: 204, ...(isOwn && { headers: clearSiteData, cookies: cookiesOf(request) }) }
+    },
+  },
+]
+
+/** Where no cookie could have been given, there is none to take back. */
+function cookiesOf({ services, client }: AccountRequest): string[] {
+  try {
+    return [endCookie(services, client, 'refresh')]
+  } catch {
+    return []
+  }
+}
+
+const shown = ({ id, organizationId, ...session }: ShownSession, current: string) => ({
+  id: showId('session', id),
+  isCurrent: id === current,
+  device: deviceOf(session.userAgent),
+  ...session,
+  organizationId: organizationId === null ? null : showId('org', organizationId),
+})
+
+const tellEnd = (db: Spanning, { person, client }: AccountRequest, sessionId: string | undefined): Promise<void> =>
+  recordPersonEvent(db, person.userId, {
+    action: 'session.ended',
+    ...byPerson(person.userId, client),
+    recordType: 'session',
+    ...(sessionId !== undefined && { recordId: showId('session', sessionId) }),
+    details: { everywhere: sessionId === undefined },
+  })

@@ -1,0 +1,56 @@
+import { roles } from '../../platform/model/scopes.ts'
+import { defineResource, type Prepared } from '../../platform/model/define.ts'
+import { choice, email, id, integer, reference, timestamp, type JsonObject } from '../../platform/model/fields.ts'
+import { emailKey } from '../../platform/model/texts.ts'
+
+const prepare = (values: JsonObject): Prepared => ({
+  values,
+  ...(typeof values.email === 'string' && { hidden: { email_key: emailKey(values.email) } }),
+})
+
+/** Somebody who was asked to join and has not yet. */
+export const invitations = defineResource({
+  name: 'invitations',
+  singular: 'invitation',
+  component: 'Invitation',
+  idPrefix: 'inv',
+  heading: 'People who have been invited and have not joined yet.',
+  roleGroup: 'administration',
+  hidden: { email_key: 'text' },
+  uniques: { invitations_email_unique: { field: 'email', columns: ['email_key'] } },
+  prepare,
+  fields: {
+    id: id('inv'),
+    email: email({
+      label: 'Email',
+      required: true,
+      equality: 'indexed',
+      lookup: { column: 'email_key', key: emailKey },
+    }),
+    role: choice(roles, { label: 'Role', description: 'Role of the new member', required: true }),
+    teamId: reference('tea', {
+      label: 'Team',
+      description: 'Team to join in addition to the default team',
+      table: 'teams',
+    }),
+    expiresInDays: integer({
+      label: 'Expires in days',
+      description: 'How long the link is valid each time it is sent',
+      min: 1,
+      max: 30,
+      nullable: false,
+      initial: 7,
+    }),
+    invitedBy: reference('usr', {
+      label: 'Invited by',
+      description:
+        'Who sent it last. It is valid only while that person is allowed to send it; if they are removed or demoted, another admin must resend it',
+      readOnly: true,
+      isOutlived: true,
+    }),
+    sentAt: timestamp({ label: 'Sent at', readOnly: true, nullable: false }),
+    expiresAt: timestamp({ label: 'Expires at', readOnly: true, nullable: false }),
+    createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
+    updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
+  },
+})

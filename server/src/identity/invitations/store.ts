@@ -1,0 +1,127 @@
+import { readOneTimeToken } from '../access/one-time-token-store.ts'
+import type { Role } from '../../platform/model/scopes.ts'
+import type { Spanning, Transaction } from '../../platform/database/database.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import type { JsonValue } from '../../platform/model/fields.ts'
+import { standardStore } from '../../platform/resource/store.ts'
+import { emailKey } from '../../platform/model/texts.ts'
+import { UniqueConflict } from '../../platform/resource/unique-conflict.ts'
+import type { Pending } from '../../platform/resource/write.ts'
+import { members } from '../members/resource.ts'
+import { invitations } from './resource.ts'
+
+/** The columns of an invitation that is being sent now. */
+export function sendingColumns(days: JsonValue | undefined, sender: string | null): Record<string, JsonValue> {
+  const expires = Date.now() + Number(days) * 24 * 60 * 60 * 1000
+  return { sent_at: 'now', expires_at: new Date(expires).toISOString(), invited_by: sender }
+}
+
+/** New ones are sent, and nobody is invited to where they are. */
+async function complete(transaction: Transaction, pending: readonly Pending[]): Promise<void> {
+  const created = pending.filter(({ before }) => before === undefined)
+  for (const { columns, values } of created) {
+    Object.assign(columns, sendingColumns(values.expiresInDays, transaction.actor.userId))
+  }
+  const keys = created.map(({ columns }) => String(columns.email_key))
+  const holder = sql`
+    select members.id from members join users on users.id = members.user_id
+    where members.organization_id = ${transaction.organization} and users.email_key = any(${keys}::text[]) limit 1`
+  const [member] = await transaction.query<{ id: string }>(holder)
+  if (member) throw new UniqueConflict(members, 'email', holder, { reason: 'is already a member' })
+}
+
+export const invitationStore = standardStore(invitations, { resolve: complete })
+
+/** Mails in an hour: more than anyone has use for, fewer than who writes to people that did not ask for it. */
+const most = { ofOrganization: 100, ofInvitation: 5 }
+
+/** Refuses one more mail about the invitation (uuid) when so many were sent. Error: 429. */
+export async function assertMaySend(transaction: Transaction, id: string): Promise<void> {
+  const sent = sql`select created_at from mails
+    where organization_id = ${transaction.organization} and kind = 'invitation' and created_at > now() - interval '1 hour'`
+  const [row] = await transaction.query<{ seconds: number | null }>(sql`
+    select ceil(extract(epoch from greatest(
+      (${sent} order by created_at desc offset ${most.ofOrganization - 1} limit 1),
+      (${sent} and record_id = ${id}::uuid order by created_at desc offset ${most.ofInvitation - 1} limit 1)
+    ) + interval '1 hour' - now()))::int as seconds`)
+  if (row?.seconds === null || row?.seconds === undefined) return
+  const seconds = Math.max(1, row.seconds)
+  throw new ApiError(
+    'rate_limited',
+    `At most ${most.ofInvitation} mails an hour are sent for one invitation, and ${most.ofOrganization} for all of an organization. Try again in ${seconds} seconds.`,
+    { headers: { 'retry-after': `${seconds}` } },
+  )
+}
+
+/** Takes back the links that were sent for this invitation (uuid). */
+export async function revokeLinks(transaction: Transaction, id: string): Promise<void> {
+  await transaction.query(sql`
+    delete from one_time_tokens
+    where purpose = 'invitation' and organization_id = ${transaction.organization} and record_id = ${id}::uuid`)
+}
+
+/** An invitation that its link opened; ids are uuids. */
+export interface OpenInvitation {
+  id: string
+  organizationId: string
+  organization: string
+  email: string
+  role: Role
+  teamId: string | null
+  expiresAt: string
+  /** The person who has the address, if anybody does. */
+  userId: string | null
+  /** Whoever has the link has the mailbox. */
+  isMailed: boolean
+}
+
+/**
+ * The invitation behind a link, locked until the transaction ends; undefined when the link is none, was used or taken back,
+ * or its time is over, and when whoever sent it could not send it any more.
+ */
+export async function openInvitation(spanning: Spanning, token: string): Promise<OpenInvitation | undefined> {
+  const said = await readOneTimeToken(spanning, 'invitation', token)
+  if (!said) return undefined
+  const [row] = await spanning.query<OpenInvitation>(sql`
+    select invitations.id, invitations.organization_id as "organizationId", organizations.name as organization,
+      invitations.email, invitations.role, team_id as "teamId", users.id as "userId",
+      to_char(expires_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt", ${said.isMailed}::boolean as "isMailed"
+    from invitations
+    join organizations on organizations.id = invitations.organization_id
+    join members sender on sender.organization_id = invitations.organization_id and sender.user_id = invited_by
+    join users inviter on inviter.id = invited_by and inviter.disabled_at is null
+    left join users on users.email_key = invitations.email_key
+    where invitations.organization_id = ${said.organizationId}::uuid and invitations.id = ${said.recordId}::uuid
+      and deleted_at is null and expires_at > now()
+      and (sender.role = 'owner' or (sender.role = 'admin' and invitations.role <> 'owner'))
+    for update of invitations`)
+  return row
+}
+
+/** The invitation was accepted: it is gone, and so is every link that was sent for it. */
+export async function closeInvitation(spanning: Spanning, { organizationId, id }: OpenInvitation): Promise<void> {
+  await spanning.query(sql`
+    delete from invitations where organization_id = ${organizationId}::uuid and id = ${id}::uuid`)
+  await spanning.query(sql`
+    delete from one_time_tokens
+    where purpose = 'invitation' and organization_id = ${organizationId}::uuid and record_id = ${id}::uuid`)
+}
+
+/** The folded address of the person (uuid), who is locked until the transaction ends. */
+export async function addressOf(spanning: Spanning, userId: string): Promise<string | undefined> {
+  const [row] = await spanning.query<{ email: string }>(
+    sql`select email_key as email from users where id = ${userId}::uuid for no key update`,
+  )
+  return row?.email
+}
+
+/** Does this address stand for the same mailbox as the folded one? */
+export const isSameAddress = ({ email }: OpenInvitation, folded: string | undefined): boolean =>
+  emailKey(email) === folded
+
+/** The person opened a link that was mailed to their address, so it is theirs. */
+export async function noteVerified(spanning: Spanning, userId: string): Promise<void> {
+  await spanning.query(sql`
+    update users set verified_at = now(), updated_at = now() where id = ${userId}::uuid and verified_at is null`)
+}

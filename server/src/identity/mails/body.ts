@@ -1,0 +1,17 @@
+import { seal, unseal } from '../../platform/secret/encryption.ts'
+import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
+import type { OneTimePurpose } from '../access/one-time-token-store.ts'
+import type { MailBody } from './message.ts'
+
+/** A body with the token whose link is in it, so that it can be taken back when the mail is composed again. */
+export interface KeptBody extends MailBody {
+  token: { purpose: OneTimePurpose; text: string } | undefined
+}
+
+/** Encrypts the body of the mail (uuid) for the database. */
+export const sealBody = (secret: Secret, mailId: string, body: KeptBody): Buffer =>
+  seal(deriveKey(secret, 'mail', mailId), Buffer.from(JSON.stringify(body)))
+
+/** What `sealBody` took. */
+export const openBody = (secret: Secret, mailId: string, sealed: Uint8Array): KeptBody =>
+  JSON.parse(unseal(deriveKey(secret, 'mail', mailId), sealed).toString()) as KeptBody

@@ -1,0 +1,50 @@
+import type { Spanning } from '../../platform/database/database.ts'
+import { sql } from '../../platform/model/sql.ts'
+
+/** The person that a mail is about. */
+export interface Addressee {
+  id: string
+  email: string
+  /** The organization that they are in, when it is exactly one. */
+  organizationId: string | null
+}
+
+/** The person of this uuid, or of this folded address; undefined when there is none. */
+export async function findAddressee(
+  spanning: Spanning,
+  { userId, recipientKey }: { userId: string | null; recipientKey: string },
+): Promise<Addressee | undefined> {
+  const is = userId === null ? sql`users.email_key = ${recipientKey}` : sql`users.id = ${userId}::uuid`
+  const [row] = await spanning.query<Addressee>(sql`
+    select users.id, users.email, (
+      select case when count(*) = 1 then (array_agg(organization_id))[1] end from members
+      where members.user_id = users.id) as "organizationId"
+    from users where ${is}`)
+  return row
+}
+
+/** What the mail about an invitation says. */
+export interface Invited {
+  email: string
+  organization: string
+  /** Null when whoever invited has no account any more. */
+  invitedBy: string | null
+  /** Seconds that it is still good for. */
+  secondsLeft: number
+}
+
+/** The invitation, unless it was taken back, accepted, or its time is over. */
+export async function findInvitation(
+  spanning: Spanning,
+  { organizationId, recordId }: { organizationId: string | null; recordId: string | null },
+): Promise<Invited | undefined> {
+  const [row] = await spanning.query<Invited>(sql`
+    select invitation.email, organization.name as organization, person.name as "invitedBy",
+      floor(extract(epoch from invitation.expires_at - now()))::int as "secondsLeft"
+    from invitations invitation
+    join organizations organization on organization.id = invitation.organization_id
+    left join users person on person.id = invitation.invited_by
+    where invitation.organization_id = ${organizationId}::uuid and invitation.id = ${recordId}::uuid
+      and invitation.deleted_at is null and invitation.expires_at > now()`)
+  return row
+}

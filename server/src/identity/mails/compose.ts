@@ -1,0 +1,186 @@
+import { isIP } from 'node:net'
+import { makeOneTimeToken, type OneTimePurpose } from '../access/one-time-token-store.ts'
+import type { Spanning } from '../../platform/database/database.ts'
+import { accountChanges } from './store.ts'
+import type { MailKind } from './kinds.ts'
+import { type Message, shown } from './message.ts'
+import type { QueuedMail } from './queue-store.ts'
+import type { Composition } from './work.ts'
+import { type Addressee, findAddressee, findInvitation } from './compose-store.ts'
+
+/** Seconds that links are good for; an invitation says its own time. */
+const lifetimes = { 'sign-up': 30 * 60, 'reset-password': 30 * 60, 'verify-address': 24 * 60 * 60 }
+/** An invitation that ends sooner is not worth a mail. */
+const leastSeconds = 60
+
+type Compose = (spanning: Spanning, mail: QueuedMail, place: Place) => Promise<Composition>
+
+/** Where the service is reached. */
+interface Place {
+  origin: string
+  /** How a mail calls it. */
+  host: string
+}
+
+/** Composes mails whose links lead to the origin. */
+export const composer =
+  (origin: string) =>
+  (spanning: Spanning, mail: QueuedMail): Promise<Composition> =>
+    composers[mail.kind](spanning, mail, { origin, host: new URL(origin).host })
+
+const composers: Readonly<Record<MailKind, Compose>> = {
+  'sign-up': signUp,
+  'verify-address': verifyAddress,
+  'reset-password': resetPassword,
+  invitation,
+  'new-device': newDevice,
+  'account-changed': accountChanged,
+}
+
+const notYou = 'If you did not request this, ignore this mail. Nothing happens unless the link is opened.'
+
+/** Only who reads the mail learns whether the address has an account. */
+async function signUp(spanning: Spanning, mail: QueuedMail, place: Place): Promise<Composition> {
+  const person = await findAddressee(spanning, mail)
+  if (person) return toPerson(person, haveAccount(place))
+  const { recipient } = mail
+  const made = { purpose: 'sign-up', email: recipient, lifetimeSeconds: lifetimes['sign-up'] } as const
+  const token = await tokenFor(spanning, made, place)
+  const message: Message = {
+    subject: 'Create your account',
+    parts: [
+      `Someone, probably you, asked to create an account at ${place.host} with this address.`,
+      { label: 'Create the account', url: token.url },
+      'The link works once, for 30 minutes.',
+      notYou,
+    ],
+  }
+  return { message, recipient, token, organizationId: null, userId: null }
+}
+
+const haveAccount = ({ host }: Place): Message => ({
+  subject: 'You already have an account',
+  parts: [
+    `Someone, probably you, asked to create an account at ${host} with this address. It already has one, so you can log in.`,
+    'If you have forgotten your password, request a new one there.',
+    'If you did not request this, you do not need to do anything. Nothing has changed.',
+  ],
+})
+
+async function verifyAddress(spanning: Spanning, mail: QueuedMail, place: Place): Promise<Composition> {
+  const person = await findAddressee(spanning, mail)
+  if (!person) return gone
+  const { recipient } = mail
+  const lifetimeSeconds = lifetimes['verify-address']
+  const made = { purpose: 'verify-address', userId: person.id, email: recipient, lifetimeSeconds } as const
+  const token = await tokenFor(spanning, made, place)
+  const message: Message = {
+    subject: 'Confirm your address',
+    parts: [
+      `This address was entered for an account at ${place.host}. Open the link to confirm that it is yours.`,
+      { label: 'Confirm the address', url: token.url },
+      'The link works once, for 24 hours.',
+      'If you have no account there, ignore this mail and do not open the link.',
+    ],
+  }
+  return { ...toPerson(person, message), recipient, token }
+}
+
+async function resetPassword(spanning: Spanning, mail: QueuedMail, place: Place): Promise<Composition> {
+  const person = await findAddressee(spanning, mail)
+  if (!person) return { dropped: 'the address has no account' }
+  const lifetimeSeconds = lifetimes['reset-password']
+  const made = { purpose: 'reset-password', userId: person.id, email: person.email, lifetimeSeconds } as const
+  const token = await tokenFor(spanning, made, place)
+  const message: Message = {
+    subject: 'Set a new password',
+    parts: [
+      `Someone, probably you, asked to set a new password for your account at ${place.host}.`,
+      { label: 'Set a new password', url: token.url },
+      'The link works once, for 30 minutes. Setting a new password logs you out on every device.',
+      'If you did not request this, ignore this mail. Your password stays the same. Do not share the link with anyone.',
+    ],
+  }
+  return { ...toPerson(person, message), token }
+}
+
+async function invitation(spanning: Spanning, mail: QueuedMail, place: Place): Promise<Composition> {
+  const { organizationId, recordId } = mail
+  const invited = await findInvitation(spanning, mail)
+  if (!invited || invited.secondsLeft < leastSeconds) return { dropped: 'the invitation has ended' }
+  const { email, secondsLeft: lifetimeSeconds } = invited
+  const token = await tokenFor(
+    spanning,
+    { purpose: 'invitation', email, organizationId, recordId, lifetimeSeconds },
+    place,
+  )
+  const organization = shown(invited.organization)
+  // Made moments ago, seven days have a little less.
+  const days = Math.round(lifetimeSeconds / (24 * 60 * 60))
+  const message: Message = {
+    subject: `Invitation to ${organization}`,
+    parts: [
+      `You are invited to join the organization “${organization}” at ${place.host}.`,
+      // On a line of its own, whatever the name is: many an owner is called `you`.
+      ...(invited.invitedBy === null ? [] : [`Invited by: ${shown(invited.invitedBy)}`]),
+      { label: 'Open the invitation', url: token.url },
+      `The link works once, for ${days > 1 ? `${days} days` : days === 1 ? 'a day' : 'less than a day'}.`,
+      'If you do not expect this invitation, ignore this mail: you will not be added unless you use the link.',
+    ],
+  }
+  return { message, recipient: email, token, organizationId, userId: null }
+}
+
+async function newDevice(spanning: Spanning, mail: QueuedMail, { host }: Place): Promise<Composition> {
+  const person = await findAddressee(spanning, mail)
+  if (!person) return gone
+  const { device, address, at } = mail.facts
+  const when = at ? new Date(at).toISOString().replace('T', ' ').slice(0, 16) : 'an unknown time,'
+  const message: Message = {
+    subject: 'New login to your account',
+    parts: [
+      `Someone logged in to your account at ${host} from a new device.`,
+      `Time: ${when} UTC`,
+      `Device: ${device ? shown(device) : 'unknown'}`,
+      `Address: ${address && isIP(address) ? address : 'unknown'}`,
+      'If this was you, you do not need to do anything.',
+      'If this was not you, somebody knows your password. Log in, end all sessions and set a new password immediately.',
+    ],
+  }
+  return { ...toPerson(person, message), recipient: mail.recipient }
+}
+
+async function accountChanged(spanning: Spanning, mail: QueuedMail, { host }: Place): Promise<Composition> {
+  const person = await findAddressee(spanning, mail)
+  if (!person) return gone
+  const what = Object.entries(accountChanges).find(([name]) => name === mail.facts.what)?.[1]
+  if (what === undefined) throw new Error('an account has changed in one of the ways of the list')
+  const message: Message = {
+    subject: 'Your account was changed',
+    parts: [
+      `Your account at ${host} was changed: ${what}`,
+      'If this was you, you do not need to do anything.',
+      'If this was not you, somebody else can use your account. Log in, end all sessions and set a new password immediately. If you can no longer log in, ask an owner of your organization for help.',
+    ],
+  }
+  return { ...toPerson(person, message), recipient: mail.recipient }
+}
+
+const gone = { dropped: 'the account is gone' }
+
+const toPerson = ({ id, email, organizationId }: Addressee, message: Message) => ({
+  message,
+  recipient: email,
+  organizationId,
+  userId: id,
+})
+
+/** A new token, and the link that holds it where no server sees it: in the fragment. */
+async function tokenFor(
+  spanning: Spanning,
+  made: Parameters<typeof makeOneTimeToken>[1],
+  { origin }: Place,
+): Promise<{ purpose: OneTimePurpose; text: string; url: string }> {
+  const text = await makeOneTimeToken(spanning, made)
+  return { purpose: made.purpose, text, url: `${origin}/account#${made.purpose}=${text}` }
+}

@@ -1,0 +1,146 @@
+import type { Database, Spanning } from '../../platform/database/database.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { newId } from '../../platform/model/ids.ts'
+import type { Perishable } from '../../platform/upkeep/store.ts'
+import type { MailKind } from './kinds.ts'
+
+/** A mail that this process has for a while. */
+export interface ClaimedMail {
+  id: string
+  /** The fencing token: what has another one by now is no longer ours. */
+  lease: string
+  kind: MailKind
+  attempts: number
+}
+
+/** Takes up to `count` mails that are due, the longest waiting first. */
+export async function claimMails(
+  database: Database,
+  { count, leaseSeconds }: { count: number; leaseSeconds: number },
+): Promise<ClaimedMail[]> {
+  const lease = newId()
+  return database.spanning<ClaimedMail>(
+    'send mails',
+    sql`with due as (
+        select id from mails where status = 'queued' and run_at <= now()
+        order by run_at, id limit ${count} for update skip locked)
+      update mails set lease = ${lease}::uuid, attempts = attempts + 1, updated_at = now(), revision = revision + 1,
+        run_at = now() + make_interval(secs => ${leaseSeconds})
+      from due where mails.id = due.id returning mails.id, mails.lease, mails.kind, mails.attempts`,
+  )
+}
+
+/** A mail that is being composed, as it lies in the queue. */
+export interface QueuedMail {
+  id: string
+  kind: MailKind
+  recipient: string
+  recipientKey: string
+  organizationId: string | null
+  userId: string | null
+  recordId: string | null
+  facts: Readonly<Record<string, string | null>>
+  subject: string | null
+  bodySealed: Buffer | null
+  /** Milliseconds since 1970. */
+  composedAt: number | null
+  isRecent: boolean
+}
+
+/** The claimed mail, locked until the transaction ends; undefined when another process has it by now. */
+export async function holdMail(
+  spanning: Spanning,
+  { id, lease }: ClaimedMail,
+  recentSeconds: number,
+): Promise<QueuedMail | undefined> {
+  const [row] = await spanning.query<QueuedMail>(sql`
+    select id, kind, recipient, recipient_key as "recipientKey", organization_id as "organizationId",
+      user_id as "userId", record_id as "recordId", facts, subject, body_sealed as "bodySealed",
+      (extract(epoch from composed_at) * 1000)::float8 as "composedAt",
+      coalesce(composed_at > now() - make_interval(secs => ${recentSeconds}), false) as "isRecent"
+    from mails where id = ${id}::uuid and lease = ${lease}::uuid and status = 'queued' for update`)
+  return row
+}
+
+/** What a mail became when it was composed. */
+export interface ComposedMail {
+  recipient: string
+  subject: string
+  bodySealed: Buffer
+  /** SHA-256 of the one-time token in the body. */
+  tokenHash: Buffer | null
+  organizationId: string | null
+  userId: string | null
+}
+
+/** Keeps what was composed, in the transaction that holds the mail; gives the time, in milliseconds since 1970. */
+export async function keepComposed(spanning: Spanning, id: string, composed: ComposedMail): Promise<number> {
+  const { recipient, subject, bodySealed, tokenHash, organizationId, userId } = composed
+  const [row] = await spanning.query<{ composedAt: number }>(sql`
+    update mails set recipient = ${recipient}, subject = ${subject}, body_sealed = ${bodySealed}, token_hash = ${tokenHash},
+      composed_at = now(), organization_id = ${organizationId}::uuid, user_id = ${userId}::uuid, updated_at = now(), revision = revision + 1
+    where id = ${id}::uuid returning (extract(epoch from composed_at) * 1000)::float8 as "composedAt"`)
+  if (!row) throw new Error('the mail is held')
+  return row.composedAt
+}
+
+/** Ends a mail that is held: `kept` because there is no mail server, or `dropped` because there is nobody to tell. */
+export async function endHeld(
+  spanning: Spanning,
+  id: string,
+  end: { status: 'kept' } | { status: 'dropped'; reason: string },
+): Promise<void> {
+  const reason = end.status === 'dropped' ? end.reason : null
+  await spanning.query(sql`
+    update mails set status = ${end.status}, last_error = ${reason}, ended_at = now(), run_at = null, lease = null,
+      dropped_at = case when ${end.status} = 'dropped' then now() end,
+      body_sealed = case when ${end.status} = 'dropped' then null else body_sealed end,
+      updated_at = now(), revision = revision + 1
+    where id = ${id}::uuid`)
+}
+
+/** Writes down that the mail server took it. Nothing of what it said stays. */
+export async function markSent(database: Database, { id, lease }: ClaimedMail): Promise<void> {
+  await database.spanning(
+    'send mails',
+    sql`update mails set status = 'sent', sent_at = now(), ended_at = now(), run_at = null, lease = null,
+        body_sealed = null, last_error = null, updated_at = now(), revision = revision + 1
+      where id = ${id}::uuid and lease = ${lease}::uuid`,
+  )
+}
+
+/** Tries again after so many seconds, a little sooner or later than others; without them it has failed for good. */
+export async function markUnsent(
+  database: Database,
+  { id, lease }: ClaimedMail,
+  { reason, delaySeconds }: { reason: string; delaySeconds: number | undefined },
+): Promise<void> {
+  const next = sql`now() + make_interval(secs => ${delaySeconds ?? null}::float8 * (0.75 + random() / 2))`
+  await database.spanning(
+    'send mails',
+    sql`update mails set status = case when ${delaySeconds === undefined}::boolean then 'failed' else status end,
+        ended_at = case when ${delaySeconds === undefined}::boolean then now() end,
+        run_at = ${next}, lease = null, last_error = ${reason}, updated_at = now(), revision = revision + 1
+      where id = ${id}::uuid and lease = ${lease}::uuid`,
+  )
+}
+
+const day = 24 * 60 * 60
+
+/** Mails that came to their end so long ago, with what is left of them. */
+export const endedMails: Perishable = {
+  name: 'mails',
+  table: 'mails',
+  key: { id: 'uuid' },
+  since: 'ended_at',
+  keptSeconds: 30 * day,
+  isPersonal: true,
+}
+
+/** Mails to nobody: an address without an account has no reason to be known here. */
+export const droppedMails: Perishable = {
+  ...endedMails,
+  name: 'dropped mails',
+  since: 'dropped_at',
+  keptSeconds: day,
+}

@@ -1,0 +1,58 @@
+import { actorOf } from '../../platform/audit/actor.ts'
+import { recordEvent } from '../../platform/audit/store.ts'
+import type { ReadRoute, Route } from '../../platform/http/route.ts'
+import { openBody } from './body.ts'
+import { showId } from '../../platform/model/ids.ts'
+import { Place, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { mails } from './resource.ts'
+import { mailStore, readSealedBody } from './store.ts'
+
+const place = new Place(mailStore, '/v5/mails')
+
+const contentSchema = {
+  type: 'object',
+  required: ['text', 'html', 'links'],
+  additionalProperties: false,
+  properties: {
+    text: { type: 'string', description: 'The plain text.' },
+    html: { type: 'string', description: 'The same as HTML, without external content.' },
+    links: { type: 'array', items: { type: 'string', format: 'uri' }, description: 'The links it contains.' },
+  },
+}
+
+const content: ReadRoute = {
+  kind: 'read',
+  method: 'GET',
+  path: `${place.one}/content`,
+  operation: 'getMailContent',
+  summary: 'Read the contents of a mail',
+  description:
+    'For owners, so that links can reach people without a mail server. Requires re-authentication within the last five minutes, because anyone who opens the link can act as the recipient. There are no contents before a mail is composed, after it was sent, if its secret was lost, or if the recipient is also in another organization. The audit log records who read it.',
+  tag: place.tag,
+  params: place.recordParams,
+  // A resource of its own, which no wildcard covers.
+  scope: 'mail-content:get:read',
+  query: { kind: 'none' },
+  answers: { 200: { kind: 'schema', component: 'MailContent', schema: contentSchema } },
+  async handle({ services, caller, client, params }) {
+    await services.identifier.assertFresh(caller)
+    const id = place.id(params)
+    const { organizationId } = caller
+    const { address, requestId } = client
+    const record = { recordType: mails.singular, recordId: showId(mails.idPrefix, id) }
+    // Nobody reads it without a trace: the reader may become the person whom a link in it is for.
+    const { text, html, links } = await services.database.transaction(caller, async (transaction) => {
+      const sealed = await readSealedBody(transaction, id)
+      const body = openBody(services.secret, id, sealed)
+      const event = { organizationId, action: 'mail.read', ...actorOf(caller), ...record, address, requestId } as const
+      await recordEvent(transaction, event)
+      return body
+    })
+    return { status: 200, text: JSON.stringify({ text, html, links }) }
+  },
+}
+
+export const mailRoutes: Route[] = [
+  ...standardRoutes(mailStore, { at: place.at, operations: ['list', 'count', 'get'] }),
+  content,
+]

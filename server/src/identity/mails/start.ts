@@ -1,0 +1,37 @@
+import type { AllowedPlace } from '../../platform/egress/allow.ts'
+import { createTransport } from './transport.ts'
+import type { Sender, SmtpServer } from './settings.ts'
+import { createMailWork, type MailWork, type MailWorkOptions } from './work.ts'
+import { composer } from './compose.ts'
+
+export interface MailOptions extends Pick<MailWorkOptions, 'database' | 'secret' | 'log' | 'ready'> {
+  smtpUrl: SmtpServer | undefined
+  mailFrom: Sender | undefined
+  plaintextHosts: readonly AllowedPlace[]
+  publicUrl: string | undefined
+  signUp: 'open' | 'invite' | 'closed'
+  /** What links in mails start with. */
+  origin: string
+}
+
+/** Begins to compose and send, and says in the log where mails go. */
+export function startMail({
+  smtpUrl,
+  mailFrom,
+  plaintextHosts,
+  publicUrl,
+  signUp,
+  origin,
+  ...work
+}: MailOptions): MailWork {
+  const { log } = work
+  const transport = smtpUrl && mailFrom && createTransport(smtpUrl, mailFrom, plaintextHosts)
+  if (!transport) {
+    log.info('mail: SMTP_URL is not set, so mails are stored; owners of an organization can read them at /v5/mails')
+    if (signUp === 'open') log.warn('mail: SIGN_UP=open requires SMTP_URL; sign-up links reach nobody')
+  } else {
+    log.info({ server: `${smtpUrl.host}:${smtpUrl.port}` }, 'mail: sent by')
+    if (publicUrl === undefined) log.warn({ links: origin }, 'mail: PUBLIC_URL is not set; links in mails lead here')
+  }
+  return createMailWork({ ...work, transport, compose: composer(origin) })
+}

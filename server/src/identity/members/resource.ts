@@ -1,0 +1,58 @@
+import { roles } from '../../platform/model/scopes.ts'
+import { defineResource } from '../../platform/model/define.ts'
+import { choice, email, id, text, timestamp } from '../../platform/model/fields.ts'
+import { emailKey } from '../../platform/model/texts.ts'
+
+/** The person behind a member: what their organizations see of the account. */
+const people = defineResource({
+  name: 'people',
+  singular: 'person',
+  component: 'Person',
+  table: 'member_people',
+  idPrefix: 'usr',
+  roleGroup: 'visible',
+  fields: {
+    id: id('usr'),
+    name: text({ label: 'Name', readOnly: true, nullable: false }),
+    email: email({
+      label: 'Email',
+      readOnly: true,
+      nullable: false,
+      lookup: { column: 'email_key', key: emailKey },
+    }),
+  },
+})
+
+/** How a person is shown within a record whose id is the person's. */
+export const person = {
+  label: 'Person',
+  through: 'id',
+  resource: people,
+  show: ['name', 'email'],
+  orderBy: 'name',
+  always: true,
+} as const
+
+/** A person in an organization. The id is the person's, the same in each of their organizations. */
+export const members = defineResource({
+  name: 'members',
+  singular: 'member',
+  component: 'Member',
+  idPrefix: 'usr',
+  heading: 'The people of an organization and their roles.',
+  roleGroup: 'visible',
+  softDelete: false,
+  hidden: { user_id: 'uuid' },
+  embedded: { person },
+  fields: {
+    id: id('usr'),
+    role: choice(roles, {
+      label: 'Role',
+      description:
+        'Role of the member: `owner` can do everything, `admin` everything except owners and single sign-on, `member` can read and write records, `viewer` can only read them',
+      required: true,
+    }),
+    createdAt: timestamp({ label: 'Member since', readOnly: true, nullable: false, order: 'indexed' }),
+    updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
+  },
+})

@@ -1,0 +1,188 @@
+import { proofSeconds } from '../access/account-store.ts'
+import type { Caller } from '../../platform/model/caller.ts'
+import { proofRequired } from '../access/refusals.ts'
+import type { Role } from '../../platform/model/scopes.ts'
+import type { Spanning, Transaction } from '../../platform/database/database.ts'
+import { type Sql, sql } from '../../platform/model/sql.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import { standardStore } from '../../platform/resource/store.ts'
+import type { Written } from '../../platform/resource/write.ts'
+import { revokeLinks } from '../auth/store.ts'
+import { members } from './resource.ts'
+
+export const memberStore = standardStore(members, { settle: revokeOfChanged })
+
+async function revokeOfChanged(transaction: Transaction, written: readonly Written[]): Promise<void> {
+  for (const { id: userId, before, after } of written) {
+    if (before?.role === after.role) continue
+    await revokeOpenLinks(transaction, { organization: transaction.organization, userId })
+  }
+}
+
+/** A change of somebody's part in the organization; ids are uuids. */
+export interface RoleChange {
+  /** Whose; undefined for somebody who is to become a member. */
+  memberId?: string
+  /** The role afterwards; null for none. */
+  role: Role | null
+}
+
+/**
+ * Lets the caller go on when they may change this, and holds every other change of roles until the transaction ends: of
+ * two owners who leave at the same moment one sees that the other is gone.
+ * Errors: 403 `insufficient_permissions`, `reauthentication_required`; 423 for the last owner. Somebody who is no member is let through.
+ */
+export async function assertMayChange(transaction: Transaction, caller: Caller, change: RoleChange): Promise<void> {
+  await holdRoles(transaction)
+  const known = await transaction.query<KnownMember>(
+    knownSql(transaction.organization, [change.memberId, caller.userId]),
+  )
+  const before = known.find(({ id }) => id === change.memberId)
+  if (change.memberId !== undefined && !before) return
+  if (before?.role !== 'owner' && change.role !== 'owner') return
+  if (known.find(({ id }) => id === caller.userId)?.role !== 'owner') {
+    throw new ApiError('insufficient_permissions', 'Only an owner can make, change or remove an owner.')
+  }
+  if (caller.kind === 'session' && !(await isFresh(transaction, caller.credentialId))) throw proofRequired()
+  assertOwnerLeft(known, change)
+}
+
+interface KnownMember {
+  id: string
+  role: Role
+  /** Nobody logs in as this person, so they look after nothing. */
+  isDisabled: boolean
+}
+
+function assertOwnerLeft(known: readonly KnownMember[], { memberId, role }: RoleChange): void {
+  const others = known.filter((one) => one.role === 'owner' && one.id !== memberId && !one.isDisabled)
+  if (role === 'owner' || others.length > 0) return
+  throw new ApiError(
+    'resource_locked',
+    'This is the last owner of the organization. Make another member an owner first.',
+  )
+}
+
+/** Holds every other change of roles until the transaction ends. */
+export async function holdRoles(transaction: Transaction): Promise<void> {
+  await transaction.query(lockSql(transaction.organization))
+}
+
+/** References to the organization may still be made meanwhile. */
+const lockSql = (organization: Sql): Sql =>
+  sql`select id from organizations where id = ${organization} for no key update`
+
+/** The owners, and the people named (uuids) who are members. */
+const knownSql = (organization: Sql, ids: readonly (string | undefined)[]): Sql =>
+  sql`select user_id as id, role, users.disabled_at is not null as "isDisabled"
+    from members join users on users.id = members.user_id
+    where organization_id = ${organization} and (role = 'owner' or user_id = any(${ids.filter((id) => id !== undefined)}::uuid[]))`
+
+/** Has the person proved who they are in this session within the last minutes? */
+async function isFresh(transaction: Transaction, sessionId: string): Promise<boolean> {
+  const [row] = await transaction.query<{ fresh: boolean }>(sql`
+    select exists (select from sessions where id = ${sessionId}::uuid
+      and proved_at > now() - make_interval(secs => ${proofSeconds})) as fresh
+    from organizations where id = ${transaction.organization}`)
+  return row?.fresh ?? false
+}
+
+/** Takes the member (uuid) out of the organization and of its teams; false when there is none, or none of these revisions. */
+export async function removeMember(
+  transaction: Transaction,
+  memberId: string,
+  revisions: readonly number[] | undefined,
+): Promise<'removed' | 'changed' | 'unknown'> {
+  const rows = await transaction.query<{ revision: number }>(sql`
+    select revision from members
+    where organization_id = ${transaction.organization} and id = ${memberId}::uuid for update`)
+  const [row] = rows
+  if (!row) return 'unknown'
+  if (revisions && !revisions.includes(row.revision)) return 'changed'
+  await transaction.query(keepOutSql(transaction.organization, memberId))
+  await transaction.query(
+    sql`delete from members where organization_id = ${transaction.organization} and id = ${memberId}::uuid`,
+  )
+  await revokeOpenLinks(transaction, { organization: transaction.organization, userId: memberId })
+  return 'removed'
+}
+
+/**
+ * Notes that the person was a member, so that a provider does not bring them back. Before they are taken out: it waits for
+ * a log-in of theirs that is under way, which might wait for the row of the member after that.
+ */
+const keepOutSql = (organization: Sql, userId: string): Sql =>
+  sql`insert into former_members (organization_id, user_id) values (${organization}, ${userId}::uuid) on conflict do nothing`
+
+/**
+ * Revokes the open links of a person (uuid) who has joined, left or changed role: links to set a password or to verify an
+ * address, which an owner may have read; invitations of the person to this organization; and invitations that they sent and
+ * can no longer send, which count as expired from now on.
+ */
+export async function revokeOpenLinks(
+  db: Spanning | Transaction,
+  { organization, userId }: { organization: Sql; userId: string },
+): Promise<void> {
+  await revokeLinks(db, userId)
+  await db.query(sql`
+    delete from invitations where organization_id = ${organization}
+      and email_key = (select email_key from users where id = ${userId}::uuid)`)
+  await db.query(sql`
+    update invitations set expires_at = now(), updated_at = now(), revision = revision + 1
+    where organization_id = ${organization} and invited_by = ${userId}::uuid and expires_at > now()
+      and not exists (select from members
+        where members.organization_id = invitations.organization_id and members.user_id = ${userId}::uuid
+        and (members.role = 'owner' or (members.role = 'admin' and invitations.role <> 'owner')))`)
+}
+
+/** A person in one of their organizations; uuids. */
+export interface Membership {
+  organizationId: string
+  userId: string
+}
+
+/**
+ * Makes the person a member, of a team too where one is named, whether they were one before or not; false when they are
+ * one already, and stay what they are.
+ */
+export async function addMember(
+  spanning: Spanning,
+  { organizationId, userId, role, teamId = null }: Membership & { role: Role; teamId?: string | null },
+): Promise<boolean> {
+  const added = await spanning.query(sql`
+    insert into members (organization_id, user_id, role) values (${organizationId}, ${userId}, ${role})
+    on conflict (organization_id, user_id) do nothing returning user_id`)
+  await spanning.query(sql`
+    delete from former_members where organization_id = ${organizationId}::uuid and user_id = ${userId}::uuid`)
+  await spanning.query(sql`
+    insert into team_members (organization_id, team_id, id)
+    select organization_id, id, ${userId}::uuid from teams
+    where organization_id = ${organizationId}::uuid and id = ${teamId}::uuid and deleted_at is null
+    on conflict do nothing`)
+  await revokeOpenLinks(spanning, { organization: sql`${organizationId}::uuid`, userId })
+  return added.length > 0
+}
+
+/**
+ * Takes the person out of one of their organizations, of their own will; undefined when they are not in it, else the role
+ * that they had. An owner has to have proved who they are (`isFresh`). Errors: 403 `reauthentication_required`, 423 for the last owner.
+ */
+export async function leaveOrganization(
+  spanning: Spanning,
+  { organizationId, userId }: Membership,
+  isFresh: () => Promise<boolean>,
+): Promise<Role | undefined> {
+  const organization = sql`${organizationId}::uuid`
+  await spanning.query(lockSql(organization))
+  const known = await spanning.query<KnownMember>(knownSql(organization, [userId]))
+  const own = known.find(({ id }) => id === userId)
+  if (!own) return undefined
+  if (own.role === 'owner') {
+    if (!(await isFresh())) throw proofRequired()
+    assertOwnerLeft(known, { memberId: userId, role: null })
+  }
+  await spanning.query(keepOutSql(organization, userId))
+  await spanning.query(sql`delete from members where organization_id = ${organization} and user_id = ${userId}::uuid`)
+  await revokeOpenLinks(spanning, { organization, userId })
+  return own.role
+}

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type MailedService, startMailedService } from '../../../test/joining.ts'
+import { ageProof, newOwner } from '../../../test/people.ts'
+import { startTestService } from '../../../test/service.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { readId } from '../../platform/model/ids.ts'
+
+let mailed: MailedService
+beforeAll(async () => {
+  mailed = await startMailedService()
+})
+afterAll(() => mailed.close())
+
+const path = '/v5/organization'
+const forbidden = { status: 403, body: { code: 'insufficient_permissions' } }
+
+test('an organization is renamed and set up by its owners and administrators, and read by all', async () => {
+  const owner = await newOwner(mailed.service)
+  const { body: before } = await owner.call('GET', path)
+  expect(before).toMatchObject({
+    id: owner.organizationId,
+    timeZone: 'UTC',
+    defaultCurrency: 'EUR',
+    requiresSecondFactor: false,
+  })
+  const body = { name: 'Analytical Engines', timeZone: 'Europe/London', defaultCurrency: 'gbp' }
+  const changed = await owner.call('PATCH', path, { body: { ...body, timeZone: 'europe/london' } })
+  expect(changed.body).toEqual({ ...before, ...body, defaultCurrency: 'GBP', updatedAt: changed.body.updatedAt })
+  expect((await owner.call('GET', path)).body).toEqual(changed.body)
+  expect((await owner.call('GET', '/v5/me')).body.organizations).toMatchObject([{ name: body.name }])
+  const viewer = await mailed.join(owner.call, 'viewer')
+  expect((await viewer.call('GET', path)).body).toEqual(changed.body)
+  expect((await viewer.call('PATCH', path, { body })).status).toBe(403)
+  const events = await owner.call('GET', '/v5/audit-log?filter.action.equals=organization.updated')
+  expect(events.body).toMatchObject([
+    { actorId: owner.userId, details: { fields: ['name', 'timeZone', 'defaultCurrency'] } },
+  ])
+})
+
+test.each([
+  ['a currency that is none', { defaultCurrency: 'XYZ' }, 'ISO 4217'],
+  ['a zone that is none', { timeZone: 'Moon/Base' }, 'IANA'],
+  ['no name', { name: null }, 'null'],
+  ['an address of its own', { slug: 'other' }, 'read-only'],
+])('%s is refused', async (_, body, why) => {
+  const { call } = await mailed.service.newOrganization()
+  const { body: before } = await call('GET', path)
+  const refused = await call('PATCH', path, { body })
+  expect(refused).toMatchObject({ status: 422, body: { details: [{ field: Object.keys(body)[0] }] } })
+  expect(refused.text).toContain(why)
+  expect((await call('GET', path)).body).toEqual(before)
+})
+
+test('a second factor is demanded by an owner alone, freshly proved, who has one; then those without are out', async () => {
+  const owner = await newOwner(mailed.service)
+  const admin = await mailed.join(owner.call, 'admin')
+  const demand = { body: { requiresSecondFactor: true } }
+  expect(await admin.call('PATCH', path, demand)).toMatchObject(forbidden)
+  const { call: byKey } = await mailed.service.newOrganization()
+  expect(await byKey('PATCH', path, demand)).toMatchObject(forbidden)
+  await ageProof(mailed.service, owner, 360)
+  expect(await owner.call('PATCH', path, demand)).toMatchObject({
+    status: 403,
+    body: { code: 'reauthentication_required' },
+  })
+  await ageProof(mailed.service, owner, 0)
+  expect(await owner.call('PATCH', path, demand)).toMatchObject({
+    status: 403,
+    body: { code: 'second_factor_required' },
+  })
+  expect((await owner.call('GET', path)).body.requiresSecondFactor).toBe(false)
+
+  await mailed.service.database.spanning(
+    'manage an account',
+    sql`update sessions set second_factor_at = now() where id = ${readId('session', owner.sessionId)}::uuid`,
+  )
+  expect(await owner.call('PATCH', path, demand)).toMatchObject({ status: 200, body: { requiresSecondFactor: true } })
+  expect(await admin.call('GET', path)).toMatchObject({ status: 403, body: { code: 'second_factor_required' } })
+  await ageProof(mailed.service, owner, 360)
+  const back = { body: { requiresSecondFactor: false } }
+  expect(await owner.call('PATCH', path, back)).toMatchObject({ body: { code: 'reauthentication_required' } })
+  await ageProof(mailed.service, owner, 0)
+  expect((await owner.call('PATCH', path, back)).status).toBe(200)
+  expect((await admin.call('GET', path)).status).toBe(200)
+})
+
+test('an owner makes another organization, with a default team and a name that others may have too', async () => {
+  const owner = await newOwner(mailed.service)
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => owner.call('POST', '/v5/me/organizations', { body: { name: 'Ada & Söhne' } })),
+  )
+  for (const { status, text } of answers) expect(status, text).toBe(201)
+  // The first one looks like every other: no slug tells whether there is another organization of that name.
+  for (const { body } of answers) expect(body.slug).toMatch(/^ada-sohne-[\da-f]{8}$/)
+  expect(new Set(answers.map(({ body }) => body.slug)).size).toBe(6)
+  const { id } = answers[0]?.body ?? {}
+  expect((await owner.call('GET', path)).body.id).toBe(owner.organizationId)
+  const there = { headers: { 'service-organization-id': id } }
+  expect((await owner.call('GET', '/v5/members', there)).body).toMatchObject([{ id: owner.userId, role: 'owner' }])
+  const teams = (await owner.call('GET', '/v5/teams', there)).body
+  expect(teams).toMatchObject([{ isDefault: true }])
+  expect((await owner.call('GET', `/v5/teams/${teams[0].id}/members`, there)).body).toMatchObject([
+    { id: owner.userId },
+  ])
+  expect((await owner.call('GET', '/v5/audit-log', there)).body).toMatchObject([{ action: 'organization.created' }])
+  expect((await owner.call('POST', '/v5/me/organizations', { body: { name: '&&&' } })).status).toBe(422)
+})
+
+test('where people do not sign up by themselves, organizations are made by owners of one alone', async () => {
+  const owner = await newOwner(mailed.service)
+  const admin = await mailed.join(owner.call, 'admin')
+  const body = { name: 'My own' }
+  expect(await admin.call('POST', '/v5/me/organizations', { body })).toMatchObject(forbidden)
+  expect((await admin.call('GET', '/v5/me')).body.organizations).toHaveLength(1)
+  const open = await startMailedService({ SIGN_UP: 'open' })
+  try {
+    const member = await open.join((await newOwner(open.service)).call, 'member')
+    expect(await member.call('POST', '/v5/me/organizations', { body })).toMatchObject({
+      status: 201,
+      body: { role: 'owner' },
+    })
+  } finally {
+    await open.close()
+  }
+})
+
+test('the organization of a session changes at once, for that session alone, and to one of its person’s alone', async () => {
+  const owner = await newOwner(mailed.service)
+  const stranger = await newOwner(mailed.service)
+  const { body: other } = await owner.call('POST', '/v5/me/organizations', { body: { name: 'Second' } })
+  const { body: contact } = await owner.call('POST', '/v5/contacts', { body: { name: 'Ada' } })
+  const choose = (organizationId: string) => owner.call('POST', '/v5/me/organization', { body: { organizationId } })
+  for (let round = 0; round < 3; round++) {
+    expect((await choose(other.id)).body).toEqual(other)
+    expect((await owner.call('GET', path)).body.id).toBe(other.id)
+    expect((await owner.call('GET', `/v5/contacts/${contact.id}`)).status).toBe(404)
+    expect((await choose(owner.organizationId)).status).toBe(200)
+    expect((await owner.call('GET', `/v5/contacts/${contact.id}`)).body).toEqual(contact)
+  }
+  for (const id of [stranger.organizationId, `org_${'0'.repeat(32)}`, 'org_1', 'somewhere']) {
+    const refused = await choose(id)
+    expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'organizationId' }] } })
+  }
+  expect((await owner.call('GET', path)).body.id).toBe(owner.organizationId)
+})
+
+test('who leaves keeps the account and the session, is told where they are no more, and leaves no other place', async () => {
+  const owner = await newOwner(mailed.service)
+  const member = await mailed.join(owner.call, 'member')
+  const leave = (id: string) => member.call('DELETE', `/v5/me/organizations/${id}`)
+  expect((await leave((await newOwner(mailed.service)).organizationId)).status).toBe(404)
+  expect((await leave(owner.organizationId)).status).toBe(204)
+  expect((await leave(owner.organizationId)).status).toBe(404)
+  const refused = await member.call('GET', '/v5/contacts')
+  expect(refused).toMatchObject(forbidden)
+  expect(refused.body.description).toContain('/v5/me/organization')
+  const log = await owner.call('GET', '/v5/audit-log?filter.action.equals=member.left')
+  expect(log.body).toMatchObject([{ actorId: member.userId, recordId: member.userId, details: { role: 'member' } }])
+  // Asked again, they come back.
+  const { token } = await mailed.invite(owner.call, { email: member.email, role: 'viewer' })
+  expect((await member.call('POST', '/v5/me/invitations', { body: { token } })).status).toBe(200)
+  expect((await member.call('GET', '/v5/contacts')).status).toBe(200)
+})
+
+test('an API key makes, chooses and leaves no organization', async () => {
+  const service = await startTestService({ SIGN_UP: 'open' })
+  try {
+    const { call, organizationId } = await service.newOrganization()
+    for (const [method, at, body] of [
+      ['POST', '/v5/me/organizations', { name: 'Mine' }],
+      ['POST', '/v5/me/organization', { organizationId }],
+      ['DELETE', `/v5/me/organizations/${organizationId}`, undefined],
+      ['POST', '/v5/me/invitations', { token: 'ott_x' }],
+    ] as const) {
+      expect(await call(method, at, body && { body })).toMatchObject(forbidden)
+    }
+  } finally {
+    await service.close()
+  }
+})

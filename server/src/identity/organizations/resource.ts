@@ -1,0 +1,79 @@
+import type { Update } from '../../platform/model/define.ts'
+import { type BodyShape, shapeOf } from '../../platform/resource/body.ts'
+import { flag, id, reference, text, timeZone } from '../../platform/model/fields.ts'
+import type { Normalize } from '../../platform/model/texts.ts'
+
+const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'))
+
+const currencyOf: Normalize = (value) => {
+  const code = String(value).toUpperCase()
+  return currencies.has(code) ? { value: code } : { fault: 'expected an ISO 4217 currency code, such as "EUR"' }
+}
+
+export const name = text({ label: 'Name', required: true, max: 100 })
+
+/** What of an organization can be changed. */
+const settings = {
+  name,
+  timeZone: timeZone({ label: 'Time zone', nullable: false }),
+  defaultCurrency: {
+    ...text({ label: 'Default currency', description: 'ISO 4217', nullable: false, max: 3 }),
+    normalize: currencyOf,
+  },
+  requiresSecondFactor: flag({
+    label: 'Requires a second factor',
+    description:
+      'Sessions without a second factor are rejected until the member sets one up. Only an owner who has re-authenticated within the last five minutes can change it, and only one with a second factor can turn it on',
+    nullable: false,
+  }),
+}
+
+export const settingsShape: BodyShape<Update<{ fields: typeof settings }>> = {
+  mode: 'update',
+  readOnly: ['id', 'slug', 'createdAt', 'updatedAt'],
+  fields: settings,
+}
+
+/** The body that makes an organization. */
+export const newShape = shapeOf({ name })
+
+/** The body that chooses one. */
+export const choiceShape = shapeOf({
+  organizationId: { ...reference('org', { label: 'Organization', required: true }), schema: id('org').schema },
+})
+
+const properties = {
+  id: { type: 'string', pattern: '^org_[0-9a-f]{32}$' },
+  name: { type: 'string' },
+  slug: {
+    type: 'string',
+    description: 'Consists of the original name and a random ending; does not change when the organization is renamed',
+  },
+  timeZone: { type: 'string' },
+  defaultCurrency: { type: 'string' },
+  requiresSecondFactor: { type: 'boolean' },
+  createdAt: { type: 'string', format: 'date-time' },
+  updatedAt: { type: 'string', format: 'date-time' },
+}
+
+export const organizationSchema = {
+  type: 'object',
+  required: Object.keys(properties),
+  additionalProperties: false,
+  properties,
+}
+
+const ownProperties = {
+  id: properties.id,
+  name: properties.name,
+  slug: properties.slug,
+  role: { type: 'string', enum: ['owner', 'admin', 'member', 'viewer'] },
+}
+
+/** One of a person's own organizations. */
+export const membershipSchema = {
+  type: 'object',
+  required: Object.keys(ownProperties),
+  additionalProperties: false,
+  properties: ownProperties,
+}

@@ -1,0 +1,168 @@
+import { isFresh } from '../access/account-store.ts'
+import type { Caller } from '../../platform/model/caller.ts'
+import { proofRequired } from '../access/refusals.ts'
+import { byPerson } from '../../platform/audit/actor.ts'
+import { recordEvent } from '../../platform/audit/store.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { ApiError, invalidBody } from '../../platform/model/errors.ts'
+import { type AccountRequest, type AccountRoute, served, accountRoute } from '../access/account-route.ts'
+import { type ReadRoute, type Route, writeRoute } from '../../platform/http/route.ts'
+import { newId, readId, showId } from '../../platform/model/ids.ts'
+import { newSlug } from '../../platform/model/slug.ts'
+import { leaveOrganization } from '../members/store.ts'
+import { choiceShape, membershipSchema, newShape, organizationSchema, settingsShape } from './resource.ts'
+import {
+  chooseOrganization,
+  insertOrganization,
+  ownsOne,
+  readMembership,
+  readOrganization,
+  standingOf,
+  updateOrganization,
+} from './store.ts'
+
+const organization = { kind: 'schema', component: 'Organization', schema: organizationSchema } as const
+const membership = { kind: 'schema', component: 'OwnOrganization', schema: membershipSchema } as const
+
+const common = { tag: 'organizations', params: {}, query: { kind: 'none' } } as const
+
+const read: ReadRoute = {
+  ...common,
+  kind: 'read',
+  method: 'GET',
+  path: '/v5/organization',
+  operation: 'getOrganization',
+  summary: 'Get the organization of the request',
+  scope: 'organization:get:read',
+  answers: { 200: organization },
+  handle: async ({ db }) => ({ status: 200, text: await readOrganization(db) }),
+}
+
+const update = writeRoute({
+  ...common,
+  kind: 'write',
+  method: 'PATCH',
+  path: '/v5/organization',
+  operation: 'updateOrganization',
+  summary: 'Change the organization’s name and settings',
+  scope: 'organization:update:write',
+  conditional: false,
+  body: { component: 'OrganizationUpdate', shape: settingsShape, required: true },
+  audited: 'organization.updated',
+  answers: { 200: organization },
+  async handle({ db, caller, body }) {
+    const fields = await updateOrganization(db, body)
+    // Thrown after the change and within its transaction, which takes it back.
+    if (fields.includes('requiresSecondFactor')) await assertMayRequire(db, caller, body.requiresSecondFactor === true)
+    const text = await readOrganization(db)
+    return { status: 200, text, effect: fields.length === 0 ? 'none' : { fields } }
+  },
+})
+
+/** A key proves nothing of anybody, and whoever demands a second factor must not shut themselves out. */
+async function assertMayRequire(db: Transaction, caller: Caller, isDemanded: boolean): Promise<void> {
+  const { kind, userId, credentialId: sessionId } = caller
+  const standing = kind === 'session' ? await standingOf(db, { userId, sessionId }) : undefined
+  if (standing?.role !== 'owner') {
+    throw new ApiError(
+      'insufficient_permissions',
+      'Only a logged-in owner can change requiresSecondFactor; API keys and other members cannot.',
+    )
+  }
+  if (!standing.isFresh) throw proofRequired()
+  if (isDemanded && !standing.isStrong) {
+    throw new ApiError(
+      'second_factor_required',
+      'Set up a second factor under /v5/me, or log in with yours, before you require it; otherwise you would lock yourself out.',
+    )
+  }
+}
+
+const own = { ...common, kind: 'account' } as const
+
+const create = accountRoute({
+  ...own,
+  method: 'POST',
+  path: '/v5/me/organizations',
+  operation: 'createOrganization',
+  summary: 'Create an organization',
+  description:
+    'The person becomes its owner. With `SIGN_UP=open`, anyone can; otherwise only people who already own an organization. The session stays in its organization.',
+  body: { component: 'OrganizationCreate', shape: newShape, required: true },
+  answers: { 201: membership },
+  errors: [403],
+  async handle({ services, client, person, db, body }) {
+    // Otherwise whoever was invited as a viewer could found organizations on a service that is closed to strangers.
+    if (services.signUp !== 'open' && !(await ownsOne(db, person.userId))) {
+      throw new ApiError(
+        'insufficient_permissions',
+        'On this service, only people who already own an organization can create one (SIGN_UP).',
+      )
+    }
+    const name = String(body.name)
+    const slug = newSlug(name)
+    if (slug === undefined) throw invalidBody([{ field: 'name', message: 'expected at least one letter or digit' }])
+    const id = newId()
+    const { userId, sessionId } = person
+    await insertOrganization(db, { id, name, slug, teamId: newId(), ownerId: userId })
+    await chooseOrganization(db, { sessionId, organizationId: id, onlyIfNone: true })
+    await recordEvent(db, { organizationId: id, action: 'organization.created', ...eventOf({ client, person }, id) })
+    return { status: 201, text: JSON.stringify({ id: showId('org', id), name, slug, role: 'owner' }) }
+  },
+})
+
+const eventOf = ({ client, person }: Pick<AccountRequest, 'client' | 'person'>, organizationId: string) => ({
+  ...byPerson(person.userId, client),
+  recordType: 'organization',
+  recordId: showId('org', organizationId),
+})
+
+const choose = accountRoute({
+  ...own,
+  method: 'POST',
+  path: '/v5/me/organization',
+  operation: 'chooseOrganization',
+  summary: 'Set the session’s current organization',
+  description: 'Requests of this session that do not name an organization use this one.',
+  body: { component: 'OrganizationChoice', shape: choiceShape, required: true },
+  answers: { 200: membership },
+  async handle({ person, db, body }) {
+    const organizationId = readId('org', String(body.organizationId))
+    const text = organizationId && (await readMembership(db, { organizationId, userId: person.userId }))
+    if (!organizationId || text === undefined) {
+      throw invalidBody([{ field: 'organizationId', message: 'you are not a member of an organization with this id' }])
+    }
+    await chooseOrganization(db, { sessionId: person.sessionId, organizationId })
+    return { status: 200, text }
+  },
+})
+
+const leave: AccountRoute = {
+  ...own,
+  method: 'DELETE',
+  path: '/v5/me/organizations/{organizationId}',
+  operation: 'leaveOrganization',
+  summary: 'Leave an organization',
+  description:
+    'The account and the session stay. An owner must have re-authenticated within the last five minutes, and the last owner cannot leave.',
+  params: { organizationId: { prefix: 'org', resource: 'organization' } },
+  answers: { 204: { kind: 'none' } },
+  errors: [403, 404, 423],
+  async handle({ client, person, db, params }) {
+    const { userId, sessionId } = person
+    const organizationId = params.organizationId ?? ''
+    const role = await leaveOrganization(db, { organizationId, userId }, () => isFresh(db, sessionId))
+    if (role === undefined) throw new ApiError('not_found', 'You are not a member of an organization with this id.')
+    await recordEvent(db, {
+      ...eventOf({ client, person }, organizationId),
+      organizationId,
+      action: 'member.left',
+      recordType: 'member',
+      recordId: showId('usr', userId),
+      details: { role },
+    })
+    return { status: 204 }
+  },
+}
+
+export const organizationRoutes: Route[] = [read, update, ...[create, choose, leave].map(served)]

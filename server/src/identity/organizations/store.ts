@@ -1,0 +1,139 @@
+import type { JsonObject } from '../../platform/model/fields.ts'
+import { proofSeconds } from '../access/account-store.ts'
+import type { Role } from '../../platform/model/scopes.ts'
+import type { Connection, Database, Spanning, Transaction } from '../../platform/database/database.ts'
+import { identifier, join, raw, sql } from '../../platform/model/sql.ts'
+import { columnOf } from '../../platform/model/define.ts'
+import { revokeOpenLinks } from '../members/store.ts'
+
+/** A new organization with its default team and its first owner. */
+export async function insertOrganization(
+  spanning: Spanning,
+  organization: { id: string; name: string; slug: string; teamId: string; ownerId: string },
+): Promise<void> {
+  const { id, name, slug, teamId, ownerId } = organization
+  await spanning.query(sql`insert into organizations (id, name, slug) values (${id}, ${name}, ${slug})`)
+  await spanning.query(
+    sql`insert into teams (organization_id, id, name, is_default) values (${id}, ${teamId}, 'Default team', true)`,
+  )
+  await spanning.query(sql`insert into members (organization_id, user_id, role) values (${id}, ${ownerId}, 'owner')`)
+  await revokeOpenLinks(spanning, { organization: sql`${id}::uuid`, userId: ownerId })
+}
+
+/** Is the slug taken already? */
+export async function hasSlug(database: Database, slug: string): Promise<boolean> {
+  const rows = await database.spanning('create an organization', sql`select from organizations where slug = ${slug}`)
+  return rows.length > 0
+}
+
+export interface FoundOrganization {
+  id: string
+  name: string
+  /** Found by its id or slug, which only one has; a name may stand for several. */
+  isExact: boolean
+  /** The owner it has had longest. */
+  ownerId: string | null
+}
+
+/** The organizations of this id, slug or name, the exact one first. */
+export const findOrganizations = (
+  database: Database,
+  { id = null, text }: { id: string | null | undefined; text: string },
+): Promise<FoundOrganization[]> =>
+  database.spanning(
+    'find the organization of a command',
+    sql`select organizations.id, organizations.name,
+        (organizations.id = ${id}::uuid) is true or slug = ${text} as "isExact",
+        (select user_id from members
+          where members.organization_id = organizations.id and members.role = 'owner'
+          order by members.created_at, members.user_id limit 1) as "ownerId"
+      from organizations
+      where organizations.id = ${id}::uuid or slug = ${text} or fold(name) = fold(${text})
+      order by "isExact" desc, organizations.id`,
+  )
+
+/** The organization as it is answered. */
+export async function readOrganization(db: Connection): Promise<string> {
+  const [row] = await db.query<{ text: string }>(sql`
+    select json_build_object('id', 'org_' || replace(id::text, '-', ''), 'name', name, 'slug', slug, 'timeZone', time_zone,
+      'defaultCurrency', default_currency, 'requiresSecondFactor', requires_second_factor,
+      'createdAt', ${instantSql('created_at')}, 'updatedAt', ${instantSql('updated_at')})::text as text
+    from organizations where id = ${db.organization}`)
+  if (!row) throw new Error('a caller has an organization')
+  return row.text
+}
+
+const instantSql = (column: string) => sql`to_char(${identifier(column)}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+/** Changes what is named and gives the names of what is another value than before. */
+export async function updateOrganization(transaction: Transaction, values: JsonObject): Promise<string[]> {
+  const names = Object.keys(values)
+  if (names.length === 0) return []
+  const before = JSON.parse(await lockedOrganization(transaction)) as JsonObject
+  const changed = names.filter((name) => before[name] !== values[name])
+  if (changed.length === 0) return []
+  const sets = changed.map((name) => sql`${identifier(columnOf(name))} = ${values[name]}`)
+  await transaction.query(sql`
+    update organizations set ${join([...sets, raw('updated_at = now()')], ', ')} where id = ${transaction.organization}`)
+  return changed
+}
+
+async function lockedOrganization(transaction: Transaction): Promise<string> {
+  await transaction.query(sql`select id from organizations where id = ${transaction.organization} for no key update`)
+  return readOrganization(transaction)
+}
+
+/** What counts for a setting that only an owner changes. */
+export interface Standing {
+  role: Role | null
+  isFresh: boolean
+  isStrong: boolean
+}
+
+/** The person (uuid) in this organization, and the session (uuid) in which they ask. */
+export async function standingOf(
+  transaction: Transaction,
+  { userId, sessionId }: { userId: string; sessionId: string },
+): Promise<Standing> {
+  const [row] = await transaction.query<Standing>(sql`
+    select members.role, proved_at > now() - make_interval(secs => ${proofSeconds}) as "isFresh",
+      second_factor_at is not null as "isStrong"
+    from sessions left join members
+      on members.organization_id = ${transaction.organization} and members.user_id = ${userId}::uuid
+    where sessions.id = ${sessionId}::uuid`)
+  return row ?? { role: null, isFresh: false, isStrong: false }
+}
+
+/** One of a person's own organizations, as it is answered; undefined when they are not in it. */
+export async function readMembership(
+  spanning: Spanning,
+  { organizationId, userId }: { organizationId: string; userId: string },
+): Promise<string | undefined> {
+  const [row] = await spanning.query<{ text: string }>(sql`
+    select json_build_object('id', 'org_' || replace(organizations.id::text, '-', ''), 'name', name, 'slug', slug,
+      'role', role)::text as text
+    from members join organizations on organizations.id = members.organization_id
+    where members.organization_id = ${organizationId}::uuid and members.user_id = ${userId}::uuid`)
+  return row?.text
+}
+
+/** Is the person (uuid) an owner of any organization? */
+export async function ownsOne(spanning: Spanning, userId: string): Promise<boolean> {
+  const rows = await spanning.query(sql`
+    select organization_id from members where user_id = ${userId}::uuid and role = 'owner' limit 1`)
+  return rows.length > 0
+}
+
+/** Makes the organization (uuid) the session's current one, or only where it has none. */
+export async function chooseOrganization(
+  spanning: Spanning,
+  {
+    sessionId,
+    organizationId,
+    onlyIfNone = false,
+  }: { sessionId: string; organizationId: string; onlyIfNone?: boolean },
+): Promise<void> {
+  await spanning.query(sql`
+    update sessions set organization_id = ${organizationId}::uuid
+    where id = ${sessionId}::uuid and (organization_id is null or not ${onlyIfNone}::boolean)`)
+}

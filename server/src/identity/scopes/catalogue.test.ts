@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { callAs } from '../../../test/people.ts'
+import { startTestService, type Json, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { isNeeded, routes } from '../../app.ts'
+import { covers, isGuarded } from '../../platform/model/scopes.ts'
+import { isScoped } from '../../platform/http/route.ts'
+import { listScopes } from './catalogue.ts'
+
+let service: TestService
+let organization: TestOrganization
+let listed: Json[]
+beforeAll(async () => {
+  service = await startTestService()
+  organization = await service.newOrganization()
+  listed = (await service.anonymous('GET', '/v5/scopes')).body
+})
+afterAll(() => service.close())
+
+const scoped = routes.filter(isScoped)
+
+test('anyone may read the scopes, and a second time gets 304', async () => {
+  const first = await service.anonymous('GET', '/v5/scopes')
+  expect(first.status).toBe(200)
+  const again = await service.anonymous('GET', '/v5/scopes', {
+    headers: { 'if-none-match': first.headers.get('etag') ?? '' },
+  })
+  expect(again.status).toBe(304)
+  expect((await service.anonymous('GET', '/v5/scopes?limit=3')).status).toBe(400)
+})
+
+test('every scope that a route needs is listed once, with exactly the requests that need it', () => {
+  const names = listed.map(({ scope }) => scope as string)
+  expect(new Set(names).size).toBe(names.length)
+  for (const route of scoped) {
+    const one = listed.find(({ scope }) => scope === `urn:service:${route.scope}`)
+    expect([route.scope, one?.endpoints]).toEqual([
+      route.scope,
+      scoped.filter(({ scope }) => scope === route.scope).map(({ method, path }) => `${method} ${path}`),
+    ])
+    expect(`${one.resource}:${one.action}:${one.permission}`).toBe(route.scope)
+  }
+})
+
+test('a wildcard lists what it covers, and never what is guarded', () => {
+  const wild = listed.filter(({ action }) => action === '*')
+  expect(wild.map(({ scope }) => scope)).toEqual(
+    expect.arrayContaining(
+      ['*:*:read', '*:*:write', 'contact:*:write', 'api-key:*:write'].map((one) => `urn:service:${one}`),
+    ),
+  )
+  for (const { scope, endpoints } of wild) {
+    const covered = scoped.filter((route) => covers([scope], route.scope))
+    expect([scope, endpoints]).toEqual([scope, covered.map(({ method, path }) => `${method} ${path}`)])
+    expect(endpoints.length).toBeGreaterThan(0)
+  }
+  const everything = wild.find(({ scope }) => scope === 'urn:service:*:*:write')
+  expect(everything.endpoints).not.toContain('POST /v5/api-keys')
+  expect(everything.guarded).toBe(false)
+})
+
+test('each scope says what it lets do in one sentence, and whether it is guarded', () => {
+  for (const { scope, description, guarded, resource, permission } of listed) {
+    expect([scope, description]).toEqual([scope, expect.stringMatching(/^[A-Z][^.]{5,120}\.$/)])
+    expect([scope, guarded]).toEqual([scope, resource !== '*' && isGuarded(resource, permission)])
+  }
+  expect(listed.some(({ guarded }) => guarded)).toBe(true)
+})
+
+test('every scope of the list can be given to a key, and nothing else can that no route needs', async () => {
+  const scopes = listed.map(({ scope }) => scope as string)
+  const made = await callAs(service, organization.accessToken)('POST', '/v5/api-keys', {
+    body: { name: 'All', scopes: scopes.slice(0, 100) },
+  })
+  expect([made.status, made.text.slice(0, 200)]).toEqual([201, expect.anything()])
+  expect(made.body.scopes).toEqual(scopes.slice(0, 100))
+  expect(scopes.filter((scope) => !isNeeded(scope))).toEqual([])
+  expect(isNeeded('urn:service:nothing:*:*')).toBe(false)
+})
+
+test('a route that is added is listed without another word', () => {
+  const [route] = scoped
+  if (!route) throw new Error('there are routes')
+  const planted = { ...route, scope: 'planet:land:read', path: '/v5/planets', summary: 'Land on a planet' }
+  expect(listScopes([...routes, planted])).toContainEqual({
+    scope: 'urn:service:planet:land:read',
+    resource: 'planet',
+    action: 'land',
+    permission: 'read',
+    description: 'Land on a planet.',
+    guarded: false,
+    endpoints: [`${route.method} /v5/planets`],
+  })
+})

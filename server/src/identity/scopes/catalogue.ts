@@ -1,0 +1,75 @@
+import { coversScope, namesGuarded } from '../access/grants.ts'
+import { isScoped, type ReadRoute, type Route, type WriteRoute } from '../../platform/http/route.ts'
+
+/** A scope that a key can have, as `GET /v5/scopes` shows it. */
+export interface ListedScope {
+  /** Full form. */
+  scope: string
+  resource: string
+  action: string
+  permission: 'read' | 'write'
+  description: string
+  /** No wildcard in the resource covers it, and an owner who is logged in gives it. */
+  guarded: boolean
+  /** The requests that need it, or, for a wildcard, that it covers today: method and path. */
+  endpoints: string[]
+}
+
+type ScopedRoute = ReadRoute | WriteRoute
+
+/** Every scope that the routes need, by resource, each with the wildcards above it. */
+export function listScopes(routes: readonly Route[]): ListedScope[] {
+  const scoped = routes.filter(isScoped)
+  const needed = [...new Set(scoped.map(({ scope }) => scope))]
+  const resources = [...new Set(needed.map((scope) => scope.split(':')[0] ?? ''))]
+  return [...wildcards('*', scoped), ...resources.flatMap((resource) => ofResource(resource, needed, scoped))]
+}
+
+const ofResource = (resource: string, needed: readonly string[], scoped: readonly ScopedRoute[]): ListedScope[] => [
+  ...wildcards(resource, scoped),
+  ...needed.filter((scope) => scope.startsWith(`${resource}:`)).map((scope) => literal(scope, scoped)),
+]
+
+/** Everything that reads and everything that writes, of one resource or of all. */
+function wildcards(resource: string, scoped: readonly ScopedRoute[]): ListedScope[] {
+  return (['read', 'write'] as const).flatMap((permission) => {
+    const short = `${resource}:*:${permission}`
+    const endpoints = endpointsOf(short, scoped)
+    return endpoints.length === 0 ? [] : [listed(short, wildcardSentence(resource, permission), endpoints)]
+  })
+}
+
+function wildcardSentence(resource: string, permission: 'read' | 'write'): string {
+  const verb = permission === 'read' ? 'Read' : 'Change'
+  if (resource === '*') return `${verb} everything except guarded scopes, including resources added later.`
+  return `${verb} everything about ${nounOf(resource)} records, including actions added later.`
+}
+
+const nounOf = (resource: string): string => resource.replaceAll('-', ' ')
+
+/** A sentence of the first request that needs it; others with the same scope do the same elsewhere. */
+function literal(scope: string, scoped: readonly ScopedRoute[]): ListedScope {
+  const summary = scoped.find((route) => route.scope === scope)?.summary ?? ''
+  return listed(scope, `${summary}.`, endpointsOf(scope, scoped))
+}
+
+function endpointsOf(short: string, scoped: readonly ScopedRoute[]): string[] {
+  const granted = [`urn:service:${short}`]
+  return scoped
+    .filter((route) => coversScope(granted, `urn:service:${route.scope}`))
+    .map(({ method, path }) => `${method} ${path}`)
+}
+
+function listed(short: string, description: string, endpoints: string[]): ListedScope {
+  const [resource = '', action = '', permission] = short.split(':')
+  const scope = `urn:service:${short}`
+  return {
+    scope,
+    resource,
+    action,
+    permission: permission === 'read' ? 'read' : 'write',
+    description,
+    guarded: resource !== '*' && namesGuarded(scope),
+    endpoints,
+  }
+}

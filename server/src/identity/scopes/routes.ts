@@ -1,0 +1,52 @@
+import type { Route } from '../../platform/http/route.ts'
+import type { Schema } from '../../platform/model/fields.ts'
+import { listScopes } from './catalogue.ts'
+
+const segment = { type: 'string', pattern: '^(\\*|[a-z][a-z0-9-]*)$' }
+
+const scopesSchema: Schema = {
+  type: 'array',
+  items: {
+    type: 'object',
+    required: ['scope', 'resource', 'action', 'permission', 'description', 'guarded', 'endpoints'],
+    additionalProperties: false,
+    properties: {
+      scope: { type: 'string', pattern: '^urn:service:[a-z0-9*-]+:[a-z0-9*-]+:(read|write)$' },
+      resource: segment,
+      action: segment,
+      permission: { type: 'string', enum: ['read', 'write'] },
+      description: { type: 'string', description: 'Description of what the scope allows.' },
+      guarded: {
+        type: 'boolean',
+        description: 'True if no wildcard in the resource position covers it; a logged-in owner grants it by name.',
+      },
+      endpoints: {
+        type: 'array',
+        items: { type: 'string' },
+        description: 'Requests that need it, as method and path; for a wildcard, those that it currently covers.',
+      },
+    },
+  },
+}
+
+/** What keys can be given, told from the routes themselves. */
+export const scopeRoutes = (routes: () => readonly Route[]): Route[] => {
+  let text: string | undefined
+  return [
+    {
+      kind: 'public',
+      host: 'api',
+      method: 'GET',
+      path: '/v5/scopes',
+      operation: 'listScopes',
+      summary: 'List the scopes that an API key can have',
+      description:
+        'Each scope with the requests that need it, and the wildcards that cover several. `*` matches any value in its position; `*:*` also covers the permission.',
+      tag: 'api-keys',
+      params: {},
+      query: { kind: 'none' },
+      answers: { 200: { kind: 'schema', component: 'Scopes', schema: scopesSchema } },
+      handle: async () => ({ status: 200, text: (text ??= JSON.stringify(listScopes(routes()))) }),
+    },
+  ]
+}

@@ -1,0 +1,45 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
+
+/** Seconds in which an authenticator has to answer. */
+export const challengeSeconds = 300
+
+/** What a challenge is for, and in whose hands; an answer given for one is none to another. */
+export type ChallengeUse =
+  { for: 'registration' | 'proof'; sessionId: string } | { for: 'second step'; pendingId: string } | { for: 'login' }
+
+const randomLength = 16
+const timeLength = 6
+const macLength = 32
+
+/**
+ * A WebAuthn challenge: random bytes, its last moment, and a signature under SECRET. Nothing is stored until it was
+ * answered, so strangers who ask for challenges fill nothing up.
+ */
+export function makeChallenge(secret: Secret, use: ChallengeUse, now = Date.now()): Uint8Array<ArrayBuffer> {
+  const time = Buffer.alloc(timeLength)
+  time.writeUIntBE(now + challengeSeconds * 1000, 0, timeLength)
+  const head = Buffer.concat([randomBytes(randomLength), time])
+  return Uint8Array.from(Buffer.concat([head, sign(secret, use, head)]))
+}
+
+/** Of a good challenge, what tells that it was answered; undefined when it is not ours, for another use, or over. */
+export function readChallenge(
+  secret: Secret,
+  use: ChallengeUse,
+  text: string,
+  now = Date.now(),
+): { hash: Buffer; expiresAt: Date } | undefined {
+  const bytes = Buffer.from(text, 'base64url')
+  if (bytes.length !== randomLength + timeLength + macLength || bytes.toString('base64url') !== text) return undefined
+  const head = bytes.subarray(0, randomLength + timeLength)
+  if (!timingSafeEqual(sign(secret, use, head), bytes.subarray(head.length))) return undefined
+  const expiresAt = head.readUIntBE(randomLength, timeLength)
+  if (expiresAt <= now) return undefined
+  return { hash: createHash('sha256').update(head).digest(), expiresAt: new Date(expiresAt) }
+}
+
+const sign = (secret: Secret, use: ChallengeUse, head: Buffer): Buffer =>
+  createHmac('sha256', deriveKey(secret, 'passkey challenge', JSON.stringify(use)))
+    .update(head)
+    .digest()

@@ -1,0 +1,224 @@
+import { isIP } from 'node:net'
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { Spanning } from '../../platform/database/database.ts'
+import { pageOrigin } from '../../platform/http/cookies.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import type { Client, Services } from '../../platform/http/route.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
+import { challengeSeconds, type ChallengeUse, makeChallenge, readChallenge } from './challenges.ts'
+import { findCredential, findPasskeys, insertPasskey, notePasskeyUse, type Passkey, spendChallenge } from './store.ts'
+
+interface Asking {
+  services: Services
+  client: Client
+}
+
+interface RelyingParty {
+  id: string
+  origin: string
+}
+
+/**
+ * Whom a passkey is made for: the service's public address. Without one, this machine's own name alone: an address that
+ * the caller chose says nothing. Error: 403.
+ */
+function relyingParty({ services, client }: Asking): RelyingParty {
+  const origin = pageOrigin(services, client)
+  const { hostname, protocol } = new URL(origin)
+  const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost')
+  const isPublic =
+    services.pageOrigin !== undefined && protocol === 'https:' && isIP(hostname.replace(/[[\]]/g, '')) === 0
+  if (isLocal || isPublic) return { id: hostname, origin }
+  throw new ApiError(
+    'insufficient_permissions',
+    'Passkeys are bound to a host name: set PUBLIC_URL to an https address with a host name, or use http://localhost.',
+  )
+}
+
+const timeout = challengeSeconds * 1000
+
+const descriptorOf = ({ credentialId, transports }: Passkey) => ({ id: credentialId.toString('base64url'), transports })
+
+/** What a browser needs to make a passkey (`navigator.credentials.create`). */
+export async function registrationOptions(
+  asking: Asking,
+  db: Spanning,
+  { sessionId, user }: { sessionId: string; user: { id: string; email: string; name: string } },
+): Promise<object> {
+  const party = relyingParty(asking)
+  const { generateRegistrationOptions } = await import('@simplewebauthn/server')
+  return generateRegistrationOptions({
+    rpName: 'Rapport',
+    rpID: party.id,
+    userID: handleOf(user.id),
+    userName: user.email,
+    userDisplayName: user.name,
+    challenge: makeChallenge(asking.services.secret, { for: 'registration', sessionId }),
+    timeout,
+    attestationType: 'none',
+    excludeCredentials: (await findPasskeys(db, user.id)).map(descriptorOf),
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+  })
+}
+
+/** What a browser needs to sign with a passkey (`navigator.credentials.get`): with one of the person's, or with any. */
+export async function authenticationOptions(
+  asking: Asking,
+  use: ChallengeUse,
+  passkeys: readonly Passkey[] = [],
+): Promise<object> {
+  const party = relyingParty(asking)
+  const { generateAuthenticationOptions } = await import('@simplewebauthn/server')
+  return generateAuthenticationOptions({
+    rpID: party.id,
+    challenge: makeChallenge(asking.services.secret, use),
+    timeout,
+    userVerification: 'required',
+    ...(passkeys.length > 0 && { allowCredentials: passkeys.map(descriptorOf) }),
+  })
+}
+
+export type Registered = { id: string } | { fault: string }
+
+/** Registers the passkey that a browser made. */
+export async function register(
+  asking: Asking,
+  db: Spanning,
+  given: { sessionId: string; userId: string; name: string; credential: JsonObject },
+): Promise<Registered> {
+  const { userId, sessionId, name } = given
+  const party = relyingParty(asking)
+  const response = given.credential as unknown as RegistrationResponseJSON
+  const expected = challengeOf(asking, { for: 'registration', sessionId })
+  const made = await verifyRegistration(response, party, expected.check)
+  const spent = expected.found()
+  if (!made || !spent || !(await spendChallenge(db, spent)))
+    return { fault: 'is not a passkey that was created for this request' }
+  const id = await insertPasskey(db, {
+    userId,
+    credentialId: Buffer.from(made.credential.id, 'base64url'),
+    publicKey: Buffer.from(made.credential.publicKey),
+    counter: made.credential.counter,
+    transports: made.credential.transports ?? [],
+    name,
+    isSynced: made.credentialBackedUp,
+  })
+  return id === undefined ? { fault: 'is already registered' } : { id }
+}
+
+async function verifyRegistration(
+  response: RegistrationResponseJSON,
+  party: RelyingParty,
+  expectedChallenge: (challenge: string) => boolean,
+) {
+  const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
+  try {
+    await assertNotFramed(response.response.clientDataJSON)
+    await assertNoCertificates(response.response.attestationObject)
+    const { registrationInfo } = await verifyRegistrationResponse({
+      response,
+      expectedChallenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      requireUserVerification: true,
+    })
+    return registrationInfo
+  } catch {
+    // The library tells each fault by throwing, those of its decoders too; nothing here reaches anything that could fail.
+    return undefined
+  }
+}
+
+/** Our pages are in no frame of another site: one that was asked there was tricked. */
+async function assertNotFramed(clientDataJSON: string): Promise<void> {
+  const { decodeClientDataJSON } = await import('@simplewebauthn/server/helpers')
+  if (decodeClientDataJSON(clientDataJSON).crossOrigin) throw new Error('A response from within a frame is rejected.')
+}
+
+/**
+ * Which make an authenticator is, is not asked for. Certificates that it brings along all the same are not looked at:
+ * looking would follow the addresses of revocation lists that they name.
+ */
+async function assertNoCertificates(attestationObject: string): Promise<void> {
+  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
+  const decoded = decodeAttestationObject(Uint8Array.from(Buffer.from(attestationObject, 'base64url')))
+  const format: string = decoded.get('fmt')
+  if (format !== 'none' && (format !== 'packed' || decoded.get('attStmt').get('x5c') !== undefined)) {
+    throw new Error('An attestation with certificates is rejected.')
+  }
+}
+
+/**
+ * Whose passkey this is (uuid of the person), and whether it has signed a challenge for this use, once for each;
+ * undefined when it is nobody's, or not `expectedUser`'s. The authenticator has verified the person, so it counts for two
+ * factors.
+ */
+export async function authenticate(
+  asking: Asking,
+  db: Spanning,
+  use: ChallengeUse,
+  credential: JsonObject,
+  expectedUser?: string,
+): Promise<{ userId: string; isRight: boolean } | undefined> {
+  const party = relyingParty(asking)
+  const response = credential as unknown as AuthenticationResponseJSON
+  const passkey = await findCredential(db, Buffer.from(textOf(credential.id), 'base64url'))
+  if (!passkey || passkey.userId !== (expectedUser ?? passkey.userId)) return undefined
+  const { userId } = passkey
+  const expected = challengeOf(asking, use)
+  const signed = await verifyAuthentication(response, passkey, party, expected.check)
+  const spent = expected.found()
+  const isRight =
+    signed !== undefined &&
+    spent !== undefined &&
+    // Without an address the passkey says who it is; whatever it says has to be true.
+    (response.response.userHandle ?? handleText(userId)) === handleText(userId) &&
+    (await spendChallenge(db, spent)) &&
+    (await notePasskeyUse(db, passkey.id, signed))
+  return { userId, isRight }
+}
+
+async function verifyAuthentication(
+  response: AuthenticationResponseJSON,
+  passkey: Passkey,
+  party: RelyingParty,
+  expectedChallenge: (challenge: string) => boolean,
+): Promise<{ counter: number; isSynced: boolean } | undefined> {
+  const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
+  try {
+    await assertNotFramed(response.response.clientDataJSON)
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response,
+      expectedChallenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      requireUserVerification: true,
+      credential: {
+        id: passkey.credentialId.toString('base64url'),
+        publicKey: Uint8Array.from(passkey.publicKey),
+        counter: passkey.counter,
+      },
+    })
+    const { newCounter, credentialBackedUp } = authenticationInfo
+    return verified ? { counter: newCounter, isSynced: credentialBackedUp } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Checks the challenge that the library finds in an answer, and remembers it. */
+function challengeOf({ services }: Asking, use: ChallengeUse) {
+  let found: ReturnType<typeof readChallenge>
+  return {
+    check: (challenge: string): boolean => (found = readChallenge(services.secret, use, challenge)) !== undefined,
+    found: () => found,
+  }
+}
+
+/** The person as authenticators know them: the bytes of the uuid, which say nothing about them. */
+const handleOf = (userId: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(Buffer.from(userId.replaceAll('-', ''), 'hex'))
+
+const handleText = (userId: string): string => Buffer.from(handleOf(userId)).toString('base64url')
+
+const textOf = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')

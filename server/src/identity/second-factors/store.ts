@@ -1,0 +1,230 @@
+import type { Spanning } from '../../platform/database/database.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { newId } from '../../platform/model/ids.ts'
+import type { Perishable } from '../../platform/upkeep/store.ts'
+
+/** The kinds of second factor. Recovery codes are there only beside another one. */
+export const factorKinds = ['passkey', 'recovery-code', 'totp'] as const
+export type FactorKind = (typeof factorKinds)[number]
+
+/** The kinds that the person (uuid) has. */
+export async function findKinds(spanning: Spanning, userId: string): Promise<FactorKind[]> {
+  const [row] = await spanning.query<Record<FactorKind, boolean>>(sql`
+    select exists (select from passkeys where user_id = ${userId}::uuid) as passkey,
+      exists (select from recovery_codes where user_id = ${userId}::uuid) as "recovery-code",
+      exists (select from totp_secrets where user_id = ${userId}::uuid and confirmed_at is not null) as totp`)
+  return factorKinds.filter((kind) => row?.[kind])
+}
+
+/** The person has no second factor any more: what was proved with one counts no more, in no session. */
+export async function forgetProofs(spanning: Spanning, userId: string): Promise<void> {
+  await spanning.query(sql`update sessions set second_factor_at = null where user_id = ${userId}::uuid`)
+}
+
+export interface KeptTotp {
+  secretEncrypted: Buffer
+  createdAt: Date
+  confirmedAt: Date | null
+  lastUsedAt: Date | null
+}
+
+export async function findTotp(spanning: Spanning, userId: string): Promise<KeptTotp | undefined> {
+  const [row] = await spanning.query<KeptTotp>(sql`
+    select secret_encrypted as "secretEncrypted", created_at as "createdAt", confirmed_at as "confirmedAt",
+      last_used_at as "lastUsedAt"
+    from totp_secrets where user_id = ${userId}::uuid`)
+  return row
+}
+
+/** Keeps a secret that is to be confirmed, in place of an earlier one that never was; false when one is in use. */
+export async function beginTotp(spanning: Spanning, userId: string, secretEncrypted: Buffer): Promise<boolean> {
+  const rows = await spanning.query(sql`
+    insert into totp_secrets (user_id, secret_encrypted) values (${userId}, ${secretEncrypted})
+    on conflict (user_id) do update set secret_encrypted = excluded.secret_encrypted, created_at = now()
+      where totp_secrets.confirmed_at is null
+    returning 1`)
+  return rows.length > 0
+}
+
+/** Takes the code of a time step, once: false when it, or one after it, was taken before. The first one confirms. */
+export async function takeTotpStep(spanning: Spanning, userId: string, step: number): Promise<boolean> {
+  const rows = await spanning.query(sql`
+    update totp_secrets
+    set last_step = ${step}, last_used_at = now(), confirmed_at = coalesce(confirmed_at, now())
+    where user_id = ${userId}::uuid and (last_step is null or last_step < ${step}) returning 1`)
+  return rows.length > 0
+}
+
+export async function removeTotp(spanning: Spanning, userId: string): Promise<boolean> {
+  const rows = await spanning.query(
+    sql`delete from totp_secrets where user_id = ${userId}::uuid and confirmed_at is not null returning 1`,
+  )
+  return rows.length > 0
+}
+
+/** Keeps these recovery codes' hashes in place of all that there were. */
+export async function replaceRecoveryCodes(
+  spanning: Spanning,
+  userId: string,
+  hashes: readonly Buffer[],
+): Promise<void> {
+  await spanning.query(sql`delete from recovery_codes where user_id = ${userId}::uuid`)
+  await spanning.query(sql`
+    insert into recovery_codes (user_id, hash) select ${userId}::uuid, hash from unnest(${hashes}::bytea[]) hash`)
+}
+
+/** Uses the code up; false when it is none of theirs, or was used. */
+export async function useRecoveryCode(spanning: Spanning, userId: string, hash: Buffer): Promise<boolean> {
+  const rows = await spanning.query(
+    sql`delete from recovery_codes where user_id = ${userId}::uuid and hash = ${hash} returning 1`,
+  )
+  return rows.length > 0
+}
+
+export async function countRecoveryCodes(spanning: Spanning, userId: string): Promise<number> {
+  const [row] = await spanning.query<{ count: number }>(
+    sql`select count(*)::int as count from recovery_codes where user_id = ${userId}::uuid`,
+  )
+  return row?.count ?? 0
+}
+
+export interface Passkey {
+  id: string
+  userId: string
+  credentialId: Buffer
+  publicKey: Buffer
+  counter: number
+  transports: string[]
+  name: string
+  isSynced: boolean
+  lastUsedAt: Date | null
+  createdAt: Date
+}
+
+const passkeysSql = sql`select id, user_id as "userId", credential_id as "credentialId", public_key as "publicKey",
+  counter::float8 as counter, transports, name, is_synced as "isSynced", last_used_at as "lastUsedAt",
+  created_at as "createdAt" from passkeys`
+
+/** The person's passkeys, the oldest first. */
+export const findPasskeys = (spanning: Spanning, userId: string): Promise<Passkey[]> =>
+  spanning.query<Passkey>(sql`${passkeysSql} where user_id = ${userId}::uuid order by id`)
+
+/** The passkey that the authenticator names so, whosever it is. */
+export async function findCredential(spanning: Spanning, credentialId: Buffer): Promise<Passkey | undefined> {
+  const [row] = await spanning.query<Passkey>(sql`${passkeysSql} where credential_id = ${credentialId}`)
+  return row
+}
+
+export type NewPasskey = Omit<Passkey, 'id' | 'lastUsedAt' | 'createdAt'>
+
+/** Resolves to its id (uuid); undefined when the credential is registered already. */
+export async function insertPasskey(spanning: Spanning, passkey: NewPasskey): Promise<string | undefined> {
+  const [row] = await spanning.query<{ id: string }>(sql`
+    insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, is_synced)
+    values (${newId()}, ${passkey.userId}, ${passkey.credentialId}, ${passkey.publicKey}, ${passkey.counter},
+      ${passkey.transports}::text[], ${passkey.name}, ${passkey.isSynced})
+    on conflict (credential_id) do nothing returning id`)
+  return row?.id
+}
+
+/** Writes down that it signed; false when its counter has not gone on, which a copy's would not. */
+export async function notePasskeyUse(
+  spanning: Spanning,
+  id: string,
+  { counter, isSynced }: { counter: number; isSynced: boolean },
+): Promise<boolean> {
+  const rows = await spanning.query(sql`
+    update passkeys set counter = ${counter}, is_synced = ${isSynced}, last_used_at = now()
+    where id = ${id}::uuid and (counter < ${counter} or (counter = 0 and ${counter}::bigint = 0)) returning 1`)
+  return rows.length > 0
+}
+
+export async function renamePasskey(
+  spanning: Spanning,
+  { userId, id, name }: { userId: string; id: string; name: string },
+): Promise<boolean> {
+  const rows = await spanning.query(
+    sql`update passkeys set name = ${name} where id = ${id}::uuid and user_id = ${userId}::uuid returning 1`,
+  )
+  return rows.length > 0
+}
+
+export async function removePasskey(spanning: Spanning, userId: string, id: string): Promise<boolean> {
+  const rows = await spanning.query(
+    sql`delete from passkeys where id = ${id}::uuid and user_id = ${userId}::uuid returning 1`,
+  )
+  return rows.length > 0
+}
+
+/** Takes the answer to a challenge, once: false when it was taken before. */
+export async function spendChallenge(
+  spanning: Spanning,
+  { hash, expiresAt }: { hash: Buffer; expiresAt: Date },
+): Promise<boolean> {
+  const rows = await spanning.query(sql`
+    insert into spent_challenges (hash, expires_at) values (${hash}, ${expiresAt})
+    on conflict (hash) do nothing returning 1`)
+  return rows.length > 0
+}
+
+/** Challenges that are refused for their age. */
+export const spentChallenges: Perishable = {
+  name: 'spent challenges',
+  table: 'spent_challenges',
+  key: { hash: 'bytea' },
+  since: 'expires_at',
+  // Whatever the clocks of processes and database differ.
+  keptSeconds: 60 * 60,
+  isPersonal: true,
+}
+
+/** Is nobody else at this, in any process? Held until the transaction ends; who does not get it does not wait. */
+export async function takeTurn(spanning: Spanning, what: string): Promise<boolean> {
+  const [row] = await spanning.query<{ taken: boolean }>(
+    sql`select pg_try_advisory_xact_lock(hashtextextended(${`second factor ${what}`}, 0)) as taken`,
+  )
+  return row?.taken ?? false
+}
+
+/** Whose factor is tried, which, and from where. */
+export interface FactorTry {
+  /** A uuid. */
+  userId: string
+  kind: FactorKind
+  place: 'session' | 'known device' | 'unknown device'
+}
+
+/** Failures of one kind from one place that are remembered, and for how many seconds. */
+export const failureLimits = { most: 20, seconds: 24 * 60 * 60 }
+
+const recentFailures = ({ userId, kind, place }: FactorTry) => sql`select failed_at from factor_failures
+  where user_id = ${userId}::uuid and kind = ${kind}::text and place = ${place}::text
+    and failed_at > now() - make_interval(secs => ${failureLimits.seconds})`
+
+/** Seconds until it may be tried again; 0 when it may be now. */
+export async function findWait(spanning: Spanning, tried: FactorTry): Promise<number> {
+  const [row] = await spanning.query<{ count: number; seconds: number | null }>(sql`
+    select count(*)::int as count,
+      ceil(extract(epoch from min(failed_at) - now()) + ${failureLimits.seconds})::int as seconds
+    from (${recentFailures(tried)}) failures`)
+  return row && row.count >= failureLimits.most ? Math.max(1, row.seconds ?? 0) : 0
+}
+
+/** Remembers a failure; false when there are so many that one more says nothing. */
+export async function keepFailure(spanning: Spanning, tried: FactorTry): Promise<boolean> {
+  const rows = await spanning.query(sql`
+    insert into factor_failures (id, user_id, kind, place)
+    select ${newId()}::uuid, ${tried.userId}::uuid, ${tried.kind}::text, ${tried.place}::text
+    where (select count(*) from (${recentFailures(tried)}) failures) < ${failureLimits.most} returning 1`)
+  return rows.length > 0
+}
+
+/** Failures that limit nobody any more. */
+export const oldFactorFailures: Perishable = {
+  name: 'failed second factors',
+  table: 'factor_failures',
+  key: { id: 'uuid' },
+  since: 'failed_at',
+  keptSeconds: failureLimits.seconds,
+  isPersonal: true,
+}

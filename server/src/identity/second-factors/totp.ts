@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto'
+import { seal, unseal } from '../../platform/secret/encryption.ts'
+import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
+import type { Spanning } from '../../platform/database/database.ts'
+import { beginTotp, findTotp, takeTotpStep } from './store.ts'
+
+// What every authenticator app knows (RFC 6238, and the key URI format).
+const algorithm = 'SHA1'
+const digits = 6
+const period = 30
+const secretLength = 20
+/** Steps that the clocks may differ to either side. */
+const tolerance = 1
+
+const issuer = 'Rapport'
+
+/** Begins an enrolment: the secret and its `otpauth://` address; undefined when the person has one in use. */
+export async function beginEnrolment(
+  db: Spanning,
+  secret: Secret,
+  { userId, email }: { userId: string; email: string },
+): Promise<{ secret: string; uri: string } | undefined> {
+  const bytes = randomBytes(secretLength)
+  if (!(await beginTotp(db, userId, seal(sealKey(secret, userId), bytes)))) return undefined
+  const totp = await totpOf(bytes, email)
+  return { secret: totp.secret.base32, uri: totp.toString() }
+}
+
+/**
+ * Takes the code: true once for each, of several requests at once too. With `isNew` it has to be of an enrolment that
+ * is not confirmed yet, and confirms it; otherwise of one that is.
+ */
+export async function takeCode(
+  db: Spanning,
+  secret: Secret,
+  { userId, code, isNew = false }: { userId: string; code: string; isNew?: boolean },
+): Promise<boolean> {
+  const kept = await findTotp(db, userId)
+  if (!kept || isNew !== (kept.confirmedAt === null)) return false
+  const token = code.replace(/\s/g, '')
+  if (!/^\d{6}$/.test(token)) return false
+  const totp = await totpOf(unseal(sealKey(secret, userId), kept.secretEncrypted))
+  const now = Date.now()
+  const delta = totp.validate({ token, window: tolerance, timestamp: now })
+  if (delta === null) return false
+  return takeTotpStep(db, userId, Math.floor(now / 1000 / period) + delta)
+}
+
+const sealKey = (secret: Secret, userId: string): Buffer => deriveKey(secret, 'totp secret', userId)
+
+async function totpOf(bytes: Uint8Array, label = '') {
+  const { Secret: OtpSecret, TOTP } = await import('otpauth')
+  const secret = new OtpSecret({ buffer: Uint8Array.from(bytes).buffer })
+  return new TOTP({ issuer, label, secret, algorithm, digits, period })
+}

@@ -1,0 +1,68 @@
+import type { Normalized } from '../../platform/model/texts.ts'
+import { defineResource } from '../../platform/model/define.ts'
+import { choice, flag, id, type JsonValue, text, timestamp, url } from '../../platform/model/fields.ts'
+
+/** What somebody becomes who joins by a proved domain: never more than that. */
+export const joinRoles = ['viewer', 'member'] as const
+export type JoinRole = (typeof joinRoles)[number]
+
+/** Kept to the letter: a provider's issuer is compared, not only connected to (OpenID Connect Discovery 1.0 section 4.3). */
+function readIssuer(value: JsonValue): Normalized {
+  const given = String(value).trim()
+  const parsed = URL.canParse(given) ? new URL(given) : undefined
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password) {
+    return { fault: 'expected a URL that starts with https://' }
+  }
+  if (parsed.search || parsed.hash || given.includes('/.well-known/')) {
+    return { fault: 'expected the issuer itself, without a query and without /.well-known/openid-configuration' }
+  }
+  return { value: given }
+}
+
+const issuer = {
+  ...url({
+    label: 'Issuer',
+    description:
+      'Exactly as in the provider’s metadata; https, unless EGRESS_ALLOW and PLAINTEXT_HOSTS both name the host',
+    required: true,
+  }),
+  normalize: readIssuer,
+}
+
+/** A provider of identities (OpenID Connect) that people of the organization log in at. */
+export const ssoConnections = defineResource({
+  name: 'sso-connections',
+  singular: 'sso-connection',
+  component: 'SsoConnection',
+  table: 'sso_connections',
+  idPrefix: 'sso',
+  heading: 'Identity providers (OpenID Connect) through which members log in.',
+  roleGroup: 'administration',
+  few: true,
+  softDelete: false,
+  hidden: { client_secret_encrypted: 'bytea' },
+  fields: {
+    id: id('sso'),
+    name: text({ label: 'Name', description: 'Display name', required: true, max: 100 }),
+    issuer,
+    clientId: text({ label: 'Client id', description: 'Client id from the provider', required: true, max: 500 }),
+    hasClientSecret: flag({
+      label: 'Has a client secret',
+      description: 'The secret itself is never shown',
+      readOnly: true,
+      nullable: false,
+    }),
+    defaultRole: choice(joinRoles, {
+      label: 'Default role',
+      description: 'Role of people who join through a verified domain; null if nobody can join this way',
+    }),
+    enabled: flag({
+      label: 'Enabled',
+      description: 'Whether people can log in with it',
+      nullable: false,
+      initial: true,
+    }),
+    createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
+    updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
+  },
+})

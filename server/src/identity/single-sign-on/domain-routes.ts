@@ -1,0 +1,84 @@
+import { textsOf } from '../../platform/egress/names.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import { type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
+import { createGate } from '../../platform/background/limiter.ts'
+import { bodyShape } from '../../platform/resource/body.ts'
+import { showId } from '../../platform/model/ids.ts'
+import { notFound } from '../../platform/resource/read.ts'
+import { changeOne, Place, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { domains } from './domain.ts'
+import { checkRevision, createDomain, deleteRecord, domainStore, findDomain } from './store.ts'
+
+const place = new Place(domainStore, '/v5/domains')
+
+/** A look-up holds a connection to the database while name servers that somebody chose take their time. */
+const lookUps = createGate({
+  concurrency: 2,
+  queue: 8,
+  waitMilliseconds: 1000,
+  refusals: {
+    full: 'Too many domains are being verified. Try again in a moment.',
+    late: 'Other domains are being verified. Try again in a moment.',
+  },
+})
+
+const change = (action: string) => ({ ...place.change(action), fresh: true })
+
+const create = writeRoute({
+  ...change('create'),
+  summary: 'Add a domain',
+  description:
+    'The response contains the TXT record to set. Once the domain is verified, people with an address in it can join through a connection that has a `defaultRole`.',
+  body: { component: 'DomainCreate', shape: bodyShape(domains, 'create'), required: true },
+  audited: 'domain.created',
+  async handle({ db, body }) {
+    const written = await createDomain(db, body)
+    const location = `${place.at}/${showId(domains.idPrefix, written.id)}`
+    return { status: 201, text: written.text, revision: written.revision, headers: { location } }
+  },
+})
+
+const verify: WriteRoute = {
+  ...change('verify'),
+  summary: 'Verify a domain',
+  description:
+    'Looks up the TXT record. 423 if it does not exist yet; name servers can take hours to publish a new record.',
+  audited: 'domain.verified',
+  errors: [423],
+  async handle(request) {
+    const { db, caller, params, revisions } = request
+    const claimed = await findDomain(db, place.id(params))
+    if (!claimed) throw notFound(domains)
+    checkRevision(revisions, claimed.revision)
+    const { recordName, recordValue } = claimed
+    const texts = await lookUps.run(caller.organizationId, () => textsOf(recordName).catch(() => undefined))
+    if (!texts) {
+      throw new ApiError('resource_locked', `The name servers of ${claimed.domain} do not respond. Try again later.`)
+    }
+    if (!texts.includes(recordValue)) {
+      throw new ApiError('resource_locked', `Set the TXT record ${recordName} to ${recordValue} first.`)
+    }
+    return changeOne(place, request, {
+      values: {},
+      columns: ({ verifiedAt }) => (verifiedAt === null ? { verified_at: 'now' } : {}),
+    })
+  },
+}
+
+const remove: WriteRoute = {
+  ...change('delete'),
+  summary: 'Delete a domain',
+  description: 'Permanently deletes it. People who have joined through it stay.',
+  audited: 'domain.deleted',
+  async handle({ db, params, revisions }) {
+    await deleteRecord(db, domains, { id: place.id(params), revisions })
+    return { status: 204 }
+  },
+}
+
+export const domainRoutes: Route[] = [
+  ...standardRoutes(domainStore, { at: place.at, operations: ['list', 'count', 'get'] }),
+  create,
+  verify,
+  remove,
+]

@@ -1,0 +1,78 @@
+import { sha256 } from '../../platform/secret/encryption.ts'
+import type { Spanning } from '../../platform/database/database.ts'
+import { sql } from '../../platform/model/sql.ts'
+import type { Perishable } from '../../platform/upkeep/store.ts'
+import type { JoinRole } from './connection.ts'
+
+/** Seconds between two steps. */
+export const stepSeconds = 600
+
+/** A connection as a login needs it; uuids. */
+export interface KeptConnection {
+  id: string
+  organizationId: string
+  revision: number
+  issuer: string
+  clientId: string
+  secretEncrypted: Buffer | null
+  defaultRole: JoinRole | null
+}
+
+/** The connection of this uuid, if people can log in with it. */
+export async function findConnection(spanning: Spanning, id: string): Promise<KeptConnection | undefined> {
+  const [row] = await spanning.query<KeptConnection>(sql`
+    select id, organization_id as "organizationId", revision, issuer, client_id as "clientId",
+      client_secret_encrypted as "secretEncrypted", default_role as "defaultRole"
+    from sso_connections where id = ${id}::uuid and enabled`)
+  return row
+}
+
+export type StepKind = 'link' | 'flow' | 'proof'
+
+/** One step of a login or a linking. */
+export interface Step {
+  organizationId: string
+  connectionId: string
+  browserHash?: Buffer | null
+  returnTo?: string | null
+  /** Who links; null for a login. */
+  userId?: string | null
+  issuer?: string | null
+  subject?: string | null
+  email?: string | null
+}
+
+/** Keeps what was begun, under the hash of `text`, for ten minutes. */
+export async function keepStep(spanning: Spanning, kind: StepKind, text: string, step: Step): Promise<void> {
+  const { organizationId, connectionId, browserHash = null, returnTo = null, userId = null } = step
+  const { issuer = null, subject = null, email = null } = step
+  await spanning.query(sql`
+    insert into sso_steps
+      (hash, kind, organization_id, connection_id, browser_hash, return_to, user_id, issuer, subject, email, expires_at)
+    values (${sha256(text)}, ${kind}, ${organizationId}, ${connectionId}, ${browserHash}, ${returnTo}, ${userId}, ${issuer},
+      ${subject}, ${email}, now() + make_interval(secs => ${stepSeconds}))`)
+}
+
+/** Takes the step away, whatever comes of it; undefined when it is not there, of another kind or connection, or over. */
+export async function spendStep(
+  spanning: Spanning,
+  { kind, text, connectionId }: { kind: StepKind; text: string; connectionId?: string },
+): Promise<Required<Step> | undefined> {
+  const [row] = await spanning.query<Required<Step> & { isGood: boolean }>(sql`
+    delete from sso_steps where hash = ${sha256(text)} and kind = ${kind}
+    returning organization_id as "organizationId", connection_id as "connectionId", browser_hash as "browserHash",
+      return_to as "returnTo", user_id as "userId", issuer, subject, email, expires_at > now() as "isGood"`)
+  if (!row?.isGood || (connectionId !== undefined && row.connectionId !== connectionId)) return undefined
+  return row
+}
+
+/** SHA-256: of 256 random bits a slow hash would add nothing. */
+
+/** What was begun and never ended. */
+export const lapsedSteps: Perishable = {
+  name: 'single sign-on steps',
+  table: 'sso_steps',
+  key: { hash: 'bytea' },
+  since: 'expires_at',
+  keptSeconds: 0,
+}

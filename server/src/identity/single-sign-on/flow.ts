@@ -1,0 +1,138 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { sha256 } from '../../platform/secret/encryption.ts'
+import { unseal } from '../../platform/secret/encryption.ts'
+import { deriveKey } from '../../platform/secret/secret.ts'
+import { makeCookie, pageOrigin } from '../../platform/http/cookies.ts'
+import { invalidParameters } from '../../platform/model/errors.ts'
+import type { Answer, PublicRequest, Services } from '../../platform/http/route.ts'
+import type { QueryParameter } from '../../platform/query/query-string.ts'
+import { showId } from '../../platform/model/ids.ts'
+import { findConnection, keepStep, type KeptConnection, spendStep } from './flow-store.ts'
+import { authorizationUrl, causeOf, type Flow, type OpenConnection } from './provider.ts'
+
+/** What the page of ours is told that a login came to nothing for, as `#sso-error=<code>`. */
+export const ssoErrors = {
+  unavailable: 'The connection does not exist or is disabled.',
+  provider: 'The provider cannot be reached, or its response is invalid. See the log.',
+  denied: 'The provider or the person refused the login.',
+  expired: 'The login took longer than ten minutes, was already completed, or started in a different browser.',
+  'not-linked':
+    'No account is linked to this identity, and its address does not allow it to join. Log in another way and link it, or get an invitation.',
+  'not-verified':
+    'The address has an account but was never verified by mail. Set a new password with a mailed link, or log in with the password and link the identity.',
+  'not-a-member': 'The person is no longer a member of the organization and must be invited.',
+  'second-factor-needed':
+    'The person is also in other organizations, which do not trust this provider. Log in another way and add a second factor.',
+} as const
+export type SsoError = keyof typeof ssoErrors
+
+type Asking = Pick<PublicRequest, 'services' | 'client'>
+
+/** The address that people log in at, without a slash at its end. */
+export function baseOf({ services, client }: Asking): string {
+  const origin = pageOrigin(services, client)
+  // PUBLIC_URL may have a path.
+  const isThere = services.pageOrigin !== undefined && new URL(services.origin).origin === origin
+  return isThere ? services.origin : origin
+}
+
+/** Back to a page of ours. What a fragment says no server sees. */
+export const toPage = (asking: Asking, fragment: string): Answer => ({
+  status: 303,
+  headers: { location: `${baseOf(asking)}/account#${fragment}` },
+})
+
+/** Back to a page of ours, with the reason. */
+export function toError(asking: Asking, code: SsoError): Answer {
+  const { services, client } = asking
+  // The answer is a redirect like that of a login that came about.
+  services.log.info({ requestId: client.requestId, address: client.address, reason: code }, 'single sign-on: rejected')
+  return toPage(asking, `sso-error=${code}`)
+}
+
+/** 256 random bits. */
+export const makeText = (): string => randomBytes(32).toString('base64url')
+
+/**
+ * What the provider is told of a login. Nonce and verifier follow from what the browser holds and what comes back in the
+ * address, so that the database keeps neither.
+ */
+export function flowOf(
+  asking: Asking,
+  { connectionId, state, browser }: { connectionId: string; state: string; browser: string },
+): Flow {
+  const key = deriveKey(asking.services.secret, 'single sign-on', state)
+  const of = (what: string) => createHmac('sha256', key).update(`${what}\0${browser}`).digest('base64url')
+  // An address for each connection: an answer of one provider cannot be taken for another's (RFC 9700 section 4.4.2).
+  const redirectUri = `${baseOf(asking)}/auth/sso/callback/${showId('sso', connectionId)}`
+  return { redirectUri, state, nonce: of('nonce'), verifier: of('verifier') }
+}
+
+/** The connection with its secret in the clear. */
+export function opened({ secret }: Services, connection: KeptConnection): OpenConnection {
+  const { id, secretEncrypted } = connection
+  const clientSecret =
+    secretEncrypted === null ? null : unseal(deriveKey(secret, 'client secret', id), secretEncrypted).toString()
+  return { ...connection, clientSecret }
+}
+
+/** Sends the browser to the provider. */
+export async function begin(request: PublicRequest): Promise<Answer> {
+  const { services, client, params, query } = request
+  const connectionId = params.connectionId ?? ''
+  const returnTo = readReturnTo(query, pageOrigin(services, client))
+  const link = valueOf(query, 'link')
+  // Another site's page logs nobody in unasked, as somebody whom it has chosen; a link ends with its own person anyway.
+  if (link === undefined && client.fetchSite === 'cross-site') {
+    return toPage(request, `sso-begin=${showId('sso', connectionId)}`)
+  }
+  const { connection, linking } = await services.database.spanningTransaction('log in', async (db) => ({
+    connection: await findConnection(db, connectionId),
+    linking: link === undefined ? undefined : await spendStep(db, { kind: 'link', text: link, connectionId }),
+  }))
+  if (!connection) return toError(request, 'unavailable')
+  if (link !== undefined && !linking) return toError(request, 'expired')
+  const [state, browser] = [makeText(), makeText()]
+  // Before anything is asked of the provider: over plain http no browser keeps it.
+  const cookie = makeCookie(services, client, 'single-sign-on', browser)
+  let location: URL
+  try {
+    const flow = flowOf(request, { connectionId, state, browser })
+    location = await authorizationUrl(services.egress, opened(services, connection), flow)
+  } catch (error) {
+    logFailure(request, connection, error)
+    return toError(request, 'provider')
+  }
+  const { organizationId } = connection
+  const step = { organizationId, connectionId, browserHash: sha256(browser), returnTo, userId: linking?.userId ?? null }
+  await services.database.spanningTransaction('log in', (db) => keepStep(db, 'flow', state, step))
+  return { status: 303, headers: { location: location.href }, cookies: [cookie] }
+}
+
+/** Tells the log what the provider did wrong; nothing of what it said. */
+export function logFailure({ services, client }: Asking, connection: KeptConnection, error: unknown): void {
+  const { log } = services
+  log.warn(
+    { requestId: client.requestId, connection: showId('sso', connection.id), cause: causeOf(error) },
+    'single sign-on failed at the provider',
+  )
+}
+
+/** Did this browser begin it? */
+export const isSameBrowser = (hash: Buffer | null, browser: string | undefined): browser is string =>
+  hash !== null && browser !== undefined && timingSafeEqual(hash, sha256(browser))
+
+/** The one value of a parameter. */
+export const valueOf = (query: readonly QueryParameter[], wanted: string): string | undefined =>
+  query.find(({ name }) => name === wanted)?.value
+
+/** A path of ours to go on to; null when none is given. Error: 400. */
+function readReturnTo(query: readonly QueryParameter[], origin: string): string | null {
+  const text = valueOf(query, 'returnTo')
+  if (text === undefined) return null
+  const url = URL.canParse(text, origin) ? new URL(text, origin) : undefined
+  if (!/^\/(?![/\\])[^\\\s\p{Cc}]*$/u.test(text) || text.length > 2000 || url?.origin !== origin) {
+    throw invalidParameters([{ field: 'returnTo', message: 'expected a path on this service, such as /contacts' }])
+  }
+  return `${url.pathname}${url.search}${url.hash}`
+}

@@ -1,0 +1,155 @@
+import { LRUCache } from 'lru-cache'
+import type { ClientAuth, Configuration, CustomFetch, IDToken } from 'openid-client'
+import type { Egress } from '../../platform/egress/egress.ts'
+import { EgressError } from '../../platform/egress/refusal.ts'
+import { type Normalize, texts } from '../../platform/model/texts.ts'
+import type { KeptConnection } from './flow-store.ts'
+import { inShare } from './share.ts'
+
+/** Seconds that a provider has for each answer. */
+const patience = 5
+/** Milliseconds for which a provider's metadata and keys are taken from memory. */
+const remembered = 300_000
+
+/** What the provider needs to know of a login, and what its answer is held against. */
+export interface Flow {
+  redirectUri: string
+  state: string
+  nonce: string
+  verifier: string
+}
+
+/** Whom the provider says somebody is. */
+export interface Claims {
+  issuer: string
+  subject: string
+  email: string | null
+  /** The provider asserts that the address is this person's. */
+  isEmailVerified: boolean
+  name: string | null
+}
+
+/** The client secret in the clear, for the moment in which it is needed. */
+export interface OpenConnection extends KeptConnection {
+  clientSecret: string | null
+}
+
+const openIdClient = () => import('openid-client')
+
+const caches = new WeakMap<Egress, LRUCache<string, Promise<Configuration>>>()
+
+/** Where to send the browser. Errors: those of the provider and the way to it; `causeOf` tells them apart. */
+export async function authorizationUrl(egress: Egress, connection: OpenConnection, flow: Flow): Promise<URL> {
+  const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await openIdClient()
+  return buildAuthorizationUrl(await configurationOf(egress, connection), {
+    scope: 'openid email profile',
+    redirect_uri: flow.redirectUri,
+    state: flow.state,
+    nonce: flow.nonce,
+    code_challenge: await calculatePKCECodeChallenge(flow.verifier),
+    code_challenge_method: 'S256',
+  })
+}
+
+/**
+ * Trades the code in the address that the browser came back to for what the provider says of the person. The library holds
+ * the answer against state, nonce and verifier, the issuer (RFC 9207) and the audience, and checks the signature.
+ */
+export async function claimsOf(
+  egress: Egress,
+  connection: OpenConnection,
+  { flow, search }: { flow: Flow; search: string },
+): Promise<Claims> {
+  const configuration = await configurationOf(egress, connection)
+  return inShare(connection.organizationId, () => exchanged(configuration, { flow, search }))
+}
+
+async function exchanged(
+  configuration: Configuration,
+  { flow, search }: { flow: Flow; search: string },
+): Promise<Claims> {
+  const { authorizationCodeGrant, fetchUserInfo } = await openIdClient()
+  const tokens = await authorizationCodeGrant(configuration, new URL(`${flow.redirectUri}${search}`), {
+    expectedState: flow.state,
+    expectedNonce: flow.nonce,
+    pkceCodeVerifier: flow.verifier,
+    idTokenExpected: true,
+  })
+  const claims = tokens.claims()
+  if (!claims) throw new Error('the response contains no ID token')
+  const isTold = claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint
+  // Many providers tell the address there alone; the subject has to be the same.
+  const more = isTold ? claims : await fetchUserInfo(configuration, tokens.access_token, claims.sub)
+  return {
+    issuer: claims.iss,
+    subject: readSubject(claims.sub),
+    email: usable(texts.email, more.email, 320),
+    isEmailVerified: more.email_verified === true,
+    name: usable(texts.line, more.name, 1000),
+  }
+}
+
+/** At most 255 ASCII characters (OpenID Connect Core 1.0, section 2). */
+function readSubject(subject: string): string {
+  if (/^[\x20-\x7e]{1,255}$/.test(subject)) return subject
+  throw Object.assign(new Error('the subject is not a string of 1 to 255 ASCII characters'), {
+    code: 'INVALID_SUBJECT',
+  })
+}
+
+/** What the provider adds to the subject is left out when it cannot be used: nobody is known by it. */
+function usable(normalize: Normalize, value: IDToken[string], most: number): string | null {
+  if (typeof value !== 'string' || value.length > most || /[\p{Cc}\p{Cs}]/u.test(value)) return null
+  return 'value' in normalize(value) ? value : null
+}
+
+/** Did the provider, or the person there, say no? (RFC 6749 section 4.1.2.1) */
+export const isDenial = (error: unknown): boolean =>
+  error instanceof Error && (error as { error?: unknown }).error === 'access_denied'
+
+/** What went wrong at the provider, for the log: never an answer of its, which may hold tokens. */
+export function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  if (error instanceof EgressError) return `egress: ${error.reason}`
+  if (error.cause instanceof EgressError) return `egress: ${error.cause.reason}`
+  const { code } = error as NodeJS.ErrnoException
+  return code === undefined ? error.name : String(code)
+}
+
+/** The provider as it describes itself, asked once in a while for each state of the connection. */
+function configurationOf(egress: Egress, connection: OpenConnection): Promise<Configuration> {
+  const cache = caches.get(egress) ?? new LRUCache<string, Promise<Configuration>>({ max: 100, ttl: remembered })
+  caches.set(egress, cache)
+  const key = `${connection.id} ${connection.revision}`
+  const known = cache.get(key)
+  if (known) return known
+  const asked = inShare(connection.organizationId, () => discover(egress, connection))
+  cache.set(key, asked)
+  // The next one asks again.
+  asked.catch(() => cache.delete(key))
+  return asked
+}
+
+async function discover(egress: Egress, { issuer, clientId, clientSecret }: OpenConnection): Promise<Configuration> {
+  const { allowInsecureRequests, customFetch, discovery, enableNonRepudiationChecks, None } = await openIdClient()
+  const url = new URL(issuer)
+  const isPlain = url.protocol === 'http:' && egress.isNamed(url)
+  const authentication = clientSecret === null ? None() : await authenticationOf(clientSecret)
+  const wayOut: CustomFetch = (address, options) => egress.fetch(address, options)
+  return discovery(url, clientId, undefined, authentication, {
+    [customFetch]: wayOut,
+    timeout: patience,
+    // The signature of an ID token is checked although it comes straight from the provider.
+    execute: [enableNonRepudiationChecks, ...(isPlain ? [allowInsecureRequests] : [])],
+  })
+}
+
+/** The way that the provider takes the secret: in a header unless it says that it has to be in the body. */
+async function authenticationOf(clientSecret: string): Promise<ClientAuth> {
+  const { ClientSecretBasic, ClientSecretPost } = await openIdClient()
+  const [basic, post] = [ClientSecretBasic(clientSecret), ClientSecretPost(clientSecret)]
+  return (server, client, body, headers) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+    return (methods.includes('client_secret_basic') ? basic : post)(server, client, body, headers)
+  }
+}

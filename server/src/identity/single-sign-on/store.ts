@@ -1,0 +1,75 @@
+import type { JsonObject } from '../../platform/model/fields.ts'
+import { randomBytes } from 'node:crypto'
+import { seal } from '../../platform/secret/encryption.ts'
+import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { identifier, sql } from '../../platform/model/sql.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import type { Resource } from '../../platform/model/define.ts'
+import { newId } from '../../platform/model/ids.ts'
+import { notFound } from '../../platform/resource/read.ts'
+import { standardStore, writeOne } from '../../platform/resource/store.ts'
+import type { Written } from '../../platform/resource/write.ts'
+import { ssoConnections } from './connection.ts'
+import { domains } from './domain.ts'
+
+export const connectionStore = standardStore(ssoConnections)
+export const domainStore = standardStore(domains)
+
+/** The client secret of the connection (uuid) as the database keeps it, in the form of a recordset's bytes. */
+export const sealedSecret = (secret: Secret, connectionId: string, text: string): string =>
+  `\\x${seal(deriveKey(secret, 'client secret', connectionId), Buffer.from(text)).toString('hex')}`
+
+/** Makes a connection; `clientSecret` is null for a client that has none. Errors: 422. */
+export async function createConnection(
+  transaction: Transaction,
+  secret: Secret,
+  { values, clientSecret }: { values: JsonObject; clientSecret: string | null },
+): Promise<Written> {
+  const id = newId()
+  const columns = clientSecret === null ? {} : { client_secret_encrypted: sealedSecret(secret, id, clientSecret) }
+  return writeOne(connectionStore, transaction, { kind: 'create', id, values, columns })
+}
+
+/** Claims a domain, with what its record has to say. Errors: 409, 422. */
+export async function createDomain(transaction: Transaction, values: JsonObject): Promise<Written> {
+  const columns = { record_value: `rapport-domain=${randomBytes(24).toString('base64url')}` }
+  return writeOne(domainStore, transaction, { kind: 'create', values, columns })
+}
+
+interface FoundDomain {
+  domain: string
+  recordName: string
+  recordValue: string
+  revision: number
+}
+
+/** A claimed domain and its record; undefined when there is none of this uuid. */
+export async function findDomain(transaction: Transaction, domainId: string): Promise<FoundDomain | undefined> {
+  const [row] = await transaction.query<FoundDomain>(sql`
+    select domain, record_name as "recordName", record_value as "recordValue", revision from domains
+    where organization_id = ${transaction.organization} and id = ${domainId}::uuid`)
+  return row
+}
+
+/** Error: 412, If-Match names another revision. */
+export function checkRevision(revisions: readonly number[] | undefined, revision: number): void {
+  if (!revisions || revisions.includes(revision)) return
+  throw new ApiError('precondition_failed', 'The record has changed since you read it; read it again.')
+}
+
+/** Deletes the record (uuid) for good. Errors: 404, 412. */
+export async function deleteRecord(
+  transaction: Transaction,
+  resource: Resource,
+  { id, revisions }: { id: string; revisions: readonly number[] | undefined },
+): Promise<void> {
+  const [row] = await transaction.query<{ revision: number }>(sql`
+    select revision from ${identifier(resource.table)}
+    where organization_id = ${transaction.organization} and id = ${id}::uuid for update`)
+  if (!row) throw notFound(resource)
+  checkRevision(revisions, row.revision)
+  await transaction.query(sql`
+    delete from ${identifier(resource.table)}
+    where organization_id = ${transaction.organization} and id = ${id}::uuid`)
+}

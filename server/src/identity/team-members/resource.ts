@@ -1,0 +1,21 @@
+import { defineResource } from '../../platform/model/define.ts'
+import { id, timestamp } from '../../platform/model/fields.ts'
+import { person } from '../members/resource.ts'
+import { teams } from '../teams/resource.ts'
+
+/** A member in a team. The id is the person's. */
+export const teamMembers = defineResource({
+  name: 'team-members',
+  singular: 'team-member',
+  component: 'TeamMember',
+  table: 'team_members',
+  idPrefix: 'usr',
+  roleGroup: 'visible',
+  softDelete: false,
+  parent: { parameter: 'teamId', resource: teams, column: 'team_id', few: true },
+  embedded: { person },
+  fields: {
+    id: id('usr'),
+    createdAt: timestamp({ label: 'Joined the team at', readOnly: true, nullable: false, order: 'indexed' }),
+  },
+})

@@ -1,0 +1,43 @@
+import type { Transaction } from '../../platform/database/database.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import { assertParent } from '../../platform/resource/siblings.ts'
+import { notFound } from '../../platform/resource/read.ts'
+import { standardStore } from '../../platform/resource/store.ts'
+import { members } from '../members/resource.ts'
+import { teamMembers } from './resource.ts'
+
+export const teamMemberStore = standardStore(teamMembers)
+
+/** A member in a team; uuids. */
+interface Place {
+  teamId: string
+  memberId: string
+}
+
+/** Puts the member into the team; false when they were in it already. Errors: 404. */
+export async function joinTeam(transaction: Transaction, { teamId, memberId }: Place): Promise<boolean> {
+  await assertParent(transaction, teamMembers, teamId)
+  const found = await transaction.query(sql`
+    select id from members where organization_id = ${transaction.organization} and id = ${memberId}::uuid for key share`)
+  if (found.length === 0) throw notFound(members)
+  const added = await transaction.query(sql`
+    insert into team_members (organization_id, team_id, id)
+    values (${transaction.organization}, ${teamId}::uuid, ${memberId}::uuid) on conflict do nothing returning id`)
+  return added.length > 0
+}
+
+/** Takes the member out of the team. Errors: 404, 423 for the default team. */
+export async function leaveTeam(transaction: Transaction, { teamId, memberId }: Place): Promise<void> {
+  await assertParent(transaction, teamMembers, teamId)
+  const [removed] = await transaction.query<{ isDefault: boolean }>(sql`
+    delete from team_members using teams
+    where team_members.organization_id = ${transaction.organization} and team_id = ${teamId}::uuid
+      and team_members.id = ${memberId}::uuid
+      and teams.organization_id = ${transaction.organization} and teams.id = team_id
+    returning is_default as "isDefault"`)
+  if (!removed) throw notFound(teamMembers)
+  // Thrown within the transaction, which takes the deletion back.
+  if (removed.isDefault)
+    throw new ApiError('resource_locked', 'Every member belongs to the default team and cannot be removed from it.')
+}

@@ -1,0 +1,27 @@
+import { defineResource } from '../../platform/model/define.ts'
+import { flag, id, text, timestamp } from '../../platform/model/fields.ts'
+
+/** A part of an organization that owns contacts. Each organization has one default team. */
+export const teams = defineResource({
+  name: 'teams',
+  singular: 'team',
+  component: 'Team',
+  idPrefix: 'tea',
+  heading: 'Groups within an organization. Each contact belongs to one team.',
+  roleGroup: 'visible',
+  few: true,
+  audited: {
+    create: 'A team was created.',
+    update: 'A team was changed.',
+    delete: 'A team was deleted.',
+    restore: 'A deleted team was restored.',
+  },
+  uniques: { teams_name_unique: { field: 'name', columns: ['name'], folded: true } },
+  fields: {
+    id: id('tea'),
+    name: text({ label: 'Name', required: true, max: 200 }),
+    isDefault: flag({ label: 'Default team', readOnly: true, nullable: false, initial: false }),
+    createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
+    updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
+  },
+})

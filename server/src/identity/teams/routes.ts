@@ -1,0 +1,9 @@
+import type { Part } from '../../platform/http/part.ts'
+import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { teams } from './resource.ts'
+import { teamStore } from './store.ts'
+
+export const teamPart: Part = {
+  resources: [teams],
+  routes: standardRoutes(teamStore, { at: '/v5/teams' }),
+}

@@ -1,0 +1,93 @@
+import { roleScopes } from '../../app.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Access, openAccess, owner } from '../../../test/access.ts'
+import type { BootstrapAnswer } from '../../commands/bootstrap.ts'
+import type { Caller } from '../../platform/model/caller.ts'
+import { firstKeyScopes } from '../../platform/model/scopes.ts'
+import { CredentialChanged } from '../../platform/database/failures.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { showId } from '../../platform/model/ids.ts'
+import { emailKey } from '../../platform/model/texts.ts'
+import { profile } from './store.ts'
+
+let access: Access
+let first: BootstrapAnswer
+let second: BootstrapAnswer
+
+beforeAll(async () => {
+  access = await openAccess()
+  first = await access.newOrganization()
+  second = await access.newOrganization()
+})
+
+afterAll(async () => {
+  await access.close()
+})
+
+async function callerOf(credential: string, organization?: string): Promise<Caller> {
+  return access.identifier.selectOrganization(
+    await access.identifier.authenticate(`Bearer ${credential}`),
+    organization,
+  )
+}
+
+const readWhole = async (caller: Caller): Promise<Record<string, unknown>> =>
+  JSON.parse(await profile(access.database, caller)) as Record<string, unknown>
+
+const read = async (caller: Caller): Promise<unknown> => {
+  const { credential: _, ...user } = await readWhole(caller)
+  return user
+}
+
+test("by token the profile shows the user with every organization, by key with the key's alone", async () => {
+  const user = { id: first.userId, email: owner.email, name: 'Ada' }
+  const [one, two] = [first, second].map(({ organizationId }, index) => ({
+    id: organizationId,
+    name: `Acme ${index + 1}`,
+    role: 'owner',
+  }))
+  expect(await read(await callerOf(first.accessToken))).toEqual({ ...user, organizations: [one, two] })
+  expect(await read(await callerOf(first.accessToken, second.organizationId))).toEqual({
+    ...user,
+    organizations: [one, two],
+  })
+  expect(await read(await callerOf(second.apiKey, second.organizationId))).toEqual({ ...user, organizations: [two] })
+})
+
+test('a profile is not shown to a credential that is no longer good', async () => {
+  const caller = await callerOf(second.apiKey, second.organizationId)
+  await access.database.spanning(
+    'check the database',
+    sql`update api_keys set revoked_at = now() where id = ${caller.credentialId}`,
+  )
+  await expect(profile(access.database, caller)).rejects.toBeInstanceOf(CredentialChanged)
+})
+
+test('one address in two spellings is one user', () => {
+  expect(emailKey('Ada@EXAMPLE.com')).toBe('ada@example.com')
+  expect(emailKey('ada@bücher.example')).toBe(emailKey('ADA@xn--bcher-kva.example'))
+})
+
+test('the profile tells what the request was sent with, what that may do and when it ends', async () => {
+  const byKey = await callerOf(second.apiKey, second.organizationId)
+  const end = '2090-01-31T12:00:00.000Z'
+  await access.database.spanning(
+    'check the database',
+    sql`update api_keys set expires_at = ${end}, revoked_at = null where id = ${byKey.credentialId}`,
+  )
+  access.identifier.forget(byKey)
+  expect((await readWhole(await callerOf(second.apiKey, second.organizationId))).credential).toEqual({
+    kind: 'key',
+    id: showId('key', byKey.credentialId),
+    name: 'Bootstrap',
+    scopes: [...firstKeyScopes],
+    expiresAt: end,
+  })
+  expect((await readWhole(await callerOf(first.accessToken))).credential).toEqual({
+    kind: 'session',
+    id: first.sessionId,
+    name: null,
+    scopes: roleScopes('owner'),
+    expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
+  })
+})

@@ -1,0 +1,78 @@
+import type { Caller } from '../../platform/model/caller.ts'
+import type { Database, Spanning } from '../../platform/database/database.ts'
+import { CredentialChanged } from '../../platform/database/failures.ts'
+import { raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { emailKey } from '../../platform/model/texts.ts'
+
+export interface KeptUser {
+  id: string
+  passwordHash: string | null
+}
+
+/** The user of this address, in any organization. */
+export async function findUserByEmail(database: Database, email: string): Promise<KeptUser | undefined> {
+  const rows = await database.spanning<KeptUser>(
+    'create an organization',
+    sql`select id, password_hash as "passwordHash" from users where email_key = ${emailKey(email)}`,
+  )
+  return rows[0]
+}
+
+export async function insertUser(
+  spanning: Spanning,
+  user: { id: string; email: string; name: string; passwordHash: string | null; isVerified?: boolean },
+): Promise<void> {
+  const { id, email, name, passwordHash, isVerified = false } = user
+  await spanning.query(
+    sql`insert into users (id, email, email_key, name, password_hash, verified_at)
+      values (${id}, ${email}, ${emailKey(email)}, ${name}, ${passwordHash}, case when ${isVerified}::boolean then now() end)`,
+  )
+}
+
+/** What the request was sent with, as a row. */
+const credentialOf = (caller: Caller): Sql => {
+  const scopes = sql`${caller.scopes}::text[] as scopes`
+  const end = (table: string) => sql`to_char(${raw(table)}.expires_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt"`
+  return caller.kind === 'key'
+    ? sql`select 'key' as kind, 'key_' || replace(key.id::text, '-', '') as id, key.name, ${scopes}, ${end('key')}
+        from api_keys key
+        where key.organization_id = ${caller.organizationId}::uuid and key.id = ${caller.credentialId}::uuid`
+    : sql`select 'session' as kind, 'session_' || replace(session.id::text, '-', '') as id, null::text as name, ${scopes},
+          ${end('session')}
+        from sessions session where session.id = ${caller.credentialId}::uuid`
+}
+
+/**
+ * The caller's own profile as JSON text. By session: the user with every organization it is in. By API key: the key's
+ * maker with the key's organization alone, as role `none` when the maker has left it.
+ */
+export async function profile(database: Database, caller: Caller): Promise<string> {
+  const memberships =
+    caller.kind === 'session'
+      ? sql`select organizations.id, organizations.name, members.role
+          from members join organizations on organizations.id = members.organization_id
+          where members.user_id = ${caller.userId}::uuid`
+      : sql`select organizations.id, organizations.name, coalesce(members.role, 'none') as role
+          from organizations left join members
+            on members.organization_id = organizations.id and members.user_id = ${caller.userId}::uuid
+          where organizations.id = ${caller.organizationId}::uuid`
+  const rows = await database.spanning<{ live: boolean; text: string | null }>(
+    'read the profile of a user',
+    sql`select ${caller.live} as live, (
+        select row_to_json(profile)::text from (
+          select 'usr_' || replace(users.id::text, '-', '') as id, users.email, users.name, (
+            select coalesce(json_agg(row_to_json(organization)), '[]') from (
+              select 'org_' || replace(membership.id::text, '-', '') as id, membership.name, membership.role
+              from (${memberships}) membership order by membership.id
+            ) organization
+          ) as organizations, (
+            select row_to_json(credential) from (${credentialOf(caller)}) credential
+          ) as credential
+          from users where users.id = ${caller.userId}::uuid
+        ) profile
+      ) as text`,
+  )
+  const text = rows[0]?.live ? rows[0].text : null
+  if (text === null) throw new CredentialChanged()
+  return text
+}

@@ -1,0 +1,85 @@
+import type pg from 'pg'
+import type { Migration } from '../database/migrate.ts'
+import { SnapshotError, type SnapshotTable } from './format.ts'
+
+export interface CatalogTable extends SnapshotTable {
+  /** Rows, as the statistics have it. */
+  estimate: number
+}
+
+export interface Catalog {
+  /** A table comes after those that it refers to. */
+  tables: CatalogTable[]
+  /** Tables of the schema that no migration made: somebody else's. */
+  others: string[]
+}
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+/** Names that the migrations give to what they make: what else the schema holds is not Rapport's. */
+export function namesMade(migrations: readonly Migration[]): Set<string> {
+  const made =
+    /\bcreate\s+(?:or\s+replace\s+)?(?:unlogged\s+|materialized\s+)?(?:table|view|sequence|function|procedure|type|domain)\s+(?:if\s+not\s+exists\s+)?"?(\w+)"?|\brename\s+to\s+"?(\w+)"?/gi
+  const names = migrations.flatMap(({ text }) =>
+    [...text.matchAll(made)].map(([, created, renamed]) => created ?? renamed),
+  )
+  return new Set(['schema_migrations', ...names.filter((name) => name !== undefined)])
+}
+
+/** Our tables as the database has them now. Error: `SnapshotError` where one has a sequence, which no migration makes. */
+export async function readCatalog(client: pg.Client, made: ReadonlySet<string>): Promise<Catalog> {
+  const { rows } = await client.query<{
+    name: string
+    kind: string
+    owner: string | null
+    columns: string[]
+    needs: string[]
+    estimate: number
+  }>(
+    `select class.relname::text as name, class.relkind::text as kind, greatest(class.reltuples, 0)::float8 as estimate,
+       (select owner.relname::text from pg_depend join pg_class owner on owner.oid = refobjid
+         where class.relkind = 'S' and classid = 'pg_class'::regclass and objid = class.oid and deptype in ('a', 'i')) as owner,
+       array(select attname::text from pg_attribute
+         where attrelid = class.oid and attnum > 0 and not attisdropped and attgenerated = '' order by attnum) as columns,
+       array(select distinct other.relname::text from pg_constraint join pg_class other on other.oid = confrelid
+         where conrelid = class.oid and contype = 'f') as needs
+     from pg_class class join pg_namespace space on space.oid = class.relnamespace
+     where space.nspname = current_schema() and class.relkind in ('r', 'S') and ${notOfExtensions('class')}
+     order by 1`,
+  )
+  const tables = rows.filter(({ kind }) => kind === 'r')
+  const ours = tables.filter(({ name }) => made.has(name))
+  const sequences = rows.filter(({ kind, name, owner }) => kind === 'S' && (made.has(name) || made.has(owner ?? '')))
+  if (sequences.length > 0) {
+    const names = sequences.map(({ name }) => name).join(', ')
+    throw new SnapshotError(
+      `A table of Rapport has a sequence that Rapport did not create, which a backup cannot contain: ${names}. Nothing was changed. Remove it first.`,
+    )
+  }
+  return {
+    tables: inOrder(ours).map(({ name, columns, estimate }) => ({ name, columns, estimate })),
+    others: tables.filter(({ name }) => !made.has(name)).map(({ name }) => name),
+  }
+}
+
+/** What an extension brought belongs to it. */
+export const notOfExtensions = (of: 'class' | 'routine' | 'type'): string => {
+  const catalog = { class: 'pg_class', routine: 'pg_proc', type: 'pg_type' }[of]
+  return `not exists (select from pg_depend where classid = '${catalog}'::regclass and objid = ${of}.oid and deptype = 'e')`
+}
+
+/** Each after those it needs; a circle is left as it comes, because references are checked after the load. */
+function inOrder<Table extends { name: string; needs: string[] }>(tables: readonly Table[]): Table[] {
+  const waiting = new Map(tables.map((table) => [table.name, table]))
+  const ordered: Table[] = []
+  const place = (table: Table): void => {
+    if (!waiting.delete(table.name)) return
+    for (const need of table.needs) {
+      const other = waiting.get(need)
+      if (other) place(other)
+    }
+    ordered.push(table)
+  }
+  for (const table of tables) place(table)
+  return ordered
+}

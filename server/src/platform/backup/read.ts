@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { pipeline } from 'node:stream'
+import { createGunzip, type Gunzip } from 'node:zlib'
+import { Interrupted } from '../database/interrupted.ts'
+import {
+  type CheckedSnapshot,
+  endOfRows,
+  readHeader,
+  SnapshotError,
+  type SnapshotHeader,
+  type SnapshotSums,
+  trailer,
+  trailerLength,
+} from './format.ts'
+import { RowSum } from './row-sum.ts'
+
+export interface SnapshotRows {
+  name: string
+  columns: string[]
+  /** To be read to the end before the next table is asked for. */
+  rows: AsyncIterable<Buffer>
+}
+
+/**
+ * Reads a file to its end and checks every byte of it: nothing is touched for the sake of a file that is cut off or
+ * changed. `onBytes` is told how far it got, and of how much. Errors: `SnapshotError`, `Interrupted`.
+ */
+export async function checkSnapshot(
+  file: string,
+  onBytes: (done: number, total: number) => void = () => undefined,
+  signal?: AbortSignal,
+): Promise<CheckedSnapshot> {
+  const { size, end } = await readEnd(file)
+  const digest = createHash('sha256')
+  let done = 0
+  const see = (chunk: Buffer) => {
+    if (signal?.aborted) throw new Interrupted('Interrupted: nothing was changed.')
+    digest.update(chunk)
+    done += chunk.length
+    onBytes(done, size)
+  }
+  const reader = new SnapshotReader(file, { length: size - trailerLength, see })
+  let checked: CheckedSnapshot
+  try {
+    const header = await reader.header()
+    const counted: SnapshotSums['tables'] = {}
+    for await (const { name, rows } of reader.tables(header)) {
+      const sum = new RowSum()
+      for await (const chunk of rows) sum.add(chunk)
+      counted[name] = sum.result()
+    }
+    const sums = await reader.sums()
+    for (const [name, { rows, sha256 }] of Object.entries(counted)) {
+      if (sums.tables[name]?.rows !== rows || sums.tables[name].sha256 !== sha256) throw damaged(file, `in ${name}`)
+    }
+    const rows = Object.values(counted).reduce((total, table) => total + table.rows, 0)
+    checked = { header, sums, rows, bytes: size }
+  } catch (error) {
+    const isSaid = error instanceof SnapshotError || error instanceof Interrupted
+    throw isSaid ? error : damaged(file, wordsOf(error), error)
+  } finally {
+    reader.close()
+  }
+  if (!end.equals(trailer(done, digest.digest('hex')))) throw damaged(file, 'the checksum does not match')
+  return checked
+}
+
+/** Reads a file once, in its order: the header, the tables, the sums. */
+export class SnapshotReader {
+  readonly #gunzip: Gunzip
+  readonly #source: AsyncIterator<Buffer>
+  #held = Buffer.alloc(0)
+
+  constructor(file: string, { length, see }: { length: number; see?: (chunk: Buffer) => void }) {
+    this.#gunzip = createGunzip({ chunkSize: 1 << 18 })
+    const watch = async function* (source: AsyncIterable<Buffer>) {
+      for await (const chunk of source) {
+        see?.(chunk)
+        yield chunk
+      }
+    }
+    // Whoever reads is told of faults by the last stream.
+    pipeline(createReadStream(file, { end: length - 1, highWaterMark: 1 << 18 }), watch, this.#gunzip, () => undefined)
+    this.#source = this.#gunzip[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  }
+
+  async header(): Promise<SnapshotHeader> {
+    return readHeader(await this.#line())
+  }
+
+  /** The tables that the header names. */
+  async *tables({ tables }: SnapshotHeader): AsyncGenerator<SnapshotRows> {
+    for (const { name, columns } of tables) yield { name, columns, rows: this.#rows() }
+  }
+
+  /** The last line. Reads on to the end, so that what follows it is not overlooked. */
+  async sums(): Promise<SnapshotSums> {
+    const sums = JSON.parse(await this.#line()) as SnapshotSums
+    if (this.#held.length > 0 || (await this.#more())) throw new Error('there is data after the end')
+    return sums
+  }
+
+  close(): void {
+    this.#gunzip.destroy()
+  }
+
+  async #line(): Promise<string> {
+    for (let looked = 0; ;) {
+      const end = this.#held.indexOf(0x0a, looked)
+      if (end >= 0) return this.#take(end + 1).toString('utf8')
+      looked = this.#held.length
+      if (!(await this.#more())) throw new Error('it is truncated')
+    }
+  }
+
+  /** Whole rows up to the line that closes a table. What is held begins with a row, so the line shows at its start too. */
+  async *#rows(): AsyncGenerator<Buffer> {
+    for (;;) {
+      if (this.#held.length >= endOfRows.length) {
+        if (this.#held.subarray(0, endOfRows.length).toString('latin1') === endOfRows) {
+          this.#take(endOfRows.length)
+          return
+        }
+        const close = this.#held.indexOf(`\n${endOfRows}`)
+        const end = close >= 0 ? close : this.#held.lastIndexOf(0x0a)
+        if (end >= 0) {
+          yield this.#take(end + 1)
+          continue
+        }
+      }
+      if (!(await this.#more())) throw new Error('it is truncated')
+    }
+  }
+
+  #take(length: number): Buffer {
+    const taken = this.#held.subarray(0, length)
+    this.#held = this.#held.subarray(length)
+    return taken
+  }
+
+  async #more(): Promise<boolean> {
+    const { done, value } = await this.#source.next()
+    if (done) return false
+    this.#held = this.#held.length === 0 ? Buffer.from(value) : Buffer.concat([this.#held, value])
+    return true
+  }
+}
+
+async function readEnd(file: string): Promise<{ size: number; end: Buffer }> {
+  const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
+    throw new SnapshotError(`${file} cannot be read (${error.code}).`, { cause: error })
+  })
+  try {
+    const { size } = await handle.stat()
+    const start = Buffer.alloc(2)
+    await handle.read(start, 0, 2, 0)
+    if (start[0] !== 0x1f || start[1] !== 0x8b) throw new SnapshotError(`${file} is not a Rapport backup.`)
+    if (size <= trailerLength) throw damaged(file, 'it is truncated')
+    const end = Buffer.alloc(trailerLength)
+    await handle.read(end, 0, trailerLength, size - trailerLength)
+    return { size, end }
+  } finally {
+    await handle.close()
+  }
+}
+
+const damaged = (file: string, how: string, cause?: unknown): SnapshotError =>
+  new SnapshotError(`${file} is damaged or truncated (${how}). Nothing was changed. Use another backup.`, { cause })
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

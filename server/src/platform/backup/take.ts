@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import type pg from 'pg'
+import { to as copyTo } from 'pg-copy-streams'
+import { connect } from '../database/connect.ts'
+import { syncFolder } from '../files/durable.ts'
+import { Interrupted } from '../database/interrupted.ts'
+import { readMigrations } from '../database/migrate.ts'
+import { type Catalog, namesMade, quoted, readCatalog } from './catalog.ts'
+import {
+  type AppliedMigration,
+  type CheckedSnapshot,
+  compression,
+  endOfRows,
+  SnapshotError,
+  type SnapshotHeader,
+  type SnapshotSums,
+  stamp,
+  trailer,
+} from './format.ts'
+import { RowSum } from './row-sum.ts'
+
+export interface TakeOptions {
+  connection: pg.ClientConfig
+  /** Where our migrations are: they say which tables are ours. */
+  migrationsFolder: string
+  /** The version of this Rapport. */
+  version: string
+  /** So many rows of so many (as the statistics have it) are written. */
+  onProgress?: (done: number, total: number) => void
+  /** Interrupts it. */
+  signal?: AbortSignal | undefined
+}
+
+export interface TakenSnapshot extends CheckedSnapshot {
+  /** Tables that are not Rapport's and were left out. */
+  others: string[]
+}
+
+/**
+ * Takes a snapshot of the database into a file, which appears complete or not at all; others go on reading and writing
+ * meanwhile. Errors: `SnapshotError`, `Interrupted`.
+ */
+export async function takeSnapshotFile(
+  file: string,
+  { force = false, ...options }: TakeOptions & { force?: boolean },
+): Promise<TakenSnapshot> {
+  const assertFree = async () => {
+    if (force || !(await exists(file))) return
+    throw new SnapshotError(`${file} already exists. Choose another name, or use --force to replace it.`)
+  }
+  await assertFree()
+  const part = `${file}.part`
+  await rm(part, { force: true })
+  const handle = await open(part, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw new SnapshotError(`${file} cannot be written (${error.code}).`, { cause: error })
+  })
+  // Who begins later takes the name over.
+  const isMine = async () => (await stat(part).catch(() => undefined))?.ino === (await handle.stat()).ino
+  try {
+    const taken = await takeSnapshot(writerTo(handle), options)
+    await handle.sync()
+    if (!(await isMine())) {
+      throw new SnapshotError(`This backup was stopped because another one to ${file} has started.`)
+    }
+    await assertFree()
+    await rename(part, file)
+    await syncFolder(dirname(file))
+    return taken
+  } catch (error) {
+    if (await isMine()) await rm(part, { force: true })
+    if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')) {
+      throw new SnapshotError(`There is not enough disk space for ${file}.`, { cause: error })
+    }
+    throw error
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The handle's own stream would close it, before what was written is on the disk. */
+const writerTo = (handle: FileHandle): Writable => {
+  const write = async (chunk: Buffer, done: (error?: Error) => void) => {
+    let fault: Error | undefined
+    await handle.writeFile(chunk).catch((error: Error) => {
+      fault = error
+    })
+    done(fault)
+  }
+  return new Writable({ write: (chunk: Buffer, _encoding, done) => void write(chunk, done) })
+}
+
+/** Writes a snapshot of the database to a stream and closes that. Errors: `SnapshotError`, `Interrupted`. */
+export async function takeSnapshot(out: Writable, options: TakeOptions): Promise<TakenSnapshot> {
+  const client = await connect({ ...options.connection, keepAlive: true, application_name: 'rapport backup' })
+  const { signal } = options
+  const interrupt = () => client.connection.stream.destroy()
+  signal?.addEventListener('abort', interrupt)
+  try {
+    if (signal?.aborted) interrupt()
+    await client.query(sessionSettings)
+    const snapshot = await enterSnapshot(client, options)
+    const sums: SnapshotSums = { tables: {} }
+    const digest = createHash('sha256')
+    let bytes = 0
+    const seal = async function* (source: AsyncIterable<Buffer>) {
+      for await (const chunk of source) {
+        digest.update(chunk)
+        bytes += chunk.length
+        yield chunk
+      }
+      const end = trailer(bytes, digest.digest('hex'))
+      bytes += end.length
+      yield end
+    }
+    await pipeline(contents(client, snapshot, sums, options), createGzip(compression), seal, out)
+    const rows = Object.values(sums.tables).reduce((total, table) => total + table.rows, 0)
+    return { header: snapshot.header, sums, rows, bytes, others: snapshot.catalog.others }
+  } catch (error) {
+    throw signal?.aborted ? new Interrupted('Interrupted: no backup was made.', { cause: error }) : error
+  } finally {
+    signal?.removeEventListener('abort', interrupt)
+    // A copy that was broken off would be read to its end by a farewell.
+    client.connection.stream.destroy()
+  }
+}
+
+/** The same text for the same value on every server; no limits of time. */
+export const sessionSettings = `set statement_timeout = 0; set idle_in_transaction_session_timeout = 0;
+  set lock_timeout = '30s'; set timezone = 'UTC'; set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres';
+  set bytea_output = 'hex'; set extra_float_digits = 1; set client_encoding = 'UTF8'`
+
+interface EnteredSnapshot {
+  catalog: Catalog
+  header: SnapshotHeader
+}
+
+/**
+ * The tables are locked (as a reader does) before the snapshot begins: a table that a migration rewrote after that would
+ * show as empty in it.
+ */
+async function enterSnapshot(client: pg.Client, options: TakeOptions): Promise<EnteredSnapshot> {
+  const made = namesMade(await readMigrations(options.migrationsFolder))
+  for (;;) {
+    const names = namesOf(await readCatalog(client, made))
+    if (!names.includes('"schema_migrations"')) throw new SnapshotError('The database contains no data of Rapport yet.')
+    await client.query(`begin isolation level repeatable read, read only; lock table ${names} in access share mode`)
+    const catalog = await readCatalog(client, made)
+    if (namesOf(catalog) === names) return { catalog, header: await describe(client, catalog, options) }
+    await client.query('rollback')
+  }
+}
+
+const namesOf = ({ tables }: Catalog): string => tables.map(({ name }) => quoted(name)).join(', ')
+
+async function describe(
+  client: pg.Client,
+  catalog: Catalog,
+  { migrationsFolder, version }: TakeOptions,
+): Promise<SnapshotHeader> {
+  const { rows: migrations } = await client.query<AppliedMigration>(
+    'select version, name, checksum from schema_migrations order by version',
+  )
+  const known = new Set((await readMigrations(migrationsFolder)).map((migration) => migration.version))
+  const newer = migrations.filter((migration) => !known.has(migration.version))
+  if (newer.length > 0) {
+    const names = newer.map(({ name }) => name).join(', ')
+    throw new SnapshotError(
+      `The database belongs to a newer Rapport (it includes ${names}). Back it up with that version.`,
+    )
+  }
+  const { rows } = await client.query<{ postgresql: string; at: Date; secret: string | null }>(
+    `select current_setting('server_version') as postgresql, now() as at, ${
+      catalog.tables.some(({ name }) => name === 'instance')
+        ? `(select value from instance where name = 'secret_fingerprint')`
+        : 'null'
+    } as secret`,
+  )
+  return {
+    ...stamp,
+    rapport: version,
+    takenAt: (rows[0]?.at ?? new Date()).toISOString(),
+    postgresql: rows[0]?.postgresql ?? '',
+    secretFingerprint: rows[0]?.secret ?? null,
+    migrations,
+    tables: catalog.tables.map(({ name, columns }) => ({ name, columns })),
+  }
+}
+
+/** The text of the file; `sums` are complete when it ends. */
+async function* contents(
+  client: pg.Client,
+  { catalog, header }: EnteredSnapshot,
+  sums: SnapshotSums,
+  { onProgress }: TakeOptions,
+): AsyncGenerator<string | Buffer> {
+  const total = catalog.tables.reduce((sum, { estimate }) => sum + estimate, 0)
+  let done = 0
+  yield `${JSON.stringify(header)}\n`
+  for (const { name, columns } of catalog.tables) {
+    const sum = new RowSum()
+    for await (const chunk of copyRows(client, { name, columns })) {
+      sum.add(chunk)
+      yield chunk
+      onProgress?.(done + sum.rows, total)
+    }
+    yield endOfRows
+    sums.tables[name] = sum.result()
+    done += sum.rows
+  }
+  await client.query('commit')
+  yield `${JSON.stringify(sums)}\n`
+}
+
+/** The rows of a table in COPY's text format, in chunks that end anywhere. */
+export const copyRows = (
+  client: pg.Client,
+  { name, columns }: { name: string; columns: readonly string[] },
+): AsyncIterable<Buffer> =>
+  client.query(copyTo(`copy ${quoted(name)} (${columns.map(quoted).join(', ')}) to stdout`)) as AsyncIterable<Buffer>
+
+const exists = async (file: string): Promise<boolean> => (await stat(file).catch(() => undefined)) !== undefined

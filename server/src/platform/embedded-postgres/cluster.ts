@@ -1,0 +1,254 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmod, chown, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import type pg from 'pg'
+import { connect, isSilence } from '../database/connect.ts'
+import { isConnectionLoss, sqlState } from '../database/failures.ts'
+import { syncFolder } from '../files/durable.ts'
+import { StartError } from '../database/start-error.ts'
+
+/** Whom the server runs as when that is not oneself. */
+export interface Account {
+  uid: number
+  gid: number
+}
+
+const nobody: Account = { uid: 65534, gid: 65534 }
+
+/** PostgreSQL refuses to run as root, so root hands it to an account without rights; anyone else runs it as oneself. */
+export const serverAccount = (): Account | undefined => (process.getuid?.() === 0 ? nobody : undefined)
+
+/** What to do where the embedded database cannot run. */
+export const useOwn = 'Alternatively, set DATABASE_URL to your own PostgreSQL 15 or newer.'
+
+/** The superuser of every cluster made here. Only what the service's own role cannot do is done with it. */
+export const clusterUser = 'rapport'
+
+/** Only part of the socket's name: nothing here listens on a network. */
+export const socketPort = 5432
+
+/** Bytes of a Unix socket's path, its closing NUL not counted (Linux 107, macOS 103). */
+const longestSocketPath = 103
+
+export const isSocketFolderShort = (folder: string): boolean =>
+  Buffer.byteLength(join(folder, `.s.PGSQL.${socketPort}`)) <= longestSocketPath
+
+/** How an administrator reaches a cluster that `startPostgres` started. */
+export const clusterConnection = (socketFolder: string, database = 'postgres'): pg.ClientConfig => ({
+  host: socketFolder,
+  port: socketPort,
+  user: clusterUser,
+  database,
+  ssl: false,
+})
+
+/** The major version of the binaries in a folder, 18 for example. */
+export async function binariesVersion(binaries: string): Promise<number> {
+  try {
+    const { stdout } = await promisify(execFile)(join(binaries, 'bin/postgres'), ['--version'])
+    return Number(/(\d+)/.exec(stdout)?.[1])
+  } catch (error) {
+    const why = error instanceof Error ? lastLines(error.message) : ''
+    throw new StartError(
+      `The PostgreSQL in ${binaries} does not run on this machine (it needs glibc on Linux). ${useOwn}\n${why}`,
+    )
+  }
+}
+
+export interface InitializeOptions {
+  /** The folder that holds `bin/postgres` and `bin/initdb`. */
+  binaries: string
+  /** Where the cluster shall be; its parent exists. */
+  folder: string
+  /** False only where losing the cluster does no harm. */
+  sync?: boolean
+}
+
+/**
+ * Makes a cluster unless one is there. It is made beside its place and renamed when complete, so that a crash leaves
+ * nothing half-made and of two that start at once one wins.
+ */
+export async function initializeCluster({ binaries, folder, sync = true }: InitializeOptions): Promise<void> {
+  if (await isCluster(folder)) return
+  const account = serverAccount()
+  await removeAbandoned(folder)
+  const making = `${folder}.new-${randomBytes(6).toString('hex')}`
+  await mkdir(making, { mode: 0o700 })
+  try {
+    if (account) await chown(making, account.uid, account.gid)
+    const locale = await localeArguments(binaries)
+    const access = ['--username', clusterUser, '--auth-local=trust', '--auth-host=reject']
+    await run(join(binaries, 'bin/initdb'), ['-D', making, ...access, ...locale, ...(sync ? [] : ['--no-sync'])])
+    await rename(making, folder)
+    if (sync) await syncFolder(dirname(folder))
+  } catch (error) {
+    if (await isCluster(folder)) return
+    throw error
+  } finally {
+    await rm(making, { recursive: true, force: true })
+  }
+}
+
+/** What a start that was killed left beside the cluster's place; a younger one may be at work. */
+async function removeAbandoned(folder: string): Promise<void> {
+  const prefix = `${basename(folder)}.new-`
+  const hour = 3_600_000
+  for (const name of await readdir(dirname(folder))) {
+    if (!name.startsWith(prefix)) continue
+    const path = join(dirname(folder), name)
+    const made = (await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now()
+    if (Date.now() - made > hour) await rm(path, { recursive: true, force: true })
+  }
+}
+
+/** Is there a complete cluster in the folder? */
+export async function isCluster(folder: string): Promise<boolean> {
+  return (await stat(join(folder, 'PG_VERSION')).catch(() => undefined)) !== undefined
+}
+
+export interface StartOptions {
+  binaries: string
+  folder: string
+  /** Holds the socket alone; made 0700 here. */
+  socketFolder: string
+  /** The server's own log is appended here. */
+  logFile: string
+  /** Settings of postgresql.conf. */
+  settings?: Record<string, string | number>
+  /** Milliseconds that a server may stay silent; one that says it is recovering is waited for. */
+  patience?: number
+}
+
+export type StopMode = 'fast' | 'immediate'
+
+export interface PostgresServer {
+  readonly pid: number
+  /** Resolves when the server has ended, for whatever reason. */
+  readonly exited: Promise<void>
+  /** Ends the server and waits for it; `fast` (the default) loses nothing and needs no recovery. */
+  stop(mode?: StopMode): Promise<void>
+}
+
+export const stopSignals: Record<StopMode, NodeJS.Signals> = { fast: 'SIGINT', immediate: 'SIGQUIT' }
+
+/** Starts PostgreSQL on a Unix socket and resolves once it answers. Error: `StartError` with the end of its log. */
+export async function startPostgres(options: StartOptions): Promise<PostgresServer> {
+  const { socketFolder, logFile, patience = 10_000 } = options
+  await makePrivateFolder(socketFolder)
+  const logStart = (await stat(logFile).catch(() => undefined))?.size ?? 0
+  const child = await launch(options)
+  let ended = false
+  const exited = exitOf(child).then(() => {
+    ended = true
+  })
+  const failure = await untilAnswer(clusterConnection(socketFolder), { patience, isOver: () => ended })
+  if (failure !== undefined) {
+    child.kill('SIGQUIT')
+    await exited
+    throw new StartError(`PostgreSQL did not start (${failure}). Its log:\n${await logTail(logFile, logStart)}`)
+  }
+  return {
+    pid: child.pid as number,
+    exited,
+    stop: async (mode = 'fast') => {
+      if (!ended) child.kill(stopSignals[mode])
+      await exited
+    },
+  }
+}
+
+/** It may have ended before anybody listens. */
+const exitOf = (child: ChildProcess): Promise<void> =>
+  child.exitCode === null && child.signalCode === null
+    ? new Promise((resolve) => child.once('exit', () => resolve()))
+    : Promise.resolve()
+
+/** A folder that only the server's account (and root) can enter. Error: `StartError` when it is someone else's. */
+export async function makePrivateFolder(folder: string): Promise<void> {
+  const account = serverAccount()
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  if (account) await chown(folder, account.uid, account.gid)
+  const owner = (await stat(folder)).uid
+  const expected = account?.uid ?? process.getuid?.() ?? owner
+  if (owner !== expected) throw new StartError(`${folder} belongs to user ${owner}, not to ${expected}. Remove it.`)
+  await chmod(folder, 0o700)
+}
+
+/**
+ * In a process group of its own, so that Ctrl-C in a terminal does not end the database before the service has drained;
+ * its log is a file, because a pipe to a parent that was killed would end it at its next line.
+ */
+async function launch({ binaries, folder, socketFolder, logFile, settings = {} }: StartOptions): Promise<ChildProcess> {
+  const log = await open(logFile, 'a', 0o600)
+  try {
+    const all = { ...settings, listen_addresses: '', unix_socket_directories: socketFolder, port: socketPort }
+    const child = spawn(
+      join(binaries, 'bin/postgres'),
+      ['-D', folder, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+      { ...serverAccount(), cwd: '/', env: plainEnvironment(), detached: true, stdio: ['ignore', log.fd, log.fd] },
+    )
+    await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
+    return child
+  } finally {
+    await log.close()
+  }
+}
+
+/** Undefined once the server answers, else why it does not. Recovery after a crash may take long, and says so. */
+async function untilAnswer(
+  connection: pg.ClientConfig,
+  { patience, isOver }: { patience: number; isOver: () => boolean },
+): Promise<string | undefined> {
+  let silentSince = performance.now()
+  for (;;) {
+    if (isOver()) return 'it ended immediately'
+    const remaining = silentSince + patience - performance.now()
+    if (remaining <= 0) return `no response within ${patience / 1000} s`
+    try {
+      await (await connect(connection, remaining)).end()
+      return undefined
+    } catch (error) {
+      if (!isConnectionLoss(error) && !isSilence(error)) return error instanceof Error ? error.message : String(error)
+      if (sqlState(error) === '57P03') silentSince = performance.now()
+    }
+    await delay(20)
+  }
+}
+
+/**
+ * Order is bytewise and immune to upgrades of the operating system; the ctype knows all letters, without which
+ * trigrams of non-Latin text would be empty. The builtin provider exists from 17 on.
+ */
+async function localeArguments(binaries: string): Promise<string[]> {
+  const ctype = process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8'
+  const common = ['--encoding=UTF8', '--locale=C', `--lc-ctype=${ctype}`, '--text-search-config=simple']
+  const builtin = (await binariesVersion(binaries)) >= 17
+  return builtin ? [...common, '--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : common
+}
+
+async function run(program: string, parameters: string[]): Promise<void> {
+  try {
+    await promisify(execFile)(program, parameters, { ...serverAccount(), cwd: '/', env: plainEnvironment() })
+  } catch (error) {
+    const { stderr = '', message } = error as Error & { stderr?: string }
+    if (stderr.includes('could not look up effective user')) {
+      throw new StartError(
+        `User ${process.getuid?.()} has no name on this machine, but PostgreSQL needs one. Start as a user in /etc/passwd. ${useOwn}`,
+      )
+    }
+    throw new StartError(`The database could not be created. initdb reports:\n${lastLines(stderr || message)}`)
+  }
+}
+
+/** Without the caller's locale, PG* and library settings, which would change what the server does. */
+const plainEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env.PATH ?? '/usr/bin:/bin', TZ: 'UTC' })
+
+async function logTail(logFile: string, from: number): Promise<string> {
+  const text = await readFile(logFile)
+  return lastLines(text.subarray(Math.min(from, text.length)).toString())
+}
+
+const lastLines = (text: string): string => text.trim().split('\n').slice(-12).join('\n')

@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process'
+import { chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { dataPlace, openTask, query, refusalOf } from '../../../test/data-place.ts'
+import { type ProcessStarter, processStarter } from '../../../test/processes.ts'
+import { canEnter } from './binaries.ts'
+import { prepareDataFolder } from './data-folder.ts'
+import { openEmbedded } from './embedded.ts'
+
+const isRoot = process.getuid?.() === 0
+const project = fileURLToPath(new URL('../../../..', import.meta.url))
+
+let processes: ProcessStarter
+beforeAll(async () => {
+  processes = await processStarter()
+})
+afterAll(() => processes.close())
+
+test('a cluster of another major version is refused and not touched', async (context) => {
+  const options = await dataPlace(context)
+  await (await openEmbedded(options)).close()
+  const { cluster } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
+  await writeFile(join(cluster, 'PG_VERSION'), '15\n')
+  const before = await readdir(cluster)
+  expect(await refusalOf(options)).toMatch(/created by PostgreSQL 15, but this Rapport includes PostgreSQL 18/)
+  expect(await readdir(cluster)).toEqual(before)
+})
+
+test('a data folder that is a file, or lies below one, or has too long a name is refused in words', async (context) => {
+  const options = await dataPlace(context)
+  const file = join(options.home, 'file')
+  await writeFile(file, 'precious')
+  expect(await refusalOf({ ...options, dataFolder: file })).toContain('is a file')
+  expect(await refusalOf({ ...options, dataFolder: join(file, 'data') })).toContain('is a file, not a folder')
+  expect(await refusalOf({ ...options, dataFolder: join(options.home, 'x'.repeat(300)) })).toContain('too long')
+  expect(await readFile(file, 'utf8')).toBe('precious')
+})
+
+test('a data folder whose path is too long for a socket works', async (context) => {
+  const options = await dataPlace(context)
+  const dataFolder = join(options.home, 'd'.repeat(60), 'e'.repeat(60))
+  const embedded = await openEmbedded({ ...options, dataFolder })
+  expect(await query(embedded.connection, 'select 1 as one')).toEqual([{ one: 1 }])
+  expect(Buffer.byteLength(String(embedded.connection.host))).toBeLessThan(90)
+  await embedded.close()
+  await rm(String(embedded.connection.host), { recursive: true })
+})
+
+test.runIf(isRoot)('root keeps the cluster elsewhere when the data folder is closed to others', async (context) => {
+  const options = await dataPlace(context)
+  const closed = join(options.home, 'closed')
+  await mkdir(closed, { mode: 0o700 })
+  const dataFolder = join(closed, 'data')
+  const first = await openEmbedded({ ...options, dataFolder })
+  await query(first.connection, 'create table kept as select 42 as answer')
+  await first.close()
+  expect(await readdir(dataFolder)).toEqual(expect.arrayContaining(['postgres.location', 'postgres.log']))
+  const second = await openEmbedded({ ...options, dataFolder })
+  expect(await query(second.connection, 'select answer from kept')).toEqual([{ answer: 42 }])
+  await second.close()
+
+  const { cluster } = await prepareDataFolder(dataFolder, options.rootsFolder)
+  expect(cluster.startsWith(`${options.rootsFolder}/`)).toBe(true)
+  await rm(cluster, { recursive: true })
+  expect(await refusalOf({ ...options, dataFolder })).toContain('nothing is there')
+})
+
+test.runIf(isRoot)('a folder of one user is refused to root, and that of root to a user', async (context) => {
+  const options = await dataPlace(context)
+  await (await openEmbedded(options)).close()
+  const { cluster } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
+  const user = { uid: 12345, gid: 12345 }
+  const other = processes.start(openTask(options), user)
+  expect(await other.outcome).toMatchObject({
+    name: 'StartError',
+    message: expect.stringContaining('belongs to user 0'),
+  })
+  await chown(cluster, user.uid, user.gid)
+  expect(await refusalOf(options)).toContain('belongs to user 12345')
+})
+
+test.runIf(isRoot)('a service of a user without rights works the same', async (context) => {
+  if (!(await canEnter(project))) context.skip('the project lies in a folder that other users cannot enter')
+  const options = await dataPlace(context)
+  // The account "daemon": PostgreSQL asks for one that has a name.
+  const user = { uid: 1, gid: 1 }
+  await chown(options.home, user.uid, user.gid)
+  const service = processes.start(openTask(options), user)
+  const { connection, event } = await service.outcome
+  expect(event).toBe('open')
+  expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }])
+  expect((await stat(options.dataFolder)).mode & 0o777).toBe(0o700)
+  expect((await stat(options.dataFolder)).uid).toBe(user.uid)
+  service.child.kill('SIGTERM')
+  await service.exited
+  expect(service.told.at(-1)?.event).toBe('closed')
+})
+
+test.runIf(isRoot)('a full disk is told in words and harms nothing', async (context) => {
+  const options = await dataPlace(context)
+  await mkdir(options.dataFolder)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=20m,mode=755', 'tmpfs', options.dataFolder], { stdio: 'pipe' })
+  } catch {
+    context.skip('this machine does not let root mount a file system')
+  }
+  try {
+    expect(await refusalOf(options)).toMatch(/No space left on device|disk is full/)
+    expect((await readdir(options.dataFolder)).filter((name) => name.startsWith('postgres.new'))).toEqual([])
+  } finally {
+    execFileSync('umount', [options.dataFolder])
+  }
+})

@@ -1,0 +1,246 @@
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  access,
+  chmod,
+  chown,
+  constants,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { canEnter, makeEnterable } from './binaries.ts'
+import { isCluster, isSocketFolderShort, serverAccount } from './cluster.ts'
+import { StartError } from '../database/start-error.ts'
+import { syncFolder, writeDurably } from '../files/durable.ts'
+
+/** Where the parts of the embedded database lie. */
+export interface Places {
+  /** The data folder's real path. */
+  dataFolder: string
+  cluster: string
+  sockets: string
+  log: string
+}
+
+/** In the data folder when the cluster had to go elsewhere: where it is. */
+const pointerName = 'postgres.location'
+
+interface Pointer {
+  cluster: string
+  /** From then on an absent cluster is a loss to report, not a first start. */
+  made: boolean
+}
+
+/** Where a move to a newer PostgreSQL puts the new cluster once it is complete: from then on that one counts. */
+export const movedCluster = (cluster: string): string => `${cluster}.moved`
+
+/** Where it keeps the old one. */
+export const keptCluster = (cluster: string, major: number): string => `${cluster}-${major}`
+
+/** What a move takes out of the old cluster lies here until it is in the new one. */
+export const moveBackup = (dataFolder: string, major: number): string => join(dataFolder, `postgres-${major}.backup`)
+
+/** Was the embedded database of this data folder ever made? */
+export async function isEmbeddedMade(dataFolder: string): Promise<boolean> {
+  const inside = join(dataFolder, 'postgres')
+  const signs = [inside, movedCluster(inside), join(dataFolder, pointerName)]
+  return (await Promise.allSettled(signs.map((sign) => stat(sign)))).some(({ status }) => status === 'fulfilled')
+}
+
+/** The major version of the PostgreSQL that made a cluster; undefined where none is. */
+export async function clusterVersion(folder: string): Promise<number | undefined> {
+  const text = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : Number.parseInt(text, 10)
+}
+
+/**
+ * Lets a cluster that was moved take its place, for oneself or for a process that was killed; no server runs on it. What
+ * the move took out goes first: as long as it is there, there is something to finish. Of several that do so at once each
+ * step succeeds for one: a name that is taken cannot be renamed to.
+ */
+export async function finishMove({ cluster, dataFolder }: Pick<Places, 'cluster' | 'dataFolder'>): Promise<void> {
+  const moved = await clusterVersion(movedCluster(cluster))
+  const old = await clusterVersion(cluster)
+  if (moved === undefined || moved === old) return
+  for (const name of await readdir(dataFolder)) {
+    if (/^postgres-\d+\.backup$/.test(name)) await rm(join(dataFolder, name), { force: true })
+  }
+  try {
+    if (old !== undefined) await rename(cluster, keptCluster(cluster, old))
+    await rename(movedCluster(cluster), cluster)
+    await syncFolder(dirname(cluster))
+  } catch (error) {
+    const isDone = async () => (await clusterVersion(cluster)) === moved
+    for (let looks = 0; !(await isDone()); looks++) {
+      if (looks === 50) throw error
+      await delay(20)
+    }
+  }
+}
+
+/** Makes the data folder where it is missing and settles where the cluster is. Error: `StartError`, nothing changed. */
+export async function prepareDataFolder(folder: string, rootsFolder: string): Promise<Places> {
+  const path = resolve(folder)
+  try {
+    await makeFolder(path)
+    const dataFolder = await realpath(path)
+    await assertUsable(dataFolder)
+    const cluster = await placeCluster(dataFolder, rootsFolder)
+    await assertOwner(cluster, dataFolder)
+    const inside = join(dirname(cluster), 'sockets')
+    const sockets = isSocketFolderShort(inside) ? inside : await shortFolder(dataFolder, rootsFolder)
+    return { dataFolder, cluster, sockets, log: join(dataFolder, 'postgres.log') }
+  } catch (error) {
+    throw inWords(error, path)
+  }
+}
+
+/** Remembers that the cluster was made, wherever it is. */
+export async function rememberCluster({ dataFolder, cluster }: Places): Promise<void> {
+  const pointer = await readPointer(dataFolder)
+  if (pointer && !pointer.made) await writePointer(dataFolder, { cluster, made: true })
+}
+
+/** The system's faults in words that say what to do. */
+export function inWords(error: unknown, path: string): unknown {
+  if (error instanceof StartError || !(error instanceof Error)) return error
+  const code = (error as NodeJS.ErrnoException).code ?? ''
+  const advice: Record<string, string> = {
+    EACCES: 'this user has no write permission. Grant it, or set DATA_DIR to another folder.',
+    EPERM: 'this user is not allowed to change its owner. Set DATA_DIR to another folder.',
+    EROFS: 'it is on a read-only file system. Set DATA_DIR to another folder.',
+    ENOSPC: 'the disk is full. Free some space and start again; no data was lost.',
+    EDQUOT: 'the disk quota is exhausted. Free some space and start again; no data was lost.',
+    ENOTDIR: 'part of the path is a file, not a folder. Set DATA_DIR to another folder.',
+    EEXIST: 'a file with that name exists. Set DATA_DIR to another folder.',
+    ENAMETOOLONG: 'the path is too long. Set DATA_DIR to a shorter one.',
+  }
+  const words = advice[code]
+  return words ? new StartError(`The data folder ${path} cannot be used: ${words}`) : error
+}
+
+async function makeFolder(path: string): Promise<void> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (found && !found.isDirectory()) {
+    throw new StartError(`The data folder ${path} is a file. Set DATA_DIR to another folder.`)
+  }
+  if (found) return
+  await mkdir(dirname(path), { recursive: true })
+  await mkdir(path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST' || !(await stat(path)).isDirectory()) throw error
+  })
+}
+
+async function assertUsable(folder: string): Promise<void> {
+  try {
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch {
+    const { uid } = await stat(folder)
+    throw new StartError(
+      `The data folder ${folder} belongs to user ${uid}, and user ${process.getuid?.()} cannot write to it. Start as user ${uid}, or change its owner: chown -R ${process.getuid?.()} ${folder}`,
+    )
+  }
+}
+
+async function placeCluster(dataFolder: string, rootsFolder: string): Promise<string> {
+  const pointer = await readPointer(dataFolder)
+  const inside = join(dataFolder, 'postgres')
+  const place = pointer?.cluster ?? inside
+  if (!(await isCluster(place))) await finishMove({ cluster: place, dataFolder })
+  if (pointer) {
+    if (pointer.made && !(await isCluster(pointer.cluster))) {
+      throw new StartError(
+        `The database of ${dataFolder} should be in ${pointer.cluster} (according to ${join(dataFolder, pointerName)}), but nothing is there. Restore it, or delete that file to start with an empty database.`,
+      )
+    }
+    if (!pointer.made) await makeHome(pointer.cluster)
+    return pointer.cluster
+  }
+  const account = serverAccount()
+  if (!account) return inside
+  const { uid, mode } = await stat(dataFolder)
+  if (uid === 0 && !(mode & 0o001)) {
+    // Only the group may pass, and it may not look around: what else lies here (the secret) stays root's alone.
+    await chown(dataFolder, 0, account.gid)
+    await chmod(dataFolder, 0o710)
+  }
+  if (await canEnter(dataFolder)) return inside
+  if (await isCluster(inside)) {
+    throw new StartError(
+      `The database is in ${inside}, which the account that runs PostgreSQL (user ${account.uid}) cannot access. Make its parent folders accessible: chmod o+x`,
+    )
+  }
+  return placeOutside(dataFolder, rootsFolder)
+}
+
+/** Of two that start at once the first one's choice counts. */
+async function placeOutside(dataFolder: string, rootsFolder: string): Promise<string> {
+  const cluster = join(rootsFolder, `data-${randomBytes(8).toString('hex')}`, 'postgres')
+  const pointer: Pointer = { cluster, made: false }
+  try {
+    await writeFile(join(dataFolder, pointerName), JSON.stringify(pointer), { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    const first = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readPointer(dataFolder) : undefined
+    if (!first) throw error
+    await makeHome(first.cluster)
+    return first.cluster
+  }
+  await makeHome(cluster)
+  return cluster
+}
+
+async function makeHome(cluster: string): Promise<void> {
+  const home = dirname(cluster)
+  await makeEnterable(dirname(home))
+  await makeEnterable(home)
+}
+
+async function readPointer(dataFolder: string): Promise<Pointer | undefined> {
+  const text = await readFile(join(dataFolder, pointerName), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text) as Pointer
+  } catch {
+    throw new StartError(`${join(dataFolder, pointerName)} is damaged: expected the path of the database.`)
+  }
+}
+
+async function writePointer(dataFolder: string, pointer: Pointer): Promise<void> {
+  await writeDurably(join(dataFolder, pointerName), JSON.stringify(pointer))
+}
+
+async function assertOwner(cluster: string, dataFolder: string): Promise<void> {
+  const owner = (await stat(cluster).catch(() => undefined))?.uid
+  const account = serverAccount()
+  if (owner === undefined || owner === (account?.uid ?? process.getuid?.())) return
+  if (account) {
+    throw new StartError(
+      `The database in ${dataFolder} belongs to user ${owner}. Start as that user, or give it to root: chown -R ${account.uid}:${account.gid} ${cluster}`,
+    )
+  }
+  const maker = owner === 65534 ? 'was created by root' : `belongs to user ${owner}`
+  throw new StartError(
+    `The database in ${dataFolder} ${maker}. Start as ${owner === 65534 ? 'root' : 'that user'}, or change its owner: chown -R ${process.getuid?.()} ${dataFolder}`,
+  )
+}
+
+/** Deterministic, so that every process of this data folder finds the same one. */
+async function shortFolder(dataFolder: string, rootsFolder: string): Promise<string> {
+  const hash = createHash('sha256').update(`${process.getuid?.()} ${dataFolder}`).digest('hex').slice(0, 16)
+  if (!serverAccount()) return join('/tmp', `rapport-${hash}`)
+  await makeEnterable(rootsFolder)
+  return join(rootsFolder, `sockets-${hash}`)
+}

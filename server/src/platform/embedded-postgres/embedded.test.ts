@@ -1,0 +1,207 @@
+import { spawn } from 'node:child_process'
+import { chown, stat, writeFile } from 'node:fs/promises'
+import { connect as connectTo } from 'node:net'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { dataPlace, openTask, query, refusalOf, serverOf, serversBelow } from '../../../test/data-place.ts'
+import { type ProcessStarter, processStarter, until } from '../../../test/processes.ts'
+import { serverAccount } from './cluster.ts'
+import { prepareDataFolder } from './data-folder.ts'
+import { openEmbedded } from './embedded.ts'
+import { isAlive } from './postmaster.ts'
+
+let processes: ProcessStarter
+beforeAll(async () => {
+  processes = await processStarter()
+})
+afterAll(() => processes.close())
+
+// Side by side, because most of them wait; each has a folder of its own.
+vi.setConfig({ testTimeout: 60_000, maxConcurrency: 3 })
+
+const isAnswering = (connection: pg.ClientConfig) => () =>
+  query(connection, 'select').then(
+    () => true,
+    () => false,
+  )
+
+test.concurrent(
+  'the first start makes a durable database on a socket alone, and the next one finds what was written',
+  async (context) => {
+    const options = await dataPlace(context)
+    const first = await openEmbedded({ ...options, settings: { shared_buffers: '16MB' } })
+    const [shown] = await query(
+      first.connection,
+      `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
+       current_setting('full_page_writes') as pages, current_setting('listen_addresses') as addresses,
+       current_setting('timezone') as zone, current_database() as database`,
+    )
+    expect(shown).toEqual({ fsync: 'on', commit: 'on', pages: 'on', addresses: '', zone: 'UTC', database: 'rapport' })
+    await query(first.connection, 'create table kept as select 42 as answer')
+    const pid = await serverOf(options)
+    await first.close()
+    await until('the server is gone', () => !isAlive(pid))
+
+    const begin = performance.now()
+    const second = await openEmbedded(options)
+    expect(performance.now() - begin).toBeLessThan(10_000)
+    expect(await query(second.connection, 'select answer from kept')).toEqual([{ answer: 42 }])
+    await second.close()
+    expect((await stat(options.dataFolder)).mode & 0o007).toBe(0)
+  },
+)
+
+test.concurrent(
+  'a service that is killed leaves its server running, and the next start takes that over with its data',
+  async (context) => {
+    const options = await dataPlace(context)
+    const killed = processes.start(openTask(options))
+    const { connection } = await killed.outcome
+    await query(connection, 'create table kept as select 42 as answer')
+    const pid = await serverOf(options)
+    killed.child.kill('SIGKILL')
+    await killed.exited
+    const begin = performance.now()
+    const next = await openEmbedded(options)
+    expect(performance.now() - begin).toBeLessThan(10_000)
+    expect(next.attached).toBe(false)
+    expect(await serverOf(options)).toBe(pid)
+    expect(await query(next.connection, 'select answer from kept')).toEqual([{ answer: 42 }])
+    await next.close()
+    await expect(serverOf(options)).rejects.toThrow('no server runs')
+  },
+)
+
+test.concurrent('a service killed together with its server is started over with its data', async (context) => {
+  const options = await dataPlace(context)
+  const killed = processes.start(openTask(options))
+  const { connection } = await killed.outcome
+  await query(connection, 'create table kept as select 42 as answer')
+  process.kill(await serverOf(options), 'SIGKILL')
+  killed.child.kill('SIGKILL')
+  const next = await openEmbedded(options)
+  expect(await query(next.connection, 'select answer from kept')).toEqual([{ answer: 42 }])
+  await next.close()
+})
+
+test.concurrent('a living service brings its server back, killed or crashed, and still holds it', async (context) => {
+  const options = await dataPlace(context)
+  const service = await openEmbedded(options)
+  await query(service.connection, 'create table kept as select 42 as answer')
+  const first = await serverOf(options)
+  process.kill(first, 'SIGKILL')
+  await until('the server is back', async () => options.logged.includes('The database is running again.'))
+  expect(await serverOf(options)).not.toBe(first)
+  expect(await query(service.connection, 'select answer from kept')).toEqual([{ answer: 42 }])
+
+  options.logged.length = 0
+  const [session] = await query(
+    service.connection,
+    `select pid from pg_stat_activity where application_name like 'rapport service%'`,
+  )
+  process.kill(Number(session?.pid), 'SIGKILL')
+  await until('the lock is back', async () => options.logged.includes('The database is running again.'))
+  await until('it answers', isAnswering(service.connection))
+  expect(await refusalOf({ ...options, log: () => undefined })).toContain('in use by rapport service')
+  await service.close()
+  await expect(serverOf(options)).rejects.toThrow('no server runs')
+})
+
+test.concurrent(
+  'a second service is refused with the folder and the holder, and a command attaches',
+  async (context) => {
+    const options = await dataPlace(context)
+    const service = await openEmbedded(options)
+    const message = await refusalOf({ ...options, log: () => undefined })
+    expect(message).toContain(options.dataFolder)
+    expect(message).toContain(`rapport service (process ${process.pid})`)
+    const command = await openEmbedded({ ...options, purpose: 'rapport bootstrap' })
+    expect(command.attached).toBe(true)
+    await query(command.connection, 'create table made_by_command ()')
+    await command.close()
+    expect(await query(service.connection, `select to_regclass('made_by_command') is not null as made`)).toEqual([
+      { made: true },
+    ])
+    await service.close()
+  },
+)
+
+test.concurrent(
+  'a service waits for a command that holds the database, and a command for a command',
+  async (context) => {
+    const options = await dataPlace(context)
+    const command = await openEmbedded({ ...options, purpose: 'rapport migrate' })
+    expect(command.attached).toBe(false)
+    expect(await refusalOf({ ...options, purpose: 'rapport bootstrap', wait: 300 })).toContain(
+      `in use by rapport migrate (process ${process.pid})`,
+    )
+    const waiting = openEmbedded(options)
+    await until('it waits', () => options.logged.some((line) => line.startsWith('Waiting for rapport migrate')))
+    await command.close()
+    const service = await waiting
+    expect(service.attached).toBe(false)
+    expect(await query(service.connection, 'select 1 as one')).toEqual([{ one: 1 }])
+    await service.close()
+  },
+)
+
+test.concurrent('of services that start at once on a new folder exactly one gets it', async (context) => {
+  const options = await dataPlace(context)
+  const starters = [1, 2, 3].map(() => processes.start(openTask(options)))
+  const outcomes = await Promise.all(starters.map(({ outcome }) => outcome))
+  const [winner, ...more] = outcomes.filter(({ event }) => event === 'open')
+  expect(more).toEqual([])
+  expect(await query(winner?.connection, 'select 1 as one')).toEqual([{ one: 1 }])
+  const refused = outcomes.filter(({ event }) => event === 'failed')
+  expect(refused.map(({ name }) => name)).toEqual(['StartError', 'StartError'])
+  for (const { message } of refused) expect(message).toContain('in use by rapport service')
+  for (const { child } of starters) child.kill('SIGTERM')
+  await Promise.all(starters.map(({ exited }) => exited))
+  expect(await serversBelow(options.home)).toEqual([])
+})
+
+test.concurrent(
+  'a noted process id that now belongs to another program does not keep the database from starting',
+  async (context) => {
+    const options = await dataPlace(context)
+    await (await openEmbedded(options)).close()
+    const { cluster, sockets } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
+    const account = serverAccount()
+    const other = spawn('sleep', ['60'], { ...account })
+    const note = `${other.pid}\n${cluster}\n1790000000\n5432\n${sockets}\n\n  1000001  99999\nready   \n`
+    for (const file of [join(cluster, 'postmaster.pid'), join(sockets, '.s.PGSQL.5432.lock')]) {
+      await writeFile(file, note, { mode: 0o600 })
+      if (account) await chown(file, account.uid, account.gid)
+    }
+    const service = await openEmbedded(options)
+    expect(await query(service.connection, 'select 1 as one')).toEqual([{ one: 1 }])
+    await service.close()
+    expect(other.exitCode).toBe(null)
+    other.kill()
+  },
+)
+
+test.concurrent('a frozen server gives a clear error instead of a wait without end', async (context) => {
+  const options = await dataPlace(context)
+  const killed = processes.start(openTask(options))
+  await killed.outcome
+  const pid = await serverOf(options)
+  process.kill(pid, 'SIGSTOP')
+  killed.child.kill('SIGKILL')
+  const words = new RegExp(`process ${pid}\\) but did not respond within 10 s`)
+  expect(await refusalOf(options)).toMatch(words)
+  // Its socket takes only so many that nobody answers.
+  const { sockets } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
+  let isFull = false
+  const callers = Array.from({ length: 1000 }, () =>
+    connectTo(join(sockets, '.s.PGSQL.5432')).on('error', (error: NodeJS.ErrnoException) => {
+      isFull ||= error.code === 'EAGAIN'
+    }),
+  )
+  if (process.platform === 'linux') await until('the socket is full', () => isFull)
+  expect(await refusalOf(options)).toMatch(words)
+  for (const caller of callers) caller.destroy()
+  process.kill(pid, 'SIGCONT')
+  await (await openEmbedded(options)).close()
+})

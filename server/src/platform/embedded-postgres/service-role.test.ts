@@ -1,0 +1,194 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type pg from 'pg'
+import { afterAll, beforeAll, expect, onTestFinished, test, type TestContext } from 'vitest'
+import { dataPlace, openTask, query } from '../../../test/data-place.ts'
+import { everything, schemaOf } from '../../../test/backups.ts'
+import { run } from '../../../test/command-line.ts'
+import { type ProcessStarter, processStarter, until } from '../../../test/processes.ts'
+import { migrationsFolder } from '../../release.ts'
+import { findBinaries } from './binaries.ts'
+import { clusterConnection, initializeCluster, startPostgres } from './cluster.ts'
+import { connect } from '../database/connect.ts'
+import { type Places, prepareDataFolder } from './data-folder.ts'
+import { openEmbedded } from './embedded.ts'
+import { migrate } from '../database/migrate.ts'
+import { makeServiceRole, serviceConnection } from './service-role.ts'
+
+let processes: ProcessStarter
+let template: Awaited<ReturnType<typeof makeTemplate>>
+const atTheEnd: (() => unknown)[] = []
+beforeAll(async () => {
+  processes = await processStarter()
+  template = await makeTemplate({ onTestFinished: (clean) => void atTheEnd.push(clean as () => unknown) })
+}, 60_000)
+afterAll(async () => {
+  await processes.close()
+  for (const clean of atTheEnd) await clean()
+})
+
+const startOn = async ({ cluster, sockets, log }: Places) =>
+  startPostgres({
+    binaries: await findBinaries(),
+    folder: cluster,
+    socketFolder: sockets,
+    logFile: log,
+    settings: { fsync: 'off' },
+  })
+
+/** A cluster as former versions made it: everything in it belongs to the superuser. */
+async function makeTemplate(context: Pick<TestContext, 'onTestFinished'>) {
+  const { dataFolder, rootsFolder } = await dataPlace(context)
+  const places = await prepareDataFolder(dataFolder, rootsFolder)
+  await initializeCluster({ binaries: await findBinaries(), folder: places.cluster, sync: false })
+  const server = await startOn(places)
+  await query(clusterConnection(places.sockets), 'create database rapport')
+  const connection = clusterConnection(places.sockets, 'rapport')
+  await migrate(connection, { folder: migrationsFolder, log: () => undefined })
+  await query(
+    connection,
+    `insert into organizations (id, name, slug) values (gen_random_uuid(), 'Acme', 'acme');
+     create table of_someone (id serial primary key);
+     create view of_others as select id from of_someone;
+     create type of_colours as enum ('red')`,
+  )
+  const before = { contents: await everything(connection), schema: await schemaOf(connection) }
+  await server.stop()
+  return { cluster: places.cluster, before }
+}
+
+/** A data folder of a former version: a copy, because making one takes long. */
+async function formerPlace(context: Pick<TestContext, 'onTestFinished'>) {
+  const place = await dataPlace(context)
+  const places = await prepareDataFolder(place.dataFolder, place.rootsFolder)
+  await promisify(execFile)('cp', ['-a', template.cluster, places.cluster])
+  return { place, places, before: template.before }
+}
+
+/** The same, with a session of a former service that holds a lock on a table. */
+async function formerService(context: Pick<TestContext, 'onTestFinished'>) {
+  const { place, places } = await formerPlace(context)
+  const server = await startOn(places)
+  const connection = clusterConnection(places.sockets, 'rapport')
+  const session = await connect(connection)
+  await session.query('begin; lock table organizations in access share mode')
+  const isWaitedFor = async () =>
+    (await query(connection, `select from pg_stat_activity where wait_event_type = 'Lock'`)).length > 0
+  return { place, places, server, connection, session, isWaitedFor }
+}
+
+/** What the superuser owns in the schema, but for what belongs to the extension. */
+const ofSuperuser = (connection: pg.ClientConfig) =>
+  query(
+    connection,
+    `select oid::regclass::text as name from pg_class where relnamespace = 'public'::regnamespace and relowner = 10
+     union all select oid::regprocedure::text from pg_proc p where pronamespace = 'public'::regnamespace and proowner = 10
+       and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = p.oid and deptype = 'e')
+     union all select oid::regtype::text from pg_type t where typnamespace = 'public'::regnamespace and typowner = 10
+       and not exists (select from pg_depend where classid = 'pg_type'::regclass and objid = t.oid and deptype = 'e')`,
+  )
+
+const whoAmI = `select current_user as user, rolsuper as super, rolcreaterole or rolcreatedb or rolreplication or rolbypassrls as more,
+  (select pg_get_userbyid(datdba) from pg_database where datname = current_database()) as owner
+  from pg_roles where rolname = current_user`
+const serviceRole = [{ user: 'rapport_service', super: false, more: false, owner: 'rapport_service' }]
+
+const sessions = `select distinct usename as user from pg_stat_activity
+  where backend_type = 'client backend' and pid <> pg_backend_pid()`
+
+test('the service and the commands use a role that owns the database and is no superuser', async (context) => {
+  const place = await dataPlace(context)
+  const service = await openEmbedded(place)
+  await migrate(service.connection, { folder: migrationsFolder, log: () => undefined })
+  expect(await query(service.connection, whoAmI)).toEqual(serviceRole)
+  expect(await ofSuperuser(service.connection)).toEqual([])
+  expect(await query(service.connection, sessions)).toEqual([{ user: 'rapport_service' }])
+  const command = await openEmbedded({ ...place, purpose: 'rapport user' })
+  expect(command.attached).toBe(true)
+  expect(await query(command.connection, whoAmI)).toEqual(serviceRole)
+  await command.close()
+  for (const statement of [
+    'create role another',
+    'alter system set fsync = off',
+    `copy (select 1) to program 'true'`,
+    `select pg_read_file('/etc/passwd')`,
+    'create extension dblink',
+  ]) {
+    await expect(query(service.connection, statement), statement).rejects.toThrow(/permission denied|must be superuser/)
+  }
+  await service.close()
+})
+
+test('a data folder of a former version is given to that role at the next start, with all it holds', async (context) => {
+  const { place, places, before } = await formerPlace(context)
+  const service = await openEmbedded(place)
+  expect(await query(service.connection, whoAmI)).toEqual(serviceRole)
+  expect(await ofSuperuser(service.connection)).toEqual([])
+  expect(await everything(service.connection)).toEqual(before.contents)
+  expect(await schemaOf(service.connection)).toEqual(before.schema)
+  // A later migration changes tables, adds functions and knows the extension.
+  await query(
+    service.connection,
+    `create extension if not exists pg_trgm; alter table organizations add column later text;
+     drop view of_others; drop table of_someone; create table more (id int)`,
+  )
+  // The former version can still be started: it comes as the superuser.
+  expect(await query(clusterConnection(places.sockets, 'rapport'), 'select name from organizations')).toHaveLength(1)
+  await service.close()
+})
+
+test.each([['doctor'], ['backup'], ['migrate']])(
+  '%s is the first command on a data folder of a former version, and a restore works after it',
+  async (first) => {
+    const { place } = await formerPlace({ onTestFinished })
+    const environment = { DATA_DIR: place.dataFolder, SECRET: 'a secret that is long enough for a test' }
+    const file = join(place.home, 'first.backup')
+    const commands = [
+      first === 'backup' ? [first, file] : [first],
+      ['backup', '--force', file],
+      ['restore', '--force', file],
+    ]
+    for (const words of commands) {
+      const ended = await run(words, { environment })
+      expect(ended.code, ended.errors + ended.output).toBe(0)
+    }
+  },
+  60_000,
+)
+
+test('several processes that meet a former data folder give it away once, also beside a service of that version', async (context) => {
+  const { place, server, session, isWaitedFor } = await formerService(context)
+  const opening = [1, 2, 3].map(() => processes.start(openTask({ ...place, purpose: 'rapport migrate' })))
+  await until('somebody waits for the table', isWaitedFor)
+  await session.query('commit')
+  await session.end()
+  for (let open = opening; open.length > 0;) {
+    const first = await Promise.race(open.map(async (one) => ({ one, outcome: await one.outcome })))
+    expect(first.outcome.event, JSON.stringify(first.one.told)).toBe('open')
+    first.one.child.kill('SIGTERM')
+    await first.one.exited
+    open = open.filter((one) => one !== first.one)
+  }
+  await server.exited
+  const next = await openEmbedded(place)
+  expect(await query(next.connection, whoAmI)).toEqual(serviceRole)
+  await next.close()
+}, 60_000)
+
+test('a start that is killed in the middle leaves the folder as it was, and the next one does it over', async (context) => {
+  const { place, places, server, connection, session, isWaitedFor } = await formerService(context)
+  const killed = processes.start(openTask(place))
+  killed.outcome.catch(() => undefined)
+  await until('it waits for the table', isWaitedFor)
+  killed.child.kill('SIGKILL')
+  await killed.exited
+  await session.query(`select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock'`)
+  await session.end()
+  await expect(connect(serviceConnection(places.sockets))).rejects.toThrow('role "rapport_service" does not exist')
+  expect(await everything(connection)).toEqual(template.before.contents)
+  await makeServiceRole(places.sockets)
+  expect(await query(serviceConnection(places.sockets), whoAmI)).toEqual(serviceRole)
+  expect(await ofSuperuser(connection)).toEqual([])
+  await server.stop()
+}, 60_000)

@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { clusterConnection } from './cluster.ts'
+import { connect } from '../database/connect.ts'
+import { sqlState } from '../database/failures.ts'
+
+/** The database of an embedded cluster. */
+export const databaseName = 'rapport'
+
+/** The role that the service and the commands use: it owns that database and is not a superuser. */
+export const serviceUser = 'rapport_service'
+
+/** How the service reaches a cluster that `startPostgres` started. */
+export const serviceConnection = (socketFolder: string, database = databaseName): pg.ClientConfig => ({
+  ...clusterConnection(socketFolder, database),
+  user: serviceUser,
+})
+
+/** Was a connection refused because the cluster has no such role yet? */
+export const isRoleMissing = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.code === '28000' && error.message.includes(`"${serviceUser}"`)
+
+/** How often it is tried while others use the tables, and the milliseconds between. */
+const attempts = 20
+const pause = 250
+
+/**
+ * Makes the database and the role that owns it, in a cluster that has neither or whose database belongs to the superuser,
+ * as former versions left it. The role comes last, so a cluster that has it has all of it. Several processes may do so at
+ * once.
+ */
+export async function makeServiceRole(socketFolder: string): Promise<void> {
+  await makeDatabase(clusterConnection(socketFolder))
+  const client = await connect(clusterConnection(socketFolder, databaseName))
+  try {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        // One message, so one transaction.
+        return void (await client.query(makeRole))
+      } catch (error) {
+        // A service of a former version may be using the tables.
+        if (!['55P03', '40P01'].includes(sqlState(error) ?? '') || attempt === attempts) throw error
+        await delay(pause)
+      }
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+async function makeDatabase(connection: pg.ClientConfig): Promise<void> {
+  const client = await connect(connection)
+  try {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [databaseName])
+    if (!rowCount) await client.query(`create database ${databaseName}`)
+  } catch (error) {
+    // Of two processes that start at once the other was faster.
+    if (!['42P04', '23505'].includes(sqlState(error) ?? '')) throw error
+  } finally {
+    await client.end()
+  }
+}
+
+const superuserId = 10
+
+/** Relations and routines of ours that the superuser owns; what belongs to an extension stays as it is. */
+const ownedBySuperuser = `
+  select format('alter table %s owner to ${serviceUser}', class.oid::regclass) as command
+  from pg_class class where relnamespace = 'public'::regnamespace and relowner = ${superuserId}
+    and relkind in ('r', 'p', 'v', 'm', 'S', 'f')
+    and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = class.oid and deptype in ('e', 'a', 'i'))
+  union all
+  select format('alter routine %s owner to ${serviceUser}', routine.oid::regprocedure)
+  from pg_proc routine where pronamespace = 'public'::regnamespace and proowner = ${superuserId}
+    and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = routine.oid and deptype = 'e')
+  union all
+  select format('alter type %s owner to ${serviceUser}', type.oid::regtype)
+  from pg_type type where typnamespace = 'public'::regnamespace and typowner = ${superuserId} and typtype in ('e', 'd')
+    and not exists (select from pg_depend where classid = 'pg_type'::regclass and objid = type.oid and deptype = 'e')`
+
+/** `pg_read_all_stats` lets the doctor see the sessions of an administrator. The lock is any number: one process at a time. */
+const makeRole = `do $$
+declare command text;
+begin
+  perform set_config('lock_timeout', '3s', true), pg_advisory_xact_lock(2026112102);
+  if exists (select from pg_roles where rolname = '${serviceUser}') then return; end if;
+  create role ${serviceUser} login nosuperuser nocreatedb nocreaterole noreplication;
+  grant pg_read_all_stats to ${serviceUser};
+  alter database ${databaseName} owner to ${serviceUser};
+  for command in ${ownedBySuperuser} loop execute command; end loop;
+end $$`

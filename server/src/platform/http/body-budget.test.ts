@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { BodyBudget } from './body-budget.ts'
+
+const never = () => {
+  throw new Error('nobody takes these bytes away')
+}
+
+test('bodies are held up to the limit, and what is given back can be held again', () => {
+  const budget = new BodyBudget(100)
+  const first = budget.open('a', never)
+  first.grow(60)
+  first.grow(40)
+  expect(budget.held).toBe(100)
+  const second = budget.open('a', never)
+  expect(() => second.grow(1)).toThrow('Too many request bodies')
+  first.release()
+  first.release()
+  expect(budget.held).toBe(0)
+  second.grow(100)
+  expect(budget.held).toBe(100)
+})
+
+test('while it is used up, the caller that holds most loses its latest unfinished body, and small ones are served', () => {
+  const budget = new BodyBudget(100)
+  const refused: string[] = []
+  const open = (caller: string, name: string, bytes: number) => {
+    const body = budget.open(caller, (error: Error) => void refused.push(`${name}: ${error.message}`))
+    body.grow(bytes)
+    return body
+  }
+  const finished = open('hoarder', 'first', 30)
+  finished.finish()
+  open('hoarder', 'second', 20)
+  open('hoarder', 'third', 20)
+  open('other', 'fourth', 30)
+  open('small', 'fifth', 10)
+  expect(refused).toEqual([expect.stringMatching(/^third: overloaded/)])
+  open('small', 'sixth', 20)
+  expect(refused.map((text) => text.split(':')[0])).toEqual(['third', 'second'])
+  expect(budget.held).toBe(90)
+  // Now nobody holds more than the one who asks, or only what is worked on.
+  expect(() => open('other', 'seventh', 40)).toThrow('Too many request bodies')
+  expect(refused).toHaveLength(2)
+})
+
+test('a body that lost its bytes gets none again and gives none back twice', () => {
+  const budget = new BodyBudget(10)
+  const large = budget.open('a', () => undefined)
+  large.grow(10)
+  const small = budget.open('b', never)
+  small.grow(4)
+  expect(budget.held).toBe(4)
+  expect(() => large.grow(1)).toThrow('Too many request bodies')
+  large.release()
+  small.release()
+  expect(budget.held).toBe(0)
+})

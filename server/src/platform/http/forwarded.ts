@@ -1,0 +1,73 @@
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIPv4, isIPv6 } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+/** Proxies whose forwarding headers are trusted: none, so many hops from the connection, or these networks. */
+export type TrustedProxies = false | number | readonly string[]
+
+/** Is this proxy trusted? Hop 0 is the other end of the connection. */
+export type Trust = (address: string | undefined, hop: number) => boolean
+
+const namedNetworks: Record<string, readonly string[]> = {
+  loopback: ['127.0.0.0/8', '::1/128'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+}
+
+export function trustOf(trusted: TrustedProxies): Trust {
+  if (trusted === false) return () => false
+  if (typeof trusted === 'number') return (_address, hop) => hop < trusted
+  const networks = new BlockList()
+  for (const network of trusted.flatMap((item) => namedNetworks[item] ?? [item])) {
+    const [start = '', prefix] = network.split('/')
+    networks.addSubnet(start, Number(prefix ?? (isIPv6(start) ? 128 : 32)), familyOf(start))
+  }
+  return (text) => {
+    const address = readAddress(text ?? '')
+    // A network of mapped addresses (`::ffff:10.0.0.0/104`) contains IPv4 addresses in that form alone.
+    return address !== undefined && [address, `::ffff:${address}`].some((form) => networks.check(form, familyOf(form)))
+  }
+}
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIPv6(address) ? 'ipv6' : 'ipv4')
+
+/**
+ * The caller's address: the first one from the connection outwards that is no trusted proxy's. An entry of
+ * `X-Forwarded-For` that is no address counts as the address of the proxy that reported it, so that nobody gets a new
+ * rate limit with each invented text.
+ */
+export function callerAddress(request: IncomingMessage, trust: Trust): string {
+  const { remoteAddress } = request.socket
+  let nearest = readAddress(remoteAddress ?? '') ?? 'unknown'
+  const header = request.headers['x-forwarded-for']
+  if (header === undefined || header.length === 0) return nearest
+  const entries = String(header).split(',').reverse()
+  let hop = 0
+  for (const entry of entries) {
+    // An empty element of a list is ignored (RFC 9110 section 5.6.1.2).
+    if (entry.trim() === '') continue
+    if (!trust(nearest, hop)) break
+    const address = readAddress(entry)
+    if (address === undefined) break
+    nearest = address
+    hop += 1
+  }
+  return nearest
+}
+
+const withPort = /^(?:\[([0-9a-f:.%a-z]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d{1,5})?$/i
+
+/**
+ * One address in its usual form (RFC 5952), without port, brackets and zone; IPv4 in the form of IPv6 is IPv4. Undefined
+ * when the text is no address.
+ */
+export function readAddress(text: string): string | undefined {
+  if (isIPv4(text)) return text
+  const trimmed = text.trim()
+  const [, bracketed, plain] = withPort.exec(trimmed) ?? []
+  const bare = (bracketed ?? plain ?? trimmed).split('%', 1)[0] ?? ''
+  if (isIPv4(bare)) return bracketed === undefined ? bare : undefined
+  if (!isIPv6(bare)) return undefined
+  const address = ipaddr.process(bare)
+  return 'toRFC5952String' in address ? address.toRFC5952String() : address.toString()
+}

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { escapeHtml } from './escape-html.ts'
+import type { ApiError } from '../model/errors.ts'
+import { prefersHtml } from './media.ts'
+import { pageStyle } from './page-style.ts'
+
+/**
+ * Is a browser asking? It prefers HTML and sends no credentials of the API. Programs that accept anything, or say nothing,
+ * get JSON; so does every request that is not a read.
+ */
+export function wantsPage({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
+  const isRead = method === 'GET' || method === 'HEAD'
+  return isRead && headers.authorization === undefined && prefersHtml(headers.accept ?? '')
+}
+
+/** The path below which the service is reached; '' unless PUBLIC_URL names one. */
+export const basePath = (origin: string): string =>
+  URL.canParse(origin) ? new URL(origin).pathname.replace(/\/$/, '') : ''
+
+interface Page {
+  text: string
+  headers: Record<string, string>
+}
+
+/** The style is part of the page, so that an error needs no second request. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(pageStyle).digest('base64')}'`,
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** A page without scripts. `body` is HTML: what comes from elsewhere has to go through `escapeHtml`. */
+export const htmlPage = (title: string, body: string): Page => ({
+  text: `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="data:,">
+<style>${pageStyle}</style>
+</head>
+<body>
+<main>
+<p class="brand">Rapport</p>
+${body}
+</main>
+</body>
+</html>
+`,
+  headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': contentSecurityPolicy },
+})
+
+export function errorPage(error: ApiError, { requestId, home }: { requestId: string; home: string }): Page {
+  const { status, message, description } = error.body()
+  return htmlPage(
+    `${message} · Rapport`,
+    `<h1>${status} ${escapeHtml(message)}</h1>
+<p>${escapeHtml(description)}</p>
+<p>Request id: <code>${escapeHtml(requestId)}</code></p>
+<p><a href="${escapeHtml(home)}">Go to the start page</a></p>`,
+  )
+}

@@ -1,0 +1,116 @@
+/** Characters of a number that are looked at one by one; nobody writes a longer one that a double holds. */
+const mostCharacters = 1000
+
+/** Where the number of JSON that begins at `start` ends but for its exponent; `start` itself when none begins there. */
+export function mantissaEnd(text: string, start: number): number {
+  let end = text.charCodeAt(start) === minus ? start + 1 : start
+  const first = text.charCodeAt(end)
+  if (!isDigit(first)) return start
+  end = first === zero ? end + 1 : digitsEnd(text, end)
+  const isFraction = text.charCodeAt(end) === point && isDigit(text.charCodeAt(end + 1))
+  return isFraction ? digitsEnd(text, end + 1) : end
+}
+
+/** Where the exponent ends that may begin at `end`. */
+export function exponentEnd(text: string, end: number): number {
+  if (!isExponent(text.charCodeAt(end))) return end
+  const sign = text.charCodeAt(end + 1)
+  const power = sign === plus || sign === minus ? end + 2 : end + 1
+  return isDigit(text.charCodeAt(power)) ? digitsEnd(text, power) : end
+}
+
+export const isDigit = (code: number): boolean => code >= zero && code <= 0x39
+
+/** What is known of a number from its digits alone: a double holds it exactly, cannot hold it, or has to be asked. */
+export type Exactness = 'exact' | 'inexact' | 'unknown'
+
+/**
+ * Does a double hold the number between `start` and `end`, so that it is written out again as the same decimal value?
+ * Fifteen significant digits always survive in the range of normal doubles, and no double needs more than seventeen.
+ */
+export function exactness(text: string, start: number, end: number): Exactness {
+  if (end - start > mostCharacters) return 'inexact'
+  let digits = 0
+  let significant = 0
+  let magnitude = 0
+  let position = start
+  let isFraction = false
+  for (; position < end; position += 1) {
+    const code = text.charCodeAt(position)
+    if (code === point) isFraction = true
+    else if (isExponent(code)) break
+    else if (isDigit(code)) {
+      if (digits > 0 || code !== zero) {
+        digits += 1
+        if (code !== zero) significant = digits
+        if (!isFraction) magnitude += 1
+      } else if (isFraction) magnitude -= 1
+    }
+  }
+  if (significant === 0) return 'exact'
+  // The value is 0.d1d2… times ten to the power of `magnitude`.
+  if (position < end) magnitude += exponentAt(text, position + 1, end)
+  if (significant > 17 || magnitude > 309 || magnitude < -323) return 'inexact'
+  return significant <= 15 && magnitude > -300 && magnitude < 300 ? 'exact' : 'unknown'
+}
+
+/** The exponent written between `start` and `end`, by hand: a call of `Number` costs more than the rest of the number. */
+function exponentAt(text: string, start: number, end: number): number {
+  const sign = text.charCodeAt(start)
+  let exponent = 0
+  for (let position = isDigit(sign) ? start : start + 1; position < end; position += 1) {
+    exponent = exponent * 10 + text.charCodeAt(position) - zero
+  }
+  return sign === minus ? -exponent : exponent
+}
+
+/** Is the number that `JSON.parse` makes of this text, written out again, the same decimal value? */
+export function survives(text: string): boolean {
+  const value = Number(text)
+  const written = String(value)
+  if (written === text) return true
+  if (!Number.isFinite(value)) return false
+  const [digits, exponent] = decimal(text)
+  const [keptDigits, keptExponent] = decimal(written)
+  return digits === keptDigits && exponent === keptExponent
+}
+
+/** A number's text as its digits without zeros at either end, and the power of ten they are multiplied by. */
+function decimal(text: string): [digits: string, exponent: number] {
+  const unsigned = text.startsWith('-') ? text.slice(1) : text
+  const exponentAt = unsigned.search(/[eE]/)
+  const mantissa = exponentAt < 0 ? unsigned : unsigned.slice(0, exponentAt)
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  const digits = whole + fraction
+  let start = 0
+  let end = digits.length
+  while (digits.charCodeAt(start) === zero) start += 1
+  while (end > start && digits.charCodeAt(end - 1) === zero) end -= 1
+  if (start === end) return ['', 0]
+  const power = exponentAt < 0 ? 0 : Number(unsigned.slice(exponentAt + 1))
+  return [digits.slice(start, end), power - fraction.length + digits.length - end]
+}
+
+function digitsEnd(text: string, start: number): number {
+  let end = start + 1
+  while (isDigit(text.charCodeAt(end))) {
+    end += 1
+    if (end - start === mostCharacters) return endOfDigits(text, end)
+  }
+  return end
+}
+
+const digitRun = /[0-9]*/y
+
+/** Faster than a loop, for so many. */
+function endOfDigits(text: string, start: number): number {
+  digitRun.lastIndex = start
+  digitRun.test(text)
+  return digitRun.lastIndex
+}
+
+const zero = 0x30
+const point = 0x2e
+const minus = 0x2d
+const plus = 0x2b
+const isExponent = (code: number): boolean => code === 0x65 || code === 0x45

@@ -1,0 +1,331 @@
+import { type Fault, invalidBody, malformed, mostDetails } from '../model/errors.ts'
+import { exactness, exponentEnd, isDigit, mantissaEnd, survives } from './json-number.ts'
+
+/** Levels of arrays and objects that a body may nest. */
+const maximumDepth = 32
+/** Property names in a body, all objects together: each is compared with those beside it. */
+export const mostNames = 10_000
+/** Characters of one property name. */
+export const longestName = 256
+/** Numbers whose digits alone do not say whether a double holds them: finding out costs five times as much as reading them. */
+const mostLongNumbers = 4000
+/** Lines that are counted to say where a fault is. */
+const mostLines = 10_000
+/** Characters of one name shown in a path, so that a fault's text cannot grow with the body. */
+const maximumShown = 64
+
+/**
+ * One pass over the text, without recursion and without looking back, so that its time is linear in the length whatever
+ * the shape. It exists because `JSON.parse` tells nothing of duplicate names, of numbers it rounded or of places. No shape
+ * may cost more than about three times `JSON.parse`: loops keep their position in a local variable.
+ */
+export class Scan {
+  readonly #text: string
+  readonly #faults: Fault[] = []
+  /** The index or the name of the value that is being read, in the innermost open array or object. */
+  #step: string | number = 0
+  /** The names seen in the innermost open object; null in an array. */
+  #names: Set<string> | null = null
+  /** The same for what is open around it. */
+  readonly #outer: { step: string | number; names: Set<string> | null }[] = []
+  #position = 0
+  #nameCount = 0
+  #longNumbers = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** Throws `malformed_request` at the first fault of form; returns the faults of values. */
+  run(): Fault[] {
+    for (;;) {
+      const opened = this.#value()
+      if (opened && !this.#firstMember()) continue
+      if (this.#afterValue()) return this.#faults
+    }
+  }
+
+  /** Reads a scalar whole, or the opening of an array or object (true). */
+  #value(): boolean {
+    const code = this.#skipSpace()
+    if (code === openBrace || code === openBracket) {
+      if (this.#outer.length === maximumDepth) this.#refuse(`more than ${maximumDepth} levels of nesting`)
+      this.#position += 1
+      this.#outer.push({ step: this.#step, names: this.#names })
+      this.#step = 0
+      this.#names = code === openBrace ? noNames : null
+      return true
+    }
+    if (code === quote) this.#textValue()
+    else if (code === minus || isDigit(code)) this.#number()
+    else this.#word(code)
+    return false
+  }
+
+  /** After an opening bracket: true when it closes at once, false when a value stands next. */
+  #firstMember(): boolean {
+    const isObject = this.#names !== null
+    if (this.#skipSpace() === (isObject ? closeBrace : closeBracket)) return true
+    if (isObject) this.#name('expected a name in double quotes or "}"')
+    return false
+  }
+
+  /** After a value: closes what ends and steps over the comma; true at the end of the text. */
+  #afterValue(): boolean {
+    for (;;) {
+      const code = this.#skipSpace()
+      if (this.#outer.length === 0) {
+        if (this.#position < this.#text.length) this.#refuse('unexpected text after the value')
+        return true
+      }
+      const isObject = this.#names !== null
+      if (code === comma) {
+        this.#position += 1
+        if (isObject) {
+          this.#skipSpace()
+          this.#name('expected a name in double quotes')
+        } else this.#step = (this.#step as number) + 1
+        return false
+      }
+      if (code !== (isObject ? closeBrace : closeBracket)) this.#refuse(`expected "," or "${isObject ? '}' : ']'}"`)
+      this.#position += 1
+      const outer = this.#outer.pop()
+      this.#step = outer?.step ?? 0
+      this.#names = outer?.names ?? null
+    }
+  }
+
+  #name(expectation: string): void {
+    const start = this.#position
+    if (this.#text.charCodeAt(start) !== quote) this.#refuse(expectation)
+    const { escaped, forbidden } = this.#skipString()
+    this.#nameCount += 1
+    if (this.#nameCount > mostNames) throw this.#tooMany(`a body can have at most ${mostNames} property names in total`)
+    const isTooLong = this.#position - start - 2 > 6 * longestName
+    const name = isTooLong ? this.#text.slice(start + 1, start + 1 + longestName) : this.#decoded(start, escaped)
+    this.#step = name
+    if (isTooLong || name.length > longestName)
+      this.#fault(`a property name can have at most ${longestName} characters`)
+    else this.#compare(name, start)
+    if (name === '__proto__') this.#fault('this name is not allowed')
+    else if (forbidden) this.#fault('the name contains NUL or a lone surrogate')
+    if (this.#skipSpace() !== colon) this.#refuse('expected ":"')
+    this.#position += 1
+  }
+
+  /** Refuses a name that stands in the same object twice. */
+  #compare(name: string, start: number): void {
+    const names = this.#names === null || this.#names === noNames ? new Set<string>() : this.#names
+    this.#names = names
+    if (names.has(name)) {
+      const field = this.#shownPath()
+      const message = `duplicate property; the second one is at ${this.#where(start)}`
+      throw malformed(`${field}: ${message}`, [{ field, message }])
+    }
+    names.add(name)
+  }
+
+  #textValue(): void {
+    // NUL and lone surrogates need an escape: bare, the one is no JSON and the other no UTF-8.
+    if (this.#skipString().forbidden) this.#fault('contains NUL or a lone surrogate')
+  }
+
+  /** Steps over a string: does it hold an escape, and one that stands for NUL or a lone surrogate? */
+  #skipString(): StringKind {
+    const text = this.#text
+    let kind = plainString
+    let plainFrom = this.#position
+    for (let position = plainFrom + 1; ; position += 1) {
+      if (position - plainFrom === longRun) {
+        position = endOfRun(plainRun, text, position)
+        plainFrom = position
+      }
+      const code = text.charCodeAt(position)
+      if (code === quote) {
+        this.#position = position + 1
+        return kind
+      }
+      if (code === backslash) {
+        if (kind === plainString) kind = escapedString
+        position += 1
+        const escape = text.charCodeAt(position)
+        if (escape === letterU) {
+          const unit = hexadecimal(text, position + 1)
+          if (unit < 0) this.#refuse('invalid escape sequence', position - 1)
+          position += 4
+          if (isHigh(unit) && isLow(escapedUnit(text, position + 1))) position += 6
+          else if (unit === 0 || isHigh(unit) || isLow(unit)) kind = forbiddenString
+        } else if (!isShortEscape(escape)) this.#refuse('invalid escape sequence', position - 1)
+      } else if (!(code >= 0x20)) {
+        // NaN, past the end of the text, comes here too.
+        this.#refuse(position < text.length ? 'control characters must be escaped' : endsEarly, position)
+      }
+    }
+  }
+
+  #decoded(start: number, escaped: boolean): string {
+    if (!escaped) return this.#text.slice(start + 1, this.#position - 1)
+    return JSON.parse(this.#text.slice(start, this.#position)) as string
+  }
+
+  #number(): void {
+    const start = this.#position
+    const plainEnd = mantissaEnd(this.#text, start)
+    if (plainEnd === start) this.#refuse('invalid number')
+    const end = exponentEnd(this.#text, plainEnd)
+    this.#position = end
+    // So few digits always survive.
+    if (end === plainEnd && end - start <= 15) return
+    const known = exactness(this.#text, start, end)
+    if (known === 'exact' || (known === 'unknown' && this.#survives(start, end))) return
+    this.#fault(
+      'this number cannot be stored exactly because it has too many digits or too large an exponent; send it as a string',
+    )
+  }
+
+  #survives(start: number, end: number): boolean {
+    this.#longNumbers += 1
+    if (this.#longNumbers > mostLongNumbers) {
+      throw this.#tooMany(
+        `a body can have at most ${mostLongNumbers} numbers with more than 15 digits; send strings instead`,
+      )
+    }
+    return survives(this.#text.slice(start, end))
+  }
+
+  #word(code: number): void {
+    const text = this.#text
+    const start = this.#position
+    const second = text.charCodeAt(start + 1)
+    const third = text.charCodeAt(start + 2)
+    const fourth = text.charCodeAt(start + 3)
+    const isNull = code === 0x6e && second === 0x75 && third === 0x6c && fourth === 0x6c
+    const isTrue = code === 0x74 && second === 0x72 && third === 0x75 && fourth === 0x65
+    const isFalse = code === 0x66 && second === 0x61 && third === 0x6c && fourth === 0x73
+    if (isNull || isTrue) this.#position = start + 4
+    else if (isFalse && text.charCodeAt(start + 4) === 0x65) this.#position = start + 5
+    else this.#refuse('expected a JSON value')
+  }
+
+  /** Steps over white space; the code of what stands there, NaN at the end. */
+  #skipSpace(): number {
+    const text = this.#text
+    let position = this.#position
+    let code = text.charCodeAt(position)
+    if (code > 0x20) return code
+    while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
+      position += 1
+      if (position - this.#position === longRun) position = endOfRun(spaceRun, text, position)
+      code = text.charCodeAt(position)
+    }
+    this.#position = position
+    return code
+  }
+
+  #fault(message: string): void {
+    const field = this.#shownPath()
+    // A bad name with a bad value is one place.
+    if (this.#faults.at(-1)?.field !== field) this.#faults.push({ field, message })
+    if (this.#faults.length === mostDetails) throw invalidBody(this.#faults)
+  }
+
+  #tooMany(message: string): Error {
+    return invalidBody([...this.#faults, { field: 'body', message }])
+  }
+
+  #shownPath(): string {
+    if (this.#outer.length === 0) return 'body'
+    const path = [...this.#outer.slice(1).map(({ step }) => step), this.#step]
+    return path.map((step) => (typeof step === 'number' ? String(step) : shown(step))).join('.')
+  }
+
+  #refuse(expectation: string, position = this.#position): never {
+    const reason = position >= this.#text.length ? endsEarly : expectation
+    throw malformed(`The body is not valid JSON at ${this.#where(position)}: ${reason}.`)
+  }
+
+  #where(position: number): string {
+    let line = 1
+    let lineStart = 0
+    for (let next = this.#text.indexOf('\n'); next >= 0 && next < position; next = this.#text.indexOf('\n', next + 1)) {
+      line += 1
+      lineStart = next + 1
+      if (line > mostLines) return `character ${position + 1}`
+    }
+    return `line ${line}, column ${position - lineStart + 1}`
+  }
+}
+
+/** Characters after which a regular expression is faster than a loop, and white space or a string is worth it. */
+const longRun = 64
+// eslint-disable-next-line no-control-regex -- control characters end it
+const plainRun = /[^"\\\u0000-\u001f]*/y
+const spaceRun = /[ \t\n\r]*/y
+
+function endOfRun(run: RegExp, text: string, position: number): number {
+  run.lastIndex = position
+  run.test(text)
+  return run.lastIndex
+}
+
+interface StringKind {
+  escaped: boolean
+  forbidden: boolean
+}
+const plainString: StringKind = { escaped: false, forbidden: false }
+const escapedString: StringKind = { escaped: true, forbidden: false }
+const forbiddenString: StringKind = { escaped: true, forbidden: true }
+
+/** Marks an object that has no name yet; many have none. */
+const noNames = new Set<string>()
+
+const [quote, comma, minus, colon, backslash, letterU] = [0x22, 0x2c, 0x2d, 0x3a, 0x5c, 0x75] as const
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d] as const
+const endsEarly = 'the body is incomplete'
+const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00
+const isLow = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000
+
+/** Values of hexadecimal digits by character code; -1 for every other character of ASCII. */
+const digitValues = Int8Array.from({ length: 128 }, (_, code) =>
+  '0123456789abcdef'.indexOf(String.fromCharCode(code | 0x20)),
+)
+for (let code = 0; code < 0x30; code += 1) digitValues[code] = -1
+
+/** The four hexadecimal digits at `position` as a number; negative when there are not four. */
+function hexadecimal(text: string, position: number): number {
+  let unit = 0
+  for (let index = position; index < position + 4; index += 1) {
+    const value = digitValues[text.charCodeAt(index)] ?? -1
+    if (value < 0) return -1
+    unit = unit * 16 + value
+  }
+  return unit
+}
+
+/** The code unit of an escape `\uXXXX` at `position`; negative when there is none. */
+const escapedUnit = (text: string, position: number): number =>
+  text.charCodeAt(position) === backslash && text.charCodeAt(position + 1) === letterU
+    ? hexadecimal(text, position + 2)
+    : -1
+
+/** `"`, `\`, `/`, and the letters of line feed and its kin. */
+function isShortEscape(code: number): boolean {
+  switch (code) {
+    case quote:
+    case backslash:
+    case 0x2f:
+    case 0x62:
+    case 0x66:
+    case 0x6e:
+    case 0x72:
+    case 0x74:
+      return true
+    default:
+      return false
+  }
+}
+
+function shown(name: string): string {
+  const cut = name.length > maximumShown ? `${name.slice(0, maximumShown)}…` : name
+  return cut.replace(/[\0\p{Surrogate}]/gu, '\ufffd')
+}

@@ -1,0 +1,22 @@
+import type { Schema } from '../model/fields.ts'
+
+/** Parameters and schemas that operations refer to by name, so that each stands in the document once. */
+export class Components {
+  readonly parameters: Record<string, Schema> = {}
+  readonly schemas: Record<string, Schema> = {}
+
+  parameter(name: string, definition: Schema): Schema {
+    return place(this.parameters, 'parameters', name, definition)
+  }
+
+  schema(name: string, definition: Schema): Schema {
+    return place(this.schemas, 'schemas', name, definition)
+  }
+}
+
+function place(group: Record<string, Schema>, kind: string, name: string, definition: Schema): Schema {
+  const known = group[name]
+  if (known && JSON.stringify(known) !== JSON.stringify(definition)) throw new Error(`two ${kind} are called ${name}`)
+  group[name] = definition
+  return { $ref: `#/components/${kind}/${name}` }
+}

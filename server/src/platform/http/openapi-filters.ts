@@ -1,0 +1,167 @@
+import { type Operator, operatorsFor, operatorsOf, takesList } from '../query/operators.ts'
+import { findTarget } from '../query/target.ts'
+import type { Resource } from '../model/define.ts'
+import { linkFields } from '../model/links.ts'
+import type { Field, FilterType, JsonValue, Schema } from '../model/fields.ts'
+import type { Components } from './openapi-components.ts'
+
+/**
+ * All filters of a resource (interface 4.5) as one object. With `style: form` and `explode: true`, each property of the
+ * object is a query parameter with the property's name.
+ */
+export function filterParameter(resource: Resource, components: Components): Schema[] {
+  const { known, open } = filtersOf(resource, components)
+  if (Object.keys(known).length === 0) return []
+  const schema = components.schema(`${resource.component}Filters`, {
+    type: 'object',
+    description: `Filters of ${resource.name}: all of them must match. The key is \`filter.<field>.<operator>\`.`,
+    properties: known,
+    ...(open.length > 0 ? openFilters(open) : { additionalProperties: false }),
+  })
+  const parameter = components.parameter(`${resource.component}.filters`, {
+    name: 'filters',
+    in: 'query',
+    style: 'form',
+    explode: true,
+    description:
+      'Each property of this object is sent as a query parameter of that name, as in `{"filter.createdAt.gte": "2026-11-21"}`. No parameter is called `filters`.',
+    schema,
+    // Without an example, tools fill in all of the properties.
+    example: {},
+  })
+  return [parameter]
+}
+
+/** The filters of the declared fields, and the objects whose keys the organization chooses. */
+function filtersOf(resource: Resource, components: Components): { known: Record<string, Schema>; open: string[] } {
+  const known: Record<string, Schema> = {}
+  const open: string[] = []
+  for (const path of pathsOf(resource)) {
+    const target = findTarget(resource, path)
+    if ('fault' in target) throw new Error(`${resource.name}: ${path} ${target.fault}`)
+    const { field, nullable } = target
+    if (field.filter === 'properties') open.push(path)
+    else Object.assign(known, fieldFilters(path, field, nullable, components))
+  }
+  return { known, open }
+}
+
+const pathsOf = ({ members, embedded, links }: Resource): string[] => [
+  ...members.flatMap((name) => embedded[name]?.show.map((inner) => `${name}.${inner}`) ?? [name]),
+  ...Object.entries(links).flatMap(([name, link]) => Object.keys(linkFields(link)).map((inner) => `${name}.${inner}`)),
+]
+
+function fieldFilters(path: string, field: Field, nullable: boolean, components: Components): Record<string, Schema> {
+  const filters = Object.fromEntries(
+    operatorsFor(field).flatMap((operator) => {
+      const schema = operandSchema(field, nullable, operator, components)
+      return schema ? [[`filter.${path}.${operator}`, schema]] : []
+    }),
+  )
+  if (field.filter !== 'array') return filters
+  const description = `Short for \`filter.${path}.has\`.`
+  return { ...filters, [path]: { type: 'string', description } }
+}
+
+/** What the operator takes, by reference where many fields share it; undefined where the field has no such filter. */
+function operandSchema(
+  { filter, schema }: Field,
+  isNullable: boolean,
+  operator: Operator,
+  components: Components,
+): Schema | undefined {
+  const isExact = operator === 'equals' || operator === 'not'
+  if (filter === 'date' && operator === 'not' && !isNullable) return undefined
+  const takesNull = isExact && isNullable
+  const description = meaning(filter, operator, takesNull)
+  if (isExact && Array.isArray(schema.enum)) {
+    const values = schema.enum as JsonValue[]
+    return { type: 'string', enum: takesNull ? [...values, 'null'] : values, description }
+  }
+  if (takesList(operator) && Array.isArray(schema.enum)) return { ...listOf(schema.enum as JsonValue[]), description }
+  const operand = takesList(operator) ? { type: 'string' } : operandOf(filter, operator, takesNull)
+  const name = `Filter${kinds[filter]}${capitalized(operator)}${takesNull ? 'OrNull' : ''}`
+  return components.schema(name, { ...operand, description })
+}
+
+function operandOf(filter: FilterType, operator: Operator, takesNull: boolean): Schema {
+  const orNull = (values: Schema[]): Schema => {
+    const [first = {}] = values
+    const all = takesNull ? [...values, { type: 'string', const: 'null' }] : values
+    return all.length === 1 ? first : { anyOf: all }
+  }
+  if (operator === 'isEmpty') return { type: 'boolean' }
+  switch (filter) {
+    case 'number':
+      return orNull([{ type: 'number' }])
+    case 'boolean':
+      return orNull([{ type: 'boolean' }])
+    case 'date':
+      return operator === 'not' ? { type: 'string', const: 'null' } : orNull(dateOperands)
+    default:
+      return { type: 'string' }
+  }
+}
+
+/** Values of a fixed list, separated by commas. */
+function listOf(choices: readonly JsonValue[]): Schema {
+  const one = `(${choices.join('|').replaceAll('.', '\\.')})`
+  return { type: 'string', pattern: `^${one}(,${one})*$`, examples: [choices.slice(0, 2).join(',')] }
+}
+
+const dateOperands: Schema[] = [
+  { type: 'string', format: 'date', description: 'The whole day in UTC.' },
+  { type: 'string', format: 'date-time' },
+]
+
+const kinds: Readonly<Record<FilterType, string>> = {
+  id: 'Text',
+  string: 'Text',
+  number: 'Number',
+  date: 'Date',
+  boolean: 'Boolean',
+  array: 'List',
+  properties: 'Property',
+  none: '',
+}
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+function meaning(filter: FilterType, operator: Operator, takesNull: boolean): string {
+  const isDate = filter === 'date'
+  const values = 'At most 100 values, separated by commas; `\\,` is a comma within a value.'
+  const meanings: Record<Operator, string> = {
+    equals: `Equals this value.${takesNull ? ' `null` matches records without a value.' : ''}`,
+    equalsIgnoreCase: 'Equals this address; case and the spelling of an international domain are ignored.',
+    not: isDate
+      ? 'Only `null` is accepted: matches records with a value.'
+      : `Differs from this value${takesNull ? ', or has no value. `null` matches records with a value.' : '.'}`,
+    contains: 'Contains this text; case and accents are ignored.',
+    startsWith: 'Starts with this text; case and accents are ignored.',
+    endsWith: 'Ends with this text; case and accents are ignored.',
+    in: `Equals one of these values. ${values}`,
+    notIn: `Differs from all of these values, or has no value. ${values}`,
+    gt: isDate ? 'Later than this.' : 'Greater than this.',
+    gte: isDate ? 'At this time or later.' : 'Greater than or equal to this.',
+    lt: isDate ? 'Earlier than this.' : 'Less than this.',
+    lte: isDate ? 'At this time or earlier.' : 'Less than or equal to this.',
+    has: 'Contains this item.',
+    hasEvery: `Contains all of these items. ${values}`,
+    hasSome: `Contains at least one of these items. ${values}`,
+    isEmpty: 'Has no items.',
+  }
+  return meanings[operator]
+}
+
+/** Keys below objects whose keys the organization chooses. Not `additionalProperties`: typed clients would then accept any name. */
+function openFilters(paths: readonly string[]): Schema {
+  const operators = operatorsOf.properties.join('|')
+  return {
+    propertyNames: { pattern: `^(?!filter\\.(?:${paths.join('|')})\\.)|\\.(?:${operators})$` },
+    unevaluatedProperties: {
+      type: 'string',
+      description: `Filters of ${paths.map((path) => `\`${path}.<key>\``).join(' and ')}. The operators are ${operatorsOf.properties.map((name) => `\`${name}\``).join(', ')}.`,
+    },
+    examples: [{ [`filter.${paths[0]}.plan.equals`]: 'pro' }],
+  }
+}

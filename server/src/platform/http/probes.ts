@@ -1,0 +1,52 @@
+import { ApiError } from '../model/errors.ts'
+import type { ProbeRoute } from './route.ts'
+
+const probe = {
+  kind: 'probe',
+  method: 'GET',
+  tag: 'health',
+  params: {},
+  query: { kind: 'none' },
+} satisfies Partial<ProbeRoute>
+
+const answers = (status: string): ProbeRoute['answers'] => ({
+  200: {
+    kind: 'schema',
+    component: `Status${status.charAt(0).toUpperCase()}${status.slice(1)}`,
+    schema: {
+      type: 'object',
+      required: ['status'],
+      additionalProperties: false,
+      properties: { status: { type: 'string', const: status } },
+    },
+  },
+})
+
+/** What orchestrators and load balancers ask. */
+export const probeRoutes: readonly ProbeRoute[] = [
+  {
+    ...probe,
+    path: '/healthz',
+    operation: 'getHealth',
+    summary: 'Check that the process is running',
+    answers: answers('ok'),
+    status: 'ok',
+    check: async () => undefined,
+  },
+  {
+    ...probe,
+    path: '/readyz',
+    operation: 'getReadiness',
+    summary: 'Check that the service can take requests',
+    description: 'Returns 503 while the service is starting or stopping, or cannot reach its database.',
+    answers: answers('ready'),
+    status: 'ready',
+    async check({ database }, isReady) {
+      if (!isReady()) throw notReady()
+      await database.ping()
+    },
+  },
+]
+
+const notReady = () =>
+  new ApiError('overloaded', 'The service is starting or stopping.', { headers: { 'retry-after': '1' } })

@@ -1,0 +1,279 @@
+interface ErrorEntry {
+  status: number
+  message: string
+  /** When a caller gets it. */
+  when: string
+  /** What the caller can do. */
+  remedy: string
+}
+
+/** Every error a caller can see (interface 7.3 and our additions); docs/errors.md is generated from this table. */
+export const errorCodes = {
+  malformed_request: {
+    status: 400,
+    message: 'Malformed request',
+    when: 'The request is not valid HTTP, does not name exactly one valid host, did not arrive completely, or its body is not valid JSON. A duplicate property makes JSON invalid.',
+    remedy: 'Correct the problem that `description` names. The rest of the request was not checked.',
+  },
+  invalid_parameters: {
+    status: 400,
+    message: 'Invalid parameters',
+    when: 'The query string, the path or a header is invalid: an unknown parameter or field, an operator that the field does not support, a value of the wrong type, a duplicate header, or an API key without `Service-Organization-ID`. The trigger of an import, which never returns 415 or 422, also uses it for an invalid body or media type, and for an `Idempotency-Key` that was used with a different push.',
+    remedy: 'Correct every parameter that `details` names; for a likely typo, the message suggests the right name.',
+  },
+  missing_authorization: {
+    status: 401,
+    message: 'You are not logged in',
+    when: 'No credential was sent.',
+    remedy: 'Send `Authorization: Bearer` with an API key or an access token.',
+  },
+  invalid_token: {
+    status: 401,
+    message: 'Invalid token',
+    when: 'The API key, access token or refresh token is invalid, expired or revoked.',
+    remedy:
+      'Refresh the access token at `POST /auth`. If that fails too, log in again. Replace an invalid API key with a new one.',
+  },
+  invalid_credentials: {
+    status: 401,
+    message: 'Invalid credentials',
+    when: 'The combination of address and password, code or passkey is wrong. For security, the error does not say which part.',
+    remedy: 'Try again, or request a link to set a new password (`POST /auth/forgot-password`).',
+  },
+  insufficient_permissions: {
+    status: 403,
+    message: 'Insufficient permissions',
+    when: 'The credential is valid but not allowed to do this: the caller is not a member of the organization in `Service-Organization-ID`, or that organization does not exist.',
+    remedy: 'Check the organization id, or ask one of its owners for access.',
+  },
+  missing_scopes: {
+    status: 403,
+    message: 'Missing scopes',
+    when: 'The API key, or the role of the user, does not have the scope that the operation needs.',
+    remedy:
+      'Use a credential with the scopes that `details` names. Wildcards such as `*:*:read` do not include scopes that change who has access, nor `mail-content:get:read` (mails contain links): grant them by name.',
+  },
+  reauthentication_required: {
+    status: 403,
+    message: 'Re-authentication required',
+    when: 'This action requires re-authentication within the last five minutes, and the session’s last one is older.',
+    remedy: 'Send a password, a code or a passkey to `/v5/me/reauthenticate`, then repeat the request.',
+  },
+  second_factor_required: {
+    status: 403,
+    message: 'Second factor required',
+    when: 'The organization requires a second factor, and this session has not used one.',
+    remedy: 'Set one up under `/v5/me`, which takes effect immediately, or log in again with your second factor.',
+  },
+  not_found: {
+    status: 404,
+    message: 'Not found',
+    when: 'The path does not exist, or the record does not exist in this organization: it was deleted, belongs to another organization, or never existed. Also returned for a cursor of an unknown record and for an invalid trigger URL.',
+    remedy: 'Check the id and the organization. For a rejected cursor, start again from the first page.',
+  },
+  method_not_allowed: {
+    status: 405,
+    message: 'Method not allowed',
+    when: 'The path exists but does not support this method.',
+    remedy: 'Use a method from the `Allow` header.',
+  },
+  not_acceptable: {
+    status: 406,
+    message: 'Not acceptable',
+    when: 'The `Accept` header excludes `application/json`.',
+    remedy: 'Accept `application/json`, or omit the header.',
+  },
+  already_exists: {
+    status: 409,
+    message: 'Already exists',
+    when: 'Another record already has a value that must be unique, such as a contact’s email within its team.',
+    remedy:
+      '`details` names the field and, if the credential may read it, the `id` of the other record. Change that record, or choose another value.',
+  },
+  idempotency_in_progress: {
+    status: 409,
+    message: 'A request with this Idempotency-Key is still in progress',
+    when: 'The first request with this `Idempotency-Key` is not finished yet.',
+    remedy: 'Repeat the request after the seconds in `Retry-After` to get the response to the first one.',
+  },
+  precondition_failed: {
+    status: 412,
+    message: 'Precondition failed',
+    when: 'The record has changed since you read the `ETag` in `If-Match`.',
+    remedy: 'Read the record again, apply your change to the current version, and send its new `ETag`.',
+  },
+  payload_too_large: {
+    status: 413,
+    message: 'Payload too large',
+    when: 'The body is larger than 1 MiB, or than 16 KiB on routes without a credential.',
+    remedy: 'Split the request into smaller ones.',
+  },
+  uri_too_long: {
+    status: 414,
+    message: 'URI too long',
+    when: 'The URL is longer than 8 KiB.',
+    remedy: 'Use fewer or shorter filters.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    message: 'Unsupported media type',
+    when: 'The body is not declared as JSON in UTF-8, or is compressed.',
+    remedy: 'Send `Content-Type: application/json` and the body as it is.',
+  },
+  validation_error: {
+    status: 422,
+    message: 'Validation failed',
+    when: 'The body is valid JSON, but several of its fields are invalid.',
+    remedy: 'Correct every field that `details` names.',
+  },
+  missing_required_field: {
+    status: 422,
+    message: 'Missing required field',
+    when: 'Required fields are missing; the rest of the body is valid.',
+    remedy: 'Add the fields that `details` names.',
+  },
+  invalid_field_value: {
+    status: 422,
+    message: 'Invalid field value',
+    when: 'Exactly one field of the body is invalid: a wrong value, an unknown or read-only field, or a reference to a record that does not exist.',
+    remedy: 'Correct the field that `details` names.',
+  },
+  idempotency_key_reused: {
+    status: 422,
+    message: 'Idempotency-Key reused with a different request',
+    when: 'The `Idempotency-Key` was used within the last 24 hours for a request with a different body.',
+    remedy: 'Use a new key for every new request; reuse a key only to repeat the same request.',
+  },
+  resource_locked: {
+    status: 423,
+    message: 'Resource locked',
+    when: 'The record cannot be changed in its current state, such as deleting a team that still has contacts.',
+    remedy: 'First do what `description` asks for.',
+  },
+  rate_limited: {
+    status: 429,
+    message: 'Too many requests',
+    when: 'The credential, trigger or address sent more requests than `RateLimit-Policy` allows, or too many login attempts have failed.',
+    remedy: 'Wait for the seconds in `Retry-After`. The `RateLimit` header of every response shows how much is left.',
+  },
+  headers_too_large: {
+    status: 431,
+    message: 'Headers too large',
+    when: 'The headers are larger than 16 KiB in total.',
+    remedy: 'Send fewer or shorter headers.',
+  },
+  internal_error: {
+    status: 500,
+    message: 'Internal error',
+    when: 'An unexpected error occurred in the service.',
+    remedy:
+      'Report it with the `X-Request-Id`. The change may or may not have been made; retry it with the same `Idempotency-Key`.',
+  },
+  overloaded: {
+    status: 503,
+    message: 'Overloaded',
+    when: 'The service or its database cannot process the request now.',
+    remedy: 'Retry after the seconds in `Retry-After`; retry a change with the same `Idempotency-Key`.',
+  },
+  timeout: {
+    status: 503,
+    message: 'Timed out',
+    when: 'The database took too long, or the connection to it was lost.',
+    remedy:
+      'Retry after the seconds in `Retry-After`. The change may or may not have been made; retry it with the same `Idempotency-Key`. Narrow slow queries with filters.',
+  },
+} as const satisfies Record<string, ErrorEntry>
+
+export type ErrorCode = keyof typeof errorCodes
+
+/** One fault of a request; `field` is a dotted path, a parameter's name or a header's. */
+export interface Fault {
+  field: string
+  message: string
+  /** Id of the record that holds a value which has to be unique. */
+  id?: string
+}
+
+/** The one way to refuse a request: thrown anywhere, turned into interface 7.1's body in one place. */
+export class ApiError extends Error {
+  readonly code: ErrorCode
+  readonly description: string
+  readonly details: readonly Fault[] | undefined
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    code: ErrorCode,
+    description: string,
+    more: { details?: readonly Fault[]; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(`${code}: ${description}`, more.cause === undefined ? undefined : { cause: more.cause })
+    this.code = code
+    this.description = description
+    this.details = more.details
+    this.headers = more.headers ?? {}
+  }
+
+  get status(): number {
+    return errorCodes[this.code].status
+  }
+
+  /** The body of interface 7.1. */
+  body(): { code: string; status: number; message: string; description: string; details?: readonly Fault[] } {
+    const { status, message } = errorCodes[this.code]
+    const body = { code: this.code, status, message, description: this.description }
+    return this.details ? { ...body, details: this.details } : body
+  }
+}
+
+/** 400 for what is not HTTP or not JSON. */
+export const malformed = (description: string, details?: readonly Fault[]): ApiError =>
+  new ApiError('malformed_request', description, details ? { details } : {})
+
+/** 400 for the query string, the path or a header. All faults at once. */
+export const invalidParameters = (details: readonly Fault[]): ApiError =>
+  new ApiError('invalid_parameters', describe(details), { details: told(details) })
+
+/** Faults of one request after which a check stops, so that a long one costs no more and gets no longer answer. */
+export const mostDetails = 100
+
+/** Unknown names of one request for which a known one is suggested: comparing them is what costs most. */
+export const mostSuggestions = 20
+
+const told = (faults: readonly Fault[]): Fault[] =>
+  faults.slice(0, mostDetails).map(({ field, message }) => ({ field: named(field), message }))
+
+/** Characters of a name that are told: a caller's own may be as long as the request. */
+const longestName = 200
+
+/** A name may be empty, and still has to be seen. */
+function named(field: string): string {
+  if (field === '') return '""'
+  return field.length > longestName ? `${[...field].slice(0, longestName).join('')}…` : field
+}
+
+/** A fault in a body that parsed. `missing` marks an absence, which alone has a code of its own. */
+export interface BodyFault extends Fault {
+  missing?: boolean
+}
+
+/** 422 for a body that parsed and is wrong: the code follows from the faults (docs/errors.md). */
+export function invalidBody(faults: readonly BodyFault[]): ApiError {
+  const code = faults.every((fault) => fault.missing)
+    ? 'missing_required_field'
+    : new Set(faults.map(({ field }) => field.split('.')[0])).size === 1
+      ? 'invalid_field_value'
+      : 'validation_error'
+  return new ApiError(code, describe(faults), { details: told(faults) })
+}
+
+function describe(faults: readonly Fault[]): string {
+  const [first, ...rest] = faults
+  if (!first) return 'The request is not valid.'
+  const more =
+    faults.length >= mostDetails
+      ? ` (and more: details lists the first ${mostDetails}; checking stopped there)`
+      : rest.length > 0
+        ? ` (and ${rest.length} more, see details)`
+        : ''
+  return `${named(first.field)}: ${first.message}${more}`
+}

@@ -1,0 +1,359 @@
+import { type Normalize, texts } from './texts.ts'
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
+export type JsonObject = { [key: string]: JsonValue }
+
+/** JSON Schema 2020-12, the part that OpenAPI 3.1 and ajv share. */
+export type Schema = Record<string, unknown>
+
+/** How a field compares: decides its filter operators and its order (interface 4.5). */
+export type FilterType = 'id' | 'string' | 'number' | 'date' | 'array' | 'boolean' | 'properties' | 'none'
+
+/** What a field is for the reader of a list: an index serves it, or each of the organization's records is looked at. */
+export type Cost = 'indexed' | 'scan'
+
+/** One field of a resource: everything that REST, OpenAPI, filters, SQL and types need to know of it. */
+export interface Field<out Value = unknown, Writable extends boolean = boolean, Required extends boolean = boolean> {
+  label: string
+  description?: string
+  filter: FilterType
+  /** JSON Schema of a value that is not null. */
+  schema: Schema
+  nullable: boolean
+  required: Required
+  /** False for what the server makes: in a body it is refused as read-only. */
+  writable: Writable
+  /** The column's type, as a recordset declares it. */
+  databaseType: string
+  /** Prefix of the ids that this field holds. */
+  idPrefix?: string
+  /** Table that a reference points to; the standard write checks that the record is there and not deleted. */
+  references?: { table: string; softDeleted: boolean; key: string }
+  /** True when the record that it names may be purged first: there is no foreign key then. */
+  isOutlived?: true
+  /** Of the records of a parent at most one has this flag: setting it takes it from the other one. */
+  exclusive?: true
+  /** From what a caller sent to what is stored; the string is the fault when it is none. */
+  normalize?: Normalize
+  /** Checks an object after a patch was merged into it; `normalize` when absent. */
+  checkMerged?: Normalize
+  /** Stored in one canonical form; filters bring their values into it too. */
+  isCanonical?: true
+  /** The form in which the keys of an object are stored, where callers may write them in another one. */
+  keyForm?: (key: string) => string
+  /** What a created record holds when the caller says nothing. */
+  initial?: JsonValue
+  order: Cost | 'none'
+  equality: Cost
+  /** The field in whose order an index finds the records that hold one value; of a list, those that hold any word. */
+  indexedAlong?: string
+  /** `contains` and its kin are narrowed by the trigram index of the search column, which holds this field. */
+  searched?: boolean
+  /**
+   * The column that makes the field unique, and the key that it holds of a value. Exact matches are looked up through its
+   * index, and `equalsIgnoreCase` compares keys.
+   */
+  lookup?: { column: string; key: (value: string) => string }
+  /** An SQL function of the record's organization and id that gives the value: it has no column. */
+  computed?: string
+  /** A list field holds a type carrier only; never set at run time. */
+  value?: Value
+}
+
+export interface FieldOptions {
+  label: string
+  description?: string
+  required?: boolean
+  nullable?: boolean
+  readOnly?: boolean
+  order?: Cost
+  equality?: Cost
+  indexedAlong?: string
+  searched?: boolean
+  initial?: JsonValue
+  lookup?: { column: string; key: (value: string) => string }
+}
+
+type Writability<O extends FieldOptions> = O extends { readOnly: true } ? false : true
+type Requirement<O extends FieldOptions> = O extends { required: true } ? true : false
+type Nullability<Value, O extends FieldOptions> = O extends { required: true } | { nullable: false }
+  ? Value
+  : Value | null
+type FieldOf<Value, O extends FieldOptions> = Field<Nullability<Value, O>, Writability<O>, Requirement<O>>
+
+interface Kind {
+  filter: FilterType
+  schema: Schema
+  databaseType: string
+  normalize?: Normalize
+  checkMerged?: Normalize
+  isCanonical?: true
+  keyForm?: (key: string) => string
+  idPrefix?: string
+  references?: { table: string; softDeleted: boolean; key: string }
+  isOutlived?: true
+  exclusive?: true
+  sortable?: boolean
+}
+
+function field<Value, const O extends FieldOptions>(kind: Kind, options: O): FieldOf<Value, O> {
+  const { required = false, readOnly = false } = options
+  const { sortable = true, ...rest } = kind
+  const built: Field = {
+    ...rest,
+    label: options.label,
+    required,
+    nullable: options.nullable ?? !required,
+    writable: !readOnly,
+    order: sortable ? (options.order ?? 'scan') : 'none',
+    equality: options.equality ?? 'scan',
+  }
+  if (options.description !== undefined) built.description = options.description
+  if (options.indexedAlong !== undefined) built.indexedAlong = options.indexedAlong
+  if (options.searched !== undefined) built.searched = options.searched
+  if (options.initial !== undefined) built.initial = options.initial
+  if (options.lookup !== undefined) built.lookup = options.lookup
+  return built as FieldOf<Value, O>
+}
+
+/** The record's own id: made by the service, never changed. */
+export const id = (prefix: string) =>
+  field<string, { label: string; readOnly: true; nullable: false; order: 'indexed'; equality: 'indexed' }>(
+    {
+      filter: 'id',
+      schema: {
+        type: 'string',
+        pattern: `^${prefix}_[0-9a-f]{32}$`,
+        examples: [`${prefix}_019aa5b2c1d27e3fa4b5c6d7e8f90123`],
+      },
+      databaseType: 'uuid',
+      idPrefix: prefix,
+    },
+    { label: 'Id', readOnly: true, nullable: false, order: 'indexed', equality: 'indexed' },
+  )
+
+/** The id of another record of the organization. */
+export const reference = <const O extends FieldOptions>(
+  prefix: string,
+  options: O & { table?: string; softDeleted?: boolean; key?: string; isOutlived?: true },
+) => {
+  const { table, softDeleted = true, key = 'id', isOutlived } = options
+  return field<string, O>(
+    {
+      filter: 'id',
+      schema: { type: 'string', pattern: `^${prefix}_[0-9a-f]{32}$` },
+      databaseType: 'uuid',
+      idPrefix: prefix,
+      ...(table !== undefined && { references: { table, softDeleted, key } }),
+      ...(isOutlived && { isOutlived }),
+    },
+    options,
+  )
+}
+
+/** One line of text, at most `max` characters, as it was typed. */
+export const text = <const O extends FieldOptions>(options: O & { max?: number }) =>
+  field<string, O>(
+    {
+      filter: 'string',
+      schema: { type: 'string', minLength: 1, maxLength: options.max ?? 200 },
+      databaseType: 'text',
+      normalize: texts.line,
+    },
+    options,
+  )
+
+/** What is compared to the letter and kept nowhere: a password, a token. */
+export const secretText = <const O extends FieldOptions>(options: O & { max?: number }) =>
+  field<string, O>(
+    {
+      filter: 'none',
+      schema: { type: 'string', minLength: 1, maxLength: options.max ?? 500, format: 'password' },
+      databaseType: 'text',
+      sortable: false,
+    },
+    options,
+  )
+
+/** Text over several lines. */
+export const longText = <const O extends FieldOptions>(options: O & { max?: number }) =>
+  field<string, O>(
+    {
+      filter: 'string',
+      schema: { type: 'string', minLength: 1, maxLength: options.max ?? 10_000 },
+      databaseType: 'text',
+      normalize: texts.block,
+    },
+    options,
+  )
+
+const special = (format: string, max: number, normalize: Normalize, example: string) =>
+  ({
+    filter: 'string',
+    schema: { type: 'string', minLength: 1, maxLength: max, format, examples: [example] },
+    databaseType: 'text',
+    normalize,
+  }) satisfies Kind
+
+/** An email address, kept as typed. */
+export const email = <const O extends FieldOptions>(options: O) =>
+  field<string, O>(special('email', 320, texts.email, 'ada@example.com'), options)
+
+/** A phone number, stored in E.164 form. */
+export const phone = <const O extends FieldOptions>(options: O) =>
+  field<string, O>({ ...special('phone', 40, texts.phone, '+49301234567'), isCanonical: true }, options)
+
+/** An http or https address. */
+export const url = <const O extends FieldOptions>(options: O) =>
+  field<string, O>(special('uri', 2048, texts.url, 'https://example.com'), options)
+
+/** A host name such as `example.com`. */
+export const domain = <const O extends FieldOptions>(options: O) =>
+  field<string, O>(special('hostname', 253, texts.domain, 'example.com'), options)
+
+/** An IANA time zone, stored by its canonical name. */
+export const timeZone = <const O extends FieldOptions>(options: O) =>
+  field<string, O>({ ...special('time-zone', 64, texts.timeZone, 'Europe/Berlin'), isCanonical: true }, options)
+
+/** An ISO 3166-1 alpha-2 country code. */
+export const country = <const O extends FieldOptions>(options: O) =>
+  field<string, O>(special('country-code', 2, texts.country, 'DE'), options)
+
+/** A month, `YYYY-MM`. */
+export const month = <const O extends FieldOptions>(options: O) =>
+  field<string, O>(special('year-month', 7, texts.month, '2024-05'), options)
+
+/** The name of a person or company on a social network, without `@`. */
+export const handle = <const O extends FieldOptions>(options: O) =>
+  field<string, O>(
+    {
+      filter: 'string',
+      schema: { type: 'string', minLength: 1, maxLength: 300, examples: ['adalovelace'] },
+      databaseType: 'text',
+      normalize: texts.handle,
+    },
+    options,
+  )
+
+/** One word of a fixed list. */
+export const choice = <const Choices extends readonly string[], const O extends FieldOptions>(
+  choices: Choices,
+  options: O,
+) =>
+  field<Choices[number], O>(
+    { filter: 'string', schema: { type: 'string', enum: choices }, databaseType: 'text' },
+    options,
+  )
+
+/** A number within bounds, stored as a double. */
+export const number = <const O extends FieldOptions>(options: O & { min: number; max: number }) =>
+  field<number, O>(
+    {
+      filter: 'number',
+      schema: { type: 'number', minimum: options.min, maximum: options.max },
+      databaseType: 'double precision',
+    },
+    options,
+  )
+
+/** A whole number within bounds. */
+export const integer = <const O extends FieldOptions>(options: O & { min: number; max: number }) =>
+  field<number, O>(
+    {
+      filter: 'number',
+      schema: { type: 'integer', minimum: options.min, maximum: options.max },
+      databaseType: 'integer',
+    },
+    options,
+  )
+
+/** A decimal of at most 20 digits, held in a string so that no float rounds it. */
+export const decimal = <const O extends FieldOptions>(options: O) =>
+  field<string, O>(
+    {
+      filter: 'number',
+      schema: { type: 'string', maxLength: 22, pattern: '^-?[0-9]{1,20}(\\.[0-9]{1,19})?$', examples: ['1250000.50'] },
+      databaseType: 'numeric',
+      normalize: texts.decimal,
+    },
+    options,
+  )
+
+export const flag = <const O extends FieldOptions>(options: O & { exclusive?: true }) =>
+  field<boolean, O>(
+    {
+      filter: 'boolean',
+      schema: { type: 'boolean' },
+      databaseType: 'boolean',
+      ...(options.exclusive && { exclusive: options.exclusive }),
+    },
+    options,
+  )
+
+/** An instant in UTC, to the millisecond; always made by the service. */
+export const timestamp = <const O extends FieldOptions>(options: O) =>
+  field<string, O>(
+    {
+      filter: 'date',
+      schema: { type: 'string', format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] },
+      databaseType: 'timestamptz',
+    },
+    options,
+  )
+
+/** A set of words: no duplicates, order as given. */
+export const words = <const O extends FieldOptions>(options: O & { count?: number; max?: number }) =>
+  field<string[], O & { nullable: false }>(
+    {
+      filter: 'array',
+      schema: {
+        type: 'array',
+        maxItems: options.count ?? 100,
+        items: { type: 'string', minLength: 1, maxLength: options.max ?? 100 },
+      },
+      databaseType: 'text[]',
+      normalize: texts.words,
+    },
+    { ...options, nullable: false, initial: [] },
+  )
+
+/** An object whose keys the organization chooses. */
+export const properties = <const O extends FieldOptions>(
+  options: O & {
+    schema: Schema
+    normalize: Normalize
+    checkMerged?: Normalize
+    keyForm?: (key: string) => string
+  },
+) =>
+  field<JsonObject, O & { nullable: false }>(
+    {
+      filter: 'properties',
+      schema: options.schema,
+      databaseType: 'jsonb',
+      normalize: options.normalize,
+      ...(options.checkMerged && { checkMerged: options.checkMerged }),
+      ...(options.keyForm && { keyForm: options.keyForm }),
+      sortable: false,
+    },
+    { ...options, nullable: false, initial: {} },
+  )
+
+/** An object that the server makes and that can be read, not compared. */
+export const document = <const O extends FieldOptions>(options: O & { schema: Schema }) =>
+  field<JsonObject, O>({ filter: 'none', schema: options.schema, databaseType: 'jsonb', sortable: false }, options)
+
+/** An object that an SQL function tells of the record whenever it is read. */
+export const computed = <const O extends Omit<FieldOptions, 'readOnly' | 'nullable'>>(
+  options: O & { schema: Schema; call: string },
+): Field<JsonObject, false, false> => ({
+  ...document({ ...options, readOnly: true, nullable: false }),
+  computed: options.call,
+})
+
+/** A list of objects that the server makes and that can be read, not compared. */
+export const documents = <const O extends FieldOptions>(options: O & { items: Schema }) =>
+  field<JsonObject[], O & { readOnly: true; nullable: false }>(
+    { filter: 'none', schema: { type: 'array', items: options.items }, databaseType: 'json', sortable: false },
+    { ...options, readOnly: true, nullable: false, initial: [] },
+  )

@@ -1,0 +1,53 @@
+import { defineResource, columnOf, type Fields, type Link, type Resource } from './define.ts'
+import { id, reference, timestamp } from './fields.ts'
+
+/** The links of a many-to-many relationship as records of their own, which live in the record that declares them. */
+export function linkResource(owner: Resource, name: string): Resource {
+  const link = linkOf(owner, name)
+  const { label, resource: other, singular, component, idPrefix, heading, show, orderBy, fields } = link
+  const table = tableOfLinks(owner, name)
+  const [ownerId, otherId] = [referenceTo(owner), referenceTo(other)]
+  return defineResource<Fields>({
+    name: table.replaceAll('_', '-'),
+    table,
+    singular,
+    component,
+    idPrefix,
+    ...(heading !== undefined && { heading }),
+    roleGroup: owner.roleGroup,
+    restorableDays: owner.restorableDays,
+    parent: { parameter: ownerId, resource: owner, column: columnOf(ownerId), few: true },
+    uniques: { [`${table}_unique`]: { field: otherId, columns: [columnOf(ownerId), columnOf(otherId)] } },
+    embedded: { [other.singular]: { label, through: otherId, resource: other, show, orderBy } },
+    fields: {
+      id: id(idPrefix),
+      [ownerId]: reference(owner.idPrefix, { label: owner.component, readOnly: true, nullable: false }),
+      [otherId]: otherEnd(link),
+      ...fields,
+      createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
+      updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
+    },
+  })
+}
+
+/** The fields of its links that a list of the owner can be filtered by. */
+export const linkFields = (link: Link): Fields => ({ [referenceTo(link.resource)]: otherEnd(link), ...link.fields })
+
+/** Where the links of a record are: their table and the column that names it. */
+export const linkTable = (owner: Resource, name: string): { table: string; column: string } => ({
+  table: tableOfLinks(owner, name),
+  column: columnOf(referenceTo(owner)),
+})
+
+const linkOf = (owner: Resource, name: string): Link => {
+  const link = owner.links[name]
+  if (!link) throw new Error(`${owner.name} have no links ${name}`)
+  return link
+}
+
+const otherEnd = ({ label, resource }: Link) =>
+  reference(resource.idPrefix, { label, table: resource.table, required: true, equality: 'indexed' })
+
+const tableOfLinks = (owner: Resource, name: string): string => columnOf(`${owner.singular}_${name}`)
+
+const referenceTo = ({ singular }: Resource): string => `${singular}Id`

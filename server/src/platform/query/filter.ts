@@ -1,0 +1,59 @@
+import type { Resource } from '../model/define.ts'
+import { join, raw, type Sql, sql } from '../model/sql.ts'
+import { type Condition, conditionSql, type Narrowing, narrowingOf } from './condition.ts'
+import type { Target } from './target.ts'
+
+/** What a list is filtered by. The parameters of a URL are its flat case: `and` of conditions. */
+export type Filter = Condition | { and: readonly Filter[] } | { or: readonly Filter[] } | { not: Filter }
+
+/** The parts that all have to hold: nested `and`s are one. */
+export const conjunctsOf = (filter: Filter): readonly Filter[] =>
+  'and' in filter ? filter.and.flatMap(conjunctsOf) : [filter]
+
+/** The conditions of a flat filter; undefined for one that has `or` or `not`. */
+export function conditionsOf(filter: Filter): readonly Condition[] | undefined {
+  const parts = conjunctsOf(filter)
+  const conditions = parts.filter(isCondition)
+  return conditions.length === parts.length ? conditions : undefined
+}
+
+const isCondition = (filter: Filter): filter is Condition => 'target' in filter
+
+/** Everything that the filter looks at. */
+export function targetsOf(filter: Filter): readonly Target[] {
+  if (isCondition(filter)) return [filter.target]
+  if ('not' in filter) return targetsOf(filter.not)
+  return ('and' in filter ? filter.and : filter.or).flatMap(targetsOf)
+}
+
+/**
+ * The filter as boolean SQL expressions that all have to hold. Each condition is true or false, never null, so `not` means
+ * all other records. `orderedBy` is the field that gives the order of what is read, where only its beginning is.
+ */
+export const filterSql = (resource: Resource, filter: Filter, orderedBy?: string): Sql[] =>
+  conjunctsOf(filter).map((part) => partSql(resource, part, orderedBy))
+
+function partSql(resource: Resource, filter: Filter, orderedBy?: string): Sql {
+  if (isCondition(filter)) return conditionSql(resource, filter, orderedBy)
+  if ('not' in filter) return sql`(not ${partSql(resource, filter.not)})`
+  const [parts, separator, none] =
+    'and' in filter ? ([filter.and, ' and ', 'true'] as const) : ([filter.or, ' or ', 'false'] as const)
+  const all = parts.map((part) => partSql(resource, part))
+  return all.length === 0 ? raw(none) : sql`(${join(all, separator)})`
+}
+
+/**
+ * The kind of index that finds a filter's matches. Of conditions that all have to hold one is enough; of alternatives each
+ * needs one, and what several indexes find together comes in no order.
+ */
+export function filterNarrowing(filter: Filter): Narrowing | undefined {
+  if (isCondition(filter)) return narrowingOf(filter)
+  if ('not' in filter) return undefined
+  if ('and' in filter) return best(filter.and.map(filterNarrowing))
+  const [only, ...others] = filter.or
+  if (only && others.length === 0) return filterNarrowing(only)
+  return filter.or.every((part) => filterNarrowing(part) !== undefined) ? 'inverted' : undefined
+}
+
+const best = (found: readonly (Narrowing | undefined)[]): Narrowing | undefined =>
+  found.includes('sorted') ? 'sorted' : found.find((one) => one !== undefined)

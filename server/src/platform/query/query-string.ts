@@ -1,0 +1,96 @@
+import { type Fault, invalidParameters, mostDetails } from '../model/errors.ts'
+
+/** One parameter as it was sent, decoded. */
+export interface QueryParameter {
+  name: string
+  value: string
+}
+
+/** A list of values with an empty one in it. */
+export class ListFault extends Error {}
+
+/** Each parameter once at most, and none that is not known. Error: 400. */
+export function checkWords(
+  query: readonly QueryParameter[],
+  { words, takesOthers }: { words: Readonly<Record<string, string>>; takesOthers: boolean },
+): void {
+  const seen = new Set<string>()
+  const faults: Fault[] = []
+  for (const { name } of query) {
+    if (faults.length === mostDetails) break
+    const isKnown = Object.hasOwn(words, name)
+    if (isKnown && seen.has(name)) faults.push({ field: name, message: 'is given twice; send it once' })
+    if (!isKnown && !takesOthers) faults.push({ field: name.slice(0, 200), message: 'unknown parameter' })
+    seen.add(name)
+  }
+  if (faults.length > 0) throw invalidParameters(faults)
+}
+
+/**
+ * The parameters after the first `?` in their order, repeated ones included; the caller decides which may repeat. A
+ * plus is a space, a name without `=` has the value '', an empty piece between two `&` says nothing. Escapes that are
+ * not, bytes that are not UTF-8 and NUL: `invalid_parameters` with the parameter's name, or `query` when the name is it.
+ */
+export function readQuery(rawUrl: string): QueryParameter[] {
+  const start = rawUrl.indexOf('?')
+  if (start < 0 || start === rawUrl.length - 1) return []
+  const parameters: QueryParameter[] = []
+  const faults: Fault[] = []
+  for (const piece of rawUrl.slice(start + 1).split('&')) {
+    if (piece === '') continue
+    if (faults.length === mostDetails) break
+    const equals = piece.indexOf('=')
+    const name = decode(spaced(equals < 0 ? piece : piece.slice(0, equals)))
+    const value = equals < 0 ? '' : decode(spaced(piece.slice(equals + 1)))
+    if (name !== undefined && value !== undefined) parameters.push({ name, value })
+    else if (name === undefined) faults.push({ field: 'query', message: `a parameter's name ${wrongEncoding}` })
+    else faults.push({ field: name, message: `the value ${wrongEncoding}` })
+  }
+  if (faults.length > 0) throw invalidParameters(faults)
+  return parameters
+}
+
+/**
+ * The values of a comma-separated list, after decoding. A backslash before a comma or a backslash takes it literally;
+ * before anything else, or at the end, the backslash stands for itself. Throws `ListFault` when a value is empty.
+ */
+export function splitList(value: string): string[] {
+  const items = value.includes('\\') ? splitEscaped(value) : value.split(',')
+  if (items.includes('')) throw new ListFault('the list contains an empty value')
+  return items
+}
+
+function splitEscaped(value: string): string[] {
+  const items: string[] = []
+  let item = ''
+  for (let position = 0; position < value.length; position += 1) {
+    const character = value.charAt(position)
+    const next = value.charAt(position + 1)
+    if (character === ',') {
+      items.push(item)
+      item = ''
+    } else if (character === '\\' && (next === ',' || next === '\\')) {
+      item += next
+      position += 1
+    } else item += character
+  }
+  items.push(item)
+  return items
+}
+
+const wrongEncoding = 'must be percent-encoded UTF-8 without NUL'
+
+const spaced = (text: string): string => (text.includes('+') ? text.replaceAll('+', ' ') : text)
+
+/** Undefined when the text is not good. */
+function decode(text: string): string | undefined {
+  // What a URL may not hold bare: anything but visible ASCII. The spaces are those that a plus stood for.
+  if (/[^\x20-\x7e]/.test(text)) return undefined
+  if (!text.includes('%')) return text
+  try {
+    const decoded = decodeURIComponent(text)
+    return decoded.includes('\0') ? undefined : decoded
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,100 @@
+import type { Transaction } from '../database/database.ts'
+import { columnOf, type Resource } from '../model/define.ts'
+import { identifier, prepared, raw, type Sql, sql } from '../model/sql.ts'
+import { parentNotFound } from './read.ts'
+import type { Pending } from './write.ts'
+
+/** Does a write of one record change others of its parent? Writers of one parent then take turns, by a lock of the parent. */
+export const affectsSiblings = ({ ordered, fields }: Resource): boolean =>
+  ordered !== undefined || Object.values(fields).some(({ exclusive }) => exclusive)
+
+/** The parent of the path is there, and stays until the transaction ends. Errors: 404. */
+export async function assertParent(
+  transaction: Transaction,
+  resource: Resource,
+  parentId: string | undefined,
+): Promise<void> {
+  if (!resource.parent || parentId === undefined) return
+  const { resource: parent } = resource.parent
+  const rows = await transaction.query(
+    prepared(sql`
+    select id from ${identifier(parent.table)}
+    where organization_id = ${transaction.organization} and id = ${parentId}::uuid
+    ${raw(parent.softDelete ? 'and deleted_at is null' : '')}
+    for ${raw(affectsSiblings(resource) ? 'no key update' : 'key share')}`),
+  )
+  if (rows.length === 0) throw parentNotFound(resource)
+}
+
+/** Keeps what the records of a parent share: their order, and the flags that one of them has. The parent is locked. */
+export async function arrangeSiblings(
+  transaction: Transaction,
+  resource: Resource,
+  pending: readonly Pending[],
+  parentId: string | undefined,
+): Promise<void> {
+  if (!affectsSiblings(resource)) return
+  if (!resource.parent || parentId === undefined) throw new Error(`${resource.name} are written under their parent`)
+  const siblings = sql`organization_id = ${transaction.organization}
+    and ${identifier(resource.parent.column)} = ${parentId}::uuid ${raw(resource.softDelete ? 'and deleted_at is null' : '')}`
+  if (resource.ordered !== undefined) await arrangeOrder(transaction, resource, pending, siblings)
+  for (const [name, { exclusive }] of Object.entries(resource.fields)) {
+    if (exclusive) await takeFlag(transaction, resource, pending, { name, siblings })
+  }
+}
+
+const isDeleted = ({ columns }: Pending): boolean => typeof columns.deleted_at === 'string'
+const isRestored = ({ before, columns }: Pending): boolean => before !== undefined && columns.deleted_at === null
+
+/** Moves each record of the set to its place, one after the other, and the others as far as that takes. */
+async function arrangeOrder(
+  transaction: Transaction,
+  { table, ordered: name = '' }: Resource,
+  pending: readonly Pending[],
+  siblings: Sql,
+): Promise<void> {
+  const moving = pending.filter((one) => !one.before || name in one.values || isDeleted(one) || isRestored(one))
+  if (moving.length === 0) return
+  const column = identifier(columnOf(name))
+  const there = await transaction.query<{ id: string; place: number }>(
+    sql`select id, ${column} as place from ${identifier(table)} where ${siblings} order by ${column}, id`,
+  )
+  const order = there.map(({ id }) => id)
+  for (const one of moving) {
+    const current = order.indexOf(one.id)
+    if (current >= 0) order.splice(current, 1)
+    const wanted = one.values[name] ?? (isRestored(one) ? one.before?.[name] : undefined) ?? order.length
+    if (!isDeleted(one)) order.splice(Number(wanted), 0, one.id)
+  }
+  const places = new Map(order.map((id, place) => [id, place]))
+  for (const one of moving) {
+    const place = places.get(one.id)
+    if (place !== undefined) one.values[name] = place
+  }
+  const others = there.filter(({ id, place }) => places.has(id) && places.get(id) !== place)
+  if (others.length === 0) return
+  await transaction.query(sql`
+    update ${identifier(table)} sibling set ${column} = moved.place
+    from jsonb_to_recordset(${JSON.stringify(others.map(({ id }) => ({ id, place: places.get(id) })))}::jsonb)
+      as moved(id uuid, place integer)
+    where sibling.organization_id = ${transaction.organization} and sibling.id = moved.id`)
+}
+
+/** The last record of the set that asks for the flag gets it; whoever had it loses it. A restored record comes without. */
+async function takeFlag(
+  transaction: Transaction,
+  { table }: Resource,
+  pending: readonly Pending[],
+  { name, siblings }: { name: string; siblings: Sql },
+): Promise<void> {
+  for (const one of pending.filter((other) => isRestored(other) && other.before?.[name] === true))
+    one.values[name] = false
+  const asking = pending.filter(({ values }) => values[name] === true)
+  const holder = asking.at(-1)
+  if (!holder) return
+  for (const one of asking) if (one !== holder) one.values[name] = false
+  const column = identifier(columnOf(name))
+  await transaction.query(sql`
+    update ${identifier(table)} set ${column} = false, revision = revision + 1, updated_at = now()
+    where ${siblings} and ${column} and id <> ${holder.id}::uuid`)
+}

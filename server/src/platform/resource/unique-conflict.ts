@@ -1,0 +1,18 @@
+import { inWords, type Resource } from '../model/define.ts'
+import type { Sql } from '../model/sql.ts'
+
+/** A unique value that another record holds; the pipeline turns it into 409 with the holder's id. */
+export class UniqueConflict extends Error {
+  readonly resource: Resource
+  readonly field: string
+  readonly holder: Sql
+  readonly reason: string
+
+  constructor(resource: Resource, field: string, holder: Sql, more: { cause?: unknown; reason?: string }) {
+    super(`${resource.name}: ${field} is taken`, { cause: more.cause })
+    this.resource = resource
+    this.field = field
+    this.holder = holder
+    this.reason = more.reason ?? `is taken by another ${inWords(resource.singular)}`
+  }
+}

@@ -1,0 +1,187 @@
+import type { Transaction } from '../database/database.ts'
+import { sqlState } from '../database/failures.ts'
+import { columnOf, columnTypes, initialOf, type Resource } from '../model/define.ts'
+import type { JsonValue } from '../model/fields.ts'
+import { readId } from '../model/ids.ts'
+import { identifier, isOneOf, join, Parameter, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
+import { writtenSql } from '../query/rendering.ts'
+import { lookups, root } from '../query/target.ts'
+import { storedSql, type StoredRow } from './current.ts'
+import { UniqueConflict } from './unique-conflict.ts'
+import type { AtOnce, Pending } from './write.ts'
+
+/** The columns of a pending change as a recordset takes them. Of a new record without nulls: most fields say nothing. */
+export function recordOf(resource: Resource, { id, before, values, columns }: Pending): StoredColumns {
+  const record: StoredColumns = { id }
+  const put = (column: string, value: JsonValue) => {
+    if (before || value !== null) record[column] = value
+  }
+  for (const [name, value] of Object.entries(values)) {
+    const prefix = resource.fields[name]?.idPrefix
+    put(columnOf(name), prefix !== undefined && typeof value === 'string' ? (readId(prefix, value) ?? null) : value)
+  }
+  for (const [column, value] of Object.entries(columns)) put(column, value)
+  return record
+}
+
+/** A record as a recordset takes it. */
+export type StoredColumns = Record<string, JsonValue>
+
+interface Insertion {
+  pending: readonly Pending[]
+  parentId: string | undefined
+  /** False where nobody is shown the records: they are not rendered. */
+  isShown: boolean
+}
+
+export async function insert(
+  transaction: Transaction,
+  resource: Resource,
+  { pending, parentId, isShown }: Insertion,
+): Promise<StoredRow[]> {
+  if (pending.length === 0) return []
+  const parent = resource.parent && parentId !== undefined ? { [resource.parent.column]: parentId } : {}
+  const records = pending.map((one) => ({ ...recordOf(resource, one), ...parent }))
+  const names = columnsOf(resource, records)
+  const targets = ['organization_id', ...names].map(identifier)
+  const values = names.map((name) => sql`input.${identifier(name)}`)
+  return guarded(
+    resource,
+    transaction,
+    records,
+    answering(transaction, resource, records, {
+      input: inputSql(resource, records, names),
+      change: sql`
+      insert into ${identifier(resource.table)} as ${raw(root)} (${join(targets, ', ')})
+      select ${transaction.organization}, ${join(values, ', ')} from input`,
+      isShown,
+    }),
+  )
+}
+
+/** One statement, whatever each record changes: the others of its columns stay as they are. */
+export async function update(
+  transaction: Transaction,
+  resource: Resource,
+  { pending, isShown }: Omit<Insertion, 'parentId'>,
+): Promise<StoredRow[]> {
+  if (pending.length === 0) return []
+  const records = pending.map((one) => recordOf(resource, one))
+  const names = columnsOf(resource, records)
+  const sets = names
+    .filter((name) => name !== 'id')
+    .map((name) => {
+      const column = identifier(name)
+      if (records.length > 1 && records.every((record) => name in record)) return sql`${column} = input.${column}`
+      return sql`${column} = case when ${raw(`'${name}'`)} = any(input.changed) then input.${column} else ${raw(root)}.${column} end`
+    })
+  const input = records.map((record) => ({ ...record, changed: Object.keys(record) }))
+  const ids = records.map(({ id }) => id)
+  // A set is found through its recordset, which the planner knows better.
+  const byKey = ids.length === 1 ? sql` and ${isOneOf(sql`${raw(root)}.id`, ids, 'uuid')}` : raw('')
+  return guarded(
+    resource,
+    transaction,
+    records,
+    answering(transaction, resource, records, {
+      input: inputSql(resource, input, [...names, 'changed']),
+      change: sql`
+      update ${identifier(resource.table)} ${raw(root)}
+      set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = now()`], ', ')}
+      from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id${byKey}`,
+      isShown,
+    }),
+  )
+}
+
+/** The statement that makes the change and answers with a `StoredRow` of each record, as it is afterwards. */
+function answering(
+  transaction: Transaction,
+  resource: Resource,
+  records: readonly StoredColumns[],
+  { input, change, isShown }: { input: Sql; change: Sql; isShown: boolean },
+): Sql {
+  const statement = isShown
+    ? sql`
+    with ${input}, ${writtenSql(resource, change)}
+    select ${storedSql(resource, 'written')} from written ${raw(root)}${lookups(resource, transaction.organization)}`
+    : sql`
+    with ${input}, ${writtenSql(resource, change)}
+    select id, '' as text, null as whole, revision from written`
+  return preparedForOne(records, statement)
+}
+
+/**
+ * The columns that a statement names. For one record all that can be written, so that the text is the same whatever is:
+ * planning it anew would cost more than the rest. For many those that are needed.
+ */
+function columnsOf(resource: Resource, records: readonly StoredColumns[]): string[] {
+  const known = { id: 'uuid', deleted_at: 'timestamptz', ...columnTypes(resource) }
+  const usual = records.length === 1 ? Object.keys(initialOf(resource)).map(columnOf) : []
+  const all = new Set(['id', ...usual])
+  for (const record of records) for (const name in record) all.add(name)
+  const names = [...all]
+  const unknown = names.find((name) => !(name in known))
+  if (unknown !== undefined) throw new Error(`${resource.table} declares no column ${unknown}`)
+  return names
+}
+
+function inputSql(resource: Resource, records: readonly StoredColumns[], names: readonly string[]): Sql {
+  const own = { id: 'uuid', deleted_at: 'timestamptz', changed: 'text[]' }
+  const types: Record<string, string> = { ...own, ...columnTypes(resource) }
+  const columns = names.map((name) => sql`${identifier(name)} ${raw(types[name] ?? 'text')}`)
+  return sql`input as (
+    select * from jsonb_to_recordset(${new Parameter(JSON.stringify(records))}::jsonb) as input(${join(columns, ', ')}))`
+}
+
+/** Runs the write; a unique index that refuses it becomes a conflict that knows how to find the holder. */
+async function guarded(
+  resource: Resource,
+  transaction: Transaction,
+  records: readonly StoredColumns[],
+  statement: Sql,
+): Promise<StoredRow[]> {
+  try {
+    return await transaction.query<StoredRow>(statement)
+  } catch (error) {
+    throw asConflict(error, resource, transaction, records[0] ?? {})
+  }
+}
+
+/** The error of a statement that writes `record`, and values that it finds, as a conflict where a unique index refused it. */
+export function asConflict(
+  error: unknown,
+  resource: Resource,
+  transaction: Transaction,
+  record: StoredColumns,
+  found: AtOnce['columns'] = {},
+): unknown {
+  const constraint = (error as { constraint?: string }).constraint ?? ''
+  const unique = resource.uniques[constraint]
+  if (sqlState(error) !== '23505' || !unique) return error
+  const id = sql`${String(record.id)}::uuid`
+  const compared = (value: Sql) => (unique.folded ? sql`fold(${value})` : value)
+  const same = unique.columns.map((name) => {
+    const value = found[name]?.(transaction.organization)
+    return value ? sql`${identifier(name)} = ${value}` : sameValue(resource, transaction, record, name, compared)
+  })
+  const holder = sql`select id from ${identifier(resource.table)}
+      where organization_id = ${transaction.organization} ${raw(resource.softDelete ? 'and deleted_at is null' : '')}
+        and id <> ${id} and ${join(same, ' and ')}
+      limit 1`
+  return new UniqueConflict(resource, unique.field, holder, { cause: error })
+}
+
+/** The column equals the record's value: the new one, or the stored one where the change does not touch it. */
+function sameValue(
+  resource: Resource,
+  transaction: Transaction,
+  record: StoredColumns,
+  name: string,
+  compared: (value: Sql) => Sql,
+): Sql {
+  const column = identifier(name)
+  if (name in record) return sql`${compared(sql`${column}::text`)} = ${compared(sql`${record[name]}::text`)}`
+  return sql`${compared(column)} = (select ${compared(column)} from ${identifier(resource.table)}
+    where organization_id = ${transaction.organization} and id = ${String(record.id)}::uuid)`
+}

@@ -1,0 +1,91 @@
+import { columnOf, type Resource } from '../model/define.ts'
+import type { ActualTable, Catalog } from './catalog.ts'
+import { type Column, type ForeignKey, type Index, isServedBy, type Table, tableOf } from './tables.ts'
+
+/** What the migrations have not made of what a declaration asks for, or have made that no declaration asks for. */
+export type Difference =
+  | { kind: 'table'; table: Table }
+  | { kind: 'column'; table: Table; column: Column }
+  | { kind: 'type' | 'null'; table: Table; column: Column; actual: string }
+  | { kind: 'undeclared'; table: Table; column: string }
+  | { kind: 'foreign key'; table: Table; key: ForeignKey }
+  | { kind: 'check'; table: Table; check: string }
+  | { kind: 'index'; table: Table; index: Index }
+  | { kind: 'search'; table: Table }
+
+/** Compares the declarations with a database that the migrations have made. `listed` are the resources that have a list. */
+export function differencesOf(
+  resources: readonly Resource[],
+  listed: readonly Resource[],
+  { tables }: Pick<Catalog, 'tables'>,
+): Difference[] {
+  return resources.flatMap((resource): Difference[] => {
+    const table = tableOf(
+      resource,
+      listed.filter((view) => view.table === resource.table),
+    )
+    const actual = tables.get(table.name)
+    return actual ? compare(resource, table, actual) : [{ kind: 'table', table }]
+  })
+}
+
+function compare(resource: Resource, table: Table, actual: ActualTable): Difference[] {
+  return [
+    ...compareColumns(resource, table, actual),
+    ...table.foreignKeys
+      .filter(
+        (key) => !actual.foreignKeys.some(({ column, table: target }) => column === key.column && target === key.table),
+      )
+      .map((key): Difference => ({ kind: 'foreign key', table, key })),
+    ...table.checks
+      .filter((check) => !actual.checks.includes(`CHECK (${check})`))
+      .map((check): Difference => ({ kind: 'check', table, check })),
+    ...(isSearchSame(resource, actual) ? [] : [{ kind: 'search', table } as const]),
+    ...table.indexes
+      .filter((index) => !actual.indexes.some((other) => isServedBy(index, other)))
+      .map((index): Difference => ({ kind: 'index', table, index })),
+  ]
+}
+
+function compareColumns(resource: Resource, table: Table, { columns }: ActualTable): Difference[] {
+  const differences = table.columns.flatMap((column): Difference[] => {
+    const there = columns.get(column.name)
+    if (!there) return [{ kind: 'column', table, column }]
+    if (there.type !== column.type) return [{ kind: 'type', table, column, actual: there.type }]
+    // Who writes hidden columns, and a table for people without an organization, decides about null there.
+    const isDeclared = Object.keys(resource.fields).some((name) => columnOf(name) === column.name)
+    if (there.required === column.required || !isDeclared) return []
+    return [{ kind: 'null', table, column, actual: there.required ? 'not null' : 'null' }]
+  })
+  const known = new Set([...table.columns.map(({ name }) => name), 'search'])
+  const undeclared = [...columns.keys()].filter((name) => !known.has(name))
+  return [...differences, ...undeclared.map((column): Difference => ({ kind: 'undeclared', table, column }))]
+}
+
+const isSearchSame = ({ search }: Resource, { searched }: ActualTable): boolean =>
+  [...searched].sort().join() === search.map(columnOf).sort().join()
+
+/** A difference in a sentence. */
+export function describe(difference: Difference): string {
+  const { name } = difference.table
+  switch (difference.kind) {
+    case 'table':
+      return `no migration creates the table ${name}`
+    case 'column':
+      return `${name} has no column ${difference.column.name}`
+    case 'type':
+      return `${name}.${difference.column.name} is ${difference.actual}, and is declared as ${difference.column.type}`
+    case 'null':
+      return `${name}.${difference.column.name} is ${difference.actual}, and its field is ${difference.column.required ? 'not ' : ''}nullable`
+    case 'undeclared':
+      return `${name} has a column ${difference.column} that no field declares`
+    case 'foreign key':
+      return `${name}.${difference.key.column} has no foreign key to ${difference.key.table}`
+    case 'check':
+      return `${name} does not check that ${difference.check}`
+    case 'index':
+      return `${name} has no index on ${difference.index.keys.join(', ')}`
+    case 'search':
+      return `the search column of ${name} does not read the fields that are declared to be searched`
+  }
+}

@@ -1,0 +1,147 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { resources, routes } from '../../app.ts'
+import { defineResource, type Resource } from '../model/define.ts'
+import { choice, decimal, flag, id, longText, reference, text, timestamp, words } from '../model/fields.ts'
+import { readCatalog } from './catalog.ts'
+import { describe, differencesOf } from './differences.ts'
+import { skeletonOf } from './migration.ts'
+
+let database: TestDatabase
+let client: pg.Client
+beforeAll(async () => {
+  database = await createDatabase()
+  client = new pg.Client(database.connection)
+  await client.connect()
+})
+afterAll(async () => {
+  await client.end()
+  await database.drop()
+})
+
+const times = {
+  createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
+  updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
+}
+
+const projectFields = {
+  id: id('prj'),
+  name: text({ label: 'Name', required: true, order: 'indexed', searched: true }),
+  end: text({ label: 'A word that SQL reserves' }),
+  stage: choice(['open', 'done'], { label: 'Stage', nullable: false, initial: 'open', equality: 'indexed' }),
+  amount: decimal({ label: 'Amount' }),
+  tags: words({ label: 'Tags', equality: 'indexed' }),
+  companyId: reference('com', { label: 'Company', table: 'companies', equality: 'indexed' }),
+  ...times,
+}
+
+const projectsWith = (more: Partial<Resource>, fields = {}): Resource =>
+  defineResource({
+    name: 'projects',
+    singular: 'project',
+    component: 'Project',
+    idPrefix: 'prj',
+    roleGroup: 'records',
+    search: ['name', 'tags'],
+    uniques: { projects_name_unique: { field: 'name', columns: ['name'], folded: true } },
+    ...more,
+    fields: { ...projectFields, ...fields },
+  })
+
+const projects = projectsWith({})
+const tasks: Resource = defineResource({
+  name: 'tasks',
+  singular: 'task',
+  component: 'Task',
+  idPrefix: 'tsk',
+  roleGroup: 'records',
+  parent: { parameter: 'projectId', resource: projects, column: 'project_id', few: true },
+  fields: { id: id('tsk'), body: longText({ label: 'Text', required: true }), ...times },
+})
+
+const compare = async (...declared: Resource[]) => {
+  const catalog = await readCatalog(client)
+  const differences = differencesOf(declared, declared, catalog)
+  return { told: differences.map(describe), skeleton: skeletonOf(differences, catalog.keywords) }
+}
+
+/** Runs a migration as the service does: what is no transaction statement by statement. */
+async function apply({ changes, indexes }: ReturnType<typeof skeletonOf>): Promise<void> {
+  if (changes !== undefined) await client.query(changes)
+  for (const statement of indexes?.split(/;$/m) ?? []) await client.query(statement)
+}
+
+const places = async () =>
+  (await client.query(`select relfilenode from pg_class where relname = 'projects'`)).rows[0].relfilenode
+
+test('the migrations make every table as the declarations of the product say', async () => {
+  const listed = routes.flatMap(({ query }) => (query.kind === 'list' ? [query.resource] : []))
+  expect(differencesOf(resources, listed, await readCatalog(client)).map(describe)).toEqual([])
+})
+
+test('the tables of new declarations are made, whatever their order, and then nothing differs', async () => {
+  const { told, skeleton } = await compare(tasks, projects)
+  expect(told).toEqual(['no migration creates the table tasks', 'no migration creates the table projects'])
+  expect(skeleton.indexes).toBeUndefined()
+  expect(skeleton.changes).toContain(
+    'foreign key (organization_id, company_id) references companies (organization_id, id) on delete set null (company_id)',
+  )
+  await apply(skeleton)
+  expect((await compare(tasks, projects)).told).toEqual([])
+})
+
+test('a new field is a column, a validated foreign key and an index; no record is rewritten and nobody is kept from writing', async () => {
+  const more = projectsWith(
+    {},
+    {
+      rank: text({ label: 'Rank', order: 'indexed' }),
+      urgent: flag({ label: 'Urgent', nullable: false, initial: false }),
+      teamId: reference('tea', { label: 'Team', table: 'teams' }),
+    },
+  )
+  const before = await places()
+  const { told, skeleton } = await compare(tasks, more)
+  expect(told).toEqual([
+    'projects has no column rank',
+    'projects has no column urgent',
+    'projects has no column team_id',
+    'projects.team_id has no foreign key to teams',
+    'projects has no index on organization_id, sort_key(rank), id',
+    'projects has no index on organization_id, team_id',
+  ])
+  expect(skeleton.changes).not.toMatch(/Review/)
+  expect(skeleton.changes?.match(/foreign key/g)).toHaveLength(1)
+  expect(skeleton.changes).toMatch(/not valid;\nalter table projects validate constraint/)
+  expect(skeleton.indexes).toMatch(/^-- rapport: no transaction\n/)
+  await apply(skeleton)
+  expect((await compare(tasks, more)).told).toEqual([])
+  expect(await places()).toBe(before)
+})
+
+test('a required field of records that are there asks for their values first, and then refuses null', async () => {
+  const more = projectsWith({}, { goal: text({ label: 'Goal', required: true }) })
+  const { skeleton } = await compare(more)
+  expect(skeleton.changes).toMatch(/^alter table projects add column goal text;\n-- Review: /m)
+  await apply(skeleton)
+  expect((await compare(more)).told).not.toContain('projects.goal is null, and its field is not nullable')
+  await client.query('alter table projects drop column goal')
+})
+
+test('what no field declares, another type, another null and another search are told, and no data is dropped unseen', async () => {
+  const { end: _, ...fields } = projectFields
+  const other: Resource = {
+    ...projectsWith({ search: ['name'] }),
+    fields: { ...fields, amount: text({ label: 'Amount', nullable: false }) },
+  }
+  const { told, skeleton } = await compare(other)
+  expect(told).toEqual(
+    expect.arrayContaining([
+      'projects has a column end that no field declares',
+      'projects.amount is numeric, and is declared as text',
+      'the search column of projects does not read the fields that are declared to be searched',
+    ]),
+  )
+  expect(skeleton.changes).toContain('-- alter table projects drop column "end";')
+  expect(skeleton.changes?.match(/Review/g)?.length).toBeGreaterThanOrEqual(3)
+})

@@ -1,0 +1,256 @@
+import { columnOf, columnTypes, parentsOf, type Resource } from '../model/define.ts'
+import type { Field } from '../model/fields.ts'
+
+/** A column, as `create table` takes it. */
+export interface Column {
+  name: string
+  type: string
+  required: boolean
+  /** SQL of a constant, or `now()`. */
+  initial?: string
+}
+
+export interface ForeignKey {
+  column: string
+  table: string
+  key: string
+  onDelete: 'cascade' | 'set null' | 'no action'
+}
+
+export interface Index {
+  name: string
+  unique: boolean
+  method: 'btree' | 'gin'
+  /** Key columns and expressions, as PostgreSQL prints them. */
+  keys: readonly string[]
+  /** What `create index` adds to the last key of a GIN index. */
+  operators?: string
+  where?: string
+  /** Keys that serve as well, where somebody has written such an index by hand. */
+  alternatives?: readonly (readonly string[])[]
+}
+
+/** The table that a declaration asks for. */
+export interface Table {
+  name: string
+  columns: readonly Column[]
+  foreignKeys: readonly ForeignKey[]
+  /** Conditions that every row meets. */
+  checks: readonly string[]
+  indexes: readonly Index[]
+  /** The text expressions that the search column joins; undefined for a resource without search. */
+  search: readonly string[] | undefined
+}
+
+const typeNames: Readonly<Record<string, string>> = { timestamptz: 'timestamp(3) with time zone' }
+
+/** The table of a resource. `views` are the resources over the same table that have a list. */
+export function tableOf(resource: Resource, views: readonly Resource[]): Table {
+  return {
+    name: resource.table,
+    columns: columnsOf(resource),
+    foreignKeys: foreignKeysOf(resource),
+    checks: checksOf(resource),
+    indexes: resource.few ? [...uniquesOf(resource), ...deletedIndex(resource)] : indexesOf(resource, views),
+    search: resource.search.length === 0 ? undefined : resource.search.map((name) => searchText(resource, name)),
+  }
+}
+
+function columnsOf(resource: Resource): Column[] {
+  const { fields, hidden, softDelete } = resource
+  const parents = parentsOf(resource).map(({ column }) => column)
+  const byColumn = new Map(Object.entries(fields).map(([name, field]) => [columnOf(name), field]))
+  const names = new Set(['id', ...Object.keys(columnTypes(resource))])
+  const own = [...names]
+    .filter((name) => name !== 'id' && !times.includes(name))
+    .map((name): Column => {
+      const field = byColumn.get(name)
+      const type = typeName(field?.databaseType ?? hidden[name] ?? 'uuid')
+      return {
+        name,
+        type,
+        required: (parents.length === 1 && parents[0] === name) || (field ? !field.nullable : false),
+        ...initialOf(field),
+      }
+    })
+  return [
+    { name: 'organization_id', type: 'uuid', required: true },
+    { name: 'id', type: 'uuid', required: true },
+    ...own,
+    { name: 'revision', type: 'integer', required: true, initial: '1' },
+    ...times
+      .filter((name) => byColumn.has(name))
+      .map((name) => ({ name, type: typeName('timestamptz'), required: true, initial: 'now()' })),
+    ...(softDelete ? [{ name: 'deleted_at', type: typeName('timestamptz'), required: false }] : []),
+  ]
+}
+
+/** The times that every record has; the table fills them in. */
+const times = ['created_at', 'updated_at']
+
+const typeName = (type: string): string => typeNames[type] ?? type
+
+function initialOf(field: Field | undefined): { initial?: string } {
+  const value = field?.initial
+  if (value === undefined || value === null) return {}
+  if (typeof value === 'object')
+    return { initial: Array.isArray(value) && field?.databaseType === 'json' ? `'[]'` : `'{}'` }
+  return { initial: typeof value === 'string' ? `'${value.replaceAll(`'`, `''`)}'` : String(value) }
+}
+
+/** Pairs with the organization, so that no record can refer to one of another organization. */
+function foreignKeysOf(resource: Resource): ForeignKey[] {
+  const parents = parentsOf(resource)
+  const ofParents = parents.map(({ column, resource: parent }): ForeignKey => ({
+    column,
+    table: parent.table,
+    key: 'id',
+    onDelete: 'cascade',
+  }))
+  const references = Object.entries(resource.fields).flatMap(
+    ([name, { references: target, nullable, isOutlived }]): ForeignKey[] => {
+      const column = columnOf(name)
+      if (!target || isOutlived || parents.some((parent) => parent.column === column)) return []
+      return [{ column, table: target.table, key: target.key, onDelete: nullable ? 'set null' : 'no action' }]
+    },
+  )
+  return [...ofParents, ...references]
+}
+
+/** Of several parents a record has exactly one. */
+function checksOf(resource: Resource): string[] {
+  const columns = parentsOf(resource).map(({ column }) => column)
+  return columns.length > 1 ? [`num_nonnulls(${columns.join(', ')}) = 1`] : []
+}
+
+function indexesOf(resource: Resource, views: readonly Resource[]): Index[] {
+  const all = [
+    ...uniquesOf(resource),
+    ...flagsOf(resource),
+    ...views.flatMap(ordersOf),
+    ...foreignKeysOf(resource).map(({ column }) => btree(resource, withoutId(column), [column], { isWhole: true })),
+    ...equalitiesOf(resource),
+    ...ginsOf(resource),
+    ...deletedIndex(resource),
+  ]
+  // The first one stays where two have the same beginning: the longer keys come first.
+  return all.filter((index, place) => !all.slice(0, place).some((earlier) => isServedBy(index, earlier)))
+}
+
+/** Does an index do for what another one is wanted for? */
+export function isServedBy(wanted: Index, there: Pick<Index, 'method' | 'keys' | 'unique'>): boolean {
+  if (wanted.method !== there.method || (wanted.unique && !there.unique)) return false
+  if (wanted.unique && wanted.keys.length !== there.keys.length) return false
+  return [wanted.keys, ...(wanted.alternatives ?? [])].some((keys) =>
+    keys.every((key, place) => there.keys[place] === key),
+  )
+}
+
+const isThere = ({ softDelete }: Resource): { where?: string } => (softDelete ? { where: 'deleted_at is null' } : {})
+
+function btree(
+  resource: Resource,
+  suffix: string,
+  keys: readonly string[],
+  { isWhole = false, alternatives = [] as (readonly string[])[] } = {},
+): Index {
+  return {
+    name: `${resource.table}_${suffix}`,
+    unique: false,
+    method: 'btree',
+    keys: ['organization_id', ...keys],
+    alternatives: alternatives.map((other) => ['organization_id', ...other]),
+    // What a foreign key looks for may be deleted.
+    ...(isWhole ? {} : isThere(resource)),
+  }
+}
+
+function uniquesOf(resource: Resource): Index[] {
+  return Object.entries(resource.uniques).map(([name, { columns, folded }]) => ({
+    name,
+    unique: true,
+    method: 'btree',
+    keys: ['organization_id', ...columns.map((column) => (folded ? `fold(${column})` : column))],
+    ...isThere(resource),
+  }))
+}
+
+/** A flag that one record of a parent has. */
+function flagsOf({ table, parent, fields, softDelete }: Resource): Index[] {
+  if (!parent) return []
+  return Object.entries(fields).flatMap(([name, { exclusive }]): Index[] => {
+    const column = columnOf(name)
+    const where = `${column}${softDelete ? ' and deleted_at is null' : ''}`
+    const keys = ['organization_id', parent.column]
+    return exclusive ? [{ name: `${table}_${column}_unique`, unique: true, method: 'btree', keys, where }] : []
+  })
+}
+
+/** An index in each order that is declared to have one, within the parent or the organization. */
+function ordersOf(view: Resource): Index[] {
+  const within = view.parent && !view.whole ? [view.parent.column] : []
+  return Object.entries(view.fields).flatMap(([name, field]) => {
+    const column = columnOf(name)
+    if (field.order !== 'indexed' || name === 'id' || !view.members.includes(name)) return []
+    const key = field.filter === 'string' ? `sort_key(${column})` : column
+    const keys = [...within, key, 'id']
+    const alternatives = view.parent
+      ? [
+          [view.parent.column, key, 'id'],
+          [key, 'id'],
+        ]
+      : []
+    // It serves the foreign key to the parent too.
+    const isOfParent = within.length > 0 && name === 'createdAt'
+    const suffix = isOfParent ? withoutId(within[0] ?? '') : withoutAt(column)
+    return [btree(view, suffix, keys, { alternatives, isWhole: isOfParent })]
+  })
+}
+
+const withoutId = (column: string): string => column.replace(/_id$/, '')
+const withoutAt = (column: string): string => column.replace(/_at$/, '')
+
+function equalitiesOf(resource: Resource): Index[] {
+  return Object.entries(resource.fields).flatMap(([name, { equality, filter, lookup, indexedAlong }]) => {
+    const column = columnOf(name)
+    const isOther = name === 'id' || filter === 'array' || lookup !== undefined || column === resource.parent?.column
+    // A parent's few records are read whole.
+    if (equality !== 'indexed' || isOther || resource.parent?.few) return []
+    const along = indexedAlong === undefined ? [] : [columnOf(indexedAlong)]
+    const within = resource.parent ? [resource.parent.column] : []
+    const keys = [column, ...along]
+    return [btree(resource, `${withoutId(column)}_equals`, keys, { alternatives: [[...within, ...keys]] })]
+  })
+}
+
+/** Without the organization on purpose (docs/decisions/0005-gin-without-organization.md). */
+function ginsOf(resource: Resource): Index[] {
+  const gin = (column: string, operators?: string): Index => ({
+    name: `${resource.table}_${column}`,
+    unique: false,
+    method: 'gin',
+    keys: [column],
+    ...(operators !== undefined && { operators }),
+    ...isThere(resource),
+  })
+  const fields = Object.entries(resource.fields).flatMap(([name, { filter, equality, indexedAlong }]) => {
+    if (filter === 'properties') return [gin(columnOf(name), 'jsonb_path_ops')]
+    return filter === 'array' && equality === 'indexed' && indexedAlong === undefined ? [gin(columnOf(name))] : []
+  })
+  return resource.search.length > 0 ? [gin('search', 'gin_trgm_ops'), ...fields] : fields
+}
+
+/** Finds what is to be purged, of whatever organization. */
+function deletedIndex({ table, softDelete }: Resource): Index[] {
+  if (!softDelete) return []
+  const keys = ['deleted_at', 'id']
+  return [{ name: `${table}_deleted`, unique: false, method: 'btree', keys, where: 'deleted_at is not null' }]
+}
+
+function searchText(resource: Resource, name: string): string {
+  const field = resource.fields[name]
+  if (!field) throw new Error(`${resource.name} has no field ${name} to search`)
+  const column = columnOf(name)
+  if (field.filter === 'array') return `tag_lines(${column})`
+  return field.nullable ? `coalesce(${column}, '')` : column
+}

@@ -1,0 +1,23 @@
+import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
+
+const nonceLength = 12
+const tagLength = 16
+
+/** Encrypts under `key` (AES-256-GCM): nonce, tag, then the text. */
+export function seal(key: Uint8Array, plain: Uint8Array): Buffer {
+  const nonce = randomBytes(nonceLength)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  const text = [cipher.update(plain), cipher.final()]
+  return Buffer.concat([nonce, cipher.getAuthTag(), ...text])
+}
+
+/** What `seal` encrypted; throws when the key is another one or a byte has changed. */
+export function unseal(key: Uint8Array, sealed: Uint8Array): Buffer {
+  const nonce = sealed.subarray(0, nonceLength)
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagLength })
+  decipher.setAuthTag(sealed.subarray(nonceLength, nonceLength + tagLength))
+  return Buffer.concat([decipher.update(sealed.subarray(nonceLength + tagLength)), decipher.final()])
+}
+
+/** SHA-256. It is enough to store tokens by: of 256 random bits, a slow hash would protect nothing more. */
+export const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')

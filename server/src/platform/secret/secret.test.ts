@@ -1,0 +1,126 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDatabase } from '../../../test/postgres.ts'
+import { Database } from '../database/database.ts'
+import { StartError } from '../database/start-error.ts'
+import { seal, unseal } from './encryption.ts'
+import { assertSecretFits, deriveKey, fingerprint, loadSecret } from './secret.ts'
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rapport-secret-'))
+})
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+test('a given secret is the same in hex, base64 and base64url, with white space around it', async () => {
+  const bytes = randomBytes(32)
+  const forms = [
+    bytes.toString('hex'),
+    bytes.toString('base64'),
+    bytes.toString('base64url'),
+    ` ${bytes.toString('hex')}\n`,
+  ]
+  for (const given of forms) {
+    const secret = await loadSecret({ dataFolder: folder, given })
+    expect(secret.equals(createSecretKey(bytes)), given).toBe(true)
+  }
+  expect(await readdir(folder)).toEqual([])
+})
+
+test('any other text of 32 characters is a secret of 32 bytes, another one for another text', async () => {
+  const text = 'not sixty-four hexadecimal digits!'
+  const [first, again, other] = await Promise.all(
+    [text, text, `${text}!`].map((given) => loadSecret({ dataFolder: folder, given })),
+  )
+  expect(first?.symmetricKeySize).toBe(32)
+  expect(first && again?.equals(first)).toBe(true)
+  expect(first && other?.equals(first)).toBe(false)
+})
+
+test.each(['', 'short', 'thirty-one characters are few..', '0'.repeat(64), 'ab'.repeat(20)])(
+  'the weak secret "%s" is refused',
+  async (given) => {
+    await expect(loadSecret({ dataFolder: folder, given })).rejects.toThrow(StartError)
+  },
+)
+
+test('first starts at about the same time agree on one secret, kept for its owner alone', async () => {
+  for (let round = 0; round < 20; round++) {
+    const dataFolder = join(folder, `new-${round}`, 'data')
+    const secrets = await Promise.all(
+      Array.from({ length: 10 }, async (_, index) => {
+        for (let turn = 0; turn < index * 3; turn++) await setImmediate()
+        return fingerprint(await loadSecret({ dataFolder }))
+      }),
+    )
+    expect(new Set(secrets).size).toBe(1)
+    expect(await readdir(dataFolder)).toEqual(['secret'])
+    expect((await stat(join(dataFolder, 'secret'))).mode & 0o777).toBe(0o600)
+    expect(fingerprint(await loadSecret({ dataFolder }))).toBe(secrets[0])
+  }
+})
+
+test('a damaged secret file is refused and stays as it is', async () => {
+  const path = join(folder, 'secret')
+  await writeFile(path, 'half a sec')
+  await expect(loadSecret({ dataFolder: folder })).rejects.toThrow(/does not contain a secret/)
+  expect(await readFile(path, 'utf8')).toBe('half a sec')
+})
+
+test('a logged secret shows nothing of itself', async () => {
+  const bytes = randomBytes(32)
+  const shown = inspect(createSecretKey(bytes), { depth: 5, showHidden: true }) + JSON.stringify(createSecretKey(bytes))
+  expect(shown).not.toContain(bytes.toString('hex'))
+  expect(shown).not.toContain(bytes.toString('base64'))
+})
+
+test('keys differ by purpose, by info and by secret', () => {
+  const secret = createSecretKey(randomBytes(32))
+  const keys = [
+    deriveKey(secret, 'refresh token'),
+    deriveKey(secret, 'signing key'),
+    deriveKey(secret, 'signing key', 'a'),
+    deriveKey(secret, 'signing key', 'b'),
+    deriveKey(createSecretKey(randomBytes(32)), 'signing key'),
+  ].map((key) => key.toString('hex'))
+  expect(new Set(keys).size).toBe(keys.length)
+  expect(deriveKey(secret, 'signing key', 'a').toString('hex')).toBe(keys[2])
+})
+
+test('what is sealed opens under its key alone and never after a change', () => {
+  const key = randomBytes(32)
+  const sealed = seal(key, Buffer.from('text'))
+  expect(unseal(key, sealed).toString()).toBe('text')
+  expect(sealed.includes('text')).toBe(false)
+  expect(() => unseal(randomBytes(32), sealed)).toThrow()
+  for (let position = 0; position < sealed.length; position++) {
+    const changed = Buffer.from(sealed)
+    changed.writeUInt8(changed.readUInt8(position) ^ 1, position)
+    expect(() => unseal(key, changed), `byte ${position}`).toThrow()
+  }
+  expect(() => unseal(key, sealed.subarray(0, 20))).toThrow()
+})
+
+test('a database takes the first secret and refuses any other from then on', async () => {
+  const { connection, drop } = await createDatabase()
+  const database = new Database({ connection, size: 4 })
+  try {
+    const secret = createSecretKey(randomBytes(32))
+    await Promise.all([assertSecretFits(database, secret), assertSecretFits(database, secret)])
+    await assertSecretFits(database, secret)
+    await expect(assertSecretFits(database, createSecretKey(randomBytes(32)))).rejects.toThrow(/a different SECRET/)
+    await assertSecretFits(database, secret)
+  } finally {
+    await database.close()
+    await drop()
+  }
+})

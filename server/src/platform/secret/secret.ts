@@ -1,0 +1,125 @@
+import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
+import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Database } from '../database/database.ts'
+import { StartError } from '../database/start-error.ts'
+import { syncFolder } from '../files/durable.ts'
+import { sha256 } from './encryption.ts'
+import { rememberedFingerprint } from './secret-store.ts'
+
+/** The installation's 32 secret bytes. A `KeyObject` shows nothing of itself when it is logged. */
+export type Secret = KeyObject
+
+const length = 32
+
+/** The file in the data folder that keeps a secret made by the service. */
+export const secretFile = 'secret'
+
+/**
+ * The installation's secret: the one that was given, else the data folder's, which is made at the first start.
+ * Given as 32 bytes in hex, base64 or base64url, or as any other text of at least 32 characters (its SHA-256 counts).
+ */
+export async function loadSecret({
+  dataFolder,
+  given,
+}: {
+  dataFolder: string
+  given?: string | undefined
+}): Promise<Secret> {
+  if (given !== undefined) return parseSecret(given)
+  const path = join(dataFolder, secretFile)
+  return (await readSecretFile(path)) ?? createSecretKey(await makeKept(dataFolder, path))
+}
+
+/** The secret of a text: 32 bytes in hex, base64 or base64url, or any other text of at least 32 characters. */
+export const parseSecret = (text: string): Secret => createSecretKey(readGiven(text.trim()))
+
+/** The secret of a file that the service wrote; undefined where there is none. Error: `StartError`. */
+export async function readSecretFile(path: string): Promise<Secret | undefined> {
+  const bytes = await readKept(path)
+  return bytes && createSecretKey(bytes)
+}
+
+/** A new secret of 32 random bytes. */
+export const newSecret = (): Secret => createSecretKey(randomBytes(length))
+
+/** What a key is derived for: the keys of two purposes tell nothing about each other. */
+export type Purpose =
+  | 'fingerprint'
+  | 'refresh token'
+  | 'signing key'
+  | 'idempotency answer'
+  | 'cursor'
+  | 'failed login'
+  | 'mail'
+  | 'totp secret'
+  | 'passkey challenge'
+  | 'client secret'
+  | 'single sign-on'
+
+/** 32 bytes for one purpose, and for one `info` within it (HKDF-SHA-256, RFC 5869). */
+export const deriveKey = (secret: Secret, purpose: Purpose, info = ''): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), `rapport\0${purpose}\0${info}`, length))
+
+/** What the database may know about the secret: enough to recognize it, nothing to rebuild it. */
+export const fingerprint = (secret: Secret): string => deriveKey(secret, 'fingerprint').toString('hex').slice(0, 32)
+
+/** The database remembers its secret's fingerprint at the first start and refuses another secret from then on. */
+export async function assertSecretFits(database: Database, secret: Secret): Promise<void> {
+  const own = fingerprint(secret)
+  if ((await rememberedFingerprint(database, own)) === own) return
+  throw new StartError(
+    'This database belongs to a different SECRET. ' +
+      'Start with the SECRET (or the data folder with the secret file) with which the database was first started, ' +
+      'or with the one that replaced it.',
+  )
+}
+
+function readGiven(text: string): Buffer {
+  const bytes = readBytes(text)
+  if (text.length < length || new Set(text).size < 8) {
+    throw new StartError(
+      'SECRET is too weak: expected 32 random bytes in hex or base64 (`openssl rand -hex 32`), or a random text of at least 32 characters.',
+    )
+  }
+  return bytes ?? sha256(text)
+}
+
+function readBytes(text: string): Buffer | undefined {
+  if (/^[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text, 'hex')
+  if (!/^(?:[A-Za-z0-9+/]{43}=?|[A-Za-z0-9_-]{43}=?)$/.test(text)) return undefined
+  return Buffer.from(text, 'base64')
+}
+
+async function readKept(path: string): Promise<Buffer | undefined> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw new StartError(`The secret in ${path} cannot be read (${error.code}).`, { cause: error })
+  })
+  if (text === undefined) return undefined
+  if (!/^[0-9a-f]{64}\s*$/.test(text)) {
+    throw new StartError(`${path} does not contain a secret (64 hex digits). Restore it from a backup.`)
+  }
+  return Buffer.from(text.trim(), 'hex')
+}
+
+/** Written whole under another name, then linked: a second starter finds all of it or nothing, and both take one. */
+async function makeKept(dataFolder: string, path: string): Promise<Buffer> {
+  const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
+  try {
+    await mkdir(dataFolder, { recursive: true })
+    await writeFile(draft, `${randomBytes(length).toString('hex')}\n`, { flag: 'wx', mode: 0o600, flush: true })
+    await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+    await syncFolder(dataFolder)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new StartError(`The secret cannot be written to ${path} (${code}).`, { cause: error })
+  } finally {
+    await unlink(draft).catch(() => undefined)
+  }
+  const kept = await readKept(path)
+  if (!kept) throw new StartError(`The secret in ${path} disappeared during the start. Start again.`)
+  return kept
+}

@@ -1,0 +1,113 @@
+import { EventEmitter } from 'node:events'
+import { expect, test } from 'vitest'
+import { ApiError } from '../platform/model/errors.ts'
+import { createLimits, remoteLimits, serveLimits } from './limits.ts'
+import { Link } from './link.ts'
+import type { PrimaryFunctions } from './protocol.ts'
+
+/** The two ends of a channel: what one sends comes out of the other, as JSON makes it. */
+function channel() {
+  const [one, other] = [new End(), new End()]
+  one.peer = other
+  other.peer = one
+  return [one, other] as const
+}
+
+class End extends EventEmitter {
+  peer: EventEmitter | undefined
+  connected = true
+  /** Messages that wait while the other process stands still. */
+  held: unknown[] | undefined
+  send = (message: unknown): boolean => {
+    if (this.held) this.held.push(message)
+    else setImmediate(() => this.peer?.emit('message', JSON.parse(JSON.stringify(message))))
+    return true
+  }
+  disconnect(): void {
+    this.connected = false
+    this.emit('disconnect')
+  }
+}
+
+/** The limits of two workers with one primary. */
+function twoWorkers(config: Parameters<typeof createLimits>[0], timeout?: number) {
+  const limits = createLimits(config)
+  return [0, 1].map(() => {
+    const [primary, worker] = channel()
+    const { functions, end } = serveLimits(limits)
+    new Link(primary, { functions })
+    return { ...remoteLimits(new Link<PrimaryFunctions>(worker, { functions: {} }), timeout), end, primary, worker }
+  }) as [Remote, Remote]
+}
+type Remote = ReturnType<typeof remoteLimits> & { end: () => void; primary: End; worker: End }
+
+const config = { rateLimitPerMinute: 60, costlyQueries: 2 }
+
+test('two workers charge one bucket', async () => {
+  const [left, right] = twoWorkers(config)
+  const charges = await Promise.all(
+    Array.from({ length: 80 }, (_, index) => (index % 2 ? left : right).limiter.charge('read', 'one')),
+  )
+  expect(charges.filter(({ allowed }) => allowed).length).toBe(60)
+  expect(charges.find(({ allowed }) => !allowed)?.retryAfterSeconds).toBe(1)
+  expect((await left.limiter.charge('read', 'another')).state).toBe('"credential";r=59;t=1')
+})
+
+/** Works that end when they are told, and what is known of them. */
+function works() {
+  const ends: (() => void)[] = []
+  let running = 0
+  const work = async () => {
+    running++
+    await new Promise<void>((resolve) => ends.push(resolve))
+    running--
+  }
+  return { work, endFirst: () => ends.shift()?.(), running: () => running }
+}
+
+const settled = async () => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+test('costly queries of two workers take turns; those of a worker that has died are over', async () => {
+  const [left, right] = twoWorkers(config)
+  const { work, endFirst, running } = works()
+  const first = [left, right, right].map(({ costlyQueries }) => costlyQueries.run('organization', work))
+  await settled()
+  expect(running()).toBe(2)
+  endFirst()
+  await settled()
+  expect(running()).toBe(2)
+  // Both that run are the right one's.
+  right.end()
+  const next = [left, left].map(({ costlyQueries }) => costlyQueries.run('organization', work))
+  await settled()
+  expect(running()).toBe(4)
+  for (let count = 0; count < 4; count++) endFirst()
+  await Promise.all([...first, ...next])
+})
+
+test('a refusal comes over as the error that it was', async () => {
+  const [left, right] = twoWorkers({ ...config, costlyQueries: 1 })
+  const { work, endFirst } = works()
+  const first = left.costlyQueries.run('one', work)
+  await settled()
+  const waiting = Array.from({ length: 64 }, () => right.costlyQueries.run('one', work))
+  await settled()
+  const error = await left.costlyQueries.run('one', work).catch((refusal: unknown) => refusal)
+  expect(error).toBeInstanceOf(ApiError)
+  expect(error).toMatchObject({ code: 'overloaded', status: 503, headers: { 'retry-after': '3' } })
+  for (let count = 0; count < 65; count++) {
+    endFirst()
+    await settled()
+  }
+  await Promise.all([first, ...waiting])
+})
+
+test('without the primary a charge is refused with 503: at once when it has ended, in time when it stands still', async () => {
+  const [left, right] = twoWorkers(config, 50)
+  left.worker.disconnect()
+  await expect(left.limiter.charge('read', 'one')).rejects.toMatchObject({ status: 503 })
+  right.worker.held = []
+  await expect(right.limiter.charge('read', 'one')).rejects.toMatchObject({ status: 503 })
+})

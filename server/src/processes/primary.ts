@@ -1,0 +1,78 @@
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { localUrl } from '../commands/addresses.ts'
+import type { Rapport } from '../commands/open.ts'
+import type { ReservedPorts } from '../commands/reserve-ports.ts'
+import { serveMetrics } from '../platform/http/metrics.ts'
+import { createLimits, serveLimits } from './limits.ts'
+import type { Assignment, Work } from './protocol.ts'
+import { SummedMetrics } from './summed-metrics.ts'
+import { type Attendance, Workers } from './workers.ts'
+import { buildId, workerFile } from '../release.ts'
+import type { Service } from '../service.ts'
+
+export interface PrimaryOptions extends Pick<Rapport, 'connection' | 'secret' | 'prepared' | 'isPrepared'> {
+  config: Config
+  log: Logger
+  ports: ReservedPorts
+  stop: { asked: Promise<void>; isAsked(): boolean }
+}
+
+/**
+ * Serves with several processes. This one accepts the connections and hands them over, counts what is limited, and replaces
+ * a worker that ends; the workers answer.
+ */
+export async function startWorkers({ config, log, ports, stop, ...rapport }: PrimaryOptions): Promise<Service> {
+  const url = localUrl(config.host, ports.api.port)
+  const limits = createLimits(config)
+  const metrics = new SummedMetrics()
+  const build = buildId()
+  const attend = (index: number): Attendance => {
+    const served = serveLimits(limits)
+    const begin = (): Assignment => ({
+      index,
+      processes: config.processes,
+      connection: rapport.connection,
+      secret: rapport.secret.export().toString('hex'),
+      url,
+      isPrepared: rapport.isPrepared(),
+      isStopping: stop.isAsked(),
+    })
+    const notify = (work: Work) => {
+      for (const other of workers.all) if (other.index !== index) other.link.tell('notify', work)
+    }
+    const end = () => {
+      served.end()
+      metrics.end(index).catch((error: unknown) => log.error({ err: error }, 'metrics: a process was not added'))
+    }
+    return { functions: { ...served.functions, begin, notify }, end }
+  }
+  const workers = new Workers({
+    count: config.processes,
+    file: workerFile,
+    log,
+    attend,
+    obstacle: () =>
+      buildId() === build ? undefined : 'a process cannot be replaced: the code was built anew; restart the service',
+  })
+  process.once('exit', () => workers.kill())
+  const tellAll = (what: 'prepared' | 'stopping') => {
+    for (const { link } of workers.all) link.tell(what)
+  }
+  void rapport.prepared.then(
+    () => tellAll('prepared'),
+    () => undefined,
+  )
+  void stop.asked.then(() => tellAll('stopping'))
+  ports.api.passTo((socket) => workers.pass(socket))
+  const { metricsPort: port, metricsHost: host } = config
+  const exporter = await serveMetrics(() => metrics.text(workers.all), { port, host, reserved: ports.metrics, log })
+  await Promise.race([workers.allReady, stop.asked])
+  return {
+    url,
+    close: async () => {
+      await workers.close()
+      await exporter?.close()
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import { drain, drainLimit } from '../commands/drain.ts'
+import { openPools, shareOf } from '../commands/open.ts'
+import { readConfig } from '../config.ts'
+import { createLog } from '../log.ts'
+import { useBreachedPasswords } from '../identity/access/breached-passwords.ts'
+import { parseSecret } from '../platform/secret/secret.ts'
+import { HandedConnections } from './connections.ts'
+import { remoteLimits } from './limits.ts'
+import { Link } from './link.ts'
+import type { Assignment, PrimaryFunctions, WorkerFunctions } from './protocol.ts'
+import { type LocalService, startService } from '../service.ts'
+
+/** Milliseconds that requests under way may take once the primary is gone, which counts what is limited. */
+const orphanDrainLimit = 3000
+
+/** A worker process of `rapport start`: serves until the primary tells it to end, or is gone. */
+export async function work(): Promise<void> {
+  // A terminal sends them to all processes; what follows is for the primary to say.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
+  const isOrphan = once(process, 'disconnect').then(() => true)
+  const state = { isPrepared: false, isStopping: false }
+  const [prepared, setPrepared] = signal()
+  const [told, close] = signal()
+  const connections = new HandedConnections()
+  const running: { service?: LocalService } = {}
+  const functions: WorkerFunctions = {
+    prepared: setPrepared,
+    stopping: () => {
+      state.isStopping = true
+    },
+    close,
+    notify: (kind) => running.service?.wake(kind),
+    metrics: async () => (await running.service?.metrics.snapshot()) ?? [],
+  }
+  void prepared.then(() => (state.isPrepared = true))
+  const primary = new Link<PrimaryFunctions>(process, {
+    functions,
+    onSocket: (socket) => {
+      primary.tell('taken')
+      if (socket) connections.take(socket)
+    },
+  })
+  const assignment = await primary.ask('begin')
+  if (assignment.isPrepared) setPrepared()
+  state.isStopping ||= assignment.isStopping
+  const parts = await open(assignment)
+  const service = await startService({
+    ...parts,
+    isReady: () => state.isPrepared && !state.isStopping,
+    prepared,
+    part: {
+      url: assignment.url,
+      connections,
+      limits: remoteLimits(primary),
+      isFirst: assignment.index === 0,
+      notify: (kind) => primary.tell('notify', kind),
+    },
+  })
+  running.service = service
+  primary.tell('ready')
+  const hasNoPrimary = await Promise.race([told.then(() => false), isOrphan])
+  if (hasNoPrimary) parts.log.error('The process that started this one is gone: ending.')
+  state.isStopping = true
+  await drain(service, parts.log, hasNoPrimary ? orphanDrainLimit : drainLimit)
+  await parts.close()
+}
+
+/** What a service is made of, from the assignment and the environment, which is the primary's. */
+async function open({ index, processes, connection, secret: text }: Assignment) {
+  const config = shareOf({ ...readConfig(process.env), processes }, index)
+  await useBreachedPasswords(config.breachedPasswordsFile)
+  const log = createLog(config.logLevel, index + 1)
+  const pools = openPools(config, connection, (message) => log.info(message))
+  const secret = parseSecret(text)
+  return { ...pools, config, log, secret }
+}
+
+/** A promise and what resolves it. */
+function signal(): [Promise<void>, () => void] {
+  let resolve: () => void = () => undefined
+  const promise = new Promise<void>((settle) => (resolve = settle))
+  return [promise, () => resolve()]
+}

@@ -1,0 +1,142 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import type { Socket } from 'node:net'
+import type { Logger } from 'pino'
+import { Link } from './link.ts'
+import type { PrimaryFunctions, WorkerFunctions } from './protocol.ts'
+
+/** What the primary does for one worker process. */
+export interface Attendance {
+  functions: Omit<PrimaryFunctions, 'ready' | 'taken'>
+  /** Called when the process has ended. */
+  end(): void
+}
+
+export interface WorkersOptions {
+  count: number
+  /** The file that a worker process runs. */
+  file: string
+  log: Logger
+  /** Why no worker can be started now; undefined while one can. */
+  obstacle: () => string | undefined
+  attend: (index: number) => Attendance
+}
+
+export interface Worker {
+  /** Its place among the workers, which its replacement takes over; from 0 on. */
+  readonly index: number
+  readonly link: Link<WorkerFunctions>
+}
+
+interface Started extends Worker {
+  child: ChildProcess
+  isReady: boolean
+  /** Connections that it was handed and has not taken over yet: a worker that is stuck keeps them. */
+  pending: number
+}
+
+/** Milliseconds before a worker that has ended is replaced: doubled each time, until one lasts. */
+const pauses = { shortest: 100, longest: 5000 }
+/** Milliseconds after which a worker has lasted. */
+const lasting = 30_000
+
+/** The worker processes of a primary process. One that ends is replaced. */
+export class Workers {
+  readonly #options: WorkersOptions
+  readonly #started = new Map<number, Started>()
+  readonly #restarts = new Set<NodeJS.Timeout>()
+  #tellReady: () => void = () => undefined
+  /** Resolves once every worker is ready. */
+  readonly allReady = new Promise<void>((resolve) => (this.#tellReady = resolve))
+  #isClosing = false
+  /** The worker that is asked first to take the next connection. */
+  #first = 0
+
+  constructor(options: WorkersOptions) {
+    this.#options = options
+    for (let index = 0; index < options.count; index++) this.#start(index, pauses.shortest)
+  }
+
+  get all(): readonly Worker[] {
+    return [...this.#started.values()]
+  }
+
+  /** Hands a connection to the worker that keeps the fewest waiting, each in turn; false when none is ready. */
+  pass(socket: Socket): boolean {
+    const { count } = this.#options
+    let chosen: Started | undefined
+    for (let step = 0; step < count; step++) {
+      const worker = this.#started.get((this.#first + step) % count)
+      if (worker?.isReady && worker.pending < (chosen?.pending ?? Infinity)) chosen = worker
+    }
+    if (!chosen) return false
+    this.#first = (chosen.index + 1) % count
+    chosen.pending++
+    chosen.link.pass(socket)
+    return true
+  }
+
+  /** Lets each finish its requests and end. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    for (const restart of this.#restarts) clearTimeout(restart)
+    const ends = [...this.#started.values()].map(async ({ child, link, isReady }) => {
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      if (isReady) link.tell('close')
+      else child.kill('SIGKILL')
+      await ended
+    })
+    await Promise.all(ends)
+  }
+
+  /** Ends those that are left at once. */
+  kill(): void {
+    this.#isClosing = true
+    for (const { child } of this.#started.values()) child.kill('SIGKILL')
+  }
+
+  #start(index: number, pause: number): void {
+    const { file, log, obstacle, attend } = this.#options
+    const reason = obstacle()
+    if (reason !== undefined) {
+      log.error({ worker: index + 1 }, reason)
+      this.#startLater(index, pauses.longest)
+      return
+    }
+    const startedAt = performance.now()
+    const child = fork(file, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    const { functions: others, end } = attend(index)
+    const functions: PrimaryFunctions = {
+      ...others,
+      ready: () => {
+        worker.isReady = true
+        if (this.#areAllReady()) this.#tellReady()
+      },
+      taken: () => void worker.pending--,
+    }
+    const worker: Started = { index, child, link: new Link(child, { functions }), isReady: false, pending: 0 }
+    this.#started.set(index, worker)
+    const ended = (why: object) => {
+      if (this.#started.get(index) !== worker) return
+      this.#started.delete(index)
+      end()
+      if (this.#isClosing) return
+      const lasted = performance.now() - startedAt > lasting
+      log.error({ worker: index + 1, pid: child.pid, ...why }, 'a process of the service ended; it is replaced')
+      this.#startLater(index, lasted ? pauses.shortest : pause)
+    }
+    child.once('error', (error) => ended({ error: error.message }))
+    child.once('exit', (code, signal) => ended({ code, signal }))
+  }
+
+  #startLater(index: number, pause: number): void {
+    const restart = setTimeout(() => {
+      this.#restarts.delete(restart)
+      this.#start(index, Math.min(2 * pause, pauses.longest))
+    }, pause)
+    this.#restarts.add(restart)
+  }
+
+  #areAllReady(): boolean {
+    return this.#started.size === this.#options.count && [...this.#started.values()].every(({ isReady }) => isReady)
+  }
+}

@@ -1,0 +1,99 @@
+import { pageOrigin } from '../../platform/http/cookies.ts'
+import { plainHost } from '../../platform/http/exchange.ts'
+import { basePath, htmlPage } from '../../platform/http/html.ts'
+import { escapeHtml } from '../../platform/http/escape-html.ts'
+import type { Answer, PublicRequest, PublicRoute, Services } from '../../platform/http/route.ts'
+import { version } from '../../platform/http/version.ts'
+import { isEmpty } from '../../identity/auth/store.ts'
+
+const link = { type: 'string' }
+const serviceSchema = {
+  type: 'object',
+  required: ['name', 'version', 'api', 'openapi', 'explorer', 'account'],
+  additionalProperties: false,
+  properties: {
+    name: { type: 'string', const: 'Rapport' },
+    version: { type: 'string', description: 'The version of the API, as a date.' },
+    api: { ...link, description: 'Base URL of the API.' },
+    openapi: { ...link, description: 'The OpenAPI document.' },
+    explorer: { ...link, description: 'The interactive explorer of the API.' },
+    account: { ...link, description: 'The page where people log in.' },
+  },
+}
+
+const home = {
+  kind: 'public',
+  method: 'GET',
+  tag: 'documentation',
+  params: {},
+  query: { kind: 'none' },
+  answers: { 200: { kind: 'schema', component: 'Service', schema: serviceSchema, hasPage: true } },
+  handle: async (request) => ({ ...(await answerOf(request)), status: 200 }),
+} satisfies Partial<PublicRoute>
+
+/** Where a person begins who knows only the address of the service. */
+export const homeRoutes: readonly PublicRoute[] = [
+  {
+    ...home,
+    host: 'both',
+    path: '/',
+    operation: 'getService',
+    summary: 'Get the start page, or its links as JSON',
+  },
+  {
+    ...home,
+    host: 'api',
+    path: '/v5',
+    operation: 'getApi',
+    summary: 'Get the start page, or its links as JSON, at the base URL of the API',
+  },
+]
+
+async function answerOf(request: PublicRequest): Promise<Omit<Answer, 'status'>> {
+  const { services, client } = request
+  const links = linksOf(request)
+  const vary = { vary: 'accept, accept-encoding, origin' }
+  if (!client.wantsPage) return { text: JSON.stringify({ name: 'Rapport', version, ...links }), headers: vary }
+  const { text, headers } = startPage(links, await isNobodyHere(services))
+  return { text, headers: { ...headers, ...vary } }
+}
+
+/** With AUTH_ORIGIN, people log in at one host and programs use the other one. */
+function linksOf({ services, client }: PublicRequest): Record<'api' | 'openapi' | 'explorer' | 'account', string> {
+  const people = pageOrigin(services, client)
+  const isSeparate = services.pageOrigin !== undefined && hostOf(services.origin) !== hostOf(people)
+  const isAuthHost = isSeparate && hostOf(client.ownOrigin) === hostOf(people)
+  const api = `${isAuthHost ? services.origin : basePath(services.origin)}/v5`
+  return { api, openapi: `${api}/docs`, explorer: `${api}/swagger`, account: `${people}/account` }
+}
+
+const hostOf = (origin: string): string => plainHost(origin.replace(/^https?:\/\//, '').split('/')[0] ?? '')
+
+function startPage(links: ReturnType<typeof linksOf>, isNobody: boolean): ReturnType<typeof htmlPage> {
+  const [openapi, explorer, account] = [links.openapi, links.explorer, links.account].map(escapeHtml)
+  const first = isNobody
+    ? `<p><strong>Set up:</strong> there are no accounts yet. Open the set-up link that the service printed when it started;
+restart the service to get a new one.</p>`
+    : `<p><a href="${account}">Log in</a></p>`
+  return htmlPage(
+    'Rapport',
+    `<h1>Welcome</h1>
+<p>A customer-relationship service with an API.</p>
+${first}
+<ul>
+<li><a href="${explorer}">API explorer</a>: try requests in the browser</li>
+<li><a href="${openapi}">OpenAPI document</a>: for tools and generators</li>
+</ul>
+<p>The guides are in the folder <code>docs</code> of the release.</p>`,
+  )
+}
+
+/** Services that were found to have people: that does not change back while they run. */
+const inhabited = new WeakSet<Services>()
+
+async function isNobodyHere(services: Services): Promise<boolean> {
+  if (inhabited.has(services)) return false
+  const isNobody = await services.database.spanningTransaction('set the service up', isEmpty)
+  if (!isNobody) inhabited.add(services)
+  return isNobody
+}

@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
+import { until } from '../../../../test/processes.ts'
+import { newImport, newLead, rowsOf, type TestImport } from '../../../../test/pushes.ts'
+import { openRaw, requestText } from '../../../../test/raw.ts'
+import { expectRefusal } from '../../../../test/refusals.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import type { Database } from '../../../platform/database/database.ts'
+import { sql } from '../../../platform/model/sql.ts'
+import type { Push } from './push.ts'
+import { newId } from '../../../platform/model/ids.ts'
+import { createIntake } from './intake.ts'
+import { makeTriggerHash } from '../trigger.ts'
+
+let made: TestDatabase
+let service: TestService
+let organization: TestOrganization
+
+beforeAll(async () => {
+  made = await createDatabase()
+  service = await startTestService({}, { ...made, drop: async () => undefined })
+  organization = await service.newOrganization()
+})
+afterAll(async () => {
+  await service.close()
+  await made.drop()
+})
+
+const check = (statement: ReturnType<typeof sql>) => service.database.spanning<Json>('check the database', statement)
+
+const idsOf = async (target: TestImport): Promise<string[]> =>
+  (await rowsOf(service.database, target)).map(({ shown }) => shown)
+
+/** A connection of the test's own, on which it holds the rows so that nothing can be inserted. */
+async function hold(): Promise<{ release(): Promise<void> }> {
+  const client = new pg.Client(made.connection)
+  await client.connect()
+  await client.query('begin')
+  await client.query('lock table import_rows in access exclusive mode')
+  let isHeld = true
+  const release = async () => {
+    if (!isHeld) return
+    isHeld = false
+    await client.end()
+  }
+  onTestFinished(release)
+  return { release }
+}
+
+const inserting = async (): Promise<number> => {
+  const [row] = await check(
+    sql`select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and wait_event_type = 'Lock'
+        and query like '%insert into import_rows%'`,
+  )
+  return row.count
+}
+
+test('what the database refuses hurts no other push of its batch, and is not told in the log', async () => {
+  const target = await newImport(service, organization)
+  const word = `poison-${randomUUID()}`
+  await check(
+    sql`alter table import_rows add constraint poison check (payload->'contact'->>'nickname' is null) not valid`,
+  )
+  onTestFinished(async () => void (await check(sql`alter table import_rows drop constraint poison`)))
+  const pushes = Array.from({ length: 60 }, (_, index) => {
+    const { contact } = newLead()
+    return index % 20 === 7 ? { contact: { ...contact, nickname: word } } : { contact }
+  })
+  const answers = await Promise.all(
+    pushes.map((push, index) => target.push(push, index % 3 ? {} : { headers: { 'idempotency-key': newId() } })),
+  )
+  const kept = answers.filter(({ status }) => status === 200)
+  expect(kept).toHaveLength(57)
+  expect((await idsOf(target)).sort()).toEqual(kept.map(({ body }) => body.id).sort())
+  for (const answer of answers.filter((one) => !kept.includes(one))) {
+    expectRefusal(answer, 500, 'internal_error')
+    expect(answer.text).not.toContain(word)
+  }
+  expect(service.logged.filter((line) => line.includes('"level":50'))).toHaveLength(3)
+  expect(service.logged.filter((line) => line.includes(word))).toEqual([])
+})
+
+test('while the database takes nothing, pushes are told so in time, and what was told 200 is there', async () => {
+  const target = await newImport(service, organization)
+  expect((await target.push()).status).toBe(200)
+  const { release } = await hold()
+  const waves: Promise<Json>[] = []
+  for (let wave = 0; wave < 4; wave++) {
+    waves.push(...Array.from({ length: 10 }, () => target.push()))
+    await until('the wave is on its way', async () => (await inserting()) >= Math.min(wave + 1, 2))
+  }
+  const began = performance.now()
+  const answers = await Promise.all(waves)
+  expect(performance.now() - began).toBeLessThan(10_000)
+  const codes = new Set(answers.map((answer) => expectRefusal(answer, 503).code))
+  expect([...codes].sort()).toEqual(['overloaded', 'timeout'])
+  for (const { headers } of answers) expect(headers.get('retry-after')).toMatch(/^\d+$/)
+  await release()
+  expect((await target.push()).status).toBe(200)
+  expect(await idsOf(target)).toHaveLength(2)
+})
+
+test('a push whose sender has left is kept, and the service does not stop before it is', async () => {
+  const leaving = await startTestService({}, { ...made, drop: async () => undefined })
+  const target = await newImport(service, organization)
+  const { release } = await hold()
+  const connection = await openRaw(leaving.url)
+  const body = JSON.stringify(newLead())
+  connection.write(requestText('POST', target.path, { body, headers: { 'content-type': 'application/json' } }))
+  await until('the push is at the database', async () => (await inserting()) === 1)
+  connection.socket.resetAndDestroy()
+  await until('its sender is gone', () => leaving.logged.some((line) => line.includes('"status":499')))
+  const closed = leaving.close()
+  await release()
+  await closed
+  expect(await idsOf(target)).toHaveLength(1)
+})
+
+test('connections that break under the pushes cost no push that was told 200, and double none', async () => {
+  const target = await newImport(service, organization)
+  let isDone = false
+  let broken = 0
+  const breaking = (async () => {
+    while (!isDone) {
+      const killed = await check(
+        sql`select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid() and query like '%insert into import_rows%'`,
+      )
+      broken += killed.length
+    }
+  })()
+  const answers: Json[] = []
+  for (let wave = 0; wave < 10; wave++) {
+    const pushes = Array.from({ length: 20 }, (_, index) =>
+      target.push(newLead(), index % 2 ? { headers: { 'idempotency-key': newId() } } : {}),
+    )
+    answers.push(...(await Promise.all(pushes)))
+  }
+  isDone = true
+  await breaking
+  expect(broken).toBeGreaterThan(0)
+  const kept = answers.filter(({ status }) => status === 200).map(({ body }) => body.id)
+  for (const answer of answers.filter(({ status }) => status !== 200)) expectRefusal(answer, 503)
+  const rows = await idsOf(target)
+  expect(new Set(kept).size).toBe(kept.length)
+  expect(new Set(rows).size).toBe(rows.length)
+  expect(kept.filter((id) => !rows.includes(id))).toEqual([])
+  expect(rows.length).toBeLessThanOrEqual(answers.length)
+  // No replay was asked for, so none is told, although the service itself sent some pushes twice.
+  expect(answers.filter(({ headers }) => headers.has('idempotent-replayed'))).toEqual([])
+})
+
+/** An intake in this process whose statements go through `around`, and what was pushed at it. */
+async function ownIntake(around: (send: () => Promise<Json[]>, count: number) => Promise<Json[]>) {
+  const target = await newImport(service, organization)
+  let count = 0
+  const database = {
+    spanning: (purpose: Parameters<Database['spanning']>[0], statement: ReturnType<typeof sql>) =>
+      around(() => service.database.spanning<Json>(purpose, statement), ++count),
+  } as Pick<Database, 'spanning'>
+  const accepted: string[] = []
+  const intake = createIntake({ database, onAccepted: (ids) => accepted.push(...ids) })
+  const trigger = await intake.find(target.uuid, target.hash)
+  if (!trigger) throw new Error('the import is open')
+  const push = (key?: Push['key']) =>
+    intake.keep(trigger, { payload: Buffer.from(JSON.stringify(newLead())), parameters: {}, key })
+  return { target, trigger, intake, push, accepted, sent: () => count }
+}
+
+const newKey = () => ({ keyHash: Buffer.from(newId()), requestHash: Buffer.alloc(32) })
+
+test('an insert that is sent again because its first answer was lost keeps each push once', async () => {
+  const { target, push, accepted, trigger } = await ownIntake(async (send, count) => {
+    // The first statement found the import; the second is the insert.
+    if (count === 2) await send()
+    return send()
+  })
+  const kept = await Promise.all([push(), push(newKey()), push(newKey()), push()])
+  expect(kept.map(({ isReplay }) => isReplay)).toEqual([false, false, false, false])
+  const rows = await rowsOf(service.database, target)
+  expect(rows.map(({ id, created_at }) => [id, created_at])).toEqual(kept.map(({ id, createdAt }) => [id, createdAt]))
+  expect(accepted).toEqual([trigger.organizationId])
+})
+
+test('a push whose fate cannot be told is a 503, and those of its batch that were kept are kept', async () => {
+  const { target, push } = await ownIntake(async (send, count) => {
+    if (count === 4) throw new Error('the connection is lost')
+    return send()
+  })
+  const key = newKey()
+  await push(key)
+  const outcomes = await Promise.allSettled([push(), push(key), push()])
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(await rowsOf(service.database, target)).toHaveLength(3)
+})
+
+test('who waits for rows is told of an organization once a batch is kept, and not of a replay', async () => {
+  const { push, accepted, trigger } = await ownIntake((send) => send())
+  const key = newKey()
+  await Promise.all([push(), push(key), push()])
+  expect(accepted).toEqual([trigger.organizationId])
+  expect((await push(key)).isReplay).toBe(true)
+  expect(accepted).toEqual([trigger.organizationId])
+})
+
+test('a push whose import opened again before its fate was told is a 503, to be repeated', async () => {
+  const { target, push } = await ownIntake(async (send, count) => {
+    const set = (disabledAt: string | null) =>
+      check(sql`update imports set disabled_at = ${disabledAt} where id = ${target.uuid}::uuid`)
+    if (count === 2) await set('now')
+    if (count === 3) await set(null)
+    return send()
+  })
+  await expect(push()).rejects.toMatchObject({ code: 'overloaded', headers: { 'retry-after': '1' } })
+  expect((await push()).isReplay).toBe(false)
+  expect(await rowsOf(service.database, target)).toHaveLength(1)
+})
+
+test('however many wrong secrets come at once, two statements tell that they are', async () => {
+  const { target, intake, sent } = await ownIntake((send) => send())
+  const before = sent()
+  const guesses = Array.from({ length: 200 }, (_, index) =>
+    intake.find(index % 2 ? target.uuid : newId(), makeTriggerHash()),
+  )
+  expect((await Promise.all(guesses)).filter((found) => found !== undefined)).toEqual([])
+  expect(sent() - before).toBeLessThanOrEqual(2)
+  expect(await intake.find(target.uuid, target.hash)).toMatchObject({ importId: target.uuid })
+})

@@ -1,0 +1,187 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
+import { newImport, newLead, pusher, rowsOf, type TestImport } from '../../../../test/pushes.ts'
+import { expectRefusal } from '../../../../test/refusals.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import { sql } from '../../../platform/model/sql.ts'
+import { newId } from '../../../platform/model/ids.ts'
+
+let made: TestDatabase
+let service: TestService
+/** Another process on the same database, as far as anything in memory goes. */
+let other: TestService
+let organization: TestOrganization
+
+beforeAll(async () => {
+  made = await createDatabase()
+  const place = { ...made, secret: createSecretKey(randomBytes(32)), drop: async () => undefined }
+  service = await startTestService({}, place)
+  other = await startTestService({}, place)
+  organization = await service.newOrganization()
+})
+afterAll(async () => {
+  await service.close()
+  await other.close()
+  await made.drop()
+})
+
+const check = (statement: ReturnType<typeof sql>) => service.database.spanning<Json>('check the database', statement)
+
+const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
+
+const rowIds = async (target: TestImport): Promise<string[]> =>
+  (await rowsOf(service.database, target)).map(({ shown }) => shown)
+
+test('a push repeated with its key gets the first answer again, from any process, and makes no second row', async () => {
+  const target = await newImport(service, organization)
+  const [key, lead] = [newId(), newLead()]
+  const first = await target.push(lead, keyed(key))
+  expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([200, null])
+  // What came of the row meanwhile is no part of the answer.
+  await check(
+    sql`update import_rows set status = 'PROCESSED', updated_at = now() + interval '1 day' where import_id = ${target.uuid}::uuid`,
+  )
+  for (const push of [target.push, pusher(other, target.path), target.push]) {
+    const again = await push(lead, keyed(key))
+    expect([again.status, again.text]).toEqual([200, first.text])
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+  }
+  expect(await rowIds(target)).toEqual([first.body.id])
+})
+
+test('a push in another notation is the same push', async () => {
+  const target = await newImport(service, organization)
+  const [key, lead] = [newId(), newLead()]
+  const first = await target.push(JSON.stringify({ ...lead, more: { a: 1, b: 2 } }), keyed(key))
+  expect(first.status).toBe(200)
+  const body = JSON.stringify({ more: { b: 2, a: 1 }, ...lead }, null, 2)
+  for (const push of [target.push, pusher(other, target.path)]) {
+    const again = await push(body, keyed(key))
+    expect([again.status, again.text]).toEqual([200, first.text])
+  }
+  expect(await rowIds(target)).toEqual([first.body.id])
+})
+
+test('a key used for another body or query is 400 and names the header', async () => {
+  const target = await newImport(service, organization)
+  const [key, lead] = [newId(), newLead()]
+  expect((await target.push(lead, keyed(key))).status).toBe(200)
+  const others = [
+    () => target.push(newLead(), keyed(key)),
+    () => target.push(lead, { ...keyed(key), query: '?source=fair' }),
+    () => pusher(other, target.path)({ ...lead, more: 1 }, keyed(key)),
+  ]
+  for (const push of others) {
+    const { details } = expectRefusal(await push(), 400, 'invalid_parameters')
+    expect(details).toEqual([{ field: 'Idempotency-Key', message: expect.stringContaining('a different push') }])
+  }
+  expect(await rowIds(target)).toHaveLength(1)
+})
+
+test('a key counts within its import', async () => {
+  const [one, two] = [await newImport(service, organization), await newImport(service, organization)]
+  const [key, lead] = [newId(), newLead()]
+  const answers = [await one.push(lead, keyed(key)), await two.push(lead, keyed(key))]
+  expect(answers.map(({ status, headers }) => [status, headers.get('idempotent-replayed')])).toEqual([
+    [200, null],
+    [200, null],
+  ])
+  expect(await rowIds(one)).not.toEqual(await rowIds(two))
+})
+
+test('a push may be repeated at the URL that came after a rotation', async () => {
+  const target = await newImport(service, organization)
+  const [key, lead] = [newId(), newLead()]
+  const first = await target.push(lead, keyed(key))
+  const { body } = await organization.call('POST', `/v5/imports/${target.importId}/rotate`, {
+    body: { overlapSeconds: 0 },
+  })
+  expectRefusal(await target.push(lead, keyed(key)), 404)
+  const again = await pusher(service, new URL(body.triggerUrl).pathname)(lead, keyed(key))
+  expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
+})
+
+test('a key that was used is no way into an import that was disabled', async () => {
+  const target = await newImport(service, organization)
+  const [key, lead] = [newId(), newLead()]
+  expect((await target.push(lead, keyed(key))).status).toBe(200)
+  await organization.call('POST', `/v5/imports/${target.importId}/disable`)
+  expectRefusal(await target.push(lead, keyed(key)), 404)
+  expectRefusal(await target.push(newLead(), keyed(key)), 404)
+})
+
+test('a push that is refused does not use its key up', async () => {
+  const target = await newImport(service, organization)
+  const key = newId()
+  expectRefusal(await target.push({ contact: {} }, keyed(key)), 400)
+  expectRefusal(await target.push('{', keyed(key)), 400)
+  const answer = await target.push(newLead(), keyed(key))
+  expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([200, null])
+})
+
+test.each(['', 'two words', 'x'.repeat(256), 'naïve'])('the key %j is 400', async (key) => {
+  const target = await newImport(service, organization)
+  const { details } = expectRefusal(await target.push(newLead(), keyed(key)), 400, 'invalid_parameters')
+  expect(details.map(({ field }) => field)).toEqual(['Idempotency-Key'])
+  expect((await target.push(newLead(), keyed('x'.repeat(255)))).status).toBe(200)
+})
+
+test('fifty at once with one key, at two processes, make one row, and each gets its answer', async () => {
+  const target = await newImport(service, organization)
+  const elsewhere = pusher(other, target.path)
+  for (let round = 0; round < 5; round++) {
+    const [key, lead] = [newId(), newLead()]
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? target.push : elsewhere)(lead, keyed(key))),
+    )
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+    expect(answers.filter(({ headers }) => !headers.has('idempotent-replayed'))).toHaveLength(1)
+    expect(await rowIds(target)).toHaveLength(round + 1)
+  }
+})
+
+test('of pushes at once that share a key and nothing else, one is kept and the others are refused', async () => {
+  const target = await newImport(service, organization)
+  const elsewhere = pusher(other, target.path)
+  const key = newId()
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? target.push : elsewhere)(newLead(), keyed(key))),
+  )
+  const kept = answers.filter(({ status }) => status === 200)
+  expect(await rowIds(target)).toEqual(kept.map(({ body }) => body.id))
+  expect(kept).toHaveLength(1)
+  for (const answer of answers.filter((one) => !kept.includes(one))) expectRefusal(answer, 400, 'invalid_parameters')
+})
+
+test('many keys that meet at two processes in opposite orders make a row each', async () => {
+  const target = await newImport(service, organization)
+  const elsewhere = pusher(other, target.path)
+  const pushes = Array.from({ length: 100 }, () => ({ key: newId(), lead: newLead() }))
+  const [here, there] = await Promise.all([
+    Promise.all(pushes.map(({ key, lead }) => target.push(lead, keyed(key)))),
+    Promise.all(pushes.toReversed().map(({ key, lead }) => elsewhere(lead, keyed(key)))),
+  ])
+  expect(here.map(({ status, text }) => `${status} ${text}`)).toEqual(
+    there.toReversed().map(({ text }) => `200 ${text}`),
+  )
+  expect((await rowIds(target)).sort()).toEqual(here.map(({ body }) => body.id).sort())
+})
+
+test('after 24 hours a key counts as new', async () => {
+  const target = await newImport(service, organization)
+  const [key, lead] = [newId(), newLead()]
+  const age = (interval: string) =>
+    check(
+      sql`update import_push_keys set created_at = now() - ${interval}::interval where import_id = ${target.uuid}::uuid`,
+    )
+  const first = await target.push(lead, keyed(key))
+  await age('23 hours 59 minutes')
+  expect((await target.push(lead, keyed(key))).body.id).toBe(first.body.id)
+  await age('24 hours')
+  const second = await target.push(newLead(), keyed(key))
+  expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([200, null])
+  expect(await rowIds(target)).toEqual([first.body.id, second.body.id])
+  // And then it is the new push's for as long again.
+  expectRefusal(await target.push(lead, keyed(key)), 400)
+})

@@ -1,0 +1,142 @@
+import type { Database } from '../../../platform/database/database.ts'
+import { raw, type Sql, sql } from '../../../platform/model/sql.ts'
+
+/** How long the Idempotency-Key of a push is remembered. */
+export const pushKeyHours = 24
+
+type Sender = Pick<Database, 'spanning'>
+
+/** An import that takes pushes, with the hashes of the secrets that it takes them under. */
+export interface OpenImport {
+  organizationId: string
+  hashes: readonly Buffer[]
+}
+
+/** A push on its way into a row of its id. */
+export interface NewRow {
+  id: string
+  organizationId: string
+  importId: string
+  triggerHash: Buffer
+  /** JSON as it was sent. */
+  payload: Uint8Array
+  /** JSON too. */
+  parameters: string
+  key: { keyHash: Buffer; requestHash: Buffer } | undefined
+}
+
+/** What became of a push that made no row when it was inserted last. */
+export type Fate =
+  | { kind: 'kept'; createdAt: Date }
+  | { kind: 'replay'; id: string; createdAt: Date }
+  | { kind: 'key reused' }
+  | { kind: 'closed' }
+  /** What kept it out then does so no more. */
+  | { kind: 'again' }
+
+/** Those of the imports that take pushes. */
+export async function findOpenImports(
+  database: Sender,
+  importIds: readonly string[],
+): Promise<Map<string, OpenImport>> {
+  const rows = await database.spanning<{ import_id: string; organization_id: string; hashes: Buffer[] }>(
+    'find the import of a push',
+    sql`select trigger.import_id, trigger.organization_id, array_agg(trigger.hash) as hashes
+      from import_triggers trigger ${importOfTrigger}
+      where trigger.import_id = any(${importIds}::uuid[]) and ${inForce} group by 1, 2`,
+    'find the imports of pushes',
+  )
+  return new Map(rows.map((row) => [row.import_id, { organizationId: row.organization_id, hashes: row.hashes }]))
+}
+
+/**
+ * Makes the rows of those pushes whose trigger is in force and whose key is new, all in one statement; the others get
+ * none. Resolves, once that is durable, to when each row was made. It may be sent again with the same ids when the
+ * outcome of a first try is unknown: what that made is not made again, and not told of either.
+ */
+export async function insertRows(database: Sender, rows: readonly NewRow[]): Promise<Map<string, Date>> {
+  const isKeyed = rows.some(({ key }) => key !== undefined)
+  const made = await database.spanning<{ id: string; created_at: Date }>(
+    'keep pushes',
+    insertion(rows, isKeyed),
+    isKeyed ? 'keep pushes with keys' : 'keep pushes',
+  )
+  return new Map(made.map(({ id, created_at }) => [id, created_at]))
+}
+
+/** What became of these, of which `insertRows` told nothing. */
+export async function fatesOf(database: Sender, rows: readonly NewRow[]): Promise<Map<string, Fate>> {
+  const found = await database.spanning<FoundFate>(
+    'keep pushes',
+    sql`select push.id, own.created_at as own_created_at, open.import_id is not null as is_open,
+        key.row_id as kept_id, key.created_at as kept_at, key.request_hash = push.request_hash as is_same
+      from ${pushes(rows)}
+      left join import_rows own on own.organization_id = push.organization_id and own.id = push.id
+      left join (select trigger.* from import_triggers trigger ${importOfTrigger} where ${inForce}) open
+        on open.import_id = push.import_id and open.hash = push.trigger_hash
+      left join import_push_keys key on key.organization_id = push.organization_id
+        and key.import_id = push.import_id and key.key_hash = push.key_hash`,
+  )
+  return new Map(found.map((row) => [row.id, fateOf(row)]))
+}
+
+interface FoundFate {
+  id: string
+  own_created_at: Date | null
+  is_open: boolean
+  kept_id: string | null
+  kept_at: Date | null
+  is_same: boolean | null
+}
+
+function fateOf({ own_created_at, is_open, kept_id, kept_at, is_same }: FoundFate): Fate {
+  if (own_created_at) return { kind: 'kept', createdAt: own_created_at }
+  if (!is_open) return { kind: 'closed' }
+  if (!kept_id || !kept_at) return { kind: 'again' }
+  // The key was written in the transaction of its row, so it has the row's time.
+  return is_same ? { kind: 'replay', id: kept_id, createdAt: kept_at } : { kind: 'key reused' }
+}
+
+const importOfTrigger = sql`join imports
+  on imports.organization_id = trigger.organization_id and imports.id = trigger.import_id`
+
+const inForce = sql`(trigger.expires_at is null or trigger.expires_at > now())
+  and imports.disabled_at is null and imports.deleted_at is null`
+
+function insertion(rows: readonly NewRow[], isKeyed: boolean): Sql {
+  const open = sql`${pushes(rows)} join import_triggers trigger
+    on trigger.import_id = push.import_id and trigger.hash = push.trigger_hash
+    and trigger.organization_id = push.organization_id ${importOfTrigger}`
+  const insert = sql`insert into import_rows (organization_id, id, import_id, payload, parameters)
+    select push.organization_id, push.id, push.import_id, ${payloadOf(rows)}, push.parameters
+    from ${open} where ${inForce}`
+  const end = sql`on conflict (organization_id, id) do nothing returning id, created_at`
+  if (!isKeyed) return sql`${insert} ${end}`
+  // In the order of the keys: two statements that met at two of them in opposite directions would deadlock.
+  return sql`with kept as (
+      insert into import_push_keys (organization_id, import_id, key_hash, request_hash, row_id)
+      select push.organization_id, push.import_id, push.key_hash, push.request_hash, push.id
+      from ${open} where ${inForce} and push.key_hash is not null
+      order by push.organization_id, push.import_id, push.key_hash
+      on conflict (organization_id, import_id, key_hash) do update
+        set request_hash = excluded.request_hash, row_id = excluded.row_id, created_at = excluded.created_at
+        where import_push_keys.created_at <= now() - ${raw(`interval '${pushKeyHours} hours'`)}
+      returning row_id)
+    ${insert} and (push.key_hash is null or push.id in (select row_id from kept)) ${end}`
+}
+
+function pushes(rows: readonly NewRow[]): Sql {
+  let end = 0
+  const starts = rows.map(({ payload }) => (end += payload.length) - payload.length + 1)
+  return sql`unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ organizationId }) => organizationId)}::uuid[],
+    ${rows.map(({ importId }) => importId)}::uuid[], ${rows.map(({ triggerHash }) => triggerHash)}::bytea[],
+    ${starts}::int[], ${rows.map(({ payload }) => payload.length)}::int[],
+    ${rows.map(({ parameters }) => parameters)}::jsonb[],
+    ${rows.map(({ key }) => key?.keyHash ?? null)}::bytea[],
+    ${rows.map(({ key }) => key?.requestHash ?? null)}::bytea[])
+    push (id, organization_id, import_id, trigger_hash, payload_start, payload_length, parameters, key_hash, request_hash)`
+}
+
+/** All payloads travel as one run of bytes: nothing of them is decoded, escaped or written out again on the way. */
+const payloadOf = (rows: readonly NewRow[]): Sql =>
+  sql`convert_from(substr(${Buffer.concat(rows.map(({ payload }) => payload))}::bytea, push.payload_start, push.payload_length), 'UTF8')::json`

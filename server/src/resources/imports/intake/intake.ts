@@ -1,0 +1,141 @@
+import type { Database } from '../../../platform/database/database.ts'
+import { ApiError, invalidParameters } from '../../../platform/model/errors.ts'
+import { type Intake, type KeptPush, type Push, type Trigger, TriggerClosed } from './push.ts'
+import { newId } from '../../../platform/model/ids.ts'
+import { Batches, type BatchLimits } from './push-batches.ts'
+import { type Fate, fatesOf, insertRows, type NewRow } from './intake-store.ts'
+import { OpenImports } from './open-imports.ts'
+
+/**
+ * What the intake's own pool needs: a connection for each batch under way, one to look triggers up; and milliseconds for a
+ * batch, which together with those that a push may wait for its turn are five seconds.
+ */
+export const intakePool = { size: 3, deadline: 3500 }
+
+const usualLimits: BatchLimits = {
+  items: 500,
+  bytes: 4 * 1024 * 1024,
+  underWay: intakePool.size - 1,
+  waitingItems: 5000,
+  waitingBytes: 64 * 1024 * 1024,
+  waitMilliseconds: 1500,
+}
+
+export interface IntakeOptions {
+  /** A pool of its own, so that no other work can keep a push waiting. */
+  database: Pick<Database, 'spanning'>
+  /** Called after each commit, with the organizations that have new rows. */
+  onAccepted?: (organizationIds: ReadonlySet<string>) => void
+  limits?: BatchLimits
+}
+
+/** The intake of one process. */
+export interface OwnIntake extends Intake {
+  /** Resolves when every push that was let in is kept or refused. */
+  idle(): Promise<void>
+}
+
+/** Takes pushes in, many with each insert. */
+export const createIntake = (options: IntakeOptions): OwnIntake => new BatchingIntake(options)
+
+class BatchingIntake implements OwnIntake {
+  readonly #database: Pick<Database, 'spanning'>
+  readonly #onAccepted: (organizationIds: ReadonlySet<string>) => void
+  readonly #imports: OpenImports
+  readonly #batches: Batches<NewRow, KeptPush>
+  /** Pushes with a key that are under way, by import and key. */
+  readonly #keyed = new Map<string, { requestHash: Buffer; outcome: Promise<KeptPush> }>()
+
+  constructor({ database, onAccepted = () => undefined, limits = usualLimits }: IntakeOptions) {
+    this.#database = database
+    this.#onAccepted = onAccepted
+    this.#imports = new OpenImports(database)
+    this.#batches = new Batches(limits, (rows) => this.#keepAll(rows))
+  }
+
+  find(importId: string, secret: string): Promise<Trigger | undefined> {
+    return this.#imports.find(importId, secret)
+  }
+
+  isOpen(trigger: Trigger): Promise<boolean> {
+    return this.#imports.isOpen(trigger)
+  }
+
+  idle(): Promise<void> {
+    return this.#batches.idle()
+  }
+
+  async keep(trigger: Trigger, push: Push): Promise<KeptPush> {
+    try {
+      return await (push.key ? this.#keepOnce(trigger, push, push.key) : this.#add(trigger, push))
+    } catch (error) {
+      if (error instanceof TriggerClosed) this.#imports.forget(trigger)
+      throw error
+    }
+  }
+
+  /** Of pushes at once with one key one goes to the database; the others wait for what it comes to. */
+  async #keepOnce(trigger: Trigger, push: Push, key: NonNullable<Push['key']>): Promise<KeptPush> {
+    const name = `${trigger.importId} ${key.keyHash.toString('base64')}`
+    for (;;) {
+      const twin = this.#keyed.get(name)
+      if (!twin) break
+      const kept = await twin.outcome.catch(() => undefined)
+      if (kept && !twin.requestHash.equals(key.requestHash)) throw keyReused()
+      if (kept) return { ...kept, isReplay: true }
+    }
+    const outcome = this.#add(trigger, push)
+    this.#keyed.set(name, { requestHash: key.requestHash, outcome })
+    try {
+      return await outcome
+    } finally {
+      this.#keyed.delete(name)
+    }
+  }
+
+  #add({ organizationId, importId, hash }: Trigger, { payload, parameters, key }: Push): Promise<KeptPush> {
+    const written = JSON.stringify(parameters)
+    const row = { id: newId(), organizationId, importId, triggerHash: hash, payload, parameters: written, key }
+    return this.#batches.add(row, payload.length + written.length)
+  }
+
+  async #keepAll(rows: readonly NewRow[]): Promise<(KeptPush | Error)[]> {
+    const made = await insertRows(this.#database, rows)
+    const others = rows.filter(({ id }) => !made.has(id))
+    // What is made is made: a fault here is a fault of the others alone.
+    const fates = others.length === 0 ? noFates : await fatesOf(this.#database, others).catch(asError)
+    const outcomes = rows.map(({ id }): KeptPush | Error => {
+      const createdAt = made.get(id)
+      if (createdAt) return { id, createdAt, isReplay: false }
+      return fates instanceof Error ? fates : outcomeOf(id, fates.get(id))
+    })
+    const isNew = (outcome: KeptPush | Error | undefined) => outcome && !(outcome instanceof Error) && !outcome.isReplay
+    const accepted = new Set(rows.filter((_, index) => isNew(outcomes[index])).map((row) => row.organizationId))
+    if (accepted.size > 0) this.#onAccepted(accepted)
+    return outcomes
+  }
+}
+
+const noFates: Map<string, Fate> = new Map()
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
+
+function outcomeOf(id: string, fate: Fate | undefined): KeptPush | Error {
+  switch (fate?.kind) {
+    case 'kept':
+      return { id, createdAt: fate.createdAt, isReplay: false }
+    case 'replay':
+      return { id: fate.id, createdAt: fate.createdAt, isReplay: true }
+    case 'key reused':
+      return keyReused()
+    case 'closed':
+      return new TriggerClosed()
+    default:
+      return new ApiError('overloaded', 'The import has just been changed.', { headers: { 'retry-after': '1' } })
+  }
+}
+
+const keyReused = () =>
+  invalidParameters([
+    { field: 'Idempotency-Key', message: 'was used for a different push; use a new key for each push' },
+  ])

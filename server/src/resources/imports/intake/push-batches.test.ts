@@ -1,0 +1,131 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ApiError } from '../../../platform/model/errors.ts'
+import { until } from '../../../../test/processes.ts'
+import { Batches, type BatchLimits } from './push-batches.ts'
+
+const limits: BatchLimits = {
+  items: 10,
+  bytes: 1000,
+  underWay: 2,
+  waitingItems: 1000,
+  waitingBytes: 100_000,
+  waitMilliseconds: 60_000,
+}
+
+/** Batches whose sending waits until it is let go, and what was sent. */
+function heldBatches(given: Partial<BatchLimits> = {}) {
+  const sent: number[][] = []
+  const held: (() => void)[] = []
+  const batches = new Batches<number, number>({ ...limits, ...given }, async (items) => {
+    sent.push([...items])
+    await new Promise<void>((resolve) => held.push(resolve))
+    return items.map((item) => item * 2)
+  })
+  const releaseAll = async () => {
+    let isDone = false
+    const done = batches.idle().then(() => (isDone = true))
+    await until('all is sent', () => {
+      held.splice(0).forEach((release) => release())
+      return isDone
+    })
+    await done
+  }
+  return { batches, sent, releaseAll }
+}
+
+const overloaded = expect.objectContaining({ code: 'overloaded', headers: { 'retry-after': expect.any(String) } })
+
+test('what comes at once goes together, in its order; what comes meanwhile waits for the next', async () => {
+  const { batches, sent, releaseAll } = heldBatches({ underWay: 1 })
+  const first = [1, 2, 3].map((item) => batches.add(item, 1))
+  await until('the first batch is sent', () => sent.length === 1)
+  const second = [4, 5].map((item) => batches.add(item, 1))
+  await releaseAll()
+  expect(await Promise.all([...first, ...second])).toEqual([2, 4, 6, 8, 10])
+  expect(sent).toEqual([
+    [1, 2, 3],
+    [4, 5],
+  ])
+})
+
+test('no more batches are under way than may be, and none has more items or bytes than it may', async () => {
+  const { batches, sent, releaseAll } = heldBatches()
+  const results = [
+    ...Array.from({ length: 25 }, (_, item) => batches.add(item, 1)),
+    ...Array.from({ length: 5 }, (_, item) => batches.add(item, 400)),
+    batches.add(0, 5000),
+  ]
+  await until('two batches are sent', () => sent.length === 2)
+  expect(sent.map(({ length }) => length)).toEqual([10, 10])
+  await releaseAll()
+  await Promise.all(results)
+  // Five small ones and two large, two, one and none of the largest, which is larger than a batch and goes alone.
+  expect(sent.map(({ length }) => length)).toEqual([10, 10, 7, 2, 1, 1])
+})
+
+test('one item that cannot be sent fails alone, wherever it stands and however many there are', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }), async (poisonous) => {
+      const kept: number[] = []
+      const batches = new Batches<number, number>({ ...limits, items: 40 }, async (items) => {
+        if (items.some((item) => poisonous[item])) throw new Error('the database refuses a row')
+        kept.push(...items)
+        return [...items]
+      })
+      const outcomes = await Promise.allSettled(poisonous.map((_, item) => batches.add(item, 1)))
+      expect(outcomes.map(({ status }) => status)).toEqual(poisonous.map((is) => (is ? 'rejected' : 'fulfilled')))
+      expect(kept.sort((left, right) => left - right)).toEqual(poisonous.flatMap((is, item) => (is ? [] : [item])))
+    }),
+  )
+})
+
+test('a fault of the service’s state is told to the whole batch and not tried in parts', async () => {
+  let sent = 0
+  const batches = new Batches<number, number>(limits, async () => {
+    sent += 1
+    throw new ApiError('timeout', 'The database did not answer in time.')
+  })
+  const outcomes = await Promise.allSettled([1, 2, 3].map((item) => batches.add(item, 1)))
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(sent).toBe(1)
+})
+
+test('an error of one item is its own', async () => {
+  const refusal = new Error('not this one')
+  const batches = new Batches<number, number>(limits, async (items) =>
+    items.map((item) => (item === 2 ? refusal : item)),
+  )
+  const outcomes = await Promise.allSettled([1, 2, 3].map((item) => batches.add(item, 1)))
+  expect(outcomes).toEqual([
+    { status: 'fulfilled', value: 1 },
+    { status: 'rejected', reason: refusal },
+    { status: 'fulfilled', value: 3 },
+  ])
+})
+
+test('beyond so many items or bytes that wait, the next is refused at once, and nothing else is', async () => {
+  const { batches, sent, releaseAll } = heldBatches({ waitingItems: 20, waitingBytes: 1000 })
+  const early = Array.from({ length: 20 }, (_, item) => batches.add(item, 1))
+  await expect(batches.add(20, 1)).rejects.toEqual(overloaded)
+  await until('two batches are sent', () => sent.length === 2)
+  const large = batches.add(21, 1000)
+  await expect(batches.add(22, 1)).rejects.toEqual(overloaded)
+  await releaseAll()
+  expect(await Promise.all([...early, large])).toHaveLength(21)
+  expect(sent.flat()).toHaveLength(21)
+})
+
+test('what waits too long is refused and never sent', async () => {
+  const { batches, sent, releaseAll } = heldBatches({ underWay: 1, waitMilliseconds: 50 })
+  const first = batches.add(1, 1)
+  await until('the first batch is sent', () => sent.length === 1)
+  await expect(Promise.allSettled([2, 3].map((item) => batches.add(item, 1)))).resolves.toEqual([
+    { status: 'rejected', reason: overloaded },
+    { status: 'rejected', reason: overloaded },
+  ])
+  const last = batches.add(4, 1)
+  await releaseAll()
+  expect(await Promise.all([first, last])).toEqual([2, 8])
+  expect(sent).toEqual([[1], [4]])
+})

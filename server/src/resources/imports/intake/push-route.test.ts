@@ -1,0 +1,109 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
+import { newImport, newLead, pusher, type TestImport } from '../../../../test/pushes.ts'
+import { requestText, sendRaw } from '../../../../test/raw.ts'
+import { expectRefusal } from '../../../../test/refusals.ts'
+import { startTestService, type TestService } from '../../../../test/service.ts'
+import { headings, routes } from '../../../app.ts'
+import { openapi } from '../../../platform/http/openapi.ts'
+import { pushRoute } from './push-route.ts'
+
+let made: TestDatabase
+let service: TestService
+let target: TestImport
+
+beforeAll(async () => {
+  made = await createDatabase()
+  service = await startTestService({}, { ...made, drop: async () => undefined })
+  target = await newImport(service, await service.newOrganization())
+})
+afterAll(async () => {
+  await service.close()
+  await made.drop()
+})
+
+test('the document says what the trigger takes and gives, and that it asks for no credential', async () => {
+  const document = openapi(routes, headings)
+  const operation = document.paths[pushRoute.path]?.post
+  expect(operation?.security).toEqual([])
+  expect(operation?.parameters).toEqual(
+    ['importId', 'hash', 'Idempotency-Key'].map((name) => ({ $ref: `#/components/parameters/${name}` })),
+  )
+  expect(Object.keys(operation?.responses ?? {})).toEqual([
+    '200',
+    '400',
+    '404',
+    '413',
+    '414',
+    '429',
+    '431',
+    '500',
+    '503',
+  ])
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema({ $id: 'https://example.com/openapi', components: document.components })
+  const component = (name: string) => ajv.getSchema(`https://example.com/openapi#/components/schemas/${name}`)
+  const { component: pushed, example } = pushRoute.payload
+  expect(component(pushed)?.(example), JSON.stringify(component(pushed)?.errors)).toBe(true)
+  const { status, body } = await target.push(example)
+  expect(status).toBe(200)
+  expect(component('AcceptedRow')?.(body), JSON.stringify(component('AcceptedRow')?.errors)).toBe(true)
+})
+
+test('any kind of JSON will do as media type, none too, and whatever the sender accepts', async () => {
+  const body = JSON.stringify(newLead())
+  for (const type of [
+    'application/json',
+    'application/json; charset=UTF-8',
+    'Application/Problem+JSON',
+    'application/vnd.crm.lead+json; charset=utf-8; v=1',
+    '',
+  ]) {
+    const answer = await target.push(body, { headers: { 'content-type': type, accept: 'text/html' } })
+    expect([type, answer.status, answer.headers.get('content-type')]).toEqual([
+      type,
+      200,
+      'application/json; charset=utf-8',
+    ])
+  }
+  const { status } = await sendRaw(service.url, requestText('POST', target.path, { body }))
+  expect(status).toBe(200)
+})
+
+test.each([
+  ['content-type', 'text/plain', 'Content-Type'],
+  ['content-type', 'application/x-www-form-urlencoded', 'Content-Type'],
+  ['content-type', 'application/json; charset=iso-8859-1', 'Content-Type'],
+  ['content-type', 'json', 'Content-Type'],
+  ['content-encoding', 'gzip', 'Content-Encoding'],
+])('a body under %s: %s is 400 and names the header', async (name, value, field) => {
+  const { details } = expectRefusal(
+    await target.push(newLead(), { headers: { [name]: value } }),
+    400,
+    'invalid_parameters',
+  )
+  expect(details).toEqual([{ field, message: expect.any(String) }])
+})
+
+test('the path takes nothing but POST, and says so', async () => {
+  for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
+    const answer = await service.anonymous(method, target.path)
+    expectRefusal(answer, 405, 'method_not_allowed')
+    expect([answer.headers.get('allow'), answer.text.includes(target.hash)]).toEqual(['OPTIONS, POST', false])
+  }
+  const options = await service.anonymous('OPTIONS', target.path)
+  expect([options.status, options.headers.get('allow')]).toEqual([204, 'OPTIONS, POST'])
+})
+
+test('a page of a permitted origin may push, and read the answer', async () => {
+  const origin = 'https://forms.example.com'
+  const open = await startTestService({ CORS_ORIGINS: origin }, { ...made, drop: async () => undefined })
+  const preflight = await open.anonymous('OPTIONS', target.path, {
+    headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' },
+  })
+  const answer = await pusher(open, target.path)(newLead(), { headers: { origin } })
+  await open.close()
+  expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, origin])
+  expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, origin])
+})

@@ -1,0 +1,70 @@
+import { invalidParameters } from '../../../platform/model/errors.ts'
+import { type PushKey, readPushBody } from './push.ts'
+import type { PushRoute } from '../../../platform/http/route.ts'
+import { type PushRequest, servePush } from './serve-push.ts'
+import type { QueryParameter } from '../../../platform/query/query-string.ts'
+import { showId } from '../../../platform/model/ids.ts'
+import { pushExample, pushSchema, readPush } from '../payload/payload.ts'
+
+const acceptedSchema = {
+  type: 'object',
+  required: ['id', 'object', 'status', 'createdAt', 'updatedAt'],
+  additionalProperties: false,
+  properties: {
+    id: { type: 'string', pattern: '^row_[0-9a-f]{32}$' },
+    object: { type: 'string', enum: ['row'] },
+    status: { type: 'string', enum: ['PENDING'] },
+    createdAt: { type: 'string', format: 'date-time' },
+    updatedAt: { type: 'string', format: 'date-time' },
+  },
+}
+
+/** Interface 4.8 and 7.4. */
+export const pushRoute: PushRoute = {
+  kind: 'push',
+  method: 'POST',
+  path: '/v5/imports/{importId}/trigger/{hash}',
+  operation: 'pushLead',
+  summary: 'Push a lead to an import',
+  description: [
+    'The path is the credential; the Authorization header is ignored. A 200 means that the push is durably stored. It is processed afterwards, and its row shows the result.',
+    'Unknown fields and query parameters are stored and listed in the row’s warnings. `Content-Type` can be any JSON type or absent. An invalid URL returns 404, whatever the reason.',
+  ].join('\n\n'),
+  tag: 'imports',
+  params: { importId: { prefix: 'imp', resource: 'import' }, hash: { prefix: '', resource: 'import' } },
+  query: { kind: 'none' },
+  payload: { component: 'Push', schema: pushSchema, example: pushExample },
+  answers: { 200: { kind: 'schema', component: 'AcceptedRow', schema: acceptedSchema } },
+  serve: servePush(async ({ services, trigger, query, bytes, keyOf }) => {
+    const parameters = parametersOf(query)
+    const key = check(bytes, parameters, keyOf)
+    const { id, createdAt, isReplay } = await services.intake.keep(trigger, { payload: bytes, parameters, key })
+    const time = createdAt.toISOString()
+    const row = { id: showId('row', id), object: 'row', status: 'PENDING', createdAt: time, updatedAt: time }
+    return { status: 200, text: JSON.stringify(row), headers: isReplay ? { 'idempotent-replayed': 'true' } : {} }
+  }),
+}
+
+/** In a function of its own: what was read has several times the size of its text, and must not wait with it. */
+function check(
+  bytes: Uint8Array,
+  parameters: Record<string, string | string[]>,
+  keyOf: PushRequest['keyOf'],
+): PushKey | undefined {
+  const payload = readPushBody(bytes)
+  const read = readPush(payload, parameters)
+  if ('faults' in read) throw invalidParameters(read.faults)
+  return keyOf?.(payload)
+}
+
+/** A parameter that was repeated becomes the list of its values. */
+function parametersOf(query: readonly QueryParameter[]): Record<string, string | string[]> {
+  const values = new Map<string, string | string[]>()
+  for (const { name, value } of query) {
+    const known = values.get(name)
+    if (Array.isArray(known)) known.push(value)
+    else values.set(name, known === undefined ? value : [known, value])
+  }
+  // Not by assignment: `__proto__` is a name like any other here.
+  return Object.fromEntries(values)
+}

@@ -1,0 +1,83 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { sha256 } from '../../../platform/secret/encryption.ts'
+import type { JsonValue } from '../../../platform/model/fields.ts'
+import { readId, showId } from '../../../platform/model/ids.ts'
+import { ApiError } from '../../../platform/model/errors.ts'
+import { charge, noRecord, type Progress, single, targetOf } from '../../../platform/http/exchange.ts'
+import { checkIdempotencyKey, requestHash } from '../../../platform/http/idempotency.ts'
+import { type PushKey, type Trigger, TriggerClosed } from './push.ts'
+import { type QueryParameter, readQuery } from '../../../platform/query/query-string.ts'
+import { addressKey } from '../../../platform/http/rate-limit.ts'
+import { readBytes } from '../../../platform/http/request-body.ts'
+import type { Answer, Serve, Services } from '../../../platform/http/route.ts'
+import { imports } from '../resource.ts'
+
+/** A push whose path opened an import; its body is not read yet. */
+export interface PushRequest {
+  services: Services
+  trigger: Trigger
+  query: readonly QueryParameter[]
+  bytes: Uint8Array
+  /** Makes the key of the request's Idempotency-Key and the payload that was read; undefined without the header. */
+  keyOf: ((payload: JsonValue) => PushKey) | undefined
+}
+
+type Handle = (request: PushRequest) => Promise<Answer>
+
+/** Answers a push: the secret in its path, the limit, the query, the body; then `handle` keeps it. */
+export const servePush =
+  (handle: Handle): Serve =>
+  async (services, request, reply, progress) => {
+    const { importId = '', hash = '' } = request.params as Record<string, string | undefined>
+    const trigger = await services.intake.find(readId(imports.idPrefix, importId) ?? noRecord, hash)
+    if (!trigger) throw await stranger(services, request, reply, progress)
+    progress.organization = showId('org', trigger.organizationId)
+    progress.credential = showId(imports.idPrefix, trigger.importId)
+    try {
+      await charge(services, reply, progress, 'push', trigger.importId)
+      return await take(handle, services, request, trigger)
+    } catch (error) {
+      // What is remembered of an import must not let one that was disabled since answer in another way.
+      if (await isClosed(services, trigger, error)) throw await stranger(services, request, reply, progress)
+      throw error
+    }
+  }
+
+async function take(handle: Handle, services: Services, request: FastifyRequest, trigger: Trigger): Promise<Answer> {
+  const url = targetOf(request)
+  const query = readQuery(url)
+  const header = single(request, 'idempotency-key')
+  if (header !== undefined) checkIdempotencyKey(header)
+  const bytes = await readBytes({ kind: 'push' }, request)
+  const keyOf = header === undefined ? undefined : pushKey(header, url)
+  return handle({ services, trigger, query, bytes, keyOf })
+}
+
+/** The secret is no part of the request: a push may be repeated at the URL that came after a rotation. */
+function pushKey(header: string, url: string): (payload: JsonValue) => PushKey {
+  const start = url.indexOf('?')
+  const query = start < 0 ? '' : url.slice(start)
+  return (payload) => ({
+    keyHash: sha256(header),
+    requestHash: requestHash('POST', query, payload),
+  })
+}
+
+async function isClosed(services: Services, trigger: Trigger, error: unknown): Promise<boolean> {
+  if (error instanceof TriggerClosed) return true
+  return error instanceof ApiError && error.status < 500 && !(await services.intake.isOpen(trigger))
+}
+
+/** The same answer whatever is wrong with the URL. Attempts that fail, and they alone, are charged to their address. */
+async function stranger(
+  services: Services,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  progress: Progress,
+): Promise<ApiError> {
+  await charge(services, reply, progress, 'key', addressKey(request.address))
+  return new ApiError(
+    'not_found',
+    'No import accepts pushes at this URL. Check the URL, and whether the import is enabled.',
+  )
+}

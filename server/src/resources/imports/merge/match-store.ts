@@ -1,0 +1,183 @@
+import type { Transaction } from '../../../platform/database/database.ts'
+import { identifier, isOneOfMany, join, raw, type Sql, sql } from '../../../platform/model/sql.ts'
+import { type CurrentRow, lockFound } from '../../../platform/resource/current.ts'
+import { columnOf, type Resource } from '../../../platform/model/define.ts'
+import { digestOf, type Edits, readEdits } from '../../../platform/resource/edits.ts'
+import type { JsonValue, JsonObject } from '../../../platform/model/fields.ts'
+import { readId } from '../../../platform/model/ids.ts'
+import { emailKey } from '../../../platform/model/texts.ts'
+import { companies, domainKey } from '../../companies/resource.ts'
+import { contacts } from '../../contacts/resource.ts'
+import { employments, jobKey } from '../../employments/resource.ts'
+import { identityOf } from './company-identity.ts'
+import { Draft, objectOf } from './draft.ts'
+import type { Jobs } from './jobs.ts'
+import { contactKeys, handleFields, loneExternalIds } from './match.ts'
+import type { Known, LeadRow } from './reconcile.ts'
+
+/** The records as they were read and locked, by uuid. */
+export interface Locked {
+  people: ReadonlyMap<string, CurrentRow>
+  employers: ReadonlyMap<string, CurrentRow>
+}
+
+/** The people and companies that these rows may be about, as they are, locked until the transaction ends. */
+export async function readKnown(transaction: Transaction, rows: readonly LeadRow[]): Promise<Known & Locked> {
+  const [people, employers] = await Promise.all([findContacts(transaction, rows), findCompanies(transaction, rows)])
+  const ids = people.map(({ id }) => id)
+  const [contactEdits, companyEdits, jobs, notes] = await Promise.all([
+    readEdits(transaction, contacts, ids),
+    readEdits(
+      transaction,
+      companies,
+      employers.map(({ id }) => id),
+    ),
+    readJobs(transaction, rows.some(({ lead }) => lead.history.length > 0) ? ids : []),
+    readNotes(
+      transaction,
+      ids,
+      rows.flatMap(({ lead }) => lead.note ?? []),
+    ),
+  ])
+  const drafts = (resource: Resource, found: readonly CurrentRow[], edits: Map<string, Edits>) =>
+    found.map(({ id, record }) => new Draft(resource, id, { state: record, edits: edits.get(id) }))
+  return {
+    contacts: drafts(contacts, people, contactEdits),
+    companies: drafts(companies, employers, companyEdits),
+    jobs,
+    notes,
+    people: byId(people),
+    employers: byId(employers),
+  }
+}
+
+const byId = (rows: readonly CurrentRow[]) => new Map(rows.map((row) => [row.id, row]))
+
+/** Ids of one provider each, as a recordset takes them. */
+const externalIdsOf = (record: JsonObject | undefined) =>
+  Object.entries(objectOf(record?.externalIds)).map(([provider, value]) => ({ provider, value }))
+
+async function findContacts(transaction: Transaction, rows: readonly LeadRow[]): Promise<CurrentRow[]> {
+  const addresses = rows.flatMap(({ lead: { contact }, teamId }) =>
+    typeof contact.email === 'string' ? [{ team_id: uuid('tea', teamId), email_key: emailKey(contact.email) }] : [],
+  )
+  const externals = rows.flatMap(({ lead: { contact }, teamId }) =>
+    externalIdsOf(contact).map((external) => ({ team_id: uuid('tea', teamId), ...external })),
+  )
+  const lone = rows.flatMap(({ lead }) => loneExternalIds(lead.contact))
+  // By handles only those of whom nothing better is known.
+  const handled = rows.filter(({ lead, teamId }) => contactKeys(lead.contact, teamId).length === 0)
+  const byHandle = handleFields.map((name) => {
+    const handles = handled.flatMap(({ lead }) => (typeof lead.contact[name] === 'string' ? [lead.contact[name]] : []))
+    const column = identifier(columnOf(name))
+    return sql`
+    union
+    select contact.id from unnest(${handles}::text[]) as wanted (handle)
+    join contacts contact on contact.organization_id = ${transaction.organization}
+      and fold(contact.${column}) = fold(wanted.handle) and contact.${column} is not null and contact.deleted_at is null`
+  })
+  return lockFound(
+    transaction,
+    contacts,
+    sql`
+    select contact.id from ${recordset(addresses, 'wanted (team_id uuid, email_key text)')}
+    join contacts contact on contact.organization_id = ${transaction.organization}
+      and contact.email_key = wanted.email_key and contact.team_id = wanted.team_id and contact.deleted_at is null
+    union
+    select held.contact_id from ${recordset(externals, 'wanted (team_id uuid, provider text, value text)')}
+    join contact_external_ids held on held.organization_id = ${transaction.organization}
+      and held.team_id = wanted.team_id and held.provider = wanted.provider and held.value = wanted.value
+    ${lone.length > 0 ? formerHolders(transaction, contacts, 'externalIds', lone) : raw('')}
+    ${handled.length > 0 ? join(byHandle, '') : raw('')}`,
+  )
+}
+
+/** Adds the records from which a person took one of these values of a field. */
+function formerHolders(
+  transaction: Transaction,
+  { singular }: Resource,
+  field: string,
+  digests: readonly string[],
+): Sql {
+  return sql`
+    union
+    select held.${identifier(`${singular}_id`)} from unnest(${[...new Set(digests)]}::text[]) as wanted (digest)
+    join ${identifier(`${singular}_edited_values`)} held on held.organization_id = ${transaction.organization}
+      and held.field = ${raw(`'${field}'`)} and held.digest = decode(wanted.digest, 'hex')`
+}
+
+async function findCompanies(transaction: Transaction, rows: readonly LeadRow[]): Promise<CurrentRow[]> {
+  const wanted = rows.flatMap(({ lead: { company } }) => (company ? [company] : []))
+  if (wanted.length === 0) return []
+  const identities = wanted.map(identityOf)
+  const domains = identities.flatMap(({ domain }) => (domain === undefined ? [] : [domainKey(domain)]))
+  const names = [...new Set(identities.flatMap(({ name }) => name ?? []))]
+  return lockFound(
+    transaction,
+    companies,
+    sql`
+    select company.id from unnest(${[...new Set(domains)]}::text[]) as wanted (key)
+    join companies company on company.organization_id = ${transaction.organization}
+      and company.domain_key = wanted.key and company.deleted_at is null
+    union
+    select held.company_id from ${recordset(wanted.flatMap(externalIdsOf), 'wanted (provider text, value text)')}
+    join company_external_ids held on held.organization_id = ${transaction.organization}
+      and held.provider = wanted.provider and held.value = wanted.value
+    union
+    select company.id from unnest(${names}::text[]) as wanted (name)
+    join companies company on company.organization_id = ${transaction.organization}
+      and company.name = wanted.name and company.deleted_at is null
+    ${formerHolders(transaction, companies, 'name', names.map(digestOf))}`,
+  )
+}
+
+/** The jobs of these contacts (uuids). */
+async function readJobs(transaction: Transaction, contactIds: readonly string[]): Promise<Jobs> {
+  if (contactIds.length === 0) return new Map()
+  const rows = await transaction.query<JobRow>(sql`
+    select id, contact_id, organization, title, "current", "start", "end"
+    from employments where organization_id = ${transaction.organization} and ${isOneOfMany(raw('contact_id'), contactIds, 'uuid')}
+      and deleted_at is null
+    order by created_at, id`)
+  const jobs: Jobs = new Map()
+  for (const { id, contact_id: contactId, ...state } of rows) {
+    const known = jobs.get(contactId) ?? new Map<string, Draft>()
+    jobs.set(contactId, known)
+    const key = jobKey(state)
+    if (!known.has(key)) known.set(key, new Draft(employments, id, { state }))
+  }
+  return jobs
+}
+
+interface JobRow {
+  id: string
+  contact_id: string
+  organization: string
+  title: string | null
+  current: boolean
+  start: string | null
+  end: string | null
+}
+
+/** Which of these texts are notes of these contacts (uuids) already. */
+async function readNotes(
+  transaction: Transaction,
+  contactIds: readonly string[],
+  texts: readonly string[],
+): Promise<Set<string>> {
+  if (contactIds.length === 0 || texts.length === 0) return new Set()
+  const rows = await transaction.query<{ contact_id: string; body: string }>(sql`
+    select contact_id, body from notes
+    where organization_id = ${transaction.organization} and ${isOneOfMany(raw('contact_id'), contactIds, 'uuid')}
+      and body = any(${texts}::text[]) and deleted_at is null`)
+  return new Set(rows.map(({ contact_id: contactId, body }) => `${contactId} ${body}`))
+}
+
+const recordset = (records: readonly Record<string, JsonValue>[], columns: string): Sql =>
+  sql`jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as ${raw(columns)}`
+
+function uuid(prefix: string, shown: string): string {
+  const id = readId(prefix, shown)
+  if (id === undefined) throw new Error(`${shown} is not a valid id`)
+  return id
+}

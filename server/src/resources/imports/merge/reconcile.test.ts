@@ -1,0 +1,259 @@
+import type { JsonObject } from '../../../platform/model/fields.ts'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { canonical, knownOf, newWorld, notStoredOf, rowOf, run } from '../../../../test/lead-world.ts'
+import { seed } from '../../../../test/seed.ts'
+import { digestOf, Edits } from '../../../platform/resource/edits.ts'
+import { newId, showId } from '../../../platform/model/ids.ts'
+import { jobKey } from '../../employments/resource.ts'
+import { readPush } from '../payload/payload.ts'
+import { reconcile } from './reconcile.ts'
+
+const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
+const few = (...values: string[]) => fc.constantFrom(...values)
+
+/** Few values, so that people and companies meet often and in every way. */
+const payloads: fc.Arbitrary<JsonObject> = fc
+  .record({
+    contact: fc.record({
+      email: maybe(few('ada@a.example', 'Ada@A.example', 'bob@b.example', 'cy@c.example')),
+      externalIdCrm: maybe(few('1', '2')),
+      externalIdBilling: maybe(few('1', '2')),
+      name: maybe(few('Ada Lovelace', 'Bob', 'Ada Byron King')),
+      nickname: maybe(few('ada', 'bob')),
+      githubHandle: maybe(few('ada', '@bob')),
+      note: maybe(few('met at the fair', 'call back')),
+    }),
+    employment: maybe(
+      fc.record({
+        title: maybe(few('Countess', 'Analyst')),
+        history: maybe(
+          fc.array(
+            fc.record({
+              organization: few('Acme', 'acme', 'Babbage'),
+              title: maybe(few('Analyst')),
+              start: maybe(few('2020-01', '2021-05')),
+              end: maybe(few('2020-06', '2022-01')),
+              current: maybe(fc.boolean()),
+            }),
+            { maxLength: 3 },
+          ),
+        ),
+      }),
+    ),
+    company: maybe(
+      fc.record({
+        name: maybe(few('Acme', 'Acme Ltd', 'Babbage')),
+        domain: maybe(few('acme.example', 'www.acme.example', 'babbage.example')),
+        externalIdCrm: maybe(few('c1', 'c2')),
+        employeesCount: maybe(fc.constantFrom(1, 2)),
+        stack: maybe(fc.constantFrom(['a'], ['b'])),
+        tags: maybe(fc.constantFrom(['x'], ['y'])),
+      }),
+    ),
+  })
+  .map((payload) => JSON.parse(JSON.stringify(payload)) as JsonObject)
+  .filter((payload) => 'lead' in readPush(payload, {}))
+
+const rows = fc
+  .record({
+    payload: payloads,
+    mergePolicy: fc.constantFrom('fill' as const, 'overwrite' as const),
+    tag: few('t1', 't2'),
+  })
+  .map(({ payload, mergePolicy, tag }) => rowOf(payload, { mergePolicy, tags: [tag] }))
+
+test('a batch comes to the same as its rows one by one, whatever they are', () => {
+  fc.assert(
+    fc.property(fc.array(rows, { maxLength: 4 }), fc.array(rows, { maxLength: 12 }), (first, batch) => {
+      const [whole, single] = [newWorld(), newWorld()]
+      for (const row of first) {
+        run(whole, row)
+        run(single, row)
+      }
+      const together = run(whole, ...batch).map(({ status }) => status)
+      const apart = batch.flatMap((row) => run(single, row)).map(({ status }) => status)
+      expect(together).toEqual(apart)
+      expect(canonical(whole)).toEqual(canonical(single))
+    }),
+    { numRuns: 150, seed },
+  )
+})
+
+test('a row that was worked on and comes again changes nothing', () => {
+  fc.assert(
+    fc.property(fc.array(rows, { maxLength: 4 }), rows, (first, row) => {
+      const world = newWorld()
+      run(world, ...first)
+      const [outcome] = run(world, row)
+      const before = canonical(world)
+      const [again] = run(world, { ...row, id: newId() })
+      expect(canonical(world)).toEqual(before)
+      expect(again?.changes).toEqual([])
+      if (!again || again.status === 'CONFLICT') {
+        expect(again?.status).toBe(outcome?.status)
+        return
+      }
+      const missing = notStoredOf(world, row.lead, again)
+      expect(again.warnings.map(({ path }) => path).sort()).toEqual(missing)
+      expect(again.status).toBe(again.errors.length > 0 ? 'PARTIAL' : missing.length > 0 ? 'PROCESSED' : 'DUPLICATE')
+    }),
+    { numRuns: 150, seed },
+  )
+})
+
+test('no two contacts of a team share an address or an external id, no two companies a domain', () => {
+  fc.assert(
+    fc.property(fc.array(rows, { maxLength: 16 }), (batch) => {
+      const world = newWorld()
+      run(world, ...batch)
+      const keys = (records: Map<string, JsonObject>, names: string[]) =>
+        [...records.values()].flatMap((record) => [
+          ...names.flatMap((name) => (record[name] ? [`${name} ${String(record[name]).toLowerCase()}`] : [])),
+          ...Object.entries(record.externalIds ?? {}).map(([provider, id]) => `${provider} ${String(id)}`),
+        ])
+      for (const found of [keys(world.contacts, ['email']), keys(world.companies, [])]) {
+        expect(found).toEqual([...new Set(found)])
+      }
+    }),
+    { numRuns: 150, seed },
+  )
+})
+
+const ada = { contact: { email: 'ada@a.example', name: 'Ada Lovelace' } }
+
+test('a field that holds something stays, or is replaced where the import says so, but never by nothing', () => {
+  const world = newWorld()
+  run(world, rowOf({ ...ada, employment: { title: 'Countess' } }))
+  run(
+    world,
+    rowOf({ contact: { email: 'ada@a.example', name: null, bio: 'Wrote notes' }, employment: { title: 'Analyst' } }),
+  )
+  const [person] = [...world.contacts.values()]
+  expect(person).toMatchObject({ name: 'Ada Lovelace', bio: 'Wrote notes', employmentTitle: 'Countess' })
+  const [outcome] = run(world, rowOf({ ...ada, employment: { title: 'Analyst' } }, { mergePolicy: 'overwrite' }))
+  expect([...world.contacts.values()][0]).toMatchObject({ employmentTitle: 'Analyst', bio: 'Wrote notes' })
+  expect(outcome?.changes).toMatchObject([
+    {
+      object: 'contact',
+      action: 'updated',
+      before: { employmentTitle: 'Countess' },
+      after: { employmentTitle: 'Analyst' },
+    },
+  ])
+})
+
+test('what a person has changed or cleared is neither overwritten nor filled', () => {
+  const world = newWorld()
+  run(world, rowOf({ ...ada, employment: { title: 'Countess' } }))
+  const [[id, record] = ['', {}]] = [...world.contacts]
+  world.contacts.set(id, { ...record, lastName: 'King', name: 'Ada King', employmentTitle: null })
+  world.edits.set(id, new Edits(['lastName', 'employmentTitle']))
+  for (const mergePolicy of ['fill', 'overwrite'] as const) {
+    const [outcome] = run(world, rowOf({ ...ada, employment: { title: 'Countess' } }, { mergePolicy }))
+    expect(outcome).toMatchObject({
+      status: 'PROCESSED',
+      changes: [],
+      warnings: [
+        { code: 'edit_kept', path: 'contact.name' },
+        { code: 'edit_kept', path: 'employment.title' },
+      ],
+    })
+    expect(world.contacts.get(id)).toMatchObject({ name: 'Ada King', employmentTitle: null })
+  }
+})
+
+test('keys of different contacts are a conflict that changes nothing and names them', () => {
+  const world = newWorld()
+  run(world, rowOf(ada), rowOf({ contact: { email: 'bob@b.example', externalIdCrm: '1' } }))
+  const before = canonical(world)
+  const payload = { contact: { email: 'ada@a.example', externalIdCrm: '1' }, company: { name: 'Acme' } }
+  const [outcome] = run(world, rowOf(payload))
+  expect(outcome).toMatchObject({
+    status: 'CONFLICT',
+    contactId: null,
+    changes: [],
+    errors: [{ code: 'ambiguous_contact' }],
+  })
+  for (const id of world.contacts.keys()) expect(outcome?.errors[0]?.message).toContain(showId('con', id))
+  expect(canonical(world)).toEqual(before)
+})
+
+test('a company is found by external id or domain before its name, and never by a name that several have', () => {
+  const world = newWorld()
+  const push = (email: string, company: JsonObject) => run(world, rowOf({ contact: { email }, company }))[0]
+  const first = push('a@a.example', { name: 'Acme', domain: 'acme.example' })
+  expect(push('b@a.example', { name: 'Acme' })?.companyId).toBe(first?.companyId)
+  const other = push('c@a.example', { name: 'Acme', domain: 'acme.test' })
+  expect(other?.companyId).not.toBe(first?.companyId)
+  expect(push('d@a.example', { name: 'Acme' })).toMatchObject({
+    status: 'CONFLICT',
+    errors: [{ code: 'ambiguous_company', path: 'company' }],
+  })
+  expect(push('e@a.example', { name: 'Renamed', domain: 'mail.acme.test' })?.companyId).toBe(other?.companyId)
+  expect(world.contacts.size).toBe(4)
+})
+
+test('a contact without an address or a name is called by what it has, and told so', () => {
+  const world = newWorld()
+  const [byHandle, byId] = run(
+    world,
+    rowOf({ contact: { linkedinHandle: 'ada', externalIdCrm: '1' } }),
+    rowOf({ contact: { externalIdCrm: '2' } }),
+  )
+  expect([...world.contacts.values()].map(({ name }) => name)).toEqual(['ada', '2'])
+  for (const outcome of [byHandle, byId]) expect(outcome?.warnings).toMatchObject([{ code: 'made_up_name' }])
+})
+
+test('tags and external ids that a record has no room for are left out and told', () => {
+  const world = newWorld()
+  const tags = (from: number) => Array.from({ length: 60 }, (_, index) => `tag ${from + index}`)
+  run(world, rowOf(ada, { tags: tags(0) }))
+  const [outcome] = run(world, rowOf({ ...ada, contact: { ...ada.contact, bio: 'Wrote notes' } }, { tags: tags(60) }))
+  expect(outcome).toMatchObject({ status: 'PROCESSED', warnings: [{ code: 'unusable_value', path: 'contact.tags' }] })
+  expect([...world.contacts.values()]).toMatchObject([{ tags: tags(0), bio: 'Wrote notes' }])
+})
+
+test('a name that was made up is one line', () => {
+  const world = newWorld()
+  run(world, rowOf({ contact: { externalIdCrm: 'first\nsecond' }, company: { domain: `${'a.'.repeat(110)}example` } }))
+  expect([...world.contacts.values()]).toMatchObject([{ name: 'first second' }])
+  expect([...world.companies.values()].map(({ name }) => String(name).length)).toEqual([200])
+})
+
+test('a company that nothing names is left out, and the lead is kept', () => {
+  const world = newWorld()
+  const [outcome] = run(world, rowOf({ ...ada, company: { employeesCount: 3 } }))
+  expect(outcome).toMatchObject({ status: 'PARTIAL', companyId: null, errors: [{ code: 'company_without_name' }] })
+  expect(world.contacts.size).toBe(1)
+  expect(world.companies.size).toBe(0)
+})
+
+test('a job that was held is ended by the push that says when, and one that was deleted stays away', () => {
+  const world = newWorld()
+  const push = (job: JsonObject) => rowOf({ ...ada, employment: { history: [{ organization: 'Acme', ...job }] } })
+  run(world, push({ start: '2020-01', current: true }))
+  const [ended] = run(world, push({ start: '2020-01', end: '2021-01' }))
+  expect(ended?.changes).toMatchObject([
+    { object: 'employment', action: 'updated', after: { end: '2021-01', current: false } },
+  ])
+  expect([...world.employments.values()].map(({ record }) => record)).toMatchObject([
+    { end: '2021-01', current: false },
+  ])
+  const [[id = ''] = []] = [...world.contacts]
+  world.employments.clear()
+  const key = jobKey({ organization: 'Acme', start: '2020-01' })
+  world.edits.set(id, new Edits([], new Map([['employments', new Set([digestOf(key)])]])))
+  expect(reconcile([push({ start: '2020-01' })], knownOf(world))).toMatchObject({
+    employments: [],
+    outcomes: [{ status: 'PROCESSED', warnings: [{ code: 'edit_kept', path: 'employment.history.0' }] }],
+  })
+})
+
+test('a note is kept once, whoever pushes the same words again', () => {
+  const world = newWorld()
+  const push = (note: string) => rowOf({ contact: { ...ada.contact, note } })
+  const [first, again, other] = run(world, push('met at the fair'), push('met at the fair'), push('call back'))
+  expect([first, again, other].map((outcome) => outcome?.status)).toEqual(['PROCESSED', 'DUPLICATE', 'PROCESSED'])
+  expect(world.notes.size).toBe(2)
+})

@@ -1,0 +1,252 @@
+import type { JsonObject } from '../../../platform/model/fields.ts'
+import { newId, showId } from '../../../platform/model/ids.ts'
+import type { Change } from '../../../platform/resource/write.ts'
+import { companies } from '../../companies/resource.ts'
+import { contacts } from '../../contacts/resource.ts'
+import { notes } from '../../notes/resource.ts'
+import { asName, identityOf } from './company-identity.ts'
+import { Draft, merge, objectOf, type RowChange } from './draft.ts'
+import { type Jobs, keepJobs } from './jobs.ts'
+import {
+  companyKeys,
+  companyNameKey,
+  contactKeys,
+  contradictions,
+  findCompanies,
+  formerCompanyNameKey,
+  formerContactKeys,
+  handleFields,
+  handleKeys,
+  KeyedDrafts,
+  lookedForBy,
+  loneExternalIds,
+} from './match.ts'
+import { allNotStored, externalIdPath, isAllStored, notStored } from './not-stored.ts'
+import type { Lead } from '../payload/payload.ts'
+import { type Finding, finding, type MergePolicy, type RowStatus } from '../resource.ts'
+
+/** A row with its payload read, and what its import says about it. */
+export interface LeadRow {
+  id: string
+  lead: Lead
+  /** In the form of the answers. */
+  teamId: string
+  tags: readonly string[]
+  mergePolicy: MergePolicy
+}
+
+/** What the database knows of the people and companies that a batch may be about. */
+export interface Known {
+  contacts: readonly Draft[]
+  companies: readonly Draft[]
+  jobs: Jobs
+  /** `<contact uuid> <text>` of each note that there is. */
+  notes: Set<string>
+}
+
+/** What became of a row. */
+export interface Outcome {
+  rowId: string
+  status: RowStatus
+  contactId: string | null
+  companyId: string | null
+  warnings: Finding[]
+  errors: Finding[]
+  changes: RowChange[]
+}
+
+/** What is to be written for a batch: one set for each resource, and the end of each row. */
+export interface Plan {
+  companies: Change[]
+  contacts: Change[]
+  employments: Change[]
+  notes: Change[]
+  outcomes: Outcome[]
+}
+
+/**
+ * Goes through the rows in their order, each seeing what those before it did, so that a batch comes to the same as its
+ * rows one by one. Pure: nothing is read or written. Matching and merging are those of docs/guides/imports.md.
+ */
+export function reconcile(rows: readonly LeadRow[], known: Known): Plan {
+  const batch = new Batch(known)
+  const outcomes = rows.map((row) => batch.take(row))
+  return { ...batch.changes, outcomes }
+}
+
+class Batch {
+  readonly #known: Known
+  readonly #contacts = new KeyedDrafts()
+  readonly #companies = new KeyedDrafts()
+  readonly #touched = new Set<Draft>()
+  readonly #notes: Change[] = []
+
+  constructor(known: Known) {
+    this.#known = known
+    for (const draft of known.contacts) this.#contacts.put(draft, contactKeysOf(draft))
+    for (const draft of known.companies) this.#companies.put(draft, companyKeysOf(draft))
+  }
+
+  get changes(): Omit<Plan, 'outcomes'> {
+    const of = (name: string) =>
+      [...this.#touched].flatMap(({ resource, change }) => (resource.name === name && change ? [change] : []))
+    return {
+      companies: of('companies'),
+      contacts: of('contacts'),
+      employments: of('employments'),
+      notes: this.#notes,
+    }
+  }
+
+  take(row: LeadRow): Outcome {
+    const { lead } = row
+    const people = this.#contacts.find(lookedForBy(lead.contact, row.teamId))
+    const employers = lead.company ? findCompanies(this.#companies, lead.company) : []
+    const errors = [...this.#contactConflicts(row, people), ...companyConflicts(lead, employers)]
+    const outcome: Outcome = {
+      rowId: row.id,
+      status: errors.length > 0 ? 'CONFLICT' : 'PROCESSED',
+      contactId: null,
+      companyId: null,
+      warnings: [...lead.warnings],
+      errors: errors.length > 0 ? errors : [...lead.errors],
+      changes: [],
+    }
+    if (errors.length > 0) return outcome
+    const [contact] = people
+    const employer = this.#takeCompany(row, { found: employers[0], contact }, outcome)
+    const person = this.#takeContact(row, contact, employer, outcome)
+    this.#takeJobs(row, person, outcome)
+    this.#takeNote(row, person, outcome)
+    outcome.contactId = showId('con', person.id)
+    if (employer) outcome.companyId = showId('com', employer.id)
+    if (outcome.errors.length > 0) outcome.status = 'PARTIAL'
+    else if (outcome.changes.length === 0 && isAllStored(outcome.warnings)) outcome.status = 'DUPLICATE'
+    return outcome
+  }
+
+  /** An id that a person took from a contact does not find it any more, but tells that a new one may be the same. */
+  #contactConflicts({ lead: { contact }, teamId }: LeadRow, people: readonly Draft[]): Finding[] {
+    const found = conflictsOf('contact', people, contact)
+    if (people.length > 0) return found
+    const former = this.#contacts.find(formerContactKeys(loneExternalIds(contact), teamId))
+    return former.map(({ resource, id }) =>
+      finding(
+        'external_id_conflict',
+        'contact',
+        `a person removed this external id from ${showId(resource.idPrefix, id)}`,
+      ),
+    )
+  }
+
+  /** A company is made for the contact that works there, so not for one that keeps another company. */
+  #takeCompany(
+    { lead, mergePolicy }: LeadRow,
+    { found, contact }: { found: Draft | undefined; contact: Draft | undefined },
+    outcome: Outcome,
+  ): Draft | undefined {
+    if (!lead.company) return undefined
+    const identity = identityOf(lead.company)
+    if (!found && identity.name === undefined) {
+      outcome.errors.push(finding('company_without_name', 'company', 'has neither a name nor a domain'))
+      return undefined
+    }
+    const draft = found ?? new Draft(companies, newId(), { columns: {} })
+    const link = { companyId: showId('com', draft.id) }
+    const unlinked = !found && contact ? merge(contact, link, mergePolicy).notStored : []
+    if (unlinked.length > 0) {
+      outcome.warnings.push(...allNotStored('contact', unlinked))
+      return undefined
+    }
+    const incoming = found ? lead.company : { ...lead.company, ...identity }
+    const { taken, notStored } = merge(draft, incoming, mergePolicy)
+    outcome.warnings.push(...allNotStored('company', notStored))
+    this.#change(draft, taken, outcome)
+    this.#companies.put(draft, companyKeysOf(draft))
+    return draft
+  }
+
+  #takeContact(row: LeadRow, found: Draft | undefined, employer: Draft | undefined, outcome: Outcome): Draft {
+    const { lead, tags, teamId, mergePolicy } = row
+    const draft = found ?? new Draft(contacts, newId(), { columns: {} })
+    const incoming: JsonObject = {
+      ...lead.contact,
+      ...(tags.length > 0 && { tags: [...tags] }),
+      ...(employer && { companyId: showId('com', employer.id) }),
+    }
+    if (!found) Object.assign(incoming, madeUpName(lead.contact, outcome))
+    const { taken, notStored } = merge(draft, incoming, mergePolicy)
+    // The tags are the import's: a push does not contain them.
+    const ofPush = notStored.filter(({ field, reason }) => field !== 'tags' || reason === 'full')
+    outcome.warnings.push(...allNotStored('contact', ofPush))
+    // Its team decides whom a contact is matched with, so it is no value to merge.
+    this.#change(draft, found ? taken : { ...taken, teamId }, outcome)
+    this.#contacts.put(draft, contactKeysOf(draft))
+    return draft
+  }
+
+  #takeJobs({ lead, mergePolicy }: LeadRow, person: Draft, outcome: Outcome): void {
+    for (const draft of keepJobs(this.#known.jobs, person, lead.history, mergePolicy, outcome)) {
+      this.#touched.add(draft)
+    }
+  }
+
+  /** The same words are not noted twice, nor again after a person changed or deleted them. */
+  #takeNote({ id, lead: { note } }: LeadRow, person: Draft, outcome: Outcome): void {
+    if (note === undefined || this.#known.notes.has(`${person.id} ${note}`)) return
+    if (person.edits.hasValue('notes', note)) {
+      outcome.warnings.push(notStored('contact.note', 'edited'))
+      return
+    }
+    this.#known.notes.add(`${person.id} ${note}`)
+    // As the note's store would do, but in the contact's own write.
+    person.along({ last_activity_at: 'now' })
+    const noteId = newId()
+    const columns = { contact_id: person.id, source: 'import', import_row_id: id }
+    this.#notes.push({ kind: 'create', id: noteId, values: { body: note }, columns })
+    const shown = showId(notes.idPrefix, noteId)
+    outcome.changes.push({ object: 'note', id: shown, action: 'created', before: {}, after: { body: note } })
+  }
+
+  #change(draft: Draft, values: JsonObject, outcome: Outcome): void {
+    const change = draft.take(values)
+    if (!change) return
+    this.#touched.add(draft)
+    outcome.changes.push(change)
+  }
+}
+
+/** The companies that contradict the push, or contradict each other. */
+const companyConflicts = ({ company }: Lead, employers: readonly Draft[]): Finding[] =>
+  company ? conflictsOf('company', employers, company) : []
+
+function conflictsOf(part: 'contact' | 'company', found: readonly Draft[], pushed: JsonObject): Finding[] {
+  const ids = found.map(({ resource, id }) => showId(resource.idPrefix, id)).join(', ')
+  const [one, ...others] = found
+  if (others.length > 0)
+    return [finding(`ambiguous_${part}`, part, `its ids and address match different records: ${ids}`)]
+  const providers = one ? contradictions(one.state, pushed) : []
+  return providers.map((provider) =>
+    finding('external_id_conflict', externalIdPath(part, provider), `${ids} has a different id of this system`),
+  )
+}
+
+function contactKeysOf({ state, edits }: Draft): string[] {
+  const teamId = String(state.teamId)
+  const former = formerContactKeys(edits.digests('externalIds'), teamId)
+  return [...contactKeys(state, teamId), ...handleKeys(state, teamId), ...former]
+}
+
+function companyKeysOf({ state, edits }: Draft): string[] {
+  const former = edits.digests('name').map(formerCompanyNameKey)
+  return [...companyKeys(state), companyNameKey(String(state.name)), ...former]
+}
+
+/** A new contact needs an address or a name: without either, what it has stands for the name. */
+function madeUpName(contact: JsonObject, outcome: Outcome): JsonObject {
+  if (contact.email !== undefined || contact.phone !== undefined || contact.name !== undefined) return {}
+  const known = ['nickname', ...handleFields].map((field) => contact[field])
+  const name = asName([...known, ...Object.values(objectOf(contact.externalIds))].find((value) => value !== undefined))
+  outcome.warnings.push(finding('made_up_name', 'contact.name', `missing; "${String(name)}" is used as the name`))
+  return { name: name ?? null }
+}

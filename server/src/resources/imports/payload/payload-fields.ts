@@ -1,0 +1,205 @@
+import type { Fields, Resource } from '../../../platform/model/define.ts'
+import type { Field, JsonValue, Schema } from '../../../platform/model/fields.ts'
+import { texts } from '../../../platform/model/texts.ts'
+import { companies } from '../../companies/resource.ts'
+import { contacts } from '../../contacts/resource.ts'
+import { employments } from '../../employments/resource.ts'
+import { notes } from '../../notes/resource.ts'
+
+/** One member of a push (interface 4.8). */
+export interface Member {
+  description: string
+  /** Whose rules hold for the value, so that an import takes what REST takes. */
+  field: Field
+  /** A value that cannot be used refuses the push; others are left out of it. */
+  isStrict?: boolean
+  /** What the documentation narrows the value to. */
+  choices?: readonly string[]
+}
+
+/** One object of a push. */
+export interface Part {
+  description: string
+  members: ReadonlyMap<string, Member>
+  /** Members that are objects of their own, or lists of them. */
+  parts: readonly string[]
+  /** What a member that is not known may have been meant for. */
+  names: readonly string[]
+  /** Where the ids of other providers are kept. */
+  externalIds?: Field
+}
+
+function part(
+  description: string,
+  members: readonly [string, Member][],
+  more: { parts?: readonly string[]; externalIds?: Field } = {},
+): Part {
+  const parts = more.parts ?? []
+  const spellings = new Set(aliases.map(([alias]) => alias))
+  const names = [...members.map(([name]) => name), ...parts].filter((name) => !spellings.has(name))
+  return { description, members: new Map(members), names, ...more, parts }
+}
+
+/** The member that brings the id of a provider: its name begins in upper case here, in lower case where it is kept. */
+export const externalIdForm = /^externalId([A-Z][A-Za-z0-9]{0,39})$/
+
+/** Other spellings of handles, and the fields that they mean. */
+export const aliases: readonly (readonly [alias: string, name: string])[] = [
+  ['gitHubHandle', 'githubHandle'],
+  ['linkedInHandle', 'linkedinHandle'],
+  ['xHandle', 'twitterHandle'],
+]
+
+export const handles: readonly string[] = [
+  'facebookHandle',
+  'githubHandle',
+  'instagramHandle',
+  'linkedinHandle',
+  'twitterHandle',
+]
+
+/** Members that are called like the fields that they become. */
+const like = <F extends Fields>(
+  { fields }: Resource<F>,
+  descriptions: { [Name in keyof F & string]?: string },
+): [string, Member][] =>
+  Object.entries<string>(descriptions as Record<string, string>).map(([name, description]) => [
+    name,
+    { description, field: fields[name as keyof F] },
+  ])
+
+const profile = 'the handle, with or without `@`, or the profile URL'
+
+/** The handles of a person or a company, in every spelling. */
+function handlesOf(fields: Fields): [string, Member][] {
+  const spellings = [...handles.map((name) => [name, name] as const), ...aliases]
+  return spellings.flatMap(([spelling, name]) => {
+    const field = fields[name]
+    const description = spelling === name ? `${field?.label}: ${profile}` : `Alternative spelling of \`${name}\``
+    return field ? [[spelling, { description, field }]] : []
+  })
+}
+
+const seniorityChoices = ['JUNIOR', 'MID', 'SENIOR', 'EXECUTIVE']
+
+/** The four words in any case, kept in lower case; other resources know more of them. */
+const seniority: Field = {
+  ...contacts.fields.employmentSeniority,
+  schema: { type: 'string' },
+  normalize: (value: JsonValue) => {
+    const word = String(value).toLowerCase()
+    const isKnown = seniorityChoices.some((choice) => choice.toLowerCase() === word)
+    return isKnown ? { value: word } : { fault: `expected one of ${seniorityChoices.join(', ')}` }
+  },
+}
+
+export const contactPart = part(
+  'The person. Requires an address, or a usable external id or handle.',
+  [
+    ['email', { description: 'Primary address', field: contacts.fields.email, isStrict: true }],
+    ...like(contacts, {
+      name: 'Full name',
+      nickname: 'Nickname',
+      bio: 'Description of the person',
+      avatar: 'URL of a picture',
+      website: 'URL of the personal website',
+      location: 'Location as free text',
+      timeZone: 'IANA time zone',
+    }),
+    [
+      'domain',
+      { description: 'Domain of the personal website; used if there is no `website`', field: companies.fields.domain },
+    ],
+    ...handlesOf(contacts.fields),
+    ['note', { description: 'Stored as a note on the contact', field: notes.fields.body }],
+  ],
+  { externalIds: contacts.fields.externalIds },
+)
+
+export const employmentPart = part(
+  'Current and former employments',
+  [
+    ['title', { description: 'Job title', field: contacts.fields.employmentTitle }],
+    ['seniority', { description: 'Case is ignored', field: seniority, isStrict: true, choices: seniorityChoices }],
+  ],
+  { parts: ['history'] },
+)
+
+export const jobPart = part('One employment. It is left out if it has no organization or ends before it starts.', [
+  ...like(employments, { organization: 'Employer', title: 'Job title', current: 'Whether this is a current job' }),
+  ['start', { description: 'Month, `YYYY-MM`', field: employments.fields.start, isStrict: true }],
+  ['end', { description: 'Month, `YYYY-MM`; absent for a current job', field: employments.fields.end, isStrict: true }],
+])
+
+export const companyPart = part(
+  'The employer. Matched by external id, then domain, then exact name; if there is only a website, by its host.',
+  [
+    ...like(companies, {
+      name: 'Legal name',
+      nickname: 'Brand name',
+      bio: 'Description of the company',
+      subtitle: 'One-line description',
+      avatar: 'URL of the logo',
+      website: 'URL',
+      domain: 'The company’s domain; free-mail domains are left out',
+      location: 'Headquarters as free text',
+      timeZone: 'IANA time zone',
+    }),
+    ...handlesOf(companies.fields),
+    ...like(companies, {
+      annualRevenue: 'A number as a string',
+      employeesCount: 'Number of employees',
+      foundedYear: 'Year of foundation',
+      fundingStage: 'Such as `series_b`',
+      fundingTotal: 'A number as a string',
+      retailLocationsCount: 'Number of retail locations',
+      ticker: 'Stock ticker symbol',
+      industries: 'Industries',
+      languages: 'Languages used in the company',
+      stack: 'Technologies used in the company',
+      tags: 'Added to the company’s tags',
+    }),
+  ],
+  { externalIds: companies.fields.externalIds },
+)
+
+export const pushPart = part(
+  'A lead. Unknown fields are stored with the row and listed in its warnings. So are unusable values: an invalid ' +
+    'URL, time zone, handle, domain or number, or a text that is too long. A wrong JSON type, an invalid ' +
+    'address, seniority or month causes the push to be rejected. Null and blank texts count as absent. Spaces around a value are ' +
+    'removed.',
+  [],
+  { parts: ['contact', 'employment', 'company'] },
+)
+
+/** Is the value a text of several lines? */
+export const isLongText = ({ field }: Member): boolean => field.normalize === texts.block
+
+/** The JSON type of a member's values; null is taken beside it. */
+export const typeOf = ({ field }: Member) => field.schema.type as 'string' | 'integer' | 'boolean' | 'array'
+
+/** The part of a push in JSON Schema: its types, not what else a value has to be to be taken. */
+export function schemaOf(part: Part, parts: Record<string, Schema> = {}): Schema {
+  const members = [...part.members].map(([name, member]) => [name, memberSchema(member)] as const)
+  const externalId = { type: ['string', 'null'], description: 'Id at the provider that the field name ends with' }
+  return {
+    type: 'object',
+    description: part.description,
+    properties: { ...Object.fromEntries(members), ...parts },
+    ...(part.externalIds && { patternProperties: { [externalIdForm.source]: externalId } }),
+    additionalProperties: true,
+  }
+}
+
+function memberSchema(member: Member): Schema {
+  const { format, examples } = member.field.schema
+  const type = typeOf(member)
+  return {
+    type: [type, 'null'],
+    description: member.description,
+    ...(type === 'array' && { items: { type: 'string' } }),
+    ...(format !== undefined && { format }),
+    ...(examples !== undefined && { examples }),
+    ...(member.choices && { enum: [...member.choices, null] }),
+  }
+}

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { processorTime } from '../../../../test/processor-time.ts'
+import { faultsOf } from '../../../../test/leads.ts'
+import type { JsonObject, JsonValue } from '../../../platform/model/fields.ts'
+import { readPush } from './payload.ts'
+
+const email = 'ada@example.com'
+
+const ofContact = (members: JsonObject): JsonValue => ({ contact: { email, ...members } })
+const ofJob = (job: JsonValue): JsonValue => ({
+  contact: { email },
+  employment: { history: [{ organization: 'A' }, job] },
+})
+const ofCompany = (company: JsonObject): JsonValue => ({ contact: { email }, company })
+
+test.each<[string, JsonValue, [field: string, message: RegExp][]]>([
+  ['no object', [], [['body', /object/]]],
+  ['null', null, [['body', /object/]]],
+  ['no contact', {}, [['contact', /required/]]],
+  ['a contact of null', { contact: null }, [['contact', /object/]]],
+  ['a contact that is a list', { contact: [] }, [['contact', /object/]]],
+  ['a contact by another name', { constructor: { email } }, [['contact', /required/]]],
+  ['an employment that is a text', { contact: { email }, employment: 'CTO' }, [['employment', /object or null/]]],
+  ['a company that is a list', { contact: { email }, company: [] }, [['company', /object or null/]]],
+  ['no address', { contact: {} }, [['contact.email', /required/]]],
+  ['an address of null', { contact: { email: null, name: 'Ada' } }, [['contact.email', /required/]]],
+  ['a blank address', { contact: { email: ' ' } }, [['contact.email', /required/]]],
+  [
+    'a handle that is none, and no address',
+    { contact: { facebookHandle: 'https://facebook.com/profile.php?id=1' } },
+    [['contact.email', /required, unless there is a usable/]],
+  ],
+  ['a blank external id, and no address', { contact: { externalIdX: ' ' } }, [['contact.email', /required/]]],
+  ['an address that is none', ofContact({ email: 'ada' }), [['contact.email', /email address/]]],
+  ['two addresses', ofContact({ email: 'ada@example.com, bob@example.com' }), [['contact.email', /email address/]]],
+  ['a long address', ofContact({ email: `a@${'x'.repeat(400)}.com` }), [['contact.email', /320/]]],
+  ['a bad address beside a handle', ofContact({ email: 'ada', xHandle: 'ada' }), [['contact.email', /email address/]]],
+  ['an address that is a number', ofContact({ email: 5 }), [['contact.email', /string or null/]]],
+  ['a name that is a list', ofContact({ name: ['Ada'] }), [['contact.name', /string or null/]]],
+  ['a note that is an object', ofContact({ note: {} }), [['contact.note', /string or null/]]],
+  ['an alias that is a number', ofContact({ xHandle: 1 }), [['contact.xHandle', /string or null/]]],
+  ['an external id that is a number', ofContact({ externalIdX: 1 }), [['contact.externalIdX', /string or null/]]],
+  [
+    'another seniority',
+    { contact: { email }, employment: { seniority: 'c_suite' } },
+    [['employment.seniority', /one of JUNIOR, MID, SENIOR, EXECUTIVE$/]],
+  ],
+  [
+    'a seniority of letters that only fold to its own',
+    { contact: { email }, employment: { seniority: '\u017fenior' } },
+    [['employment.seniority', /one of/]],
+  ],
+  [
+    'a history that is an object',
+    { contact: { email }, employment: { history: {} } },
+    [['employment.history', /array of objects or null/]],
+  ],
+  ['a job that is null', ofJob(null), [['employment.history.1', /object/]]],
+  ['a month that is a date', ofJob({ start: '2024-05-01' }), [['employment.history.1.start', /7 characters/]]],
+  ['a month that does not exist', ofJob({ end: '2024-13' }), [['employment.history.1.end', /2024-05/]]],
+  ['a current that is a text', ofJob({ current: 'true' }), [['employment.history.1.current', /boolean or null/]]],
+  ['a revenue that is a number', ofCompany({ annualRevenue: 5 }), [['company.annualRevenue', /string or null/]]],
+  ['a funding that is a number', ofCompany({ fundingTotal: 1.5 }), [['company.fundingTotal', /string or null/]]],
+  ['a count that is a text', ofCompany({ employeesCount: '5' }), [['company.employeesCount', /integer or null/]]],
+  ['a count that is a fraction', ofCompany({ foundedYear: 1.5 }), [['company.foundedYear', /integer or null/]]],
+  ['tags that are a text', ofCompany({ tags: 'a' }), [['company.tags', /array of strings or null/]]],
+  [
+    'items that are none',
+    ofCompany({ tags: ['a', null, 'b', 1] }),
+    [
+      ['company.tags.1', /string/],
+      ['company.tags.3', /string/],
+    ],
+  ],
+  [
+    'several of these',
+    { contact: { email: 'no', bio: 1 }, employment: { seniority: 'x', history: [1] }, company: { tags: 1 } },
+    [
+      ['contact.email', /address/],
+      ['contact.bio', /string/],
+      ['employment.seniority', /one of/],
+      ['employment.history.0', /object/],
+      ['company.tags', /array/],
+    ],
+  ],
+])('%s refuses the push', (_, payload, expected) => {
+  const faults = faultsOf(payload)
+  expect(faults.map(({ field }) => field)).toEqual(expected.map(([field]) => field))
+  for (const [index, [, message]] of expected.entries()) expect(faults[index]?.message).toMatch(message)
+})
+
+test('faults are told up to 100, also of jobs beyond those that are kept', () => {
+  expect(faultsOf({ contact: { email }, company: { tags: Array(5000).fill(1) } })).toHaveLength(100)
+  const history = [...Array<JsonValue>(100).fill({ organization: 'Acme' }), { start: 'May' }]
+  expect(faultsOf({ contact: { email }, employment: { history } })).toMatchObject([
+    { field: 'employment.history.100.start' },
+  ])
+})
+
+test('a megabyte of anything is read in moderate time', () => {
+  const names = Array.from({ length: 80_000 }, (_, index) => [`m${index}`, 1] as const)
+  const payloads: JsonValue[] = [
+    ofContact(Object.fromEntries(names)),
+    ofCompany({ tags: Array<string>(300_000).fill('') }),
+    ofCompany({ tags: Array.from({ length: 90_000 }, (_, index) => `${index}`) }),
+    ofCompany({ tags: Array<number>(500_000).fill(1) }),
+    { contact: { email }, employment: { history: Array<JsonValue>(300_000).fill({}) } },
+    ofContact({ note: ' '.repeat(1_000_000), bio: 'x'.repeat(1_000_000), linkedinHandle: '/'.repeat(1_000_000) }),
+  ]
+  for (const payload of payloads) {
+    expect(processorTime(() => void readPush(payload, {}))).toBeLessThan(5000)
+  }
+})

@@ -1,0 +1,191 @@
+import type { Fault } from '../../../platform/model/errors.ts'
+import type { JsonObject, JsonValue, Schema } from '../../../platform/model/fields.ts'
+import { domainKey } from '../../companies/resource.ts'
+import { contacts } from '../../contacts/resource.ts'
+import { employments } from '../../employments/resource.ts'
+import { type Finding, finding } from '../resource.ts'
+import { isFreeMail } from './free-mail.ts'
+import { companyPart, contactPart, employmentPart, handles, jobPart, pushPart, schemaOf } from './payload-fields.ts'
+import { isBlank, isObject, mostExamined, own, Reading, shown } from './payload-reading.ts'
+
+/** What a push says, in the fields of the records that it is about. */
+export interface Lead {
+  /** Fields of contacts, as REST would store them; what the payload says nothing of is absent, never null. */
+  contact: JsonObject
+  /** Fields of companies, the same way; undefined when there is nothing that can be used. */
+  company: JsonObject | undefined
+  /** Fields of employments for each job that can be kept, with its path such as `employment.history.0`. */
+  history: { path: string; values: JsonObject }[]
+  note: string | undefined
+  warnings: Finding[]
+  /** Parts that cannot be kept. */
+  errors: Finding[]
+}
+
+/** A lead, or every fault that refuses the push. */
+export type ReadPush = { lead: Lead } | { faults: Fault[] }
+
+const mostJobs = 100
+
+/** Reads the body of a push, which was parsed strictly before, and the query parameters beside it. Pure. */
+export function readPush(payload: JsonValue, parameters: Record<string, JsonValue>): ReadPush {
+  if (!isObject(payload)) return { faults: [{ field: 'body', message: 'expected an object' }] }
+  const reading = new Reading()
+  reading.members(payload, '', pushPart)
+  const person = readContact(reading, payload)
+  const employment = readPart(reading, payload, 'employment')
+  const work = employment ? reading.members(employment, 'employment.', employmentPart) : {}
+  const { jobs, errors } = readHistory(reading, employment ? own(employment, 'history') : null)
+  const company = readCompany(reading, payload)
+  for (const name of Object.keys(parameters)) reading.warn('unknown_parameter', shown(name), 'unknown parameter')
+  if (reading.faults.length > 0) return { faults: reading.faults }
+  const { contact, note } = person
+  if (work.title !== undefined) contact.employmentTitle = work.title
+  if (work.seniority !== undefined) contact.employmentSeniority = work.seniority
+  const { warnings } = reading
+  return {
+    lead: { contact, company, history: jobs, note: typeof note === 'string' ? note : undefined, warnings, errors },
+  }
+}
+
+/** An object of the body; null counts as absent. */
+function readPart(reading: Reading, payload: JsonObject, name: string): JsonObject | undefined {
+  const value = own(payload, name)
+  if (isObject(value)) return value
+  if (value !== null) reading.refuse(name, 'expected an object or null')
+  return undefined
+}
+
+/** A contact with nothing that its name could follow from. */
+const nameless = { email: null, phone: null, firstName: null, lastName: null }
+
+function readContact(reading: Reading, payload: JsonObject): { contact: JsonObject; note?: JsonValue | undefined } {
+  const sent = own(payload, 'contact')
+  if (!isObject(sent)) {
+    reading.refuse('contact', Object.hasOwn(payload, 'contact') ? 'expected an object' : 'is required')
+    return { contact: {} }
+  }
+  const { name, domain, note, ...contact } = reading.members(sent, 'contact.', contactPart)
+  if (isBlank(own(sent, 'email')) && !['externalIds', ...handles].some((key) => contact[key] !== undefined)) {
+    reading.refuse('contact.email', 'is required, unless there is a usable external id or handle')
+  }
+  if (typeof domain === 'string') readDomain(reading, contact, domain)
+  if (name !== undefined) {
+    const [fault] =
+      contacts.prepare?.({ ...nameless, name: name === null ? null : String(name) }, undefined).faults ?? []
+    if (fault) reading.warn('unusable_value', 'contact.name', fault.message)
+    else contact.name = name
+  }
+  return { contact, note }
+}
+
+/** The domain stands for the website, unless there is one; one of another site is not stored. */
+function readDomain(reading: Reading, contact: JsonObject, domain: string): void {
+  const { website } = contact
+  if (website === undefined) {
+    const read = reading.usable(contacts.fields.website, 'contact.', 'domain', `https://${domain}`)
+    if (read !== undefined) contact.website = read
+  } else if (domainKey(new URL(String(website)).hostname) !== domainKey(domain)) {
+    reading.warn('unusable_value', 'contact.domain', 'differs from the domain of the website, which was stored')
+  }
+}
+
+function readCompany(reading: Reading, payload: JsonObject): JsonObject | undefined {
+  const sent = readPart(reading, payload, 'company')
+  if (!sent) return undefined
+  const { domain, ...company } = reading.members(sent, 'company.', companyPart)
+  if (typeof domain === 'string') {
+    if (isFreeMail(domain))
+      reading.warn('free_mail_domain', 'company.domain', `${domain} is a free-mail domain, which anyone can use`)
+    else company.domain = domain
+  }
+  return Object.keys(company).length > 0 ? company : undefined
+}
+
+function readHistory(reading: Reading, history: JsonValue): { jobs: Lead['history']; errors: Finding[] } {
+  const jobs: Lead['history'] = []
+  const errors: Finding[] = []
+  if (!Array.isArray(history)) {
+    if (history !== null) reading.refuse('employment.history', 'expected an array of objects or null')
+    return { jobs, errors }
+  }
+  if (history.length > mostJobs)
+    reading.warn('unusable_value', 'employment.history', `expected at most ${mostJobs} items; the rest was left out`)
+  // What is beyond the limit is not kept, but refuses the push like the rest.
+  const beyond = new Reading(reading.faults)
+  for (const [index, job] of history.entries()) {
+    if (reading.isFull) break
+    if (isObject(job) && index >= mostExamined) continue
+    const path = `employment.history.${index}`
+    if (!isObject(job)) reading.refuse(path, 'expected an object')
+    else if (index >= mostJobs) beyond.members(job, `${path}.`, jobPart)
+    else {
+      const values = reading.members(job, `${path}.`, jobPart)
+      const fault = faultOf(values)
+      if (fault) errors.push(finding('invalid_employment', path, `${fault.field} ${fault.message}`))
+      else jobs.push({ path, values })
+    }
+  }
+  return { jobs, errors }
+}
+
+function faultOf(job: JsonObject): Fault | undefined {
+  if (job.organization === undefined) return { field: 'organization', message: 'is required' }
+  return employments.prepare?.(job, undefined).faults?.[0]
+}
+
+const orNull = (schema: Schema): Schema => ({ ...schema, type: ['object', 'null'] })
+
+/** The body of a push, for the documentation. */
+export const pushSchema: Schema = {
+  ...schemaOf(pushPart, {
+    contact: schemaOf(contactPart),
+    employment: orNull(schemaOf(employmentPart, { history: { type: ['array', 'null'], items: schemaOf(jobPart) } })),
+    company: orNull(schemaOf(companyPart)),
+  }),
+  required: ['contact'],
+}
+
+/** A push with every kind of member. */
+export const pushExample: JsonObject = {
+  contact: {
+    email: 'ada@example.com',
+    name: 'Ada Lovelace',
+    nickname: 'Ada',
+    bio: 'Writes about engines.',
+    avatar: 'https://ada.example.com/ada.jpg',
+    website: 'https://ada.example.com',
+    location: 'London, United Kingdom',
+    timeZone: 'Europe/London',
+    githubHandle: 'adalovelace',
+    linkedinHandle: 'https://www.linkedin.com/in/adalovelace',
+    externalIdClearbit: '5f1a3c80-0001',
+    note: 'Asked for a demo at the fair in May.',
+  },
+  employment: {
+    title: 'Head of Engines',
+    seniority: 'SENIOR',
+    history: [
+      { current: true, start: '2022-03', organization: 'Acme Engines', title: 'Head of Engines' },
+      { current: false, start: '2018-09', end: '2022-02', organization: 'Analytical Society', title: 'Analyst' },
+    ],
+  },
+  company: {
+    name: 'Acme Engines Ltd',
+    nickname: 'Acme',
+    website: 'https://www.acme.example',
+    domain: 'acme.example',
+    location: 'London, United Kingdom',
+    timeZone: 'Europe/London',
+    linkedinHandle: 'acme-engines',
+    annualRevenue: '12500000.50',
+    employeesCount: 140,
+    foundedYear: 1998,
+    fundingStage: 'series_b',
+    fundingTotal: '40000000',
+    industries: ['machinery', 'software'],
+    languages: ['en', 'de'],
+    stack: ['postgresql'],
+    tags: ['prospect'],
+  },
+}

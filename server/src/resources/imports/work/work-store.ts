@@ -1,0 +1,256 @@
+import { serviceActor } from '../../../platform/model/caller.ts'
+import type { Database, Transaction } from '../../../platform/database/database.ts'
+import { sqlState } from '../../../platform/database/failures.ts'
+import { Parameter, raw, sql } from '../../../platform/model/sql.ts'
+import type { JsonValue, JsonObject } from '../../../platform/model/fields.ts'
+import { newId, readId } from '../../../platform/model/ids.ts'
+import type { Outcome } from '../merge/reconcile.ts'
+import { type Finding, finding, type MergePolicy } from '../resource.ts'
+
+/** Rows that one worker has for a while, all of one organization. */
+export interface Claim {
+  organizationId: string
+  /** The fencing token: what has another one by now is no longer ours to end. */
+  lease: string
+  rowIds: readonly string[]
+}
+
+/** Rows of a claim, or `all` while nobody has told which it got. */
+export interface LeasedRows extends Omit<Claim, 'rowIds'> {
+  rowIds: readonly string[] | 'all'
+}
+
+/** A row that is being worked on, with what its import says. */
+export interface ClaimedRow {
+  id: string
+  payload: JsonValue
+  parameters: JsonObject
+  teamId: string
+  tags: string[]
+  mergePolicy: MergePolicy
+}
+
+/** Times that a row's process may end under it before the row is worked on alone; once more, and it is dead. */
+const lossesBeforeAlone = 2
+
+/** Bytes of the payloads of a batch, as they are stored. */
+const mostBytes = 2 * 1024 * 1024
+
+const waiting = raw(`status in ('PENDING', 'RETRYING', 'PROCESSING')`)
+
+/**
+ * The organization after `last` (uuid) that has a row to work on, in the order of their ids, from the first one again
+ * after the last one: each gets a batch before any gets a second. Costs an index probe for each that only waits.
+ */
+export async function chooseOrganization(database: Database, last: string | undefined): Promise<string | undefined> {
+  const found = last === undefined ? undefined : await organizationAfter(database, last)
+  return found ?? organizationAfter(database, '00000000-0000-0000-0000-000000000000')
+}
+
+async function organizationAfter(database: Database, last: string): Promise<string | undefined> {
+  const next = (after: ReturnType<typeof sql>) => sql`
+    select organization_id, run_at from import_rows where ${waiting} and organization_id > ${after}
+    order by organization_id, run_at limit 1`
+  const rows = await database.spanning<{ organization_id: string }>(
+    'choose whose rows to work on',
+    sql`
+    with recursive queue as (
+      (${next(sql`${last}::uuid`)})
+      union all
+      select later.* from queue cross join lateral (${next(sql`queue.organization_id`)}) later
+      where queue.run_at > now())
+    select organization_id from queue where run_at <= now() limit 1`,
+  )
+  return rows[0]?.organization_id
+}
+
+/**
+ * Two turns of an organization, each had by one transaction at a time, until it ends. Who has the turn to claim keeps it
+ * until it has the turn to work too: so rows are worked on in the order they were claimed, two batches never make the same
+ * person, and the next batch is read while the last one is being written.
+ */
+const turns = { claim: 'claims of ', work: 'imports of ' }
+
+/** False when another worker has it. */
+export async function tryTurnToClaim(transaction: Transaction): Promise<boolean> {
+  const [row] = await transaction.query<{ taken: boolean }>(
+    sql`select pg_try_advisory_xact_lock(${turnOf(transaction, turns.claim)}) as taken`,
+  )
+  return row?.taken ?? false
+}
+
+/** Waits for it. */
+export async function awaitTurnToWork(transaction: Transaction): Promise<void> {
+  await transaction.query(sql`select pg_advisory_xact_lock(${turnOf(transaction, turns.work)})`).catch((error) => {
+    throw sqlState(error) === '55P03' ? new TurnMissed('Another batch is taking too long.', { cause: error }) : error
+  })
+}
+
+/** The turn to work did not come in time: nothing is wrong with the rows. */
+export class TurnMissed extends Error {}
+
+const turnOf = ({ organization }: Transaction, turn: string) => sql`hashtextextended(${turn} || ${organization}, 0)`
+
+/**
+ * Takes up to `most` rows of the organization for `leaseSeconds`, the longest waiting first. A row whose worker was lost
+ * twice is taken alone, so that it takes no others with it; lost once more, it is dead.
+ */
+export async function claimRows(
+  transaction: Transaction,
+  { most, leaseSeconds, lease = newId() }: { most: number; leaseSeconds: number; lease?: string },
+): Promise<Claim> {
+  const lost = [
+    finding('worker_lost', '', `the process ended ${lossesBeforeAlone + 1} times while processing this row`),
+  ]
+  // A claim that a crash forgets is no loss: its rows wait as before.
+  const [, rows] = await Promise.all([
+    transaction.query(
+      sql`select set_config('synchronous_commit', 'off', true), ${transaction.organization} as organization`,
+    ),
+    transaction.query<{ id: string; status: string }>(sql`
+      with candidates as (
+        select id, run_at, losses + (status = 'PROCESSING')::integer as losses, pg_column_size(payload) as size
+        from import_rows
+        where organization_id = ${transaction.organization} and ${waiting} and run_at <= now()
+        order by run_at, id limit ${most} for update skip locked),
+      first as (select id, losses from candidates order by run_at, id limit 1),
+      sized as (select *, sum(size) over (order by run_at, id) as total from candidates),
+      taken as (
+        select sized.id, sized.losses from sized, first
+        where sized.id = first.id
+          or (first.losses < ${lossesBeforeAlone} and sized.losses < ${lossesBeforeAlone} and total <= ${mostBytes}))
+      update import_rows row set
+        losses = taken.losses, updated_at = now(), revision = revision + 1,
+        status = case when taken.losses > ${lossesBeforeAlone} then 'DEAD' else 'PROCESSING' end,
+        lease = case when taken.losses > ${lossesBeforeAlone} then null else ${lease}::uuid end,
+        run_at = case when taken.losses <= ${lossesBeforeAlone} then now() + make_interval(secs => ${leaseSeconds}) end,
+        finished_at = case when taken.losses > ${lossesBeforeAlone} then now() end,
+        errors = case when taken.losses > ${lossesBeforeAlone} then ${JSON.stringify(lost)}::json else errors end,
+        error_codes = case when taken.losses > ${lossesBeforeAlone} then array['worker_lost'] else error_codes end
+      from taken where row.organization_id = ${transaction.organization} and row.id = taken.id
+      returning row.id, row.status`),
+  ])
+  const rowIds = rows.filter(({ status }) => status === 'PROCESSING').map(({ id }) => id)
+  return { organizationId: transaction.organizationId, lease, rowIds: rowIds.sort() }
+}
+
+/** What was pushed as these rows, in the order of the pushes. Each is looked up by its key, however many there are. */
+export async function readRows(transaction: Transaction, rowIds: readonly string[]): Promise<ClaimedRow[]> {
+  return transaction.query<ClaimedRow>(sql`
+    select row.id, row.payload, row.parameters, import.tags, import.merge_policy as "mergePolicy",
+      'tea_' || replace(coalesce(team.id, home.id)::text, '-', '') as "teamId"
+    from unnest(${rowIds}::uuid[]) as wanted (id)
+    cross join lateral (
+      select id, import_id, payload, parameters from import_rows
+      where organization_id = ${transaction.organization} and id = wanted.id offset 0) row
+    join imports import on import.organization_id = ${transaction.organization} and import.id = row.import_id
+    join teams home on home.organization_id = ${transaction.organization} and home.is_default
+    left join teams team on team.organization_id = ${transaction.organization} and team.id = import.team_id
+      and team.deleted_at is null
+    order by row.id`)
+}
+
+/** The rows of the claim (uuids) that are still its own, locked until the transaction ends. */
+export async function holdRows(transaction: Transaction, { lease, rowIds }: Claim): Promise<Set<string>> {
+  const rows = await transaction.query<{ id: string }>(sql`
+    select row.id from (select unnest(${rowIds}::uuid[]) as id order by 1) wanted
+    cross join lateral (
+      select id from import_rows
+      where organization_id = ${transaction.organization} and id = wanted.id and status = 'PROCESSING'
+        and lease = ${lease}::uuid
+      for update) row`)
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** Brings rows to their end, in the transaction of what they did. The caller holds them (`holdRows`). */
+export async function endRows(transaction: Transaction, outcomes: readonly Outcome[]): Promise<void> {
+  const ids = new Parameter(outcomes.map(({ rowId }) => rowId))
+  const uuids = (prefix: string, shown: (outcome: Outcome) => string | null) =>
+    sql`${outcomes.map((one) => readId(prefix, shown(one) ?? '') ?? null)}::uuid[]`
+  // A document a line, and no parts of one document: PostgreSQL would parse those three times as long.
+  const lines = (told: (outcome: Outcome) => string) => sql`string_to_array(${outcomes.map(told).join('\n')}, E'\n')`
+  await transaction.query(sql`
+    update import_rows row set
+      status = ended.status, contact_id = coalesce(ended.contact_id, row.contact_id),
+      company_id = coalesce(ended.company_id, row.company_id), warnings = ended.warnings::json,
+      errors = ended.errors::json, changes = case when row.changes::text = '[]' then ended.changes::json
+        else (row.changes::jsonb || ended.changes::jsonb)::json end,
+      warning_codes = ended.warning_codes::text[], error_codes = ended.error_codes::text[],
+      run_at = null, lease = null, finished_at = now(), updated_at = now(), revision = row.revision + 1
+    from unnest(${ids}::uuid[], ${outcomes.map(({ status }) => status)}::text[],
+      ${uuids('con', ({ contactId }) => contactId)}, ${uuids('com', ({ companyId }) => companyId)},
+      ${lines(({ warnings }) => JSON.stringify(warnings))}, ${lines(({ errors }) => JSON.stringify(errors))},
+      ${lines(({ changes }) => JSON.stringify(changes))},
+      ${lines(({ warnings }) => codesOf(warnings))}, ${lines(({ errors }) => codesOf(errors))})
+      as ended (id, status, contact_id, company_id, warnings, errors, changes, warning_codes, error_codes)
+    where row.organization_id = ${transaction.organization} and row.id = ended.id
+      -- Said for the planner, who else may look at all rows of the organization.
+      and row.id = any(${ids}::uuid[])`)
+}
+
+/** Each code once, as PostgreSQL writes an array: they are words. */
+const codesOf = (findings: readonly Finding[]): string =>
+  `{${[...new Set(findings.map(({ code }) => code))].join(',')}}`
+
+/** How often a row that fails here is tried, each time after about twice as long. */
+export interface Patience {
+  attempts: number
+  firstDelaySeconds: number
+  longestDelaySeconds: number
+}
+
+/** A row that failed here is tried again after a while, a little sooner or later than others, or is dead at last. */
+export async function failRow(
+  database: Database,
+  { organizationId, lease, rowIds: [rowId] }: Claim,
+  { attempts, firstDelaySeconds, longestDelaySeconds }: Patience,
+): Promise<void> {
+  const failed = [finding('processing_failed', '', 'processing failed')]
+  await database.transaction(serviceActor('work', organizationId), (transaction) =>
+    transaction.query(sql`
+      update import_rows set
+        attempts = attempts + 1, losses = 0, lease = null,
+        status = case when attempts + 1 < ${attempts} then 'RETRYING' else 'DEAD' end,
+        finished_at = case when attempts + 1 >= ${attempts} then now() end,
+        run_at = case when attempts + 1 < ${attempts} then now() + make_interval(secs =>
+          least(${longestDelaySeconds}, ${firstDelaySeconds} * power(2, attempts)) * (0.75 + random() / 2)) end,
+        errors = ${JSON.stringify(failed)}::json, error_codes = array['processing_failed'],
+        updated_at = now(), revision = revision + 1
+      where organization_id = ${transaction.organization} and id = ${rowId}::uuid and status = 'PROCESSING'
+        and lease = ${lease}::uuid`),
+  )
+}
+
+/** Gives rows back that nothing happened to: the database was away, or this process is stopping. */
+export async function releaseRows(database: Database, { organizationId, lease, rowIds }: LeasedRows): Promise<void> {
+  // Leases end later than now: the queue's index finds them behind all that is due.
+  const those = rowIds === 'all' ? raw('run_at > now()') : sql`id = any(${rowIds}::uuid[])`
+  await database.transaction(serviceActor('work', organizationId), (transaction) =>
+    transaction.query(sql`
+      update import_rows set
+        status = case when attempts > 0 then 'RETRYING' else 'PENDING' end, lease = null,
+        run_at = now() + interval '1 second', updated_at = now(), revision = revision + 1
+      where organization_id = ${transaction.organization} and ${those} and status = 'PROCESSING'
+        and lease = ${lease}::uuid`),
+  )
+}
+
+/** Sums up what the counts of imports hold of more than two minutes ago, so that reading them stays cheap. */
+export async function sumCounts(database: Database): Promise<void> {
+  const grown = await database.spanning<{ organization_id: string; import_id: string }>(
+    'sum up the counts of imports',
+    sql`select organization_id, import_id from import_row_counts where counted_at < now() - interval '2 minutes'
+      group by 1, 2 having count(*) > count(distinct status) order by count(*) desc limit 200`,
+  )
+  for (const { organization_id: organizationId, import_id: importId } of grown) {
+    await database.transaction(serviceActor('work', organizationId), (transaction) =>
+      transaction.query(sql`
+        with old as (
+          delete from import_row_counts where organization_id = ${transaction.organization}
+            and import_id = ${importId}::uuid and counted_at < now() - interval '2 minutes' returning status, change)
+        insert into import_row_counts (organization_id, import_id, status, change, counted_at)
+        select ${transaction.organization}, ${importId}::uuid, status, sum(change), now() - interval '2 minutes'
+        from old group by status having sum(change) <> 0`),
+    )
+  }
+}

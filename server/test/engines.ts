@@ -1,0 +1,51 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/**
+ * What they look at depends on the engine (order of texts, plans, statistics, dumps), so they run on both. Every other file
+ * runs once: with a database on Debian's PostgreSQL, the oldest that is supported, since what that takes a newer one takes
+ * too; else beside the embedded one.
+ */
+const onBoth = new Set(
+  `backup columns company contacts examine-database external-ids filters fold lists lists.laws migrate plans postgres
+  rendered rows-plans statistics team-contacts upkeep upkeep-plans upkeep.laws values work`
+    .split(/\s+/)
+    .map((name) => `${name}.test.ts`),
+)
+
+/** The test files that run on Debian's PostgreSQL when the suite runs on both, and those of them that run there alone. */
+export function filesOnDebian(): { all: string[]; alone: string[] } {
+  const all = filesThatUseDatabases()
+  const lost = [...onBoth].filter((name) => !all.some((file) => basename(file) === name))
+  if (lost.length > 0) throw new Error(`No test file that uses a database has the name ${lost.join(' or ')}.`)
+  return { all, alone: all.filter((file) => !onBoth.has(basename(file))) }
+}
+
+/** The test files that reach postgres.ts through their imports. */
+function filesThatUseDatabases(): string[] {
+  const reaches = new Map<string, boolean>()
+  const uses = (file: string): boolean => {
+    if (file === join(root, 'server/test/postgres.ts')) return true
+    const known = reaches.get(file)
+    if (known !== undefined) return known
+    reaches.set(file, false)
+    const found = importsOf(file).some(uses)
+    reaches.set(file, found)
+    return found
+  }
+  return ['server', 'lab']
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true }).map((name) => join(root, folder, String(name))),
+    )
+    .filter((file) => file.endsWith('.test.ts') && uses(file))
+    .map((file) => relative(root, file))
+}
+
+function importsOf(file: string): string[] {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const code = text.replaceAll(/^import type [^']*'[^']*'/gm, '')
+  return [...code.matchAll(/(?:from|import) '(\.{1,2}\/[^']+)'/g)].map(([, path = '']) => join(dirname(file), path))
+}

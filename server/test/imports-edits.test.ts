@@ -1,0 +1,383 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sql } from '../src/platform/model/sql.ts'
+import { readId } from '../src/platform/model/ids.ts'
+import type { FindingCode } from '../src/resources/imports/resource.ts'
+import { pushesOf, type Pushed } from './processed-pushes.ts'
+import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.close())
+
+/** Ids of what a push made. */
+interface Made {
+  contact: string
+  company: string
+}
+
+interface Case {
+  edit: (call: Call, made: Made) => Promise<unknown>
+  /** What every later push is warned of, as `<code> <path>`; CONFLICT when it is refused. */
+  told: readonly `${FindingCode} ${string}`[] | 'CONFLICT'
+}
+
+const lead = (number: number) => ({
+  contact: {
+    email: `ada.${number}@example.com`,
+    name: 'Ada Lovelace',
+    nickname: 'Ada',
+    bio: 'Wrote notes',
+    avatar: 'https://ada.example/me.png',
+    website: 'https://ada.example',
+    location: 'London',
+    timeZone: 'Europe/London',
+    facebookHandle: `ada.${number}`,
+    githubHandle: `ada-${number}`,
+    instagramHandle: `ada.${number}`,
+    linkedinHandle: `ada-${number}`,
+    twitterHandle: `ada_${number}`,
+    externalIdCrm: `c${number}`,
+    externalIdHubSpot: `h${number}`,
+    note: 'Met at the fair',
+  },
+  employment: {
+    title: 'Analyst',
+    seniority: 'SENIOR',
+    history: [
+      { organization: 'Engines', title: 'Analyst', start: '2020-01', current: true },
+      { organization: 'Babbage', title: 'Clerk', start: '2018-01', end: '2019-12' },
+    ],
+  },
+  company: {
+    name: `Engines ${number}`,
+    nickname: 'Engines',
+    bio: 'Builds engines',
+    subtitle: 'Engines for all',
+    avatar: 'https://engines.example/logo.png',
+    website: 'https://engines.example',
+    domain: `engines-${number}.example`,
+    location: 'London',
+    timeZone: 'Europe/London',
+    facebookHandle: `engines.${number}`,
+    githubHandle: `engines-${number}`,
+    instagramHandle: `engines.${number}`,
+    linkedinHandle: `engines-${number}`,
+    twitterHandle: `engines_${number}`,
+    annualRevenue: '1250000.50',
+    employeesCount: 12,
+    foundedYear: 1833,
+    fundingStage: 'series_a',
+    fundingTotal: '40000',
+    retailLocationsCount: 2,
+    ticker: 'ENG',
+    industries: ['machinery', 'software'],
+    languages: ['en', 'de'],
+    stack: ['brass', 'steam'],
+    tags: ['prospect', 'vip'],
+    externalIdCrm: `x${number}`,
+  },
+})
+
+const patchContact =
+  (body: Json) =>
+  (call: Call, { contact }: Made) =>
+    done(call('PATCH', `/v5/contacts/${contact}`, { body }))
+const patchCompany =
+  (body: Json) =>
+  (call: Call, { company }: Made) =>
+    done(call('PATCH', `/v5/companies/${company}`, { body }))
+
+async function done(answer: ReturnType<Call>): Promise<void> {
+  const { status, text } = await answer
+  if (status >= 300) throw new Error(`${status} ${text}`)
+}
+
+/** Changes or deletes the contact's job of this employer, or its note. */
+const changeJob =
+  (organization: string, body: Json | 'DELETE') =>
+  async (call: Call, { contact }: Made) => {
+    const path = `/v5/contacts/${contact}/employments`
+    const { body: jobs } = await call('GET', path)
+    const { id } = jobs.find((job: Json) => job.organization === organization)
+    await done(body === 'DELETE' ? call('DELETE', `${path}/${id}`) : call('PATCH', `${path}/${id}`, { body }))
+  }
+const changeNote =
+  (body: Json | 'DELETE') =>
+  async (call: Call, { contact }: Made) => {
+    const { body: notes } = await call('GET', `/v5/contacts/${contact}/notes`)
+    const path = `/v5/notes/${notes[0].id}`
+    await done(body === 'DELETE' ? call('DELETE', path) : call('PATCH', path, { body }))
+  }
+
+/** As the purge does 30 days later. */
+const purged = (table: 'notes' | 'employments', edit: Case['edit']) => async (call: Call, made: Made) => {
+  await edit(call, made)
+  await service.database.spanning(
+    'check the database',
+    table === 'notes'
+      ? sql`delete from notes where deleted_at is not null`
+      : sql`delete from employments where deleted_at is not null`,
+  )
+}
+
+const contactTexts: Json = {
+  name: 'Ada King',
+  nickname: 'Countess',
+  bio: 'Other',
+  avatar: 'https://other.example/a.png',
+  website: 'https://other.example',
+  location: 'Paris',
+  timeZone: 'Europe/Paris',
+  facebookHandle: 'other',
+  githubHandle: 'other',
+  instagramHandle: 'other',
+  linkedinHandle: 'other',
+  twitterHandle: 'other',
+}
+const companyTexts: Json = {
+  nickname: 'Other',
+  bio: 'Other',
+  subtitle: 'Other',
+  avatar: 'https://other.example/l.png',
+  website: 'https://other.example',
+  location: 'Paris',
+  timeZone: 'Europe/Paris',
+  facebookHandle: 'other',
+  githubHandle: 'other',
+  instagramHandle: 'other',
+  linkedinHandle: 'other',
+  twitterHandle: 'other',
+  annualRevenue: '1',
+  employeesCount: 1,
+  foundedYear: 1900,
+  fundingStage: 'seed',
+  fundingTotal: '1',
+  retailLocationsCount: 1,
+  ticker: 'OTH',
+}
+
+const kept = (...paths: string[]): Case['told'] => paths.map((path): `edit_kept ${string}` => `edit_kept ${path}`)
+
+/** A change of all fields, and their clearing. */
+function scalars(part: 'contact' | 'company', values: Json): Record<string, Case> {
+  const patch = part === 'contact' ? patchContact : patchCompany
+  const names = Object.keys(values)
+  const told = kept(...names.map((name) => `${part}.${name}`))
+  const nothing = Object.fromEntries(names.map((name) => [name, null]))
+  return {
+    [`fields of a ${part} changed`]: { edit: patch(values), told },
+    [`fields of a ${part} cleared`]: { edit: patch(nothing), told },
+  }
+}
+
+const cases: Record<string, Case> = {
+  ...scalars('contact', contactTexts),
+  ...scalars('company', companyTexts),
+  'last name corrected': { edit: patchContact({ lastName: 'King' }), told: kept('contact.name') },
+  'address corrected': { edit: patchContact({ email: 'corrected@example.com' }), told: kept('contact.email') },
+  'job title changed': { edit: patchContact({ employmentTitle: 'Countess' }), told: kept('employment.title') },
+  'seniority cleared': { edit: patchContact({ employmentSeniority: null }), told: kept('employment.seniority') },
+  'company taken off the contact': { edit: patchContact({ companyId: null }), told: kept('company') },
+  'contact moved to another company': {
+    edit: async (call, made) => {
+      const { body } = await call('POST', '/v5/companies', { body: { name: 'Elsewhere' } })
+      await patchContact({ companyId: body.id })(call, made)
+    },
+    told: kept('company'),
+  },
+  'tag of a contact removed': { edit: patchContact({ tags: ['fair'] }), told: [] },
+  'all tags of a contact removed': { edit: patchContact({ tags: [] }), told: [] },
+  'tag of a contact added and another removed': { edit: patchContact({ tags: ['mine', 'fair'] }), told: [] },
+  'tag of a contact removed and added again': {
+    edit: async (call, made) => {
+      await patchContact({ tags: ['fair'] })(call, made)
+      await patchContact({ tags: ['fair', 'lead'] })(call, made)
+    },
+    told: [],
+  },
+  'tag of a company removed': { edit: patchCompany({ tags: ['vip'] }), told: kept('company.tags') },
+  'all tags of a company removed': { edit: patchCompany({ tags: [] }), told: kept('company.tags') },
+  'list of a company shortened': {
+    edit: patchCompany({ industries: ['software'], languages: [], stack: ['brass'] }),
+    told: kept('company.industries', 'company.languages', 'company.stack'),
+  },
+  'external id of a contact removed': {
+    edit: patchContact({ externalIds: { crm: null } }),
+    told: kept('contact.externalIdCrm'),
+  },
+  'external ids of a contact removed': {
+    edit: patchContact({ externalIds: { crm: null, hubSpot: null } }),
+    told: kept('contact.externalIdCrm', 'contact.externalIdHubSpot'),
+  },
+  'external id of a contact changed': { edit: patchContact({ externalIds: { crm: 'other' } }), told: 'CONFLICT' },
+  'external id of a company removed': {
+    edit: patchCompany({ externalIds: { crm: null } }),
+    told: kept('company.externalIdCrm'),
+  },
+  'external id of a company changed': { edit: patchCompany({ externalIds: { crm: 'other' } }), told: 'CONFLICT' },
+  'company renamed': { edit: patchCompany({ name: 'Engines Ltd' }), told: kept('company.name') },
+  'domain of a company corrected': { edit: patchCompany({ domain: 'other.example' }), told: kept('company.domain') },
+  'title of a job corrected': {
+    edit: changeJob('Engines', { title: 'Senior analyst' }),
+    told: kept('employment.history.0'),
+  },
+  'employer of a job corrected': {
+    edit: changeJob('Engines', { organization: 'Engines Ltd' }),
+    told: kept('employment.history.0'),
+  },
+  'start of a job cleared': { edit: changeJob('Engines', { start: null }), told: kept('employment.history.0') },
+  'job ended': {
+    edit: changeJob('Engines', { current: false, end: '2024-01' }),
+    told: kept('employment.history.0.current'),
+  },
+  'job no longer current': {
+    edit: changeJob('Engines', { current: false }),
+    told: kept('employment.history.0.current'),
+  },
+  'end of a job corrected': { edit: changeJob('Babbage', { end: '2019-06' }), told: kept('employment.history.1.end') },
+  'end of a job cleared': { edit: changeJob('Babbage', { end: null }), told: kept('employment.history.1.end') },
+  'job still held': {
+    edit: changeJob('Babbage', { end: null, current: true }),
+    told: kept('employment.history.1.end'),
+  },
+  'title and end of a job corrected': {
+    edit: changeJob('Babbage', { title: 'Chief clerk', end: '2019-06' }),
+    told: kept('employment.history.1'),
+  },
+  'job deleted': { edit: changeJob('Engines', 'DELETE'), told: kept('employment.history.0') },
+  'job deleted and purged': {
+    edit: purged('employments', changeJob('Engines', 'DELETE')),
+    told: kept('employment.history.0'),
+  },
+  'note edited': { edit: changeNote({ body: 'Met at the conference' }), told: kept('contact.note') },
+  'note deleted': { edit: changeNote('DELETE'), told: kept('contact.note') },
+  'note edited, deleted and purged': {
+    edit: purged('notes', async (call, made) => {
+      await changeNote({ body: 'Met at the conference' })(call, made)
+      await changeNote('DELETE')(call, made)
+    }),
+    told: kept('contact.note'),
+  },
+}
+
+/** All that there is of a lead, as it is sent, and how much there is at all. */
+async function everything(call: Call, { contact, company }: Made): Promise<string[]> {
+  const paths = [
+    `/v5/contacts/${contact}`,
+    `/v5/contacts/${contact}/employments`,
+    `/v5/contacts/${contact}/notes`,
+    `/v5/companies/${company}`,
+    ...['contacts', 'companies', 'notes'].map((name) => `/v5/${name}/count`),
+  ]
+  return Promise.all(paths.map(async (path) => (await call('GET', path)).text))
+}
+
+const toldOf = ({ status, warnings }: Pushed): string[] | string =>
+  status === 'CONFLICT' ? status : warnings.map(({ code, path }: Json) => `${code} ${path}`).sort()
+
+describe.each(['fill', 'overwrite'])('with %s', (mergePolicy) => {
+  let organization: TestOrganization
+  beforeAll(async () => {
+    organization = await service.newOrganization()
+    const { call, importId } = organization
+    await done(call('PATCH', `/v5/imports/${importId}`, { body: { mergePolicy, tags: ['fair', 'lead'] } }))
+  })
+
+  test.each(Object.entries(cases))('no later push undoes an edit: %s', async (name, { edit, told }) => {
+    const { call } = organization
+    const push = pushesOf(service, organization)
+    const payload = lead(Object.keys(cases).indexOf(name))
+    const [first] = await push(payload)
+    expect(first).toMatchObject({ status: 'PROCESSED', warnings: [], errors: [] })
+    const made = { contact: first?.contactId ?? '', company: first?.companyId ?? '' }
+    expect((await push(payload))[0]?.status).toBe('DUPLICATE')
+    await edit(call, made)
+    const left = await everything(call, made)
+    const later = [...(await push(payload)), ...(await push(payload)), ...(await push(payload, payload, payload))]
+    expect(await everything(call, made)).toEqual(left)
+    expect(later.map(toldOf)).toEqual(later.map(() => (told === 'CONFLICT' ? told : [...told].sort())))
+    const status = told === 'CONFLICT' ? told : told.length > 0 ? 'PROCESSED' : 'DUPLICATE'
+    expect(later.map((row) => row.status)).toEqual(later.map(() => status))
+  })
+})
+
+test('what a push adds to a record that was edited is added, unless it is what was removed', async () => {
+  const organization = await service.newOrganization()
+  const { call } = organization
+  const push = pushesOf(service, organization)
+  const lead = (tags: string[], externalIds: Json) => ({
+    contact: { email: 'ada@example.com', ...externalIds },
+    company: { name: 'Engines', domain: 'engines.example', tags },
+  })
+  const [made] = await push(lead(['one', 'two'], { externalIdCrm: 'c1' }))
+  await call('PATCH', `/v5/companies/${made?.companyId}`, { body: { tags: ['two', 'mine'] } })
+  await call('PATCH', `/v5/contacts/${made?.contactId}`, { body: { externalIds: { crm: null } } })
+  const [more] = await push(lead(['one', 'three'], { externalIdCrm: 'c2', externalIdErp: 'e1' }))
+  expect(more).toMatchObject({ status: 'PROCESSED', warnings: [{ code: 'edit_kept', path: 'company.tags' }] })
+  expect((await call('GET', `/v5/companies/${made?.companyId}`)).body.tags).toEqual(['two', 'mine', 'three'])
+  expect((await call('GET', `/v5/contacts/${made?.contactId}`)).body.externalIds).toEqual({ crm: 'c2', erp: 'e1' })
+})
+
+test('a push that contains nothing but an external id that a person removed is a conflict and names the contact', async () => {
+  const organization = await service.newOrganization()
+  const { call } = organization
+  const push = pushesOf(service, organization)
+  const lead = { contact: { externalIdCrm: 'c1', name: 'Ada' } }
+  const [made] = await push(lead)
+  await call('PATCH', `/v5/contacts/${made?.contactId}`, { body: { externalIds: { crm: null } } })
+  for (const row of await push(lead, lead)) {
+    expect(row).toMatchObject({ status: 'CONFLICT', errors: [{ code: 'external_id_conflict', path: 'contact' }] })
+    expect(row.errors[0].message).toContain(made?.contactId)
+  }
+  expect((await call('GET', '/v5/contacts/count')).body).toEqual({ count: 1 })
+  // Someone else has it now: nothing is doubtful any more.
+  const { body: other } = await call('POST', '/v5/contacts', { body: { name: 'Bob', externalIds: { crm: 'c1' } } })
+  expect((await push(lead))[0]).toMatchObject({ contactId: other.id })
+  // An address tells who is meant.
+  await call('PATCH', `/v5/contacts/${other.id}`, { body: { externalIds: { crm: null } } })
+  const [third] = await push({ contact: { externalIdCrm: 'c1', email: 'eve@example.com' } })
+  expect(third).toMatchObject({ status: 'PROCESSED', errors: [] })
+  expect([made?.contactId, other.id]).not.toContain(third?.contactId)
+})
+
+test.each(['fill', 'overwrite'])(
+  'a company that a person renamed is found by its former name, with %s',
+  async (mergePolicy) => {
+    const organization = await service.newOrganization()
+    const { call, importId } = organization
+    await call('PATCH', `/v5/imports/${importId}`, { body: { mergePolicy } })
+    const push = pushesOf(service, organization)
+    const lead = (email: string) => ({ contact: { email }, company: { name: 'Engines' } })
+    const [made] = await push(lead('ada@example.com'))
+    await call('PATCH', `/v5/companies/${made?.companyId}`, { body: { name: 'Engines Ltd' } })
+    for (const row of await push(lead('ada@example.com'), lead('bob@example.com'))) {
+      expect(row).toMatchObject({ companyId: made?.companyId, warnings: [{ code: 'edit_kept', path: 'company.name' }] })
+    }
+    const { body: companies } = await call('GET', '/v5/companies')
+    expect(companies.map(({ name }: Json) => name)).toEqual(['Engines Ltd'])
+    // A company that is called so now is the one.
+    const { body: other } = await call('POST', '/v5/companies', { body: { name: 'Engines' } })
+    expect((await push(lead('cy@example.com')))[0]).toMatchObject({ companyId: other.id })
+  },
+)
+
+test('a deleted record takes the memory of its edits along when it is purged', async () => {
+  const organization = await service.newOrganization()
+  const { call } = organization
+  const push = pushesOf(service, organization)
+  const [made] = await push({ contact: { email: 'ada@example.com', note: 'Hi' } })
+  await changeNote('DELETE')(call, { contact: made?.contactId ?? '', company: '' })
+  const remembered = () =>
+    service.database.spanning(
+      'check the database',
+      sql`select from contact_edited_values where contact_id = ${readId('con', made?.contactId ?? '')}::uuid`,
+    )
+  expect(await remembered()).toHaveLength(1)
+  await service.database.spanning(
+    'check the database',
+    sql`delete from contacts where id = ${readId('con', made?.contactId ?? '')}::uuid`,
+  )
+  expect(await remembered()).toHaveLength(0)
+})

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beginPendingLogin, endPendingLogin, lockPendingLogin } from '../src/identity/access/login-store.ts'
+import {
+  makeOneTimeToken,
+  type OneTimePurpose,
+  readOneTimeToken,
+  spendOneTimeToken,
+} from '../src/identity/access/one-time-token-store.ts'
+import { sha256 } from '../src/platform/secret/encryption.ts'
+import type { Spanning } from '../src/platform/database/database.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { readId } from '../src/platform/model/ids.ts'
+import { keepStep, spendStep, type StepKind } from '../src/identity/single-sign-on/flow-store.ts'
+import { type MailedService, startMailedService } from './joining.ts'
+import { goodPassword, linkIn, logIn, newEmail, newOwner, setUpToken, type TestOwner } from './people.ts'
+import { startTestService, type TestService } from './service.ts'
+
+let mailed: MailedService
+let service: TestService
+let owner: TestOwner
+beforeAll(async () => {
+  mailed = await startMailedService({ SIGN_UP: 'open' })
+  ;({ service } = mailed)
+  owner = await newOwner(service)
+})
+afterAll(() => mailed.close())
+
+const transact = <Result>(work: (db: Spanning) => Promise<Result>): Promise<Result> =>
+  service.database.spanningTransaction('check the database', work)
+
+const userId = () => readId('usr', owner.userId) ?? ''
+
+const isStored = async (token: string, { database }: TestService = service): Promise<boolean> => {
+  const rows = await database.spanning(
+    'check the database',
+    sql`select from one_time_tokens where hash = ${sha256(token)}`,
+  )
+  return rows.length > 0
+}
+
+const purposes: OneTimePurpose[] = ['set-up', 'sign-up', 'verify-address', 'reset-password', 'invitation']
+
+test.each(purposes)('a one-time token to %s is good once, and gone after that', async (purpose) => {
+  const make = () => transact((db) => makeOneTimeToken(db, { purpose, userId: userId(), lifetimeSeconds: 60 }))
+  const [token, other] = [await make(), await make()]
+  const spend = () => transact((db) => spendOneTimeToken(db, purpose, token))
+  expect(await spend()).toMatchObject({ userId: userId() })
+  expect(await isStored(token)).toBe(false)
+  expect(await spend()).toBeUndefined()
+  expect(await transact((db) => readOneTimeToken(db, purpose, token))).toBeUndefined()
+  const races = await Promise.all(
+    Array.from({ length: 8 }, () => transact((db) => spendOneTimeToken(db, purpose, other))),
+  )
+  expect(races.filter((one) => one !== undefined)).toHaveLength(1)
+})
+
+test.each<StepKind>(['link', 'flow', 'proof'])('a single sign-on step of kind %s is good once', async (kind) => {
+  const body = { name: 'Ours', issuer: 'https://id.example.com', clientId: 'rapport', clientSecret: 'x' }
+  const { id } = (await owner.organization.call('POST', '/v5/sso-connections', { body })).body
+  const step = {
+    organizationId: readId('org', owner.organizationId) ?? '',
+    connectionId: readId('sso', id) ?? '',
+    userId: userId(),
+  }
+  const text = `a text of ${kind}`
+  await transact((db) => keepStep(db, kind, text, step))
+  expect(await transact((db) => spendStep(db, { kind, text }))).toMatchObject(step)
+  expect(await transact((db) => spendStep(db, { kind, text }))).toBeUndefined()
+})
+
+test('a login that was completed with its second factor is not pending any more', async () => {
+  const text = await transact((db) => beginPendingLogin(db, { userId: userId(), wantsCookie: false }))
+  const { id = '' } = (await transact((db) => lockPendingLogin(db, text))) ?? {}
+  await transact((db) => endPendingLogin(db, id))
+  expect(await transact((db) => lockPendingLogin(db, text))).toBeUndefined()
+})
+
+interface Use {
+  path: string
+  token: string
+  more?: Record<string, unknown>
+}
+
+const person = { name: 'Grace', password: goodPassword }
+
+/** How each kind of link is used over HTTP. */
+const uses: Record<Exclude<OneTimePurpose, 'set-up'>, () => Promise<Use>> = {
+  'sign-up': async () => {
+    const email = newEmail()
+    await service.anonymous('POST', '/auth/sign-up', { body: { email } })
+    const more = { ...person, organization: 'Grace & Co' }
+    return { path: '/auth/sign-up/confirm', token: await linkIn(mailed.receiver, email, 'sign-up'), more }
+  },
+  'verify-address': async () => {
+    const { call, email } = await newOwner(service)
+    await call('POST', '/v5/me/address', { body: { email } })
+    return { path: '/auth/verify-address', token: await linkIn(mailed.receiver, email, 'verify-address') }
+  },
+  'reset-password': async () => {
+    const { email } = await newOwner(service)
+    await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
+    const token = await linkIn(mailed.receiver, email, 'reset-password')
+    return { path: '/auth/reset-password', token, more: { password: goodPassword } }
+  },
+  invitation: async () => {
+    const { token } = await mailed.invite(owner.call)
+    return { path: '/auth/invitations/accept', token, more: person }
+  },
+}
+
+test.each(Object.entries(uses))('a link to %s that was used is deleted and refused', async (_, prepare) => {
+  const { path, token, more } = await prepare()
+  expect(await isStored(token)).toBe(true)
+  const use = () => service.anonymous('POST', path, { body: { token, ...more } })
+  expect((await use()).status).toBeLessThan(300)
+  expect(await isStored(token)).toBe(false)
+  expect(await use()).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
+})
+
+test('an invitation that was accepted with an account is deleted and refused, and a reset link sets one password', async () => {
+  const { call, email } = await newOwner(service)
+  const { token } = await mailed.invite(owner.call, { email })
+  const join = () => call('POST', '/v5/me/invitations', { body: { token } })
+  expect((await join()).status).toBe(200)
+  expect(await isStored(token)).toBe(false)
+  expect(await join()).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
+  await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
+  const reset = await linkIn(mailed.receiver, email, 'reset-password')
+  const setTo = (password: string) =>
+    service.anonymous('POST', '/auth/reset-password', { body: { token: reset, password } })
+  expect((await setTo('another quiet harbour')).status).toBe(204)
+  expect((await setTo('yet another harbour')).status).toBe(422)
+  expect((await logIn(service, email, 'another quiet harbour')).status).toBe(200)
+})
+
+test('the link to set the service up is deleted once it was used', async () => {
+  const empty = await startTestService()
+  try {
+    const token = (await setUpToken(empty)) ?? ''
+    expect(await isStored(token, empty)).toBe(true)
+    const body = { token, email: newEmail(), organization: 'Ada & Co', ...person }
+    expect((await empty.anonymous('POST', '/auth/set-up', { body })).status).toBe(200)
+    expect(await isStored(token, empty)).toBe(false)
+    const again = { ...body, email: newEmail() }
+    expect((await empty.anonymous('POST', '/auth/set-up', { body: again })).status).toBe(422)
+  } finally {
+    await empty.close()
+  }
+})

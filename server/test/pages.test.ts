@@ -1,0 +1,171 @@
+import { type Browser, chromium as browsers } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { chromium } from './chromium.ts'
+import { lowContrast } from './contrast.ts'
+import { requestText, sendRaw } from './raw.ts'
+import { startTestService, type TestService } from './service.ts'
+
+let service: TestService
+let browser: Browser | undefined
+
+beforeAll(async () => {
+  service = await startTestService()
+  if (chromium) browser = await browsers.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] })
+})
+afterAll(async () => {
+  await browser?.close()
+  await service.close()
+})
+
+/** What browsers send when a person opens an address. */
+const browserAccepts = {
+  Chromium: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
+  Safari: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+}
+const fromBrowser = { headers: { accept: browserAccepts.Chromium } }
+
+/** What programs send. Where HTML and JSON are equally welcome, it is a program. */
+const programs: Record<string, Record<string, string>> = {
+  'no Accept': { accept: '' },
+  curl: { accept: '*/*' },
+  axios: { accept: 'application/json, text/plain, */*' },
+  'both alike': { accept: 'text/html, application/json' },
+  'HTML less': { accept: 'text/html;q=0.5, application/json' },
+  'HTML and anything': { accept: 'text/html, */*' },
+  'a key': { accept: browserAccepts.Chromium, authorization: 'Bearer svc_wrong' },
+}
+
+const policy =
+  /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/
+
+test('the start page says "set up" while nobody is here, and then "log in"', async () => {
+  const before = await service.anonymous('GET', '/', fromBrowser)
+  expect([before.status, before.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect(before.text).toContain('Set up')
+  expect(before.text).not.toMatch(/Log in|set-up=|ott_/)
+  await service.newOrganization()
+  const after = await service.anonymous('GET', '/', fromBrowser)
+  expect(after.text).not.toContain('Set up')
+  expect(after.text).toContain(`<a href="${service.url}/account">Log in</a>`)
+  expect(after.headers.get('content-security-policy')).toMatch(policy)
+  expect(after.headers.get('vary')).toContain('accept')
+  expect((await service.anonymous('GET', '/v5', fromBrowser)).text).toBe(after.text)
+})
+
+test('every link of the start page leads somewhere', async () => {
+  for (const address of ['/', '/v5']) {
+    const { text } = await service.anonymous('GET', address, fromBrowser)
+    const links = [...text.matchAll(/href="([^"]*)"/g)].map(([, link = '']) => link).filter((link) => link !== 'data:,')
+    expect(links).toHaveLength(3)
+    for (const link of links) {
+      const { status } = await fetch(new URL(link, `${service.url}${address}`), { headers: fromBrowser.headers })
+      expect([link, status]).toEqual([link, 200])
+    }
+  }
+})
+
+test('programs get the links of the start page as JSON', async () => {
+  for (const [name, headers] of Object.entries(programs)) {
+    for (const address of ['/', '/v5']) {
+      const { status, body } = await service.anonymous('GET', address, { headers })
+      expect([name, status, body]).toEqual([
+        name,
+        200,
+        {
+          name: 'Rapport',
+          version: '2026-11-21',
+          api: '/v5',
+          openapi: '/v5/docs',
+          explorer: '/v5/swagger',
+          account: `${service.url}/account`,
+        },
+      ])
+    }
+  }
+})
+
+test.each(Object.entries(browserAccepts))('%s gets errors as pages', async (_, accept) => {
+  const errors: [string, number, string][] = [
+    ['/nothing', 404, 'Not found'],
+    ['/v5/contacts', 401, 'You are not logged in'],
+    ['/v5/contacts?filter.%3Cscript%3E.equals=1', 401, 'You are not logged in'],
+    ['/v5/docs?%3Cscript%3E=1', 400, 'Invalid parameters'],
+    ['/auth', 405, 'Method not allowed'],
+    ['/%zz', 400, 'Invalid parameters'],
+  ]
+  for (const [address, status, message] of errors) {
+    const answer = await service.anonymous('GET', address, { headers: { accept } })
+    expect([address, answer.status]).toEqual([address, status])
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(answer.headers.get('content-security-policy')).toMatch(policy)
+    expect(answer.text).toContain(`<h1>${status} ${message}</h1>`)
+    expect(answer.text).toContain(`<code>${answer.headers.get('x-request-id')}</code>`)
+    expect(answer.text).toContain('<a href="/">')
+    expect(answer.text).not.toMatch(/<script/)
+  }
+})
+
+test('programs get errors as JSON, whatever else they accept', async () => {
+  for (const [name, headers] of Object.entries(programs)) {
+    const answer = await service.anonymous('GET', '/nothing', { headers })
+    expect([name, answer.status, answer.headers.get('content-type')]).toEqual([
+      name,
+      404,
+      'application/json; charset=utf-8',
+    ])
+    expect(answer.body).toMatchObject({ code: 'not_found', status: 404 })
+  }
+  for (const method of ['POST', 'PATCH', 'DELETE']) {
+    const { body } = await service.anonymous(method, '/v5/contacts', fromBrowser)
+    expect([method, body.status >= 400]).toEqual([method, true])
+  }
+})
+
+test('with AUTH_ORIGIN each host has a start page, and its links lead to the right host', async () => {
+  const split = await startTestService({
+    AUTH_ORIGIN: 'https://auth.example.com',
+    PUBLIC_URL: 'https://crm.example.com',
+  })
+  try {
+    await split.newOrganization()
+    const ask = async (host: string, accept: string) =>
+      (await sendRaw(split.url, requestText('GET', '/', { headers: { host, accept } }))).body
+    const account = 'https://auth.example.com/account'
+    expect(JSON.parse(await ask('crm.example.com', '*/*'))).toMatchObject({ account, explorer: '/v5/swagger' })
+    const there = {
+      account,
+      openapi: 'https://crm.example.com/v5/docs',
+      explorer: 'https://crm.example.com/v5/swagger',
+    }
+    expect(JSON.parse(await ask('auth.example.com', '*/*'))).toMatchObject(there)
+    for (const host of ['crm.example.com', 'auth.example.com'])
+      expect(await ask(host, browserAccepts.Safari)).toContain(`<a href="${account}">Log in</a>`)
+  } finally {
+    await split.close()
+  }
+})
+
+test.skipIf(!chromium).each(['light', 'dark'] as const)(
+  'in a %s color scheme the start page and the page of an error can be read, also on a phone',
+  { timeout: 60_000 },
+  async (colorScheme) => {
+    const context = await (browser as Browser).newContext({ colorScheme, viewport: { width: 360, height: 640 } })
+    const page = await context.newPage()
+    const troubles: string[] = []
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) troubles.push(message.text())
+    })
+    for (const address of ['/', '/nothing', `/nothing/${'long'.repeat(60)}`]) {
+      await page.goto(`${service.url}${address}`)
+      await page.locator('h1').waitFor()
+      expect(await lowContrast(page)).toEqual([])
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+      // The style is applied, so the policy lets it through.
+      expect(await page.evaluate('getComputedStyle(document.querySelector("main")).borderRadius')).toBe('12px')
+    }
+    await page.getByRole('link', { name: 'start page' }).click()
+    expect(new URL(page.url()).pathname).toBe('/')
+    expect(troubles).toEqual([])
+    await context.close()
+  },
+)

@@ -1,0 +1,38 @@
+import { readId } from '../src/platform/model/ids.ts'
+import { workOnNext } from '../src/resources/imports/work/batch.ts'
+import type { Json, TestOrganization, TestService } from './service.ts'
+
+/** A row that has come to its end. */
+export interface Pushed {
+  id: string
+  status: string
+  contactId: string | null
+  companyId: string | null
+  warnings: Json[]
+  errors: Json[]
+  changes: Json[]
+}
+
+/**
+ * Pushes leads at the organization's import and works on them in one batch; the rows in the order of the pushes. For a
+ * service without workers of its own.
+ */
+export function pushesOf(
+  { anonymous, database }: TestService,
+  { organizationId, importId, triggerUrl, call }: TestOrganization,
+): (...payloads: Json[]) => Promise<Pushed[]> {
+  const id = readId('org', organizationId) ?? ''
+  return async (...payloads) => {
+    const rowIds: string[] = []
+    for (const body of payloads) {
+      const answer = await anonymous('POST', new URL(triggerUrl).pathname, { body })
+      if (answer.status !== 200) throw new Error(`A push was refused: ${answer.text}`)
+      rowIds.push(answer.body.id)
+    }
+    const batch = { most: 200, leaseSeconds: 60, claimed: () => undefined }
+    for (let isMore = true; isMore;) isMore = await workOnNext(database, id, batch)
+    return Promise.all(
+      rowIds.map(async (rowId) => (await call('GET', `/v5/imports/${importId}/rows/${rowId}`)).body as Pushed),
+    )
+  }
+}

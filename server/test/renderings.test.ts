@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { serviceActor } from '../src/platform/model/caller.ts'
+import { defineResource, type Resource } from '../src/platform/model/define.ts'
+import { text } from '../src/platform/model/fields.ts'
+import { readId } from '../src/platform/model/ids.ts'
+import { raw, type Sql, sql } from '../src/platform/model/sql.ts'
+import { planPage } from '../src/platform/query/page.ts'
+import { readList } from '../src/platform/query/parse.ts'
+import { readPage, readRecord } from '../src/platform/resource/read.ts'
+import { refreshRenderings } from '../src/platform/resource/renderings.ts'
+import { renderStale } from '../src/platform/upkeep/upkeep.ts'
+import { companies } from '../src/resources/companies/resource.ts'
+import { contacts } from '../src/resources/contacts/resource.ts'
+import { contactStore } from '../src/resources/contacts/store.ts'
+import { startTestService, type TestOrganization, type TestService } from './service.ts'
+
+let service: TestService
+let organization: TestOrganization
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.close())
+
+const execute = (statement: Sql) => service.database.spanning<Record<string, string>>('check the database', statement)
+const refresh = (resources: Resource[]) =>
+  renderStale({ database: service.database, rendered: resources }, new AbortController().signal)
+const create = async (body: Record<string, unknown>): Promise<{ id: string }> =>
+  (await organization.call('POST', '/v5/contacts', { body })).body
+const get = (id: string) => organization.call('GET', `/v5/contacts/${id}`)
+const uuid = (id: string) => readId('con', id) ?? ''
+
+/** Contacts whose stored rendering is not valid, as the refresh counts them. */
+async function staleCount(resource: Resource = contacts): Promise<number> {
+  const { rendered } = await refreshRenderings(service.database, resource, { after: undefined, limit: 10_000 })
+  return rendered
+}
+
+beforeAll(async () => {
+  organization = await service.newOrganization()
+})
+
+test('what is created and changed over the API is stored rendered, also by a note and by a team', async () => {
+  const { id } = await create({ name: 'Ada' })
+  await organization.call('PATCH', `/v5/contacts/${id}`, { body: { city: 'London' } })
+  await organization.call('POST', `/v5/contacts/${id}/notes`, { body: { body: 'Met in Turin' } })
+  expect(await staleCount()).toBe(0)
+})
+
+test('a write that renders nothing is seen at once, and refreshed without a new entity tag', async () => {
+  const { id } = await create({ name: 'Grace' })
+  await execute(sql`update contacts set city = 'Arlington' where id = ${uuid(id)}::uuid`)
+  const before = await get(id)
+  expect(before.body.city).toBe('Arlington')
+  expect((await organization.call('GET', '/v5/contacts?filter.city.equals=Arlington')).body).toEqual([before.body])
+  expect(await staleCount()).toBe(1)
+  expect(await staleCount()).toBe(0)
+  const after = await get(id)
+  expect([after.body, after.headers.get('etag')]).toEqual([before.body, before.headers.get('etag')])
+})
+
+test('a second write of the same transaction is not hidden by the rendering of the first', async () => {
+  const { id } = await create({ name: 'Emmy' })
+  const actor = serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId)
+  await service.database.transaction(actor, async (transaction) => {
+    await contactStore.write(transaction, [{ kind: 'update', id: uuid(id), values: { city: 'Erlangen' } }])
+    await transaction.query(sql`update contacts set city = 'Göttingen'
+      where organization_id = ${transaction.organization} and id = ${uuid(id)}::uuid`)
+  })
+  expect((await get(id)).body.city).toBe('Göttingen')
+})
+
+test('a contact that is gone takes its rendering along', async () => {
+  const { id } = await create({ name: 'Gone' })
+  const renderings = () => execute(sql`select version from contact_renderings where contact_id = ${uuid(id)}::uuid`)
+  expect(await renderings()).toHaveLength(1)
+  await execute(sql`delete from contacts where id = ${uuid(id)}::uuid`)
+  expect(await renderings()).toEqual([])
+})
+
+test('a new field rewrites no table: answers are right before the refresh, and the same after it', async () => {
+  const { id } = await create({ name: 'Ada', firstName: 'Ada' })
+  const [{ files: before } = {}] = await execute(sql`select pg_relation_filenode('contacts') as files`)
+  const [{ source = '' } = {}] = await execute(
+    sql`select pg_get_functiondef('contact_document(contacts)'::regprocedure) as source`,
+  )
+  await execute(raw(`alter table contacts add column motto text default 'onwards'`))
+  await execute(
+    raw(
+      source.replace(
+        `'"nickname":'`,
+        `'"motto":' || coalesce(to_json(record.motto)::text, 'null') || ',' || '"nickname":'`,
+      ),
+    ),
+  )
+  const { id: idField, ...others } = contacts.fields
+  const next = defineResource({
+    ...contacts,
+    fields: { id: idField, ...others, motto: text({ label: 'Motto' }) },
+    rendered: 2,
+  })
+  const db = service.database.reader({
+    ...serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId),
+  })
+  const one = async () => JSON.parse((await readRecord(db, next, uuid(id))).text)
+  const page = async () => {
+    const request = readList(next, [], () => ({ key: Buffer.alloc(32), scope: '' }) as never)
+    return JSON.parse(
+      (await readPage(db, next, planPage(next, request, { organization: db.organization }), undefined)).text,
+    )
+  }
+  const shown = [await one(), await page()]
+  expect(shown[0]).toMatchObject({ id, motto: 'onwards', nickname: null })
+  expect(shown[1].map(({ motto }: { motto: string }) => motto)).toEqual(shown[1].map(() => 'onwards'))
+  await refresh([next, companies])
+  expect(await staleCount(next)).toBe(0)
+  // A process of the version before leaves newer renderings alone, and does not trust them.
+  expect(await staleCount(contacts)).toBe(0)
+  expect([await one(), await page()]).toEqual(shown)
+  expect((await get(id)).body).toMatchObject({ id, name: 'Ada' })
+  const [{ files: after } = {}] = await execute(sql`select pg_relation_filenode('contacts') as files`)
+  expect(after).toBe(before)
+})

@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { routes } from '../src/app.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import type { Route } from '../src/platform/http/route.ts'
+import { createTransport } from '../src/identity/mails/transport.ts'
+import { sender, smtpServer } from '../src/identity/mails/settings.ts'
+import type { Schema } from '../src/platform/model/fields.ts'
+import { readId } from '../src/platform/model/ids.ts'
+import { startMailReceiver } from './mail-receiver.ts'
+import { callAs, loggedIn, newEmail, newOwner } from './people.ts'
+import { startTestService, type TestService } from './service.ts'
+
+// Claims of docs/security.md that the tests beside the code do not show by themselves.
+
+let service: TestService
+let behindProxy: TestService
+beforeAll(async () => {
+  ;[service, behindProxy] = await Promise.all([startTestService(), startTestService({ TRUST_PROXY: '1' })])
+})
+afterAll(() => Promise.all([service.close(), behindProxy.close()]))
+
+const security = readFileSync(fileURLToPath(new URL('../../docs/security.md', import.meta.url)), 'utf8')
+const section = (heading: string): string =>
+  new RegExp(`^## ${heading}\n(.*?)^## `, 'ms').exec(security)?.[1]?.replaceAll(/\s+/g, ' ') ?? ''
+
+/** CR and LF, alone and together, before what would be a command or a header. */
+const injected = ['\r\nRCPT TO:<evil@example.com>\r\nDATA', '\nBcc: evil@example.com', '\rBcc: evil@example.com\r\r<b>']
+
+test('whatever stands in an address, a name or a subject, the mail server gets one mail for one recipient', async () => {
+  const receiver = await startMailReceiver()
+  try {
+    const transport = createTransport(smtpServer(receiver.url), sender('Rapport <crm@example.com>'))
+    const mail = {
+      reference: randomUUID(),
+      recipient: 'ada@example.com',
+      subject: 'Hello',
+      text: 'T',
+      html: '<p>T</p>',
+    }
+    for (const text of injected) {
+      for (const recipient of [`ada@example.com${text}`, `ada${text}@example.com`, `a@example.com>${text}`]) {
+        await expect(transport.send({ ...mail, recipient }), recipient).rejects.toThrow('the address is invalid')
+      }
+      await transport.send({ ...mail, subject: `Hello${text}`, text: `T${text}\r\n.\r\nMAIL FROM:<evil@example.com>` })
+      const { to, from, headers, subject } = await receiver.next()
+      expect([to, from, headers.get('bcc'), headers.get('to')]).toEqual([
+        ['ada@example.com'],
+        'crm@example.com',
+        undefined,
+        'ada@example.com',
+      ])
+      expect(subject).toMatch(/^Hello/)
+      expect(receiver.mails().flatMap((one) => one.to)).not.toContain('evil@example.com')
+    }
+    expect(receiver.mails()).toHaveLength(injected.length)
+  } finally {
+    await receiver.close()
+  }
+})
+
+test('an address with line breaks in it is refused where it comes in', async () => {
+  const { call } = await newOwner(service)
+  for (const text of injected) {
+    const email = `ada@example.com${text}`
+    const role = 'member'
+    expect((await call('POST', '/v5/invitations', { body: { email, role } })).status, email).toBe(422)
+    expect((await call('POST', '/v5/me/address', { body: { email } })).status, email).toBe(422)
+    expect((await service.anonymous('POST', '/auth/forgot-password', { body: { email } })).status, email).toBe(422)
+  }
+})
+
+test('the lives of sessions that the document tells are those that sessions have, and it says why they are longer', async () => {
+  const told = section('Sessions')
+  const [, idle, most] = /ends (\d+) days after its last refresh and (\d+) days after its login/.exec(told) ?? []
+  const owner = await newOwner(service)
+  const { sessionId, refreshToken } = await loggedIn(service, owner.email, owner.password)
+  const id = readId('session', sessionId)
+  const days = async () => {
+    const [row] = await service.database.spanning<{ days: number }>(
+      'check the database',
+      sql`select round(extract(epoch from expires_at - now()) / 86400)::integer as days from sessions where id = ${id}::uuid`,
+    )
+    return row?.days
+  }
+  expect(await days()).toBe(Number(idle))
+  await service.database.spanning(
+    'check the database',
+    sql`update sessions set created_at = now() - make_interval(days => ${Number(most) - 10}) where id = ${id}::uuid`,
+  )
+  expect((await service.anonymous('POST', '/auth', { body: { token: refreshToken } })).status).toBe(200)
+  expect(await days()).toBe(10)
+  expect(told).toMatch(/NIST SP 800-63B asks for .*We go beyond that because /)
+})
+
+test('a token stays that of its person when somebody else gets the address that was theirs', async () => {
+  const [first, second] = [await newOwner(service), await newOwner(service)]
+  const move = (userId: string, email: string) =>
+    service.database.spanning(
+      'check the database',
+      sql`update users set email = ${email}, email_key = ${email} where id = ${readId('usr', userId)}::uuid`,
+    )
+  await move(first.userId, newEmail())
+  await move(second.userId, first.email)
+  const meOf = async (accessToken: string) => (await callAs(service, accessToken)('GET', '/v5/me')).body
+  expect((await meOf(first.accessToken)).id).toBe(first.userId)
+  expect(await meOf(second.accessToken)).toMatchObject({ id: second.userId, email: first.email })
+  // Not even an id that was deleted comes again: it is drawn, and holds the time.
+  const { id } = await meOf((await newOwner(service)).accessToken)
+  expect([first.userId, second.userId]).not.toContain(id)
+})
+
+const served: readonly Route[] = routes
+
+test('no address lists what is below it: each is a route, or there is nothing', async () => {
+  const folders = served
+    .filter(({ method }) => method === 'GET')
+    .flatMap(({ path }) => path.split('/').map((_, index, parts) => parts.slice(0, index).join('/')))
+  const others = ['/server', '/server/src', '/node_modules', '/.git', '/docs', '/v5/swagger/..', '/account/.', '/data']
+  const routed = new Set(served.map(({ path }) => path))
+  const looked: string[] = []
+  for (const folder of new Set([...folders, ...others])) {
+    const path = folder.replaceAll(/\{\w+\}/g, 'none')
+    for (const address of [`${path}/`, path || '/']) {
+      const answer = await service.anonymous('GET', address)
+      expect(answer.text, address).not.toMatch(/index of|directory listing|parent directory/i)
+      // As it is sent: fetch resolves the dots, and a slash at the end makes no difference.
+      const asked = new URL(address, service.url).pathname.replace(/(.)\/$/, '$1')
+      if (answer.status === 200 && !routed.has(asked)) looked.push(address)
+    }
+  }
+  expect(looked).toEqual([])
+})
+
+/** Schemas of answers with fields of their own that do not say that they have no others. */
+function openSchemas(schema: Schema, place: string): string[] {
+  const { properties, additionalProperties, items, oneOf, anyOf, allOf } = schema as Record<string, never>
+  const inner = [
+    ...Object.entries((properties ?? {}) as Record<string, Schema>).map(([name, one]) => [one, `${place}.${name}`]),
+    ...(items === undefined ? [] : [[items, `${place}[]`]]),
+    ...[oneOf, anyOf, allOf].flatMap((list) => ((list ?? []) as Schema[]).map((one) => [one, place])),
+  ] as [Schema, string][]
+  const isOpen = properties !== undefined && additionalProperties !== false
+  return [...(isOpen ? [place] : []), ...inner.flatMap(([one, at]) => openSchemas(one, at))]
+}
+
+test('what an answer may hold is listed to the last field: every schema of an answer is closed, but for those of others', () => {
+  const open = served.flatMap((route) =>
+    Object.values(route.answers).flatMap((answer) =>
+      answer.kind === 'schema' ? openSchemas(answer.schema, answer.component) : [],
+    ),
+  )
+  // The OpenAPI document, public keys (RFC 7517), and what a browser is asked for (WebAuthn), which others define.
+  const others = /^(?:Description|KeySet|Passkey\w+Options)(?:[.[]|$)/
+  expect([...new Set(open)].filter((place) => !others.test(place))).toEqual([])
+})
+
+test('every way to get a session stands in the table of ways in, and no other does', () => {
+  const givesSession = (route: Route) =>
+    Object.values(route.answers).some(
+      (answer) => answer.kind === 'schema' && JSON.stringify(answer.schema).includes('"accessToken"'),
+    )
+  const [direct, navigated] = [served.filter(givesSession), served.filter(({ path }) => path.startsWith('/auth/sso/'))]
+  const told = section('Ways in')
+  const named = [...told.matchAll(/`(?:POST |GET )?(\/(?:auth|v5\/me\/reauthenticate)[\w/{}-]*)`/g)].map(
+    ([, path = '']) => path,
+  )
+  // The second step of a login is told with the first, and the way back from a provider with the way there.
+  const kept = (path: string) =>
+    path.replace(/^\/auth\/login\/.*/, '/auth/login').replace(/^\/auth\/sso\/.*/, '/auth/sso/{id}')
+  const ways = [...direct, ...navigated].map(({ path }) => kept(path))
+  expect(new Set(ways)).toEqual(new Set(named))
+})
+
+test('behind a proxy one address counts everywhere, and it is the one that the proxy saw, whatever a caller made up', async () => {
+  const organization = await behindProxy.newOrganization()
+  const { email } = (await callAs(behindProxy, organization.accessToken)('GET', '/v5/me')).body
+  const forged = { 'x-forwarded-for': '203.0.113.9, 10.0.0.1, 192.0.2.77' }
+  const body = { email, password: 'a password that is long enough' }
+  const login = await behindProxy.anonymous('POST', '/auth/login', { body, headers: forged })
+  const call = callAs(behindProxy, login.body.accessToken, forged)
+  const sessions = (await call('GET', '/v5/me/sessions')).body as { id: string; address: string }[]
+  expect(sessions.find(({ id }) => id === login.body.sessionId)?.address).toBe('192.0.2.77')
+  const [event] = (await call('GET', '/v5/audit-log?filter.action.equals=login.succeeded&limit=1')).body
+  expect(event.address).toBe('192.0.2.77')
+  const line = behindProxy.logged
+    .map((text) => JSON.parse(text))
+    .find(({ requestId }) => requestId === login.headers.get('x-request-id'))
+  expect(line.address).toBe('192.0.2.77')
+  const key = await call('POST', '/v5/api-keys', {
+    body: { name: 'Near', scopes: ['urn:service:contact:list:read'], allowedAddresses: ['203.0.113.9', '10.0.0.1'] },
+  })
+  expect(key.status, key.text).toBe(201)
+  const asKey = callAs(behindProxy, key.body.apiKey, {
+    'service-organization-id': organization.organizationId,
+    ...forged,
+  })
+  expect((await asKey('GET', '/v5/contacts')).status).toBe(403)
+  // Denials are written a moment after their answer.
+  const attempts = async () => (await call('GET', '/v5/audit-log?filter.action.equals=access.denied')).body
+  await expect.poll(attempts).toMatchObject([{ address: '192.0.2.77' }])
+})

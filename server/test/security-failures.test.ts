@@ -1,0 +1,134 @@
+import { chmod, mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { identifier, sql } from '../src/platform/model/sql.ts'
+import { ending, launch, run } from './command-line.ts'
+import { enrolApp, newPerson } from './factors.ts'
+import { callAs, logIn, newEmail, newOwner } from './people.ts'
+import { until } from './processes.ts'
+import { type Json, startTestService, type TestAnswer, type TestService } from './service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.close())
+
+/** Runs `work` while every look at the table fails. */
+async function without(table: string, work: () => Promise<void>): Promise<void> {
+  const rename = (from: string, to: string) =>
+    service.database.spanning('check the database', sql`alter table ${identifier(from)} rename to ${identifier(to)}`)
+  await rename(table, `${table}_away`)
+  try {
+    await work()
+  } finally {
+    await rename(`${table}_away`, table)
+  }
+}
+
+const countOf = async (table: string): Promise<number> => {
+  const [row] = await service.database.spanning<{ count: number }>(
+    'check the database',
+    sql`select count(*)::integer as count from ${identifier(table)}`,
+  )
+  return row?.count ?? -1
+}
+
+test('a check that cannot be made is not passed: no credential, role or limit that cannot be looked up lets anyone in', async () => {
+  const owner = await newOwner(service)
+  const { organization } = owner
+  const create = () => ({ body: { email: newEmail() } })
+  const asKey = () => organization.call('POST', '/v5/contacts', create())
+  const asPerson = () => owner.call('POST', '/v5/contacts', create())
+  const account = () => owner.call('PATCH', '/v5/me', { body: { name: 'Other' } })
+  const enter = () => logIn(service, owner.email, owner.password)
+  const push = () => service.anonymous('POST', new URL(organization.triggerUrl).pathname, { body: { contact: {} } })
+  const checks: [string, (() => Promise<TestAnswer<Json>>)[]][] = [
+    ['api_keys', [asKey]],
+    ['sessions', [asPerson, account, enter]],
+    ['members', [asPerson, enter]],
+    ['organizations', [asPerson]],
+    ['users', [enter]],
+    ['login_failures', [enter]],
+    ['imports', [push]],
+    ['audit_events', [enter]],
+  ]
+  const [contacts, sessions] = [await countOf('contacts'), await countOf('sessions')]
+  for (const [table, asked] of checks) {
+    // Known from before, and not: what is in memory is checked all the same.
+    await without(table, async () => {
+      for (const ask of asked) {
+        const { status, text } = await ask()
+        expect([table, ask.name, status >= 400], text).toEqual([table, ask.name, true])
+      }
+    })
+  }
+  expect([await countOf('contacts'), await countOf('sessions')]).toEqual([contacts, sessions])
+  for (const ask of [asKey, asPerson, enter]) expect((await ask()).status).toBeLessThan(300)
+})
+
+test('a second factor that cannot be checked is not passed', async () => {
+  const person = await newPerson(service)
+  const { app } = await enrolApp(person)
+  const pendingToken = await person.begin()
+  const enter = () => service.anonymous('POST', '/auth/login/totp', { body: { pendingToken, code: app.code() } })
+  for (const table of ['totp_secrets', 'pending_logins', 'sessions', 'audit_events']) {
+    await without(table, async () => expect([table, (await enter()).status >= 500]).toEqual([table, true]))
+  }
+  const answer = await enter()
+  expect(answer.status).toBe(200)
+  expect((await callAs(service, answer.body.accessToken)('GET', '/v5/contacts')).status).toBe(200)
+})
+
+/** Regular files that a process has open for writing, and where. */
+async function writtenBy(pid: number): Promise<string[]> {
+  const written: string[] = []
+  for (const name of await readdir(`/proc/${pid}/fd`)) {
+    const target = await readlink(`/proc/${pid}/fd/${name}`).catch(() => '')
+    const info = await readFile(`/proc/${pid}/fdinfo/${name}`, 'utf8').catch(() => '')
+    const flags = Number.parseInt(/^flags:\s*(\d+)/m.exec(info)?.[1] ?? '0', 8)
+    if (target.startsWith('/') && !target.startsWith('/dev/') && (flags & 3) !== 0) written.push(target)
+  }
+  return written
+}
+
+test.skipIf(process.platform !== 'linux')(
+  'a service at work writes its log to standard error and PostgreSQL’s to postgres.log, and to no other file',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'rapport-logs-'))
+    await chmod(folder, 0o711)
+    const [data, home] = [join(folder, 'data'), join(folder, 'home')]
+    const environment = { PORT: '0', DATA_DIR: data, HOME: home, TMPDIR: folder, LOG_LEVEL: 'trace' }
+    const child = launch(['start'], { environment })
+    const ended = ending(child)
+    try {
+      let url = ''
+      await until(
+        'the service is ready',
+        async () => {
+          const text = await readFile(join(data, 'service.json'), 'utf8').catch(() => '{}')
+          url = (JSON.parse(text) as { url?: string }).url ?? ''
+          return url !== '' && (await fetch(`${url}/readyz`).catch(() => undefined))?.status === 200
+        },
+        60_000,
+      )
+      const words = ['bootstrap', '--email', 'ada@example.com', '--organization', 'Engines', '--json', '--password']
+      const made = await run([...words, 'violet engine tandem'], { environment })
+      expect(made.code, made.errors).toBe(0)
+      for (const path of ['/v5/me', '/v5/nowhere', '/auth', '/v5/docs']) await fetch(`${url}${path}`)
+      expect(await writtenBy(child.pid ?? 0)).toEqual([])
+      const inventory = ['postgres', 'postgres.log', 'secret', 'service.json', 'sockets']
+      expect((await readdir(data)).filter((name) => !inventory.includes(name))).toEqual([])
+      const logs = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.log'))
+      expect(logs).toEqual([join('data', 'postgres.log')])
+    } finally {
+      child.kill('SIGTERM')
+      const { errors } = await ended
+      const lines = errors.split('\n').filter((line) => line.startsWith('{'))
+      expect(lines.some((line) => (JSON.parse(line) as { msg: string }).msg === 'request')).toBe(true)
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+    }
+  },
+  60_000,
+)

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sql } from '../src/platform/model/sql.ts'
+import { readId } from '../src/platform/model/ids.ts'
+import { Authenticator } from './authenticator.ts'
+import { enrolApp } from './factors.ts'
+import { afterProof, callAs, loggedIn, newOwner, type TestPerson } from './people.ts'
+import { requestText, sendRaw } from './raw.ts'
+import { type Json, startTestService, type TestAnswer, type TestService } from './service.ts'
+
+let service: TestService
+let split: TestService
+const origin = 'https://crm.example.com'
+const authOrigin = 'https://auth.example.com'
+beforeAll(async () => {
+  ;[service, split] = await Promise.all([
+    startTestService({ PUBLIC_URL: origin }),
+    startTestService({ AUTH_ORIGIN: authOrigin }),
+  ])
+})
+afterAll(() => Promise.all([service.close(), split.close()]))
+
+const refresh = (token: string) => service.anonymous('POST', '/auth', { body: { token } })
+
+const sessionOf = async ({ sessionId }: Pick<TestPerson, 'sessionId'>): Promise<Json> => {
+  const [row] = await service.database.spanning<Json>(
+    'check the database',
+    sql`select ended_at is not null as ended, created_at, expires_at, user_agent, device_hash, organization_id,
+      begun_by, second_factor_at is not null as strong from sessions where id = ${readId('session', sessionId)}::uuid`,
+  )
+  return row
+}
+
+/** Each way to prove it again, as what it takes to do so. */
+const ways: [string, (person: TestPerson) => Promise<() => Promise<TestAnswer<Json>>>][] = [
+  [
+    'the password',
+    async ({ call, password }) =>
+      () =>
+        call('POST', '/v5/me/reauthenticate', { body: { password } }),
+  ],
+  [
+    'a code',
+    async (person) => {
+      const { app } = await enrolApp(person)
+      return () => person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.code() } })
+    },
+  ],
+  [
+    'a passkey',
+    async ({ call }) => {
+      const authenticator = new Authenticator(origin)
+      const { body } = await call('POST', '/v5/me/passkeys/options')
+      const credential = authenticator.create(body)
+      await call('POST', '/v5/me/passkeys', { body: { name: 'Key', credential } })
+      const asked = (await call('POST', '/v5/me/reauthenticate/passkey/options')).body
+      return () => call('POST', '/v5/me/reauthenticate/passkey', { body: { credential: authenticator.get(asked) } })
+    },
+  ],
+]
+
+test.each(ways)(
+  'proving it again by %s gives a new session and new tokens, and ends the ones from before',
+  async (_, prepare) => {
+    const owner = await newOwner(service)
+    const person = await loggedIn(service, owner.email, owner.password)
+    const prove = await prepare(person)
+    const before = await sessionOf(person)
+    const answer = await prove()
+    expect(answer.status, answer.text).toBe(200)
+    const { sessionId, accessToken, refreshToken } = answer.body
+    expect(sessionId).not.toBe(person.sessionId)
+    // Neither token from before does anything, nor does the refresh token end the session that goes on.
+    expect((await person.call('GET', '/v5/me')).status).toBe(401)
+    expect((await refresh(person.refreshToken)).status).toBe(401)
+    const call = afterProof(service, answer)
+    expect((await call('GET', '/v5/contacts')).status).toBe(200)
+    expect((await call('POST', '/v5/me/address', { body: { email: 'new@example.com' } })).status).toBe(202)
+    // The session keeps its age, so no proof makes it outlive the 90 days; and it is the same device.
+    expect(await sessionOf(person)).toMatchObject({ ended: true })
+    const { ended, created_at, user_agent, organization_id, begun_by } = await sessionOf({ sessionId })
+    const { created_at: at, user_agent: agent, organization_id: home, begun_by: by } = before
+    expect([ended, created_at, user_agent, organization_id, begun_by]).toEqual([false, at, agent, home, by])
+    const next = await refresh(refreshToken)
+    expect([next.status, next.body.sessionId]).toEqual([200, sessionId])
+    expect((await callAs(service, accessToken)('GET', '/v5/me')).status).toBe(200)
+  },
+)
+
+test('a proof that fails changes no token', async () => {
+  const owner = await newOwner(service)
+  const person = await loggedIn(service, owner.email, owner.password)
+  expect((await person.call('POST', '/v5/me/reauthenticate', { body: { password: 'not my password' } })).status).toBe(
+    422,
+  )
+  expect((await person.call('GET', '/v5/me')).status).toBe(200)
+  expect((await refresh(person.refreshToken)).status).toBe(200)
+  const { body } = await person.call('GET', '/v5/audit-log?filter.action.equals=reauthentication.failed')
+  expect(body).toMatchObject([{ details: { factor: 'password' }, address: '127.0.0.1' }])
+})
+
+test('of two proofs at once one is given, and the session is not doubled', async () => {
+  const owner = await newOwner(service)
+  const { call } = await loggedIn(service, owner.email, owner.password)
+  const body = { password: owner.password }
+  const answers = await Promise.all([1, 2].map(() => call('POST', '/v5/me/reauthenticate', { body })))
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 401])
+  const [good] = answers.filter(({ status }) => status === 200)
+  const sessions = await afterProof(service, good as TestAnswer<Json>)('GET', '/v5/me/sessions')
+  // That of `bootstrap`, and this one.
+  expect(sessions.body).toHaveLength(2)
+})
+
+test('a proof puts the refresh token into the cookie where that is asked for, from our own pages alone', async () => {
+  const { email, password } = await newOwner(service)
+  const headers = { origin }
+  const login = await service.anonymous('POST', '/auth/login', { body: { email, password, cookie: true }, headers })
+  const cookie = login.headers
+    .getSetCookie()
+    .map((line) => line.split(';', 1)[0])
+    .join('; ')
+  const call = callAs(service, login.body.accessToken)
+  const body = { password, cookie: true }
+  expect(
+    (await call('POST', '/v5/me/reauthenticate', { body, headers: { origin: 'https://evil.example' } })).status,
+  ).toBe(403)
+  const proof = await call('POST', '/v5/me/reauthenticate', { body, headers: { ...headers, cookie } })
+  expect([proof.status, proof.body.refreshToken]).toEqual([200, undefined])
+  const renewed = proof.headers
+    .getSetCookie()
+    .map((line) => line.split(';', 1)[0])
+    .join('; ')
+  const traded = (given: string) =>
+    service.anonymous('POST', '/auth/refresh', { body: {}, headers: { ...headers, cookie: given } })
+  expect((await traded(cookie)).status).toBe(401)
+  expect((await traded(renewed)).body.sessionId).toBe(proof.body.sessionId)
+})
+
+test('with AUTH_ORIGIN a page proves it on that host, whose cookie it is', async () => {
+  const { accessToken, password } = await newOwner(split)
+  const ask = (path: string) =>
+    sendRaw(
+      split.url,
+      requestText('POST', path, {
+        headers: {
+          host: new URL(authOrigin).host,
+          origin: authOrigin,
+          'content-type': 'application/json',
+          authorization: `Bearer ${accessToken}`,
+        },
+        body: JSON.stringify({ password, cookie: true }),
+      }),
+    )
+  const proof = await ask('/v5/me/reauthenticate')
+  expect(proof.status, proof.body).toBe(200)
+  expect(proof.headers['set-cookie']).toMatch(/^__Host-rapport=rft_/)
+  expect(JSON.parse(proof.body)).not.toHaveProperty('refreshToken')
+  // Nothing else of the API stands there.
+  expect((await ask('/v5/me/password')).status).toBe(404)
+})

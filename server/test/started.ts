@@ -1,0 +1,45 @@
+import { join } from 'node:path'
+import { freePort } from '../../lab/shared/free-port.ts'
+import { ending, type Ending, launch } from './command-line.ts'
+import { until } from './processes.ts'
+
+export interface StartPlace {
+  folder: string
+  clean: (() => Promise<unknown>)[]
+}
+
+export interface Started {
+  url: string
+  pid: number
+  /** What it has answered so far. */
+  printed(): string
+  signal(name: NodeJS.Signals): void
+  ended: Promise<Ending>
+}
+
+/** Starts the service on a free port with a data folder in `folder`; resolves once it serves. `clean` gets what stops it. */
+export async function startIn({ folder, clean }: StartPlace, environment: Record<string, string>): Promise<Started> {
+  const port = environment['PORT'] ?? String(await freePort())
+  const child = launch(['start'], { environment: { PORT: port, DATA_DIR: join(folder, 'data'), ...environment } })
+  let printed = ''
+  child.stdout?.on('data', (data: Buffer) => (printed += data.toString()))
+  const ended = ending(child)
+  let isOver = false
+  void ended.then(() => {
+    isOver = true
+  })
+  clean.push(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  const url = `http://127.0.0.1:${port}`
+  await until('the service listens', async () => isOver || (await statusOf(`${url}/healthz`)) === 200, 20_000)
+  return { url, pid: child.pid ?? 0, printed: () => printed, signal: (name) => void child.kill(name), ended }
+}
+
+/** The status of an answer; 0 when there is none. */
+export const statusOf = async (url: string): Promise<number> =>
+  fetch(url).then(
+    ({ status }) => status,
+    () => 0,
+  )

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import { raw, type Sql, sql } from '../src/platform/model/sql.ts'
+import { columnOf, type Resource } from '../src/platform/model/define.ts'
+import { type Column, tableOf } from '../src/platform/schema/tables.ts'
+
+/** The least row of a resource's table: what the declaration requires. `known` are ids of rows to refer to, by table. */
+export function leastRow(resource: Resource, known: Readonly<Record<string, string>>): Record<string, unknown> {
+  const { columns, foreignKeys } = tableOf(resource, [])
+  const needed = columns.filter(
+    ({ name, required, initial }) => required && initial === undefined && name !== 'organization_id',
+  )
+  return Object.fromEntries(
+    needed.map((column) => {
+      const key = foreignKeys.find((one) => one.column === column.name)
+      const value = key ? known[key.table] : column.name === 'id' ? randomUUID() : leastValue(column)
+      if (value === undefined) throw new Error(`${resource.table}: say which row of ${key?.table} it refers to`)
+      return [column.name, value]
+    }),
+  )
+}
+
+function leastValue({ type }: Column): unknown {
+  if (type === 'uuid') return randomUUID()
+  if (type === 'text') return 'Any'
+  return type.startsWith('timestamp') ? new Date().toISOString() : 0
+}
+
+/**
+ * Fills a table with `count` rows whose values differ, for the planner to have a choice: each column of the declaration has
+ * a value that follows from the number of the row, each reference points at a row of its table.
+ */
+export function fillSql(resource: Resource, organization: Sql, count: number): Sql {
+  const { name: table, columns, foreignKeys } = tableOf(resource, [])
+  const filled = columns.filter(({ name }) => !['organization_id', 'id', 'revision', 'deleted_at'].includes(name))
+  const values = filled.map((column) => {
+    const key = foreignKeys.find((one) => one.column === column.name)
+    if (key) return `${key.column}_rows.id`
+    const field = Object.entries(resource.fields).find(([name]) => columnOf(name) === column.name)?.[1]
+    const choices = field?.schema.enum
+    return Array.isArray(choices)
+      ? `(array[${choices.map((choice) => `'${choice}'`).join(', ')}])[1 + number % ${choices.length}]`
+      : valueSql(column)
+  })
+  const joins = foreignKeys.map(
+    ({ column, table: other, key }) =>
+      `join (select ${key} as id, row_number() over () as number from ${other}) ${column}_rows using (number)`,
+  )
+  return sql`insert into ${raw(table)} (organization_id, id, ${raw(filled.map(({ name }) => `"${name}"`).join(', '))})
+    select ${organization}, gen_random_uuid(), ${raw(values.join(', '))}
+    from generate_series(1, ${raw(String(count))}) number ${raw(joins.join(' '))}`
+}
+
+function valueSql({ type }: Column): string {
+  if (type.startsWith('timestamp')) return `now() - number * interval '1 minute'`
+  switch (type) {
+    case 'uuid':
+      return 'gen_random_uuid()'
+    case 'boolean':
+      return 'number % 2 = 0'
+    case 'text':
+      return `'Value ' || number`
+    case 'text[]':
+      return `array['value ' || number % 50]`
+    case 'json':
+    case 'jsonb':
+      return `'{}'`
+    default:
+      return 'number'
+  }
+}

@@ -1,0 +1,138 @@
+import type { Route } from '../src/platform/http/route.ts'
+import type { Schema } from '../src/platform/model/fields.ts'
+
+/** Writes a text of at most so many bytes, all of them ASCII. */
+type Shape = (bytes: number) => string
+
+const filled = (bytes: number, open: string, close: string, piece: string | ((index: number) => string)): string => {
+  // Half a million pieces, one by one, take longer than the service takes for all of them.
+  if (typeof piece === 'string') {
+    const count = Math.max(0, Math.floor((bytes - open.length - close.length) / (piece.length + 1)))
+    return `${open}${`${piece},`.repeat(count).slice(0, -1)}${close}`
+  }
+  const pieces: string[] = []
+  for (let left = bytes - open.length - close.length; ;) {
+    const next = piece(pieces.length)
+    left -= next.length + 1
+    if (left < 0) return `${open}${pieces.join(',')}${close}`
+    pieces.push(next)
+  }
+}
+
+/** Values that are as long as they are asked to be. */
+const values: Readonly<Record<string, Shape>> = {
+  'a long string': (bytes) => `"${'x'.repeat(Math.max(0, bytes - 2))}"`,
+  'a long string of blanks': (bytes) => `"${' '.repeat(Math.max(0, bytes - 2))}"`,
+  'a string of line feeds': (bytes) => `"${'\\n'.repeat(Math.max(0, bytes / 2 - 1))}"`,
+  'a string of escapes': (bytes) => `"${'\\u0041'.repeat(Math.max(0, bytes / 6 - 1))}"`,
+  'small numbers': (bytes) => filled(bytes, '[', ']', '1'),
+  'long numbers': (bytes) => filled(bytes, '[', ']', (index) => `0.${1_000_000_000_000_001 + index}`),
+  'numbers with exponents': (bytes) => filled(bytes, '[', ']', '1.5e-7'),
+  'numbers that are refused': (bytes) => filled(bytes, '[', ']', '1e400'),
+  'short strings': (bytes) => filled(bytes, '[', ']', '"a"'),
+  'empty strings': (bytes) => filled(bytes, '[', ']', '""'),
+  'strings that are too long': (bytes) => filled(bytes, '[', ']', (index) => `"${'y'.repeat(120)}${index}"`),
+  'pairs of surrogates': (bytes) => filled(bytes, '[', ']', '"\\ud83d\\ude00"'),
+  'empty objects': (bytes) => filled(bytes, '[', ']', '{}'),
+  'deep arrays': (bytes) => filled(bytes, '[', ']', '['.repeat(25) + ']'.repeat(25)),
+  'many names': (bytes) => filled(bytes, '{', '}', (index) => `"n${index}":0`),
+  'long names': (bytes) => filled(bytes, '{', '}', (index) => `"${'n'.repeat(300)}${index}":0`),
+}
+
+/** Bodies that have nothing to do with the fields of the route. */
+const whole: Readonly<Record<string, Shape>> = {
+  'unknown names': (bytes) => filled(bytes, '{', '}', (index) => `"emaiil${index}":1`),
+  'escaped names': (bytes) => filled(bytes, '{', '}', (index) => `"\\u0041${index}":1`),
+  'a name given twice at the end': (bytes) =>
+    filled(bytes, '{', ',"n0":1}', (index) => `"n${index % 9000}${'x'.repeat(Math.min(index / 9000, 50))}":1`),
+  'one long name': (bytes) => `{"${'x'.repeat(bytes - 6)}":1}`,
+  'open brackets': (bytes) => '['.repeat(bytes),
+  blanks: (bytes) => `${' '.repeat(bytes - 7)}{"a":1}`,
+  'line feeds and no end': (bytes) => '\n'.repeat(bytes),
+  'a fault at the end': (bytes) => `${filled(bytes - 1, '[', ']', '12')}x`,
+  'no object': (bytes) => filled(bytes, '[', ']', 'null'),
+}
+
+/** Objects around the fields of a body, outermost first. */
+interface Place {
+  open: string
+  close: string
+  fields: readonly string[]
+}
+
+/** A body that is expensive in one way, and what it is. */
+export interface WorstBody {
+  name: string
+  bytes: Buffer
+}
+
+const made = (name: string, text: string): WorstBody => ({ name, bytes: Buffer.from(text) })
+
+/** The same for every route, by length: making them takes longer than sending them. */
+const wholeBodies = new Map<number, WorstBody[]>()
+
+/** Bodies of at most so many bytes, each as expensive in one way as can be. */
+export function worstBodies(route: Route, bytes: number): WorstBody[] {
+  const known = wholeBodies.get(bytes) ?? Object.entries(whole).map(([name, shape]) => made(name, shape(bytes)))
+  wholeBodies.set(bytes, known)
+  const ofFields = placesOf(route).flatMap(({ open, close, fields }) =>
+    Object.entries(values).map(([name, value]) => {
+      const each = Math.floor((bytes - open.length - close.length) / fields.length) - 64
+      const members = fields.map((field) => `"${field}":${value(each)}`)
+      return made(`${name} in ${open}${fields.length} fields`, `${open}${members.join(',')}${close}`)
+    }),
+  )
+  return [...known, ...ofFields]
+}
+
+function placesOf(route: Route): Place[] {
+  if (route.kind === 'push') {
+    const { properties } = route.payload.schema as { properties: Record<string, Schema> }
+    const lead = '"contact":{"email":"ada@example.com"}'
+    const parts = Object.entries(properties).map(([name, { properties: inner }]) => ({
+      open: name === 'contact' ? '{"contact":{' : `{${lead},"${name}":{`,
+      close: '}}',
+      fields: Object.keys(inner as object),
+    }))
+    return [
+      ...parts,
+      { open: `{${lead},`, close: '}', fields: ['unknown'] },
+      { open: `{${lead},"company":{`, close: '}}', fields: ['tags'] },
+      { open: `{${lead},"employment":{`, close: '}}', fields: ['history'] },
+    ]
+  }
+  const fields = route.kind === 'read' || route.kind === 'probe' ? {} : (route.body?.shape.fields ?? {})
+  const names = Object.keys(fields)
+  const large = names.filter((name) => ['properties', 'array', 'none'].includes(fields[name]?.filter ?? ''))
+  return [
+    ...(names.length > 0 ? [{ open: '{', close: '}', fields: names }] : []),
+    ...large.map((name) => ({ open: '{', close: '}', fields: [name] })),
+  ]
+}
+
+/** Queries of nearly 8 KiB. */
+export function worstQueries(): [string, string][] {
+  const list = (piece: (index: number) => string, bytes = 8000) => {
+    let text = ''
+    for (let index = 0; text.length < bytes; index += 1) text += `${text === '' ? '' : '&'}${piece(index)}`
+    return text
+  }
+  return [
+    ['unknown parameters', list((index) => `emaiil${index}=1`)],
+    ['the shortest parameters', list(() => 'a')],
+    ['unknown filters', list((index) => `filter.emaiil${index}.equals=1`)],
+    ['the same filter', list(() => 'filter.name.equals=a')],
+    ['25 filters with 12 values', list((index) => `filter.name.in=${'a,'.repeat(140)}a${index}`, 7000)],
+    ['one filter with many values', `filter.name.in=${'a,'.repeat(3900)}a`],
+    ['selected fields', list(() => 'select[]=id')],
+    ['many selected fields in one', `select=${'idd,'.repeat(1900)}id`],
+    ['unknown selected fields', list((index) => `select[]=emaiil${index}`, 1900)],
+    ['deep paths', `filter.${'a.'.repeat(3900)}equals=1`],
+    ['a long search', `query=${'a+'.repeat(3900)}`],
+    ['a long word', `query=${'a'.repeat(7900)}`],
+    ['escapes', `query=${'%41'.repeat(2600)}`],
+    ['broken escapes', list(() => 'a=%')],
+    ['a long cursor', `startingAfter=${'a'.repeat(7900)}`],
+    ['backslashes', `filter.name.in=${'\\,'.repeat(3900)}`],
+  ]
+}
