@@ -8,7 +8,17 @@ if (inMemory !== undefined) process.env.TMPDIR ??= inMemory
 
 /** They take longest: begun last, one of them would run beside nothing. */
 const long = [
-  ...['request-costs', 'faults', 'bench', 'upgrade', 'embedded', 'lists.laws', 'every-list', 'swagger', 'start-places'],
+  ...[
+    'request-costs',
+    'faults',
+    'bench',
+    'upgrade',
+    'embedded',
+    'lists.laws',
+    'every-list',
+    'swagger',
+    'start-resources',
+  ],
   ...['account-page-forms', 'imports-outages', 'fuzz', 'every-resource', 'imports-edits', 'tenancy', 'planted-fault'],
   ...[
     'account-page',
@@ -19,7 +29,7 @@ const long = [
     'scopes',
     'backup',
     'backup-faults',
-    'backup-ends',
+    'backup-interruptions',
   ],
   ...['imports-crashes', 'session-leftovers', 'typed-client', 'plans', 'request-memory', 'secret-replacement-crashes'],
 ]
@@ -47,7 +57,7 @@ const ofEach = {
 
 /** Both engines in one run: what one of them leaves idle at its end the other one uses. */
 function bothEngines(): TestProjectInlineConfiguration[] {
-  const { all, alone } = filesOnDebian()
+  const { all, debianOnly: alone } = filesOnDebian()
   const project = (name: string, files: { include: string[]; exclude?: string[] }) => ({
     test: { ...ofEach, ...files, name, env: { TEST_ENGINE: name } },
   })

@@ -4,7 +4,7 @@ import { companies } from '../../server/src/resources/companies/resource.ts'
 import { contacts as contactResource } from '../../server/src/resources/contacts/resource.ts'
 import { clusterUser } from '../../server/src/platform/embedded-postgres/cluster.ts'
 import { connect } from '../../server/src/platform/database/connect.ts'
-import { count, tellProgress } from '../../server/src/commands/progress.ts'
+import { formatCount, startProgress } from '../../server/src/commands/progress.ts'
 import { copyRows, withoutIndexes } from './copy.ts'
 import { Random } from './people.ts'
 import { type Made, makeCompany, makeContact, type Owner, uuid } from './records.ts'
@@ -34,9 +34,9 @@ export async function fill({ client, connection, contacts, organizations, measur
   for (const share of shares.slice(1)) await insertOwner(client, share, measured.userId)
   await withoutIndexes(client, ['root_contacts', 'companies', 'contacts'], async () => {
     await copyRows(client, 'companies', columnsOf(makeCompany(new Random(1), 0)), companiesOf(shares))
-    const progress = tellProgress('Contacts', contacts, 'contacts')
+    const progress = startProgress('Contacts', contacts, 'contacts')
     let done = 0
-    const tell = () => ++done % 1000 === 0 && progress.at(done)
+    const tell = () => ++done % 1000 === 0 && progress.update(done)
     // Two at a time: the search column costs the database more than all the rest.
     await Promise.all([shares.slice(0, 1), shares.slice(1)].map((some) => copyContacts(connection, some, tell)))
     progress.end('Building the indexes…')
@@ -56,7 +56,7 @@ export async function fill({ client, connection, contacts, organizations, measur
   await administrator.query('checkpoint')
   await administrator.end()
   const seconds = Math.round((performance.now() - began) / 1000)
-  say(`${count(contacts)} contacts of ${organizations} organizations in ${seconds} s.`)
+  say(`${formatCount(contacts)} contacts of ${organizations} organizations in ${seconds} s.`)
 }
 
 const columnsOf = (made: Made): string[] => Object.keys(made)

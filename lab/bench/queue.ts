@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { sha256 } from '../../server/src/platform/secret/encryption.ts'
-import type { SpanningPurpose } from '../../server/src/platform/database/spanning-purposes.ts'
+import type { CrossTenantPurpose } from '../../server/src/platform/database/cross-tenant-purposes.ts'
 import type { Sql } from '../../server/src/platform/model/sql.ts'
 import type { JsonObject } from '../../server/src/platform/model/fields.ts'
 import { newId } from '../../server/src/platform/model/ids.ts'
 import { insertRows } from '../../server/src/resources/imports/intake/intake-store.ts'
-import { makeTriggerHash } from '../../server/src/resources/imports/trigger.ts'
+import { generateTriggerSecret } from '../../server/src/resources/imports/trigger.ts'
 import type { Owner } from './records.ts'
 import type { Stage } from './stage.ts'
 
@@ -33,7 +33,7 @@ export function queueOf({ account, measured: { organizationId, importId } }: Sta
 /** One of another organization of the benchmark, whose team this is. */
 export async function makeQueueOf({ client }: Stage, { organizationId, teamId }: Owner): Promise<Queue> {
   const importId = newId()
-  const hash = sha256(makeTriggerHash())
+  const hash = sha256(generateTriggerSecret())
   await client.query(`insert into imports (organization_id, id, name, team_id) values ($1, $2, 'Second', $3)`, [
     organizationId,
     importId,
@@ -56,7 +56,7 @@ export interface Load {
 /** Puts leads on their queues as the service does, but all at once: none is worked on before the last is there. */
 export async function enqueue({ client }: Stage, loads: readonly Load[]): Promise<void> {
   const sender = {
-    spanning: async <Row extends object>(_purpose: SpanningPurpose, statement: Sql): Promise<Row[]> =>
+    crossTenantQuery: async <Row extends object>(_purpose: CrossTenantPurpose, statement: Sql): Promise<Row[]> =>
       (await client.query<Row & pg.QueryResultRow>(statement.render())).rows,
   }
   const rows = loads.flatMap(({ queue: { organizationId, importId, hash }, leads }) =>

@@ -1,4 +1,4 @@
-import { count } from '../../server/src/commands/progress.ts'
+import { formatCount } from '../../server/src/commands/progress.ts'
 import { describeMachine, table } from '../shared/report.ts'
 import type { Plan } from './plans.ts'
 import { type Figures, type Report, type Row, type Start } from './report.ts'
@@ -24,7 +24,7 @@ const startTitles = ['start of the service for', 'ready after s', 'service MB', 
 export function describe({ machine: where, options, rows, plans, targets, starts }: Report): string {
   return [
     describeMachine(where),
-    `${count(options.contacts)} contacts, ${options.organizations} organizations; ${options.rounds} rounds of ${options.seconds} s or ${count(options.queue)} rows`,
+    `${formatCount(options.contacts)} contacts, ${options.organizations} organizations; ${options.rounds} rounds of ${options.seconds} s or ${formatCount(options.queue)} rows`,
     '',
     ...table(rowTitles, rows.flatMap(linesOf)),
     '',
@@ -90,7 +90,7 @@ const targetLine = ({ name, connections, wanted, contacts, measured, reached }: 
   name,
   connections?.toString() ?? '',
   wanted,
-  contacts === null ? 'any' : count(contacts),
+  contacts === null ? 'any' : formatCount(contacts),
   measured,
   reached ? 'yes' : 'NO',
 ]

@@ -73,7 +73,7 @@ const parts: readonly Part[] = [
   { resources: [members], routes: memberRoutes },
   { resources: [invitations], routes: [...invitationRoutes, ...acceptanceRoutes] },
   { resources: [ssoConnections, domains], routes: singleSignOnRoutes },
-  { resources: [apiKeys], routes: apiKeyRoutes(isNeeded) },
+  { resources: [apiKeys], routes: apiKeyRoutes(isScopeUsed) },
   { routes: scopeRoutes(() => routes) },
   auditLogPart(Object.keys(declaredActions)),
   { resources: [mails], routes: mailRoutes },
@@ -99,6 +99,6 @@ export const roleGroups = roleGroupsOf(parts)
 export const roleScopes = scopesByRole(roleGroups)
 
 /** Does any route need something that the scope covers? */
-export function isNeeded(scope: string): boolean {
+export function isScopeUsed(scope: string): boolean {
   return routes.some((route) => isScoped(route) && covers([scope], route.scope))
 }

@@ -3,8 +3,8 @@ import { distance } from 'fastest-levenshtein'
 import type { Durability } from './platform/database/durability.ts'
 import { unencryptedHost } from './platform/database/unencrypted.ts'
 import { StartError } from './platform/database/start-error.ts'
-import { allowedPlace } from './platform/egress/allow.ts'
-import { mayBePlain } from './platform/egress/plaintext.ts'
+import { parseAllowedHost } from './platform/egress/allow.ts'
+import { allowsPlaintext } from './platform/egress/plaintext.ts'
 import { sender, smtpServer } from './identity/mails/settings.ts'
 import {
   address,
@@ -17,21 +17,22 @@ import {
   setting,
   type Setting,
   trustedProxies,
-  whole,
+  integer,
 } from './settings.ts'
 
 /** Every setting of the service, declared once: the start, the messages and docs/configuration.md all read this. */
 export const settings = {
   port: setting({
     name: 'PORT',
-    does: 'Port of the API. `0` selects any free port.',
+    description: 'Port of the API. `0` selects any free port.',
     default: '4000',
     example: '8080',
-    parse: whole(0, 65_535),
+    parse: integer(0, 65_535),
   }),
   host: setting({
     name: 'HOST',
-    does: 'Address to listen on. The default accepts connections only from this machine; `0.0.0.0` or `::` also accept others.',
+    description:
+      'Address to listen on. The default accepts connections only from this machine; `0.0.0.0` or `::` also accept others.',
     default: '127.0.0.1',
     example: '0.0.0.0',
     parse: (text) => {
@@ -41,82 +42,94 @@ export const settings = {
   }),
   processes: setting({
     name: 'PROCESSES',
-    does: 'Number of processes that serve requests. `auto` starts one per processor; the CPU limit of a container counts. Limits apply to all processes together, except those on memory. Each process uses about 110 MB, and the first one another 110 MB.',
+    description:
+      'Number of processes that serve requests. `auto` starts one per processor; the CPU limit of a container counts. Limits apply to all processes together, except those on memory. Each process uses about 110 MB, and the first one another 110 MB.',
     default: '1',
     example: 'auto',
     parse: processCount,
   }),
   dataFolder: setting({
     name: 'DATA_DIR',
-    does: 'Folder for the embedded database and the secret. A relative path is relative to the working directory of the command.',
+    description:
+      'Folder for the embedded database and the secret. A relative path is relative to the working directory of the command.',
     default: './data',
     example: '/var/lib/rapport',
     parse: (text) => resolve(text),
   }),
   databaseUrl: optional({
     name: 'DATABASE_URL',
-    does: 'Address of your own PostgreSQL 15 or newer, used instead of the embedded one. The extension pg_trgm must be available; a superuser is not needed. Over a network, set `sslmode` (preferably `verify-full`) or add the host to PLAINTEXT_HOSTS.',
+    description:
+      'Address of your own PostgreSQL 15 or newer, used instead of the embedded one. The extension pg_trgm must be available; a superuser is not needed. Over a network, set `sslmode` (preferably `verify-full`) or add the host to PLAINTEXT_HOSTS.',
     example: 'postgres://rapport:password@db.example.com/rapport?sslmode=verify-full',
     secret: true,
     parse: connectionString,
   }),
   databaseConnections: setting({
     name: 'DATABASE_CONNECTIONS',
-    does: 'Maximum number of database connections for requests. A service uses 2 more for each of IMPORT_WORKERS, and 5 more for each of PROCESSES. The processes share the connections; each has at least one more than COSTLY_QUERIES.',
+    description:
+      'Maximum number of database connections for requests. A service uses 2 more for each of IMPORT_WORKERS, and 5 more for each of PROCESSES. The processes share the connections; each has at least one more than COSTLY_QUERIES.',
     default: '16',
     example: '32',
-    parse: whole(2, 500),
+    parse: integer(2, 500),
   }),
   databaseDurability: setting({
     name: 'DATABASE_DURABILITY',
-    does: 'Whether PostgreSQL must report `fsync`, `synchronous_commit` and `full_page_writes` as on. `required` refuses to start otherwise, because a crash could lose confirmed changes. `assumed` starts with a warning; use it for storage that is durable by other means, or if losing data is acceptable.',
+    description:
+      'Whether PostgreSQL must report `fsync`, `synchronous_commit` and `full_page_writes` as on. `required` refuses to start otherwise, because a crash could lose confirmed changes. `assumed` starts with a warning; use it for storage that is durable by other means, or if losing data is acceptable.',
     default: 'required',
     example: 'assumed',
     parse: oneOf<Durability>(['required', 'assumed']),
   }),
   importWorkers: setting({
     name: 'IMPORT_WORKERS',
-    does: 'Number of organizations whose pushed rows this service handles at the same time. `0` leaves them to other services on the same database.',
+    description:
+      'Number of organizations whose pushed rows this service handles at the same time. `0` leaves them to other services on the same database.',
     default: '2',
     example: '4',
-    parse: whole(0, 16),
+    parse: integer(0, 16),
   }),
   importLeaseSeconds: setting({
     name: 'IMPORT_LEASE_SECONDS',
-    does: 'Maximum time for a batch of pushed rows. If a process dies, another one takes over its rows after this time.',
+    description:
+      'Maximum time for a batch of pushed rows. If a process dies, another one takes over its rows after this time.',
     default: '60',
     example: '30',
-    parse: whole(1, 3600),
+    parse: integer(1, 3600),
   }),
   importRowsDays: setting({
     name: 'IMPORT_ROW_RETENTION_DAYS',
-    does: 'Number of days that finished import rows are stored, with their payloads. `0` stores them forever. Use the same value for every service on one database.',
+    description:
+      'Number of days that finished import rows are stored, with their payloads. `0` stores them forever. Use the same value for every service on one database.',
     default: '90',
     example: '30',
-    parse: whole(0, 36_500),
+    parse: integer(0, 36_500),
   }),
   costlyQueries: setting({
     name: 'MAX_UNINDEXED_QUERIES',
-    does: 'Maximum number of unindexed queries that run at the same time. Further ones wait briefly and then get a 503. Must be below DATABASE_CONNECTIONS.',
+    description:
+      'Maximum number of unindexed queries that run at the same time. Further ones wait briefly and then get a 503. Must be below DATABASE_CONNECTIONS.',
     default: '2',
     example: '1',
-    parse: whole(1, 100),
+    parse: integer(1, 100),
   }),
   publicUrl: optional({
     name: 'PUBLIC_URL',
-    does: 'Public address of the service, used for links in responses and for `bootstrap`. If unset, the address it listens on.',
+    description:
+      'Public address of the service, used for links in responses and for `bootstrap`. If unset, the address it listens on.',
     example: 'https://crm.example.com',
     parse: address,
   }),
   authOrigin: optional({
     name: 'AUTH_ORIGIN',
-    does: 'Moves the authentication routes (`POST /auth`) to this host name and removes them from the API’s host. If unset, both share one host.',
+    description:
+      'Moves the authentication routes (`POST /auth`) to this host name and removes them from the API’s host. If unset, both share one host.',
     example: 'https://auth.example.com',
     parse: origin,
   }),
   secret: optional({
     name: 'SECRET',
-    does: 'Encrypts sensitive values in the database: 32 random bytes in hexadecimal or base64, or any random text of at least 32 characters. If unset, the first start creates it in DATA_DIR. The database accepts only its own secret, so store a copy; `rapport secret replace` replaces it.',
+    description:
+      'Encrypts sensitive values in the database: 32 random bytes in hexadecimal or base64, or any random text of at least 32 characters. If unset, the first start creates it in DATA_DIR. The database accepts only its own secret, so store a copy; `rapport secret replace` replaces it.',
     example: 'the output of `openssl rand -hex 32`',
     secret: true,
     parse: (text) => {
@@ -127,87 +140,95 @@ export const settings = {
   }),
   signUp: setting({
     name: 'SIGN_UP',
-    does: 'Who can create an account: `open` allows anyone with an email address, each with a new organization; `invite` allows only invited people; `closed` allows nobody.',
+    description:
+      'Who can create an account: `open` allows anyone with an email address, each with a new organization; `invite` allows only invited people; `closed` allows nobody.',
     default: 'invite',
     example: 'closed',
     parse: oneOf<'open' | 'invite' | 'closed'>(['open', 'invite', 'closed']),
   }),
   breachedPasswordsFile: optional({
     name: 'BREACHED_PASSWORDS_FILE',
-    does: 'File with SHA-1 hashes of breached passwords, one per line, sorted by hash, as published by Have I Been Pwned. New passwords in it are rejected, in addition to the built-in list. The file is searched on disk.',
+    description:
+      'File with SHA-1 hashes of breached passwords, one per line, sorted by hash, as published by Have I Been Pwned. New passwords in it are rejected, in addition to the built-in list. The file is searched on disk.',
     example: '/var/lib/rapport/pwned-passwords-sha1.txt',
     parse: (text) => resolve(text),
   }),
   trustProxy: setting({
     name: 'TRUST_PROXY',
-    does: 'Proxies whose `X-Forwarded-For` header is trusted: `off`, the number of proxies in front, or their addresses and networks.',
+    description:
+      'Proxies whose `X-Forwarded-For` header is trusted: `off`, the number of proxies in front, or their addresses and networks.',
     default: 'off',
     example: '10.0.0.0/8,127.0.0.1',
     parse: trustedProxies,
   }),
   rateLimitPerMinute: optional({
     name: 'RATE_LIMIT_PER_MINUTE',
-    does: 'Requests per minute for each credential, import trigger or unknown address, instead of the built-in limits.',
+    description:
+      'Requests per minute for each credential, import trigger or unknown address, instead of the built-in limits.',
     example: '600',
-    parse: whole(1, 100_000_000),
+    parse: integer(1, 100_000_000),
   }),
   corsOrigins: setting({
     name: 'CORS_ORIGINS',
-    does: 'Origins whose pages can call the API from a browser, separated by commas. If empty, none.',
+    description: 'Origins whose pages can call the API from a browser, separated by commas. If empty, none.',
     default: '',
     example: 'https://app.example.com,http://localhost:5173',
     parse: list(origin),
   }),
   egressAllow: setting({
     name: 'EGRESS_ALLOW',
-    does: 'Internal hosts to which the service can connect at a URL that a user has entered, such as the issuer of single sign-on. Host names (with or without port), addresses or networks, separated by commas. All other private addresses are refused; link-local and cloud metadata addresses always are.',
+    description:
+      'Internal hosts to which the service can connect at a URL that a user has entered, such as the issuer of single sign-on. Host names (with or without port), addresses or networks, separated by commas. All other private addresses are refused; link-local and cloud metadata addresses always are.',
     default: '',
     example: 'id.internal:8443,10.1.0.0/16',
-    parse: list(allowedPlace),
+    parse: list(parseAllowedHost),
   }),
   plaintextHosts: setting({
     name: 'PLAINTEXT_HOSTS',
-    does: 'Hosts on other machines to which the service can connect without TLS: the mail server of SMTP_URL, the database of DATABASE_URL, the issuer of single sign-on. Host names (with or without port), addresses or networks, separated by commas. Use it only on a network that nobody else can read.',
+    description:
+      'Hosts on other machines to which the service can connect without TLS: the mail server of SMTP_URL, the database of DATABASE_URL, the issuer of single sign-on. Host names (with or without port), addresses or networks, separated by commas. Use it only on a network that nobody else can read.',
     default: '',
     example: 'database,10.1.0.0/16',
-    parse: list(allowedPlace),
+    parse: list(parseAllowedHost),
   }),
   smtpUrl: optional({
     name: 'SMTP_URL',
-    does: 'Mail server: `smtp://` (STARTTLS is required, unless the server is on this machine or in PLAINTEXT_HOSTS) or `smtps://`. Percent-encode the user and the password. If unset, mails are stored, and the owners of an organization can read them at `/v5/mails`. Use the same value for every service on one database.',
+    description:
+      'Mail server: `smtp://` (STARTTLS is required, unless the server is on this machine or in PLAINTEXT_HOSTS) or `smtps://`. Percent-encode the user and the password. If unset, mails are stored, and the owners of an organization can read them at `/v5/mails`. Use the same value for every service on one database.',
     example: 'smtp://rapport:password@mail.example.com:587',
     secret: true,
     parse: smtpServer,
   }),
   mailFrom: optional({
     name: 'MAIL_FROM',
-    does: 'Sender of mails: an address, or a name and an address. Required with SMTP_URL.',
+    description: 'Sender of mails: an address, or a name and an address. Required with SMTP_URL.',
     example: 'Rapport <crm@example.com>',
     parse: sender,
   }),
   drainMilliseconds: setting({
     name: 'DRAIN_MILLISECONDS',
-    does: 'Time during which a stopping service still accepts requests while `/readyz` already returns 503, so that load balancers notice. After that, requests in progress have 25 seconds to finish.',
+    description:
+      'Time during which a stopping service still accepts requests while `/readyz` already returns 503, so that load balancers notice. After that, requests in progress have 25 seconds to finish.',
     default: '500',
     example: '10000',
-    parse: whole(0, 600_000),
+    parse: integer(0, 600_000),
   }),
   logLevel: setting({
     name: 'LOG_LEVEL',
-    does: 'Minimum log level: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
+    description: 'Minimum log level: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
     default: 'info',
     example: 'warn',
     parse: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
   }),
   metricsPort: optional({
     name: 'METRICS_PORT',
-    does: 'Port of `/metrics` (Prometheus). If unset, no metrics are served.',
+    description: 'Port of `/metrics` (Prometheus). If unset, no metrics are served.',
     example: '9400',
-    parse: whole(0, 65_535),
+    parse: integer(0, 65_535),
   }),
   metricsHost: setting({
     name: 'METRICS_HOST',
-    does: 'Address that METRICS_PORT listens on.',
+    description: 'Address that METRICS_PORT listens on.',
     default: '127.0.0.1',
     example: '0.0.0.0',
     parse: (text) => text,
@@ -267,7 +288,7 @@ function contradictions({
   if (metricsPort !== undefined && metricsPort !== 0 && metricsPort === port)
     found.push('METRICS_PORT must differ from PORT')
   const plain = databaseUrl === undefined ? undefined : unencryptedHost({ connectionString: databaseUrl })
-  if (plain && !mayBePlain(plaintextHosts, plain)) {
+  if (plain && !allowsPlaintext(plaintextHosts, plain)) {
     found.push(
       `DATABASE_URL connects to ${plain.host} without TLS: add sslmode=verify-full, or add the host to PLAINTEXT_HOSTS`,
     )
@@ -284,21 +305,22 @@ const renamed = (environment: Environment): string[] =>
 
 /** Short names collide with those of other programs, so only a long one is a mistake. */
 const longName = 8
-const foreign = new Set(['HOME', 'HOSTS', 'POST', 'PORTS', 'SECRETS'])
+const otherPrograms = new Set(['HOME', 'HOSTS', 'POST', 'PORTS', 'SECRETS'])
 /** Near a setting, and a setting of cron: reported, but no reason to refuse a start. */
 const ambiguous = new Set(['MAILFROM'])
 
-function misspelt(environment: Environment, weight: 'mistake' | 'warning'): string[] {
+function misspelt(environment: Environment, severity: 'mistake' | 'warning'): string[] {
   const names = Object.values(settings).map(({ name }) => name)
   return Object.keys(environment)
-    .filter((name) => !names.includes(name) && !foreign.has(name) && environment[name])
+    .filter((name) => !names.includes(name) && !otherPrograms.has(name) && environment[name])
     .flatMap((name) => {
-      const meant = nearest(
+      const suggestion = nearest(
         name.toUpperCase(),
         names.filter((known) => !environment[known]),
       )
-      if (!meant || (meant.length < longName || ambiguous.has(name) ? 'warning' : 'mistake') !== weight) return []
-      return [`${name} is not a setting; did you mean ${meant}?`]
+      if (!suggestion || (suggestion.length < longName || ambiguous.has(name) ? 'warning' : 'mistake') !== severity)
+        return []
+      return [`${name} is not a setting; did you mean ${suggestion}?`]
     })
 }
 

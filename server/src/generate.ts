@@ -6,7 +6,7 @@ import { describeErrors } from './platform/http/errors-reference.ts'
 import { openapi } from './platform/http/openapi.ts'
 import { readMigrations } from './platform/database/migrate.ts'
 import { describe, differencesOf } from './platform/schema/differences.ts'
-import { readMigrated } from './platform/schema/migrated.ts'
+import { readMigratedCatalog } from './platform/schema/migrated-catalog.ts'
 import { skeletonOf } from './platform/schema/migration.ts'
 import type { Setting } from './settings.ts'
 
@@ -40,7 +40,7 @@ const migrationsOf = (root: string): string => join(root, 'server/migrations')
 
 /** What the declarations ask for that the migrations have not made, and the words that names are quoted for. */
 async function compareSchema(root: string) {
-  const catalog = await readMigrated(migrationsOf(root))
+  const catalog = await readMigratedCatalog(migrationsOf(root))
   const listed = routes.flatMap(({ query }) => (query.kind === 'list' ? [query.resource] : []))
   return { differences: differencesOf(resources, listed, catalog), keywords: catalog.keywords }
 }
@@ -83,10 +83,10 @@ export async function generateMigration(root: string, name: string): Promise<str
       return `${file} was written.`
     }),
   )
-  return [...differences.map((one) => `Because ${describe(one)}.`), ...written, review]
+  return [...differences.map((one) => `Because ${describe(one)}.`), ...written, reviewNote]
 }
 
-const review =
+const reviewNote =
   'Review it before you commit it: the names of indexes, what happens when a record that is referred to is deleted, checks of values, and each line that says "Review".'
 
 /** The document in JSON, with each reference on one line. */
@@ -110,15 +110,16 @@ function describeSettings(): string {
     '| Setting | Default | |',
     '|---|---|---|',
     ...declared.map(
-      (one) => `| [\`${one.name}\`](#${one.name.toLowerCase()}) | ${shown(one.default)} | ${firstSentence(one.does)} |`,
+      (one) =>
+        `| [\`${one.name}\`](#${one.name.toLowerCase()}) | ${formatDefault(one.default)} | ${firstSentence(one.description)} |`,
     ),
     '',
     ...declared.flatMap((one) => [
       `## ${one.name}`,
       '',
-      one.does,
+      one.description,
       '',
-      `Default: ${shown(one.default)}. Example: ${one.example.includes('`') ? one.example : `\`${one.name}=${one.example}\``}.`,
+      `Default: ${formatDefault(one.default)}. Example: ${one.example.includes('`') ? one.example : `\`${one.name}=${one.example}\``}.`,
       '',
     ]),
   ]
@@ -127,7 +128,7 @@ function describeSettings(): string {
     .concat('\n')
 }
 
-const shown = (text: string | undefined): string =>
+const formatDefault = (text: string | undefined): string =>
   text === undefined ? 'unset' : text === '' ? 'empty' : `\`${text}\``
 
 const firstSentence = (text: string): string => /^.*?[.:](?=\s|$)/.exec(text)?.[0].replace(/:$/, '.') ?? text

@@ -9,13 +9,13 @@ import { build } from 'esbuild'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { until } from '../test/processes.ts'
-import { inWords } from './log.ts'
+import { formatLine } from './log.ts'
 
 test('on a terminal a line of the log is a time, a message and what belongs to it', () => {
   const lines: string[] = []
   const log = pino(
     { base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    { write: (line) => void lines.push(inWords(line)) },
+    { write: (line) => void lines.push(formatLine(line)) },
   )
   log.info({ route: '/v5/contacts', status: 200 }, 'request')
   log.warn('The database stopped unexpectedly; restarting it.')

@@ -11,11 +11,11 @@ export type LogWriter = 'primary' | number
 export const createLog = (level: Config['logLevel'], writer?: LogWriter): Logger =>
   pino(
     { level, base: writer === undefined ? null : { process: writer }, timestamp: time },
-    process.stderr.isTTY ? terminal : inBatches(writer === undefined ? usualBatch : atomicBatch),
+    process.stderr.isTTY ? terminal : inBatches(writer === undefined ? defaultBatch : atomicBatch),
   )
 
 /** Lines are gathered until they have as many bytes: a system call for each would be a tenth of a request. */
-const usualBatch = { minLength: 8192 }
+const defaultBatch = { minLength: 8192 }
 /** Lines of several processes must not mix: no write is longer than what Linux keeps in one piece (PIPE_BUF, pipe(7)). */
 const atomicBatch = { minLength: 3584, maxWrite: 4096 }
 
@@ -27,17 +27,17 @@ function inBatches(batch: { minLength: number; maxWrite?: number }) {
   return destination
 }
 
-const terminal = { write: (line: string) => process.stderr.write(`${inWords(line)}\n`) }
+const terminal = { write: (line: string) => process.stderr.write(`${formatLine(line)}\n`) }
 
 /** A line of the log for people: the time of day, the level unless it is the usual one, the message, the rest. */
-export function inWords(line: string): string {
+export function formatLine(line: string): string {
   const { level, time: at, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown>
   const name = level === pino.levels.values.info ? '' : `${pino.levels.labels[Number(level)]?.toUpperCase()} `
-  const more = Object.entries(rest).map(
+  const fields = Object.entries(rest).map(
     ([key, value]) => ` ${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   )
   const stack = (err as { stack?: string } | undefined)?.stack
-  return `${String(at).slice(11, 19)} ${name}${String(msg ?? '')}${more.join('')}${stack === undefined ? '' : `\n${stack}`}`
+  return `${String(at).slice(11, 19)} ${name}${String(msg ?? '')}${fields.join('')}${stack === undefined ? '' : `\n${stack}`}`
 }
 
 let at = 0

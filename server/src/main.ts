@@ -9,7 +9,7 @@ import { restoreCommand } from './commands/cli-restore.ts'
 import { secretCommand } from './commands/cli-secret.ts'
 import { upgradeDatabaseCommand } from './commands/cli-upgrade-database.ts'
 import { doctorCommand } from './commands/doctor.ts'
-import { Ended, type ExitCode, Failure, tell, UsageError, withExample } from './commands/command.ts'
+import { CommandExit, type ExitCode, Failure, printMessage, UsageError, withExample } from './commands/command.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { startCommand } from './commands/start.ts'
 import { userCommand } from './commands/cli-user.ts'
@@ -17,12 +17,12 @@ import { StartError } from './platform/database/start-error.ts'
 import { version } from './release.ts'
 
 /** The command line: runs one command and resolves to the exit code of the process. */
-export async function main(words: readonly string[]): Promise<ExitCode> {
+export async function main(args: readonly string[]): Promise<ExitCode> {
   try {
-    await program().parseAsync(words, { from: 'user' })
+    await program().parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
-    return explain(error)
+    return reportError(error)
   }
 }
 
@@ -31,10 +31,10 @@ export async function serveAsWorker(): Promise<ExitCode> {
   process.setSourceMapsEnabled(true)
   try {
     // No command needs it.
-    await (await import('./processes/worker.ts')).work()
+    await (await import('./processes/worker.ts')).runWorker()
     return 0
   } catch (error) {
-    return explain(error)
+    return reportError(error)
   }
 }
 
@@ -66,18 +66,18 @@ export function program(): Command {
   return rapport
 }
 
-function explain(error: unknown): ExitCode {
-  if (error instanceof Ended) return error.code
+function reportError(error: unknown): ExitCode {
+  if (error instanceof CommandExit) return error.code
   // Commander has said what is wrong; asking for help or the version is no failure.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   if (error instanceof UsageError) {
-    tell(`error: ${error.message}`)
+    printMessage(`error: ${error.message}`)
     return 2
   }
   if (error instanceof StartError || error instanceof Failure) {
-    tell(error.message)
+    printMessage(error.message)
     return error instanceof Failure ? 1 : 3
   }
-  tell(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  printMessage(error instanceof Error ? (error.stack ?? error.message) : String(error))
   return 1
 }

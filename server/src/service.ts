@@ -7,8 +7,8 @@ import { createIdentifier } from './identity/access/identify.ts'
 import { deriveKey, type Secret } from './platform/secret/secret.ts'
 import { createDenials } from './platform/audit/denials.ts'
 import { createSessions } from './identity/access/sessions.ts'
-import { createKeyUpkeep } from './identity/access/signing-keys-upkeep.ts'
-import { useHashQueue } from './identity/access/passwords.ts'
+import { createKeyMaintenance } from './identity/access/signing-keys-maintenance.ts'
+import { setHashQueue } from './identity/access/passwords.ts'
 import { createFailedLogins, type FailedLogins } from './identity/access/failed-logins.ts'
 import { createThrottle } from './identity/access/throttle.ts'
 import { createTokens } from './identity/access/tokens.ts'
@@ -20,12 +20,12 @@ import type { Route, Services } from './platform/http/route.ts'
 import { createServer } from './platform/http/server.ts'
 import type { HandedConnections } from './processes/connections.ts'
 import { createLimits, type Limits } from './processes/limits.ts'
-import type { Work } from './processes/protocol.ts'
-import { createUpkeep } from './platform/upkeep/upkeep.ts'
-import { perishables } from './perishables.ts'
+import type { WorkKind } from './processes/protocol.ts'
+import { createMaintenance } from './platform/maintenance/maintenance.ts'
+import { retentionPolicies } from './retention-policies.ts'
 import { createIntake } from './resources/imports/intake/intake.ts'
 import type { Intake } from './resources/imports/intake/push.ts'
-import { createImportWork } from './resources/imports/work/work.ts'
+import { createImportWorkers } from './resources/imports/work/import-workers.ts'
 import { startMail } from './identity/mails/start.ts'
 
 export interface ServiceOptions {
@@ -42,7 +42,7 @@ export interface ServiceOptions {
   /** Resolves once the database has its tables: work begins then. */
   prepared: Promise<unknown>
   /** What it serves: the product's routes, unless a test adds its own. */
-  served?: readonly Route[]
+  servedRoutes?: readonly Route[]
   /** Ports that were reserved for it; without them it binds its own. */
   ports?: { api: ReservedPort; metrics: ReservedPort | undefined }
   /** What makes it one of several processes of a service; without it, it is all of it. */
@@ -58,7 +58,7 @@ export interface ServicePart {
   /** Does it send mails and maintain the database, for all? */
   isFirst: boolean
   /** Tells the others that there may be something to do. */
-  notify: (work: Work) => void
+  notify: (importWorkers: WorkKind) => void
 }
 
 export interface Service {
@@ -71,18 +71,18 @@ export interface Service {
 export interface LocalService extends Service {
   metrics: Metrics
   /** There may be something to do: looks at once. */
-  wake(work: Work): void
+  wake(importWorkers: WorkKind): void
 }
 
 /** Puts the parts together and listens. Errors: those of listening (a port in use). */
 export async function startService(options: ServiceOptions): Promise<LocalService> {
-  const { config, database, workDatabase, secret, log, ports, part, served = routes } = options
+  const { config, database, workDatabase, secret, log, ports, part, servedRoutes = routes } = options
   const closing = new AbortController()
   const stopped = once(closing.signal, 'abort').then(() => Promise.reject(new Error('The service has stopped.')))
   // Told to stop before the database came, it does not wait for it.
   const ready = Promise.race([options.prepared, stopped])
   const isMaintaining = part?.isFirst ?? true
-  const work = createImportWork({
+  const importWorkers = createImportWorkers({
     database: workDatabase,
     log,
     workers: config.importWorkers,
@@ -93,16 +93,24 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const intake = createIntake({
     database: options.intakeDatabase,
     onAccepted: () => {
-      work.wake()
+      importWorkers.wake()
       part?.notify('imports')
     },
   })
   const failedLogins = createFailedLogins(log)
-  const services = createServices(options, { intake, onFailure: failedLogins.note })
+  const services = createServices(options, { intake, onFailure: failedLogins.record })
   const metrics = createMetrics(() => database.counts)
   const { trustProxy, corsOrigins, authOrigin, metricsHost: host } = config
   const { isReady } = options
-  const app = await createServer({ services, routes: served, trustProxy, corsOrigins, authOrigin, metrics, isReady })
+  const app = await createServer({
+    services,
+    routes: servedRoutes,
+    trustProxy,
+    corsOrigins,
+    authOrigin,
+    metrics,
+    isReady,
+  })
   const url = part ? await serveHanded(app, part) : await listen(app, config, ports?.api)
   services.origin = config.publicUrl ?? url
   // Once it is known where links lead: to a page of the authentication.
@@ -116,7 +124,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   return {
     url,
     metrics,
-    wake: (kind) => (kind === 'imports' ? work.wake() : background?.mail.wake()),
+    wake: (kind) => (kind === 'imports' ? importWorkers.wake() : background?.mail.wake()),
     close: async () => {
       closing.abort()
       await part?.connections.close()
@@ -125,7 +133,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       // Pushes whose senders did not wait for the answer.
       await intake.idle()
       await services.denials.idle()
-      await Promise.all([work.close(), background?.close()])
+      await Promise.all([importWorkers.close(), background?.close()])
       await exporter?.close()
     },
   }
@@ -134,11 +142,11 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
 /** What routes use. Its `mail` and `origin` are put in once it is known where the service listens. */
 function createServices(
   { config, database, secret, log, part }: ServiceOptions,
-  { intake, onFailure }: { intake: Intake; onFailure: FailedLogins['note'] },
+  { intake, onFailure }: { intake: Intake; onFailure: FailedLogins['record'] },
 ): Services {
   const limits = part?.limits ?? createLimits(config)
   const tokens = createTokens({ database, secret, roleScopes })
-  if (part) useHashQueue(limits.hashing)
+  if (part) setHashQueue(limits.hashing)
   const { signUp, authOrigin, publicUrl, egressAllow: allowed, plaintextHosts } = config
   return {
     database,
@@ -151,7 +159,7 @@ function createServices(
     limiter: limits.limiter,
     denials: createDenials({ database, log }),
     egress: createEgress({ allowed, plaintextHosts }),
-    gate: limits.costlyQueries,
+    queryLimiter: limits.costlyQueries,
     intake,
     mail: { wake: () => part?.notify('mail') },
     cursorKey: deriveKey(secret, 'cursor'),
@@ -162,7 +170,7 @@ function createServices(
 }
 
 async function listen(app: FastifyInstance, { port, host }: Config, reserved: ReservedPort | undefined) {
-  reserved?.handTo(app.server)
+  reserved?.handOverTo(app.server)
   return app.listen({ port, host })
 }
 
@@ -182,15 +190,15 @@ interface BackgroundOptions extends Pick<ServiceOptions, 'config' | 'database' |
 /** What one process does for the whole service: it sends mails, purges, and rotates signing keys. */
 function startBackground({ config, origin, metrics, ...options }: BackgroundOptions) {
   const mail = startMail({ ...config, origin, ...options })
-  const upkeep = createUpkeep({
+  const maintenance = createMaintenance({
     ...options,
-    perishables: perishables(config),
-    rendered: resources.filter(({ rendered }) => rendered !== undefined),
+    retentionPolicies: retentionPolicies(config),
+    rendered: resources.filter(({ renderingVersion: rendered }) => rendered !== undefined),
     purged: (name, count) => metrics.purged(name, count),
   })
-  const keyUpkeep = createKeyUpkeep(options)
+  const keyMaintenance = createKeyMaintenance(options)
   const close = async () => {
-    await Promise.all([upkeep.close(), keyUpkeep.close(), mail.close()])
+    await Promise.all([maintenance.close(), keyMaintenance.close(), mail.close()])
   }
   return { mail, close }
 }

@@ -4,7 +4,7 @@ import { availableProcessors } from './processes/processors.ts'
 /** One setting of the service: what docs/configuration.md tells of it, and how its text becomes a value. */
 export interface Setting<Value> {
   name: string
-  does: string
+  description: string
   /** The default, written as an operator would write it; undefined means unset. */
   default: string | undefined
   example: string
@@ -30,23 +30,22 @@ export const optional = <Value>(declared: Declaration<Value>): Setting<Value | u
 })
 
 /** A whole number from `least` to `most`. */
-export const whole =
-  (least: number, most: number) =>
+export const integer =
+  (min: number, max: number) =>
   (text: string): number => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-    if (!(value >= least && value <= most)) throw new Error(`expected a whole number from ${least} to ${most}`)
+    if (!(value >= min && value <= max)) throw new Error(`expected a whole number from ${min} to ${max}`)
     return value
   }
 
 /** A number of processes, or `auto` for one on each processor that this process may use. */
 export function processCount(text: string): number {
-  if (text === 'auto') return Math.min(mostProcesses, availableProcessors())
+  if (text === 'auto') return Math.min(maxProcesses, availableProcessors())
   const value = /^\d{1,2}$/.test(text) ? Number(text) : 0
-  if (value < 1 || value > mostProcesses)
-    throw new Error(`expected a whole number from 1 to ${mostProcesses}, or "auto"`)
+  if (value < 1 || value > maxProcesses) throw new Error(`expected a whole number from 1 to ${maxProcesses}, or "auto"`)
   return value
 }
-const mostProcesses = 64
+const maxProcesses = 64
 
 /** One of the given words. */
 export const oneOf =
@@ -99,7 +98,7 @@ const proxyWords = new Set(['loopback', 'linklocal', 'uniquelocal'])
 /** Off, the number of proxies in front, or the addresses and networks whose forwarding headers count. */
 export function trustedProxies(text: string): false | number | readonly string[] {
   if (text === 'off' || text === '0') return false
-  if (/^\d+$/.test(text)) return whole(1, 16)(text)
+  if (/^\d+$/.test(text)) return integer(1, 16)(text)
   return list((item) => {
     if (!proxyWords.has(item) && !isNetwork(item))
       throw new Error('expected off, a number of proxies, or a list of addresses and networks such as 10.0.0.0/8')

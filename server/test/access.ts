@@ -1,6 +1,6 @@
 import { roleScopes } from '../src/app.ts'
 import { createSecretKey, randomBytes } from 'node:crypto'
-import { type BootstrapAnswer, bootstrap } from '../src/commands/bootstrap.ts'
+import { type BootstrapResult, bootstrap } from '../src/commands/bootstrap.ts'
 import { createIdentifier } from '../src/identity/access/identify.ts'
 import type { Identifier } from '../src/platform/http/identifier.ts'
 import type { Secret } from '../src/platform/secret/secret.ts'
@@ -23,7 +23,7 @@ export interface Access {
   /** Another process on the same database. */
   anotherProcess(): Pick<Access, 'tokens' | 'sessions' | 'identifier'>
   /** A new organization of the one user of this database. */
-  newOrganization(): Promise<BootstrapAnswer>
+  newOrganization(): Promise<BootstrapResult>
   close(): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export async function openAccess(): Promise<Access> {
   const database = new Database({ connection, size: 10 })
   const secret = createSecretKey(randomBytes(32))
   const clock = { now: Date.now() }
-  const process = () => {
+  const createProcess = () => {
     const tokens = createTokens({ database, secret, roleScopes, clock: () => clock.now })
     return {
       tokens,
@@ -42,7 +42,7 @@ export async function openAccess(): Promise<Access> {
       identifier: createIdentifier({ database, tokens, roleScopes, clock: () => clock.now }),
     }
   }
-  const first = process()
+  const first = createProcess()
   const addresses = {
     baseUrl: 'http://127.0.0.1:4000/v5',
     authUrl: 'http://127.0.0.1:4000',
@@ -55,7 +55,7 @@ export async function openAccess(): Promise<Access> {
     secret,
     clock,
     ...first,
-    anotherProcess: process,
+    anotherProcess: createProcess,
     newOrganization: () =>
       bootstrap({
         database,

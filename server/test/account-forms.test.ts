@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type MailedService, startMailedService } from './joining.ts'
+import { type MailedService, startMailedService } from './mailed-service.ts'
 import { goodPassword, linkIn, newEmail, newOwner, setUpToken } from './people.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
 
@@ -15,7 +15,7 @@ const post = (path: string, body: unknown, at = service) => at.anonymous('POST',
 const deadToken = `ott_${'a'.repeat(43)}`
 const weak = 'password1234'
 
-const faultyFields = ({ status, body }: { status: number; body: Json }) => {
+const invalidFields = ({ status, body }: { status: number; body: Json }) => {
   expect(status).toBe(422)
   return body.details.map(({ field }: Json) => field).toSorted()
 }
@@ -25,10 +25,10 @@ test('the setup form is refused with all of its faults at once', async () => {
   try {
     const bad = { token: deadToken, email: 'ada', name: '', organization: '&&&', password: weak }
     const all = ['email', 'name', 'organization', 'password', 'token']
-    expect(faultyFields(await post('/auth/set-up', bad, empty))).toEqual(all)
+    expect(invalidFields(await post('/auth/set-up', bad, empty))).toEqual(all)
     const token = await setUpToken(empty)
     const { name: _, ...nameless } = { ...bad, token, email: 'ada.lovelace@example.com' }
-    expect(faultyFields(await post('/auth/set-up', { ...nameless, password: 'Lovelace1815!' }, empty))).toEqual([
+    expect(invalidFields(await post('/auth/set-up', { ...nameless, password: 'Lovelace1815!' }, empty))).toEqual([
       'name',
       'organization',
       'password',
@@ -43,7 +43,7 @@ test.each([
   ['/auth/invitations/accept', {}, ['name', 'password', 'token']],
   ['/auth/reset-password', {}, ['password', 'token']],
 ])('%s tells a dead link and a weak password together with everything else', async (path, more, fields) => {
-  expect(faultyFields(await post(path, { token: deadToken, password: weak, ...more }))).toEqual(fields)
+  expect(invalidFields(await post(path, { token: deadToken, password: weak, ...more }))).toEqual(fields)
 })
 
 test('a link is checked without being used, and a dead one is refused', async () => {
@@ -61,12 +61,12 @@ test('a link is checked without being used, and a dead one is refused', async ()
       expect(await post('/auth/links/check', { purpose, token })).toMatchObject({ status: 200, body: { email } })
     }
     for (const other of ['set-up', purpose === 'sign-up' ? 'reset-password' : 'sign-up']) {
-      expect(faultyFields(await post('/auth/links/check', { purpose: other, token }))).toEqual(['token'])
+      expect(invalidFields(await post('/auth/links/check', { purpose: other, token }))).toEqual(['token'])
     }
   }
-  expect(faultyFields(await post('/auth/links/check', { purpose: 'sign-up', token: deadToken }))).toEqual(['token'])
+  expect(invalidFields(await post('/auth/links/check', { purpose: 'sign-up', token: deadToken }))).toEqual(['token'])
   // An invitation tells more than that, at a route of its own.
-  expect(faultyFields(await post('/auth/links/check', { purpose: 'invitation', token: deadToken }))).toEqual([
+  expect(invalidFields(await post('/auth/links/check', { purpose: 'invitation', token: deadToken }))).toEqual([
     'purpose',
   ])
 })
@@ -80,5 +80,5 @@ test('a password is checked by the rules that hold when it is set', async () => 
   expect(await check({ password: own })).toBeNull()
   expect(await check({ password: own, email: 'zwingliburger@example.com' })).toContain('your address')
   expect(await check({ password: own, names: ['Ada', 'Zwingliburger'] })).toContain('organization')
-  expect(faultyFields(await post('/auth/passwords/check', {}))).toEqual(['password'])
+  expect(invalidFields(await post('/auth/passwords/check', {}))).toEqual(['password'])
 })

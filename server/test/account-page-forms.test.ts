@@ -3,15 +3,15 @@ import { createRequire } from 'node:module'
 import { type Browser, type BrowserContextOptions, chromium as browsers, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { chromium } from './chromium.ts'
-import { type MailedService, startMailedService } from './joining.ts'
+import { type MailedService, startMailedService } from './mailed-service.ts'
 import { callAs, goodPassword, linkIn, newEmail, newOwner, setUpToken } from './people.ts'
 
 let mailed: MailedService
 let browser: Browser | undefined
-let setUp: string
+let setUpLinkToken: string
 beforeAll(async () => {
   mailed = await startMailedService({ SIGN_UP: 'open' })
-  setUp = (await setUpToken(mailed.service)) ?? ''
+  setUpLinkToken = (await setUpToken(mailed.service)) ?? ''
   if (chromium) browser = await browsers.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] })
 })
 afterAll(async () => {
@@ -37,7 +37,7 @@ async function load(page: Page, fragment: string): Promise<void> {
 }
 
 const heading = (page: Page, text: string) => page.locator('#heading', { hasText: text }).waitFor()
-const nextOf = (page: Page) => page.locator('#next a').allTextContents()
+const nextLinks = (page: Page) => page.locator('#next a').allTextContents()
 
 const fill = async (page: Page, values: Record<string, string>) => {
   for (const [name, value] of Object.entries(values)) await page.fill(`#${name}`, value)
@@ -45,7 +45,7 @@ const fill = async (page: Page, values: Record<string, string>) => {
 }
 
 test.skipIf(!chromium)('the setup form marks every fault at once, and a weak password before it is sent', async () => {
-  const page = await open(`#set-up=${setUp}`)
+  const page = await open(`#set-up=${setUpLinkToken}`)
   await page.fill('#organization', 'Ada & Co')
   await page.fill('#password', 'password1234')
   await page.press('#password', 'Tab')
@@ -82,7 +82,7 @@ test.skipIf(!chromium)('a dead link is reported when it is opened, with what to 
     expect(await page.textContent('#lead')).toContain(text)
     expect(await page.title()).toBe('This link no longer works · Rapport')
     expect(await page.locator('input').count()).toBe(0)
-    expect(await nextOf(page)).toEqual(next)
+    expect(await nextLinks(page)).toEqual(next)
   }
 })
 
@@ -90,9 +90,9 @@ test.skipIf(!chromium)('a password can be shown and hidden with the keyboard', a
   const page = await open('#log-in')
   await page.fill('#password', goodPassword)
   await page.press('#password', 'Tab')
-  const shows = page.getByRole('button', { name: 'Show the password' })
+  const showButton = page.getByRole('button', { name: 'Show the password' })
   expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('Show the password')
-  expect(await shows.isVisible()).toBe(true)
+  expect(await showButton.isVisible()).toBe(true)
   await page.keyboard.press('Enter')
   expect(await page.getAttribute('#password', 'type')).toBe('text')
   await page.getByRole('button', { name: 'Hide the password' }).press('Space')
@@ -101,14 +101,14 @@ test.skipIf(!chromium)('a password can be shown and hidden with the keyboard', a
 })
 
 test.skipIf(!chromium)('from setup a person goes on to a working API key, and each view has a title', async () => {
-  const page = await open(`#set-up=${setUp}`)
+  const page = await open(`#set-up=${setUpLinkToken}`)
   await page.waitForSelector('#send')
   expect(await page.title()).toBe('Set up Rapport · Rapport')
   await fill(page, { email: newEmail(), name: 'Ada', organization: 'Ada & Co', password: goodPassword })
   await heading(page, 'Done')
   expect(await page.title()).toBe('Done · Rapport')
   expect(await page.evaluate('document.activeElement.id')).toBe('heading')
-  expect(await nextOf(page)).toEqual(['Create an API key', 'Explore the API'])
+  expect(await nextLinks(page)).toEqual(['Create an API key', 'Explore the API'])
   expect(await page.getByText('Explore the API').getAttribute('href')).toBe('/v5/swagger')
   await page.getByText('Create an API key').click()
   await heading(page, 'Create an API key')
@@ -135,7 +135,7 @@ test.skipIf(!chromium)(
     await heading(page, 'Set a new password')
     await fill(page, { email })
     await heading(page, 'Done')
-    expect(await nextOf(page)).toEqual(['Log in'])
+    expect(await nextLinks(page)).toEqual(['Log in'])
     const token = await linkIn(mailed.receiver, email, 'reset-password')
     await page.goto(`${mailed.service.url}/account#reset-password=${token}`)
     await page.waitForSelector('#password')

@@ -1,7 +1,7 @@
 import { type Browser, chromium as browsers, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { chromium } from './chromium.ts'
-import { type MailedService, startMailedService } from './joining.ts'
+import { type MailedService, startMailedService } from './mailed-service.ts'
 import type { MailReceiver } from './mail-receiver.ts'
 import { goodPassword, linkIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
 import type { TestService } from './service.ts'
@@ -23,18 +23,18 @@ afterAll(async () => {
 })
 
 /** The page of a link, in a browser of its own or beside another; what went wrong in it by itself is told at the end. */
-async function open(purpose: string, token: string, beside?: Page): Promise<{ page: Page; troubles: string[] }> {
-  const context = beside?.context() ?? (await (browser as Browser).newContext())
+async function open(purpose: string, token: string, existingPage?: Page): Promise<{ page: Page; errors: string[] }> {
+  const context = existingPage?.context() ?? (await (browser as Browser).newContext())
   onTestFinished(() => context.close())
   const page = await context.newPage()
-  const troubles: string[] = []
-  page.on('pageerror', ({ message }) => troubles.push(message))
+  const errors: string[] = []
+  page.on('pageerror', ({ message }) => errors.push(message))
   page.on('console', (message) => {
     // A refusal that the page shows is logged by the browser too.
-    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) troubles.push(message.text())
+    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) errors.push(message.text())
   })
   await page.goto(`${service.url}/account#${purpose}=${token}`)
-  return { page, troubles }
+  return { page, errors }
 }
 
 const fill = async (page: Page, values: Record<string, string>) => {
@@ -42,13 +42,13 @@ const fill = async (page: Page, values: Record<string, string>) => {
   await page.click('#send')
 }
 
-const nextOf = (page: Page) => page.locator('#next a').allTextContents()
+const nextLinks = (page: Page) => page.locator('#next a').allTextContents()
 
-const isDone = (page: Page) => page.locator('#heading', { hasText: 'Done' }).waitFor()
+const waitUntilDone = (page: Page) => page.locator('#heading', { hasText: 'Done' }).waitFor()
 
 test.skipIf(!chromium)('the set-up link leads to a form that makes the first owner and logs them in', async () => {
   const token = (await setUpToken(service)) ?? ''
-  const { page, troubles } = await open('set-up', token)
+  const { page, errors } = await open('set-up', token)
   await page.waitForSelector('#email')
   // The secret stands in no address and no history.
   expect(page.url()).toBe(`${service.url}/account`)
@@ -59,7 +59,7 @@ test.skipIf(!chromium)('the set-up link leads to a form that makes the first own
   // The answer to the form moves the focus; the fault may show before, from the check while typing.
   await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('password')
   await fill(page, { ...person, password: goodPassword })
-  await isDone(page)
+  await waitUntilDone(page)
   const cookies = await page.context().cookies()
   expect(cookies.map(({ name, httpOnly, sameSite }) => [name, httpOnly, sameSite]).sort()).toEqual([
     ['rapport', true, 'Strict'],
@@ -71,7 +71,7 @@ test.skipIf(!chromium)('the set-up link leads to a form that makes the first own
     return (await fetch('/auth/refresh', { method: 'POST', headers, body: '{}' })).status
   })
   expect(status).toBe(200)
-  expect(troubles).toEqual([])
+  expect(errors).toEqual([])
   await loggedIn(service, owner)
 })
 
@@ -80,47 +80,47 @@ test.skipIf(!chromium)('the links of mails lead to forms that do what they say, 
   await service.anonymous('POST', '/auth/sign-up', { body: { email } })
   const signUp = await open('sign-up', await linkIn(receiver, email, 'sign-up'))
   await fill(signUp.page, { name: 'Grace', organization: 'Grace & Co', password: goodPassword })
-  await isDone(signUp.page)
+  await waitUntilDone(signUp.page)
   await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
   const token = await linkIn(receiver, email, 'reset-password')
   const reset = await open('reset-password', token)
   await fill(reset.page, { password: 'another quiet harbour' })
-  await isDone(reset.page)
+  await waitUntilDone(reset.page)
   await loggedIn(service, email, 'another quiet harbour')
   const again = await open('reset-password', token)
   // Told when it is opened, before anything is typed.
   await again.page.locator('#heading', { hasText: 'This link no longer works' }).waitFor()
   await again.page.locator('#lead', { hasText: 'It was already used or has expired.' }).waitFor()
   expect(await again.page.locator('form').isHidden()).toBe(true)
-  expect(await nextOf(again.page)).toEqual(['Forgot your password?', 'Log in'])
-  expect([...signUp.troubles, ...reset.troubles, ...again.troubles]).toEqual([])
+  expect(await nextLinks(again.page)).toEqual(['Forgot your password?', 'Log in'])
+  expect([...signUp.errors, ...reset.errors, ...again.errors]).toEqual([])
 })
 
 test.skipIf(!chromium)(
   'an invitation of someone who has an account is accepted by whoever is logged in, with a click',
   async () => {
-    const [email, inviting] = [newEmail(), await newOwner(service)]
+    const [email, inviter] = [newEmail(), await newOwner(service)]
     await service.anonymous('POST', '/auth/sign-up', { body: { email } })
     const own = await open('sign-up', await linkIn(receiver, email, 'sign-up'))
     await fill(own.page, { name: 'Grace', organization: 'Grace & Co', password: goodPassword })
-    await isDone(own.page)
-    expect((await inviting.call('POST', '/v5/invitations', { body: { email, role: 'member' } })).status).toBe(201)
+    await waitUntilDone(own.page)
+    expect((await inviter.call('POST', '/v5/invitations', { body: { email, role: 'member' } })).status).toBe(201)
     const token = await linkIn(receiver, email, 'invitation')
-    const elsewhere = await open('invitation', token)
-    await elsewhere.page.locator('#note', { hasText: 'Do you already have an account with this address?' }).waitFor()
-    await elsewhere.page.click('#next a')
-    await fill(elsewhere.page, { email, password: goodPassword })
+    const otherBrowser = await open('invitation', token)
+    await otherBrowser.page.locator('#note', { hasText: 'Do you already have an account with this address?' }).waitFor()
+    await otherBrowser.page.click('#next a')
+    await fill(otherBrowser.page, { email, password: goodPassword })
     // Logged in, they are back at the invitation.
-    await elsewhere.page.locator('#heading', { hasText: 'Join another team' }).waitFor()
+    await otherBrowser.page.locator('#heading', { hasText: 'Join another team' }).waitFor()
     const joining = await open('invitation', token, own.page)
     await joining.page.locator('#heading', { hasText: 'Join another team' }).waitFor()
     expect(await joining.page.locator('input').count()).toBe(0)
     await fill(joining.page, {})
-    await isDone(joining.page)
+    await waitUntilDone(joining.page)
     const { call } = await loggedIn(service, email)
     const { body } = await call('GET', '/v5/me')
     expect(body.organizations.map(({ role }: { role: string }) => role).sort()).toEqual(['member', 'owner'])
-    expect([...own.troubles, ...elsewhere.troubles, ...joining.troubles]).toEqual([])
+    expect([...own.errors, ...otherBrowser.errors, ...joining.errors]).toEqual([])
   },
 )
 
@@ -130,11 +130,11 @@ test.skipIf(!chromium)('a link of nothing, or of something made up, is explained
     ['set-up', ''],
     ['sso-error', '%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E'],
   ] as const) {
-    const { page, troubles } = await open(purpose, token)
+    const { page, errors } = await open(purpose, token)
     await page.locator('#lead', { hasText: /link|provider/ }).waitFor()
-    expect(await nextOf(page)).toEqual(['Log in'])
+    expect(await nextLinks(page)).toEqual(['Log in'])
     expect(await page.locator('img').count()).toBe(0)
     expect(await page.locator('#form').isHidden()).toBe(true)
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   }
 })

@@ -28,18 +28,18 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
 const from = (address: string) => ({ 'x-forwarded-for': address })
 
 /** As if the last proof in the session was given so many seconds ago. */
-const agedProof = (sessionId: string, seconds: number) =>
-  service.database.spanning(
+const ageReauthentication = (sessionId: string, seconds: number) =>
+  service.database.crossTenantQuery(
     'manage an account',
     sql`update sessions set proved_at = now() - make_interval(secs => ${seconds})
       where id = ${readId('session', sessionId)}::uuid`,
   )
 
 test('the set-up link makes the first owner once, also when it is used by many at the same moment', async () => {
-  const fresh = await startTestService()
+  const emptyService = await startTestService()
   try {
-    const early = await setUpToken(fresh)
-    const token = await setUpToken(fresh)
+    const early = await setUpToken(emptyService)
+    const token = await setUpToken(emptyService)
     const person = (index: number) => ({
       token,
       email: `first-${index}@example.com`,
@@ -47,21 +47,23 @@ test('the set-up link makes the first owner once, also when it is used by many a
       organization: 'Ada & Co',
       password: goodPassword,
     })
-    const outdated = await fresh.anonymous('POST', '/auth/set-up', { body: { ...person(0), token: early } })
+    const outdated = await emptyService.anonymous('POST', '/auth/set-up', { body: { ...person(0), token: early } })
     expect([outdated.status, outdated.body.details[0].field]).toEqual([422, 'token'])
-    const weak = await fresh.anonymous('POST', '/auth/set-up', { body: { ...person(0), password: '123456789012' } })
+    const weak = await emptyService.anonymous('POST', '/auth/set-up', {
+      body: { ...person(0), password: '123456789012' },
+    })
     expect([weak.status, weak.body.details[0].field]).toEqual([422, 'password'])
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => fresh.anonymous('POST', '/auth/set-up', { body: person(index) })),
+    const responses = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => emptyService.anonymous('POST', '/auth/set-up', { body: person(index) })),
     )
-    const made = answers.filter(({ status }) => status === 200)
-    expect(made).toHaveLength(1)
-    for (const { status } of answers) expect([200, 403, 422]).toContain(status)
-    const me = await callAs(fresh, made[0]?.body.accessToken)('GET', '/v5/me')
+    const created = responses.filter(({ status }) => status === 200)
+    expect(created).toHaveLength(1)
+    for (const { status } of responses) expect([200, 403, 422]).toContain(status)
+    const me = await callAs(emptyService, created[0]?.body.accessToken)('GET', '/v5/me')
     expect(me.body.organizations).toEqual([{ id: expect.any(String), name: 'Ada & Co', role: 'owner' }])
-    expect(await setUpToken(fresh)).toBeUndefined()
+    expect(await setUpToken(emptyService)).toBeUndefined()
   } finally {
-    await fresh.close()
+    await emptyService.close()
   }
 })
 
@@ -75,14 +77,14 @@ test('a person logs in whatever the case of the address, and each login is a ses
 
 test('a wrong password and an unknown address are answered alike, and no password of any length is anybody’s', async () => {
   const { email } = await newOwner(service)
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     logIn(service, email, 'not the password at all', from('192.0.2.10')),
     logIn(service, newEmail(), 'not the password at all', from('192.0.2.11')),
     logIn(service, email, 'x', from('192.0.2.12')),
   ])
-  for (const { status, body, headers } of answers) {
+  for (const { status, body, headers } of responses) {
     expect(status).toBe(401)
-    expect(body).toEqual(answers[0]?.body)
+    expect(body).toEqual(responses[0]?.body)
     expect(headers.get('set-cookie')).toBeNull()
   }
 })
@@ -138,10 +140,10 @@ test('sessions are listed with device and address, and one of them or all are en
 test('a forgotten password is replaced by the mailed link, once, and every session ends', async () => {
   const { email, call } = await newOwner(service)
   const unknown = newEmail()
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     [email, unknown].map((address) => post('/auth/forgot-password', { email: address })),
   )
-  expect(answers.map(({ status, text }) => [status, text])).toEqual([
+  expect(responses.map(({ status, text }) => [status, text])).toEqual([
     [202, '{"status":"accepted"}'],
     [202, '{"status":"accepted"}'],
   ])
@@ -174,9 +176,9 @@ test('with open sign-up the mailed link makes an account and an organization; a 
   const person = { token, name: 'Grace', organization: 'Grace & Co', password: goodPassword }
   const nameless = await post('/auth/sign-up/confirm', { ...person, organization: '!!!' })
   expect([nameless.status, nameless.body.details[0].field]).toEqual([422, 'organization'])
-  const made = await post('/auth/sign-up/confirm', person)
-  expect(made.status).toBe(200)
-  const me = await callAs(service, made.body.accessToken)('GET', '/v5/me')
+  const created = await post('/auth/sign-up/confirm', person)
+  expect(created.status).toBe(200)
+  const me = await callAs(service, created.body.accessToken)('GET', '/v5/me')
   expect(me.body).toMatchObject({ email, name: 'Grace', organizations: [{ name: 'Grace & Co', role: 'owner' }] })
   expect((await post('/auth/sign-up/confirm', person)).status).toBe(422)
   const again = await post('/auth/sign-up', { email: email.toUpperCase() })
@@ -185,8 +187,8 @@ test('with open sign-up the mailed link makes an account and an organization; a 
   expect(told.links.some((link) => link.includes('#sign-up='))).toBe(false)
 })
 
-test.each(['invite', 'closed'])('with SIGN_UP=%s nobody signs up by themselves', async (how) => {
-  const other = await startTestService({ SIGN_UP: how })
+test.each(['invite', 'closed'])('with SIGN_UP=%s nobody signs up by themselves', async (mode) => {
+  const other = await startTestService({ SIGN_UP: mode })
   try {
     for (const [path, body] of [
       ['/auth/sign-up', { email: newEmail() }],
@@ -230,8 +232,8 @@ test('another address is the person’s once they open its link logged in, and t
   expect((await call('GET', '/v5/me')).body.email).toBe(next)
   await receiver.next(({ to }) => to.includes(email))
   await call('POST', '/v5/me/address', { body: { email: taken } })
-  const held = { token: await linkIn(receiver, taken, 'verify-address') }
-  expect((await call('POST', '/v5/me/address/confirm', { body: held })).status).toBe(409)
+  const takenBody = { token: await linkIn(receiver, taken, 'verify-address') }
+  expect((await call('POST', '/v5/me/address/confirm', { body: takenBody })).status).toBe(409)
   expect((await call('GET', '/v5/me')).body.email).toBe(next)
 })
 
@@ -258,40 +260,40 @@ test('after a change of address or another request for one, no link from before 
 })
 
 test('a mail that still waits says nothing of what was overtaken: a new password takes back the links before it', async () => {
-  const keeping = await startTestService()
+  const serviceWithoutMail = await startTestService()
   try {
-    const { email, password, userId, call } = await newOwner(keeping)
+    const { email, password, userId, call } = await newOwner(serviceWithoutMail)
     await call('POST', '/v5/me/address', { body: { email: newEmail() } })
-    await keeping.anonymous('POST', '/auth/forgot-password', { body: { email } })
+    await serviceWithoutMail.anonymous('POST', '/auth/forgot-password', { body: { email } })
     const body = { currentPassword: password, newPassword: goodPassword }
     expect((await call('POST', '/v5/me/password', { body })).status).toBe(204)
-    const counted = () =>
-      keeping.database.spanning<{ links: number; waiting: number }>(
+    const countLinksAndMails = () =>
+      serviceWithoutMail.database.crossTenantQuery<{ links: number; waiting: number }>(
         'log in',
         sql`select (select count(*) from one_time_tokens where user_id = ${readId('usr', userId)}::uuid)::integer as links,
           (select count(*) from mails where kind <> 'account-changed' and status <> 'dropped')::integer as waiting`,
       )
-    expect(await counted()).toEqual([{ links: 0, waiting: 0 }])
+    expect(await countLinksAndMails()).toEqual([{ links: 0, waiting: 0 }])
   } finally {
-    await keeping.close()
+    await serviceWithoutMail.close()
   }
 })
 
 test('what needs a fresh proof is refused five minutes after the last one, until the password is given again', async () => {
   const owner = await newOwner(service)
   const { call, sessionId } = await loggedIn(service, owner.email, owner.password)
-  const ask = () => call('POST', '/v5/me/address', { body: { email: newEmail() } })
-  await agedProof(sessionId, 295)
-  expect((await ask()).status).toBe(202)
-  await agedProof(sessionId, 301)
-  expect((await ask()).body.code).toBe('reauthentication_required')
+  const changeAddress = () => call('POST', '/v5/me/address', { body: { email: newEmail() } })
+  await ageReauthentication(sessionId, 295)
+  expect((await changeAddress()).status).toBe(202)
+  await ageReauthentication(sessionId, 301)
+  expect((await changeAddress()).body.code).toBe('reauthentication_required')
   expect((await call('POST', '/v5/me/reauthenticate', { body: { password: 'not my password' } })).status).toBe(422)
-  expect((await ask()).body.code).toBe('reauthentication_required')
-  const proved = afterProof(
+  expect((await changeAddress()).body.code).toBe('reauthentication_required')
+  const reauthenticated = afterProof(
     service,
     await call('POST', '/v5/me/reauthenticate', { body: { password: owner.password } }),
   )
-  expect((await proved('POST', '/v5/me/address', { body: { email: newEmail() } })).status).toBe(202)
+  expect((await reauthenticated('POST', '/v5/me/address', { body: { email: newEmail() } })).status).toBe(202)
 })
 
 test('a login from a device that was not seen before is told by mail, one from a known device is not', async () => {
@@ -335,7 +337,7 @@ test('what an organization’s single sign-on began ends when the person joins a
     await loggedIn(service, person.email, person.password),
     await loggedIn(service, person.email, person.password),
   ]
-  const change = (statement: ReturnType<typeof sql>) => service.database.spanning('log in', statement)
+  const change = (statement: ReturnType<typeof sql>) => service.database.crossTenantQuery('log in', statement)
   await change(
     sql`update sessions set begun_by = 'single-sign-on' where id = ${readId('session', bySignOn.sessionId)}::uuid`,
   )
@@ -349,7 +351,7 @@ test('what an organization’s single sign-on began ends when the person joins a
 test('a session that nobody has used for thirty days has ended', async () => {
   const { email, password } = await newOwner(service)
   const { call, sessionId, refreshToken } = await loggedIn(service, email, password)
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'manage an account',
     sql`update sessions set expires_at = now() - interval '1 second'
       where id = ${readId('session', sessionId)}::uuid`,

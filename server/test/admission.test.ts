@@ -9,15 +9,15 @@ import { startTestService, type TestOrganization, type TestService } from './ser
 
 const origin = 'https://app.example'
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 let service: TestService
 let organization: TestOrganization
 let holder: pg.Client
 beforeEach(async () => {
-  made = await createDatabase()
-  service = await startTestService({ CORS_ORIGINS: origin }, made)
+  testDatabase = await createDatabase()
+  service = await startTestService({ CORS_ORIGINS: origin }, testDatabase)
   organization = await service.newOrganization()
-  holder = new pg.Client(made.connection)
+  holder = new pg.Client(testDatabase.connection)
   await holder.connect()
 })
 afterEach(async () => {
@@ -26,17 +26,17 @@ afterEach(async () => {
 })
 
 /** Makes so many requests wait for the contacts that the next ones have no connection, and lets that last a while. */
-async function fill(): Promise<Promise<{ status: number }>[]> {
+async function occupyConnections(): Promise<Promise<{ status: number }>[]> {
   await holder.query('begin')
   await holder.query('lock table contacts in access exclusive mode')
   // Ten have a connection, and as many wait for one.
-  const inside = Array.from({ length: 20 }, () => organization.call('GET', '/v5/contacts'))
+  const pending = Array.from({ length: 20 }, () => organization.call('GET', '/v5/contacts'))
   await until('they wait long', async () => service.database.longestWait > 600)
-  return inside
+  return pending
 }
 
 test('while those inside wait too long others are refused at once, and those inside are answered', async () => {
-  const inside = await fill()
+  const pending = await occupyConnections()
   const refused = await organization.call('GET', '/v5/contacts')
   expect(refused.status).toBe(503)
   expect(refused.body).toMatchObject({ code: 'overloaded', status: 503, message: expect.any(String) })
@@ -49,7 +49,7 @@ test('while those inside wait too long others are refused at once, and those ins
   const post = await organization.call('POST', '/v5/companies', { body: { name: 'never made' } })
   expect(post.status).toBe(503)
   await holder.query('rollback')
-  expect((await Promise.all(inside)).map(({ status }) => status)).toEqual(inside.map(() => 200))
+  expect((await Promise.all(pending)).map(({ status }) => status)).toEqual(pending.map(() => 200))
   await until('nobody is inside', () => service.database.counts.idle === service.database.counts.total)
   const after = await organization.call('GET', '/v5/companies')
   expect([after.status, after.body]).toEqual([200, []])
@@ -57,16 +57,16 @@ test('while those inside wait too long others are refused at once, and those ins
 })
 
 test('a push and the health of the process are not refused with the others', async () => {
-  const inside = await fill()
+  const pending = await occupyConnections()
   expect((await service.anonymous('GET', '/healthz')).status).toBe(200)
   expect((await pusher(service, new URL(organization.triggerUrl).pathname)()).status).toBe(200)
   expect((await service.anonymous('GET', '/v5/docs')).status).toBe(200)
   await holder.query('rollback')
-  await Promise.all(inside)
+  await Promise.all(pending)
 })
 
 test('a page of an allowed origin is asked for nothing more, and can read the refusal', async () => {
-  const inside = await fill()
+  const pending = await occupyConnections()
   const asked = { headers: { origin, 'access-control-request-method': 'GET' } }
   expect((await service.anonymous('OPTIONS', '/v5/contacts', asked)).status).toBe(204)
   const refused = await organization.call('GET', '/v5/contacts', { headers: { origin } })
@@ -74,25 +74,25 @@ test('a page of an allowed origin is asked for nothing more, and can read the re
   expect(refused.headers.get('access-control-allow-origin')).toBe(origin)
   expect(refused.headers.get('access-control-expose-headers')).toContain('Retry-After')
   await holder.query('rollback')
-  await Promise.all(inside)
+  await Promise.all(pending)
 })
 
 test('refusals are counted in the log once a second, not one by one', async () => {
-  const inside = await fill()
+  const pending = await occupyConnections()
   await Promise.all(Array.from({ length: 5 }, () => organization.call('GET', '/v5/contacts')))
-  const told = () => service.logged.filter((line) => line.includes('requests were rejected'))
-  await until('the log tells them', async () => told().length > 0)
-  expect(told().map((line) => JSON.parse(line).requests)).toEqual([5])
+  const rejectionLines = () => service.logged.filter((line) => line.includes('requests were rejected'))
+  await until('the log tells them', async () => rejectionLines().length > 0)
+  expect(rejectionLines().map((line) => JSON.parse(line).requests)).toEqual([5])
   await holder.query('rollback')
-  await Promise.all(inside)
+  await Promise.all(pending)
 })
 
 test('a line of sixteen for each connection is joined by nobody, however short they have waited', async () => {
-  const database = new Database({ connection: made.connection, size: 2 })
-  const ask = () => database.spanning('check the database', sql`select pg_sleep(0.01)`)
-  const asked = Array.from({ length: 31 }, ask)
+  const database = new Database({ connection: testDatabase.connection, size: 2 })
+  const runQuery = () => database.crossTenantQuery('check the database', sql`select pg_sleep(0.01)`)
+  const asked = Array.from({ length: 31 }, runQuery)
   expect(database.longestWait).toBe(0)
-  asked.push(ask())
+  asked.push(runQuery())
   expect(database.longestWait).toBe(Infinity)
   await Promise.all(asked)
   expect(database.longestWait).toBe(0)

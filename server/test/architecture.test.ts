@@ -17,9 +17,9 @@ const nounOf = (path: string) => /^server\/src\/(?:resources|identity)\/([^/]+)\
 const isStore = (path: string) => /(?:^|[/-])store\.ts$/.test(path)
 
 /** `file → import` for every import of these files that breaks the rule. */
-const broken = (files: readonly Source[], breaks: (target: string, file: Source) => boolean): string[] =>
+const violations = (files: readonly Source[], isViolation: (target: string, file: Source) => boolean): string[] =>
   files.flatMap((file) =>
-    file.imports.filter(({ target }) => breaks(target, file)).map(({ target }) => `${file.path} → ${target}`),
+    file.imports.filter(({ target }) => isViolation(target, file)).map(({ target }) => `${file.path} → ${target}`),
   )
 
 test('the rules below read the code: a check that sees nothing would pass everything', () => {
@@ -59,43 +59,43 @@ test('the reader of sources sees each kind of import and each thing that is forb
 test('the platform knows neither a resource nor the composition', () => {
   const outside = (target: string) => target.startsWith('server/') && !isPlatform(target)
   expect(
-    broken(
+    violations(
       product.filter(({ path }) => isPlatform(path)),
       outside,
     ),
   ).toEqual([])
 })
 
-/** `database` of `server/src/platform/database/line.ts`; undefined outside the platform. */
+/** `database` of `server/src/platform/database/connection-queue.ts`; undefined outside the platform. */
 const platformFolderOf = (path: string) => /^server\/src\/platform\/([^/]+)\//.exec(path)?.[1]
 
 /** Which folders of the platform each of them imports, types included. */
 function platformImports(): Map<string, Set<string>> {
-  const next = new Map<string, Set<string>>()
+  const graph = new Map<string, Set<string>>()
   for (const { path, imports } of product) {
     const folder = platformFolderOf(path)
     if (folder === undefined) continue
     const others = imports.map(({ target }) => platformFolderOf(target)).filter((other) => other !== undefined)
-    next.set(folder, new Set([...(next.get(folder) ?? []), ...others.filter((other) => other !== folder)]))
+    graph.set(folder, new Set([...(graph.get(folder) ?? []), ...others.filter((other) => other !== folder)]))
   }
-  return next
+  return graph
 }
 
 test('the folders of the platform form no import cycle, types included', () => {
-  const next = platformImports()
-  expect([...next.values()].reduce((sum, others) => sum + others.size, 0)).toBeGreaterThan(20)
-  expect(cyclesIn(next)).toEqual([])
+  const graph = platformImports()
+  expect([...graph.values()].reduce((sum, others) => sum + others.size, 0)).toBeGreaterThan(20)
+  expect(cyclesIn(graph)).toEqual([])
 })
 
 test('docs/architecture.md lists the folders of the platform, each above those that it imports', () => {
   const [, tree = ''] = /^ {2}platform\/.*\n((?: {4}.*\n)+)/m.exec(architecture) ?? []
   const listed = [...tree.matchAll(/^ {4}([\w-]+)\//gm)].map(([, name = '']) => name)
-  const next = platformImports()
-  expect([...listed].sort()).toEqual([...next.keys()].sort())
-  const upwards = listed.flatMap((folder, index) =>
-    listed.slice(0, index).flatMap((above) => (next.get(folder)?.has(above) ? [`${folder} → ${above}`] : [])),
+  const graph = platformImports()
+  expect([...listed].sort()).toEqual([...graph.keys()].sort())
+  const upwardImports = listed.flatMap((folder, index) =>
+    listed.slice(0, index).flatMap((above) => (graph.get(folder)?.has(above) ? [`${folder} → ${above}`] : [])),
   )
-  expect(upwards).toEqual([])
+  expect(upwardImports).toEqual([])
 })
 
 /** Tables that the platform keeps itself. */
@@ -112,9 +112,9 @@ test('the platform names no table of a resource or of identity in its SQL', () =
 })
 
 test('identity knows nothing of the resources', () => {
-  const people = product.filter(({ path }) => isIdentity(path))
-  expect(people.length).toBeGreaterThan(50)
-  expect(broken(people, isResource)).toEqual([])
+  const identityFiles = product.filter(({ path }) => isIdentity(path))
+  expect(identityFiles.length).toBeGreaterThan(50)
+  expect(violations(identityFiles, isResource)).toEqual([])
 })
 
 test('a folder of resources or identity takes of another one its declaration and its store alone', () => {
@@ -123,22 +123,22 @@ test('a folder of resources or identity takes of another one its declaration and
     const isForeign = mine !== undefined && theirs !== undefined && mine !== theirs
     return isForeign && !isAccess(target) && !/\/(?:resource|store)\.ts$/.test(target)
   }
-  expect(broken(product, intrudes)).toEqual([])
+  expect(violations(product, intrudes)).toEqual([])
 })
 
 test('SQL is written in stores, in the query compiler, in the platform of the database and in commands', () => {
-  const places = /^server\/src\/(?:commands|platform\/(?:query|resource|database|model))\//
+  const allowedPaths = /^server\/src\/(?:commands|platform\/(?:query|resource|database|model))\//
   const writers = product.filter(({ imports }) =>
     imports.some(({ target, values }) => target.endsWith('/model/sql.ts') && values.some((name) => name !== 'Sql')),
   )
-  expect(writers.map(({ path }) => path).filter((path) => !places.test(path) && !isStore(path))).toEqual([])
+  expect(writers.map(({ path }) => path).filter((path) => !allowedPaths.test(path) && !isStore(path))).toEqual([])
 })
 
 test('a store knows nothing of HTTP; those of the HTTP platform are part of it', () => {
   const isHttp = (target: string) =>
     target.startsWith('server/src/platform/http/') || /^(?:fastify|node:https?2?)$/.test(target)
   expect(
-    broken(
+    violations(
       product.filter(({ path }) => isStore(path) && !path.startsWith('server/src/platform/http/')),
       isHttp,
     ),
@@ -150,30 +150,30 @@ test('nothing of the product imports a test or what only tests install', () => {
     target.endsWith('.test.ts') ||
     target.startsWith('server/test/') ||
     /^(?:vitest|fast-check|typescript)$/.test(target)
-  expect(broken(product, isForTests)).toEqual([])
+  expect(violations(product, isForTests)).toEqual([])
 })
 
 test('no file reaches itself through its imports', () => {
-  const next = new Map(
+  const graph = new Map(
     product.map(({ path, imports }) => [
       path,
       imports.filter(({ isTypeOnly }) => !isTypeOnly).map(({ target }) => target),
     ]),
   )
-  expect(cyclesIn(next)).toEqual([])
+  expect(cyclesIn(graph)).toEqual([])
 })
 
 /** Each way that comes back to where it was, as `a → b → a`. */
-function cyclesIn(next: ReadonlyMap<string, Iterable<string>>): string[] {
-  const done = new Set<string>()
+function cyclesIn(graph: ReadonlyMap<string, Iterable<string>>): string[] {
+  const visited = new Set<string>()
   const cycles: string[] = []
-  const follow = (node: string, way: readonly string[]): void => {
-    if (way.includes(node)) cycles.push([...way.slice(way.indexOf(node)), node].join(' → '))
-    if (way.includes(node) || done.has(node)) return
-    for (const target of next.get(node) ?? []) follow(target, [...way, node])
-    done.add(node)
+  const visit = (node: string, trail: readonly string[]): void => {
+    if (trail.includes(node)) cycles.push([...trail.slice(trail.indexOf(node)), node].join(' → '))
+    if (trail.includes(node) || visited.has(node)) return
+    for (const target of graph.get(node) ?? []) visit(target, [...trail, node])
+    visited.add(node)
   }
-  for (const node of next.keys()) follow(node, [])
+  for (const node of graph.keys()) visit(node, [])
   return cycles
 }
 

@@ -16,13 +16,13 @@ test('events with a former name of an action get its new name, and the log stays
   const { organizationId, call } = await service.newOrganization()
   const names = { 'proof.given': newId(), 'proof.failed': newId(), 'session.misused': newId(), 'team.created': newId() }
   for (const [action, id] of Object.entries(names)) {
-    await service.database.spanning(
+    await service.database.crossTenantQuery(
       'check the database',
       sql`insert into audit_events (organization_id, id, action, actor_kind)
         values (${readId('org', organizationId)}::uuid, ${id}::uuid, ${action}, 'command')`,
     )
   }
-  await service.database.spanning('check the database', raw(await readFile(migration, 'utf8')))
+  await service.database.crossTenantQuery('check the database', raw(await readFile(migration, 'utf8')))
   const { body } = await call('GET', '/v5/audit-log?filter.actorKind.equals=command&orderBy=id&sort=asc')
   const actions = (body as { id: string; action: string }[])
     .filter(({ id }) => Object.values(names).includes(readId('evt', id) ?? ''))
@@ -33,6 +33,9 @@ test('events with a former name of an action get its new name, and the log stays
     'session.token-reused',
     'team.created',
   ])
-  const change = service.database.spanning('check the database', raw(`update audit_events set action = 'team.updated'`))
+  const change = service.database.crossTenantQuery(
+    'check the database',
+    raw(`update audit_events set action = 'team.updated'`),
+  )
   await expect(change).rejects.toThrow('append-only')
 })

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApiKey } from '../src/commands/create-api-key.ts'
-import { makeApiKey } from '../src/identity/access/api-key.ts'
+import { generateApiKey } from '../src/identity/access/api-key.ts'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { callAs } from './people.ts'
@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.spanning('check the database', statement)
+const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 const uuid = (prefix: string, shown: string): string => readId(prefix, shown) ?? ''
 
 /** For tests that change the session or the membership. */
@@ -27,14 +27,14 @@ async function useNewOrganization(): Promise<void> {
 }
 
 /** Asks with exactly these headers. */
-const asking = (authorization: string, more: Record<string, string> = {}) =>
+const requestWith = (authorization: string, more: Record<string, string> = {}) =>
   service.anonymous('GET', '/v5/contacts', { headers: { authorization, ...more } })
-const inside = () => ({ 'service-organization-id': organization.organizationId })
+const organizationHeader = () => ({ 'service-organization-id': organization.organizationId })
 
 async function newKey(scopes: readonly string[] = ['urn:service:*:*:read', 'urn:service:*:*:write']) {
   const { organizationId } = organization
   const made = await createApiKey({ database: service.database, organization: organizationId, name: 'key', scopes })
-  return { ...made, uuid: uuid('key', made.id), call: callAs(service, made.apiKey, inside()) }
+  return { ...made, uuid: uuid('key', made.id), call: callAs(service, made.apiKey, organizationHeader()) }
 }
 
 /** The requests with which a credential that is no longer good is tried: each would fail otherwise for another reason. */
@@ -103,44 +103,54 @@ test('other scopes of a remembered key count at once, also for a request with a 
 test('what is no credential, or not a good one, is 401', async () => {
   const { apiKey, accessToken } = organization
   const typo = apiKey.slice(0, -1) + (apiKey.endsWith('0') ? '1' : '0')
-  for (const bad of [typo, makeApiKey(), `${apiKey}x`, apiKey.toLowerCase(), 'svc_', 'x', `${accessToken}x`, 'a.b.c']) {
-    expectRefusal(await asking(`Bearer ${bad}`, inside()), 401, 'invalid_token')
+  for (const bad of [
+    typo,
+    generateApiKey(),
+    `${apiKey}x`,
+    apiKey.toLowerCase(),
+    'svc_',
+    'x',
+    `${accessToken}x`,
+    'a.b.c',
+  ]) {
+    expectRefusal(await requestWith(`Bearer ${bad}`, organizationHeader()), 401, 'invalid_token')
   }
   for (const other of [apiKey, `Basic ${apiKey}`, 'Bearer', `Bearer ${apiKey} ${apiKey}`, `Bearer, ${apiKey}`]) {
-    expectRefusal(await asking(other, inside()), 401, 'invalid_token')
+    expectRefusal(await requestWith(other, organizationHeader()), 401, 'invalid_token')
   }
-  for (const none of ['', '   ']) expectRefusal(await asking(none, inside()), 401, 'missing_authorization')
-  expect((await asking(`bearer  ${apiKey}`, inside())).status).toBe(200)
+  for (const none of ['', '   '])
+    expectRefusal(await requestWith(none, organizationHeader()), 401, 'missing_authorization')
+  expect((await requestWith(`bearer  ${apiKey}`, organizationHeader())).status).toBe(200)
 })
 
 test('a key needs the organization header, and its own organization in it', async () => {
   const foreign = await service.newOrganization()
   const key = `Bearer ${organization.apiKey}`
   for (const header of [undefined, '', '  ', 'acme', 'usr_019aa5b2c1d27e3fa4b5c6d7e8f90123']) {
-    const answer = await asking(key, header === undefined ? {} : { 'service-organization-id': header })
-    const { details, description } = expectRefusal(answer, 400, 'invalid_parameters')
+    const response = await requestWith(key, header === undefined ? {} : { 'service-organization-id': header })
+    const { details, description } = expectRefusal(response, 400, 'invalid_parameters')
     expect(details.map(({ field }) => field)).toEqual(['Service-Organization-ID'])
     expect(description).toContain('Service-Organization-ID')
   }
-  const [other, nobody] = await Promise.all(
+  const [other, unknownOrganization] = await Promise.all(
     [foreign.organizationId, 'org_019aa5b2c1d27e3fa4b5c6d7e8f90123'].map((id) =>
-      asking(key, { 'service-organization-id': id }),
+      requestWith(key, { 'service-organization-id': id }),
     ),
   )
   expectRefusal(other!, 403, 'insufficient_permissions')
-  expect(other!.text).toBe(nobody!.text)
+  expect(other!.text).toBe(unknownOrganization!.text)
 })
 
 test('a token works without the header, in an organization of its user with it, and nowhere else', async () => {
   const foreign = await service.newOrganization()
   const token = `Bearer ${organization.accessToken}`
-  expect((await asking(token)).status).toBe(200)
-  expect((await asking(token, inside())).status).toBe(200)
+  expect((await requestWith(token)).status).toBe(200)
+  expect((await requestWith(token, organizationHeader())).status).toBe(200)
   for (const header of ['', 'acme', 'org 1']) {
-    expectRefusal(await asking(token, { 'service-organization-id': header }), 400, 'invalid_parameters')
+    expectRefusal(await requestWith(token, { 'service-organization-id': header }), 400, 'invalid_parameters')
   }
   for (const id of [foreign.organizationId, 'org_019aa5b2c1d27e3fa4b5c6d7e8f90123']) {
-    expectRefusal(await asking(token, { 'service-organization-id': id }), 403, 'insufficient_permissions')
+    expectRefusal(await requestWith(token, { 'service-organization-id': id }), 403, 'insufficient_permissions')
   }
 })
 
@@ -151,12 +161,12 @@ test('a token names the organization of each request, whose records it then sees
     values (${uuid('org', second.organizationId)}::uuid, ${uuid('usr', organization.userId)}::uuid, 'viewer')`)
   await second.call('POST', '/v5/contacts', { body: { name: 'Only there' } })
   const token = `Bearer ${organization.accessToken}`
-  const there = { 'service-organization-id': second.organizationId }
-  expect((await asking(token)).body).toEqual([])
-  expect((await asking(token, there)).body).toMatchObject([{ name: 'Only there' }])
+  const secondHeader = { 'service-organization-id': second.organizationId }
+  expect((await requestWith(token)).body).toEqual([])
+  expect((await requestWith(token, secondHeader)).body).toMatchObject([{ name: 'Only there' }])
   const write = await service.anonymous('POST', '/v5/contacts', {
     body: { name: 'Ada' },
-    headers: { authorization: token, ...there },
+    headers: { authorization: token, ...secondHeader },
   })
   expectRefusal(write, 403, 'missing_scopes')
 })
@@ -201,27 +211,27 @@ const refresh = (token: unknown) => service.anonymous('POST', '/auth', { body: {
 
 test('a refresh token is traded for two new tokens without any credential', async () => {
   await useNewOrganization()
-  const answer = await refresh(organization.refreshToken)
-  expect(answer.status).toBe(200)
+  const response = await refresh(organization.refreshToken)
+  expect(response.status).toBe(200)
   const { userId, sessionId } = organization
-  expect(answer.body).toEqual({
+  expect(response.body).toEqual({
     userId,
     sessionId,
     accessToken: expect.any(String),
     refreshToken: expect.stringMatching(/^rft_/),
   })
-  expect(answer.body.accessToken).not.toBe(organization.accessToken)
-  expect(answer.body.refreshToken).not.toBe(organization.refreshToken)
-  for (const token of [organization.accessToken, answer.body.accessToken]) {
-    expect((await asking(`Bearer ${token}`)).status).toBe(200)
+  expect(response.body.accessToken).not.toBe(organization.accessToken)
+  expect(response.body.refreshToken).not.toBe(organization.refreshToken)
+  for (const token of [organization.accessToken, response.body.accessToken]) {
+    expect((await requestWith(`Bearer ${token}`)).status).toBe(200)
   }
 })
 
 test('the last refresh token presented again at once gives the same successor', async () => {
   await useNewOrganization()
-  const answers = await Promise.all([1, 2, 3].map(() => refresh(organization.refreshToken)))
-  expect(new Set(answers.map(({ body }) => body.refreshToken)).size).toBe(1)
-  expect((await refresh(answers[0]!.body.refreshToken)).status).toBe(200)
+  const responses = await Promise.all([1, 2, 3].map(() => refresh(organization.refreshToken)))
+  expect(new Set(responses.map(({ body }) => body.refreshToken)).size).toBe(1)
+  expect((await refresh(responses[0]!.body.refreshToken)).status).toBe(200)
 })
 
 test('a refresh token presented after its successor was used ends the session', async () => {
@@ -230,7 +240,7 @@ test('a refresh token presented after its successor was used ends the session', 
   const second = (await refresh(first.refreshToken)).body
   expectRefusal(await refresh(organization.refreshToken), 401, 'invalid_token')
   expectRefusal(await refresh(second.refreshToken), 401, 'invalid_token')
-  expectRefusal(await asking(`Bearer ${second.accessToken}`), 401, 'invalid_token')
+  expectRefusal(await requestWith(`Bearer ${second.accessToken}`), 401, 'invalid_token')
 })
 
 test('a refresh token presented again after half a minute ends the session', async () => {
@@ -240,7 +250,7 @@ test('a refresh token presented again after half a minute ends the session', asy
     where id = ${uuid('session', organization.sessionId)}::uuid`)
   expectRefusal(await refresh(organization.refreshToken), 401, 'invalid_token')
   expectRefusal(await refresh(refreshToken), 401, 'invalid_token')
-  expectRefusal(await asking(`Bearer ${accessToken}`), 401, 'invalid_token')
+  expectRefusal(await requestWith(`Bearer ${accessToken}`), 401, 'invalid_token')
 })
 
 test('what is no refresh token is 401 and says nothing more', async () => {
@@ -249,9 +259,9 @@ test('what is no refresh token is 401 and says nothing more', async () => {
   const changed = refreshToken.slice(0, -2) + (refreshToken.endsWith('AA') ? 'BB' : 'AA')
   const texts = await Promise.all(
     [changed, accessToken.slice(0, 400), apiKey, 'x', 'rft_'].map(async (token) => {
-      const answer = await refresh(token)
-      expectRefusal(answer, 401, 'invalid_token')
-      return answer.text
+      const response = await refresh(token)
+      expectRefusal(response, 401, 'invalid_token')
+      return response.text
     }),
   )
   expect(new Set(texts).size).toBe(1)
@@ -287,7 +297,7 @@ test('a stranger verifies an access token with the published keys alone', async 
   const theirs = (await other.newOrganization()).accessToken
   await other.close()
   await expect(jwtVerify(theirs, keySet)).rejects.toThrow(/no applicable key/)
-  expectRefusal(await asking(`Bearer ${theirs}`), 401, 'invalid_token')
+  expectRefusal(await requestWith(`Bearer ${theirs}`), 401, 'invalid_token')
 })
 
 test('AUTH_ORIGIN moves the authentication to its own host and takes it off the API’s', async () => {
@@ -295,7 +305,7 @@ test('AUTH_ORIGIN moves the authentication to its own host and takes it off the 
   try {
     const { apiKey, organizationId, refreshToken } = await moved.newOrganization()
     const body = JSON.stringify({ token: refreshToken })
-    const ask = (host: string, method: string, path: string) =>
+    const send = (host: string, method: string, path: string) =>
       sendRaw(
         moved.url,
         requestText(method, path, {
@@ -310,19 +320,19 @@ test('AUTH_ORIGIN moves the authentication to its own host and takes it off the 
         }),
       )
     for (const path of ['/v5/contacts', '/v5/me', '/.well-known/jwks.json']) {
-      expect((await ask('api.example.test', 'GET', path)).status).toBe(200)
-      expectRefusal(await ask('auth.example.test', 'GET', path), 404, 'not_found')
-      expectRefusal(await ask('auth.example.test', 'PUT', path), 404, 'not_found')
-      expectRefusal(await ask('auth.example.test', 'OPTIONS', path), 404, 'not_found')
+      expect((await send('api.example.test', 'GET', path)).status).toBe(200)
+      expectRefusal(await send('auth.example.test', 'GET', path), 404, 'not_found')
+      expectRefusal(await send('auth.example.test', 'PUT', path), 404, 'not_found')
+      expectRefusal(await send('auth.example.test', 'OPTIONS', path), 404, 'not_found')
     }
-    expectRefusal(await ask('api.example.test', 'POST', '/auth'), 404, 'not_found')
-    expectRefusal(await ask('api.example.test', 'GET', '/auth'), 404, 'not_found')
-    expectRefusal(await ask('auth.example.test', 'GET', '/auth'), 405)
+    expectRefusal(await send('api.example.test', 'POST', '/auth'), 404, 'not_found')
+    expectRefusal(await send('api.example.test', 'GET', '/auth'), 404, 'not_found')
+    expectRefusal(await send('auth.example.test', 'GET', '/auth'), 405)
     for (const host of ['auth.example.test', 'AUTH.example.test:443']) {
-      expect((await ask(host, 'POST', '/auth')).status).toBe(200)
+      expect((await send(host, 'POST', '/auth')).status).toBe(200)
     }
     for (const host of ['api.example.test', 'auth.example.test']) {
-      expect((await ask(host, 'GET', '/healthz')).status).toBe(200)
+      expect((await send(host, 'GET', '/healthz')).status).toBe(200)
     }
   } finally {
     await moved.close()

@@ -3,7 +3,7 @@ import { isoCBOR } from '@simplewebauthn/server/helpers'
 import type { Json } from './service.ts'
 
 /** What an attestation is about. */
-export interface Made {
+export interface AttestedData {
   authData: Buffer
   clientDataHash: Buffer
   credentialId: Buffer
@@ -16,7 +16,7 @@ export interface Attestation {
 }
 
 /** How an answer differs from an honest one. */
-export interface Twist {
+export interface ResponseOverrides {
   /** The page that asked. */
   origin?: string
   rpId?: string
@@ -34,7 +34,7 @@ export interface Twist {
   /** Signs with another key. */
   key?: KeyObject
   /** Says what make it is. */
-  attest?: (made: Made) => Attestation
+  attest?: (attested: AttestedData) => Attestation
 }
 
 const hashOf = (clientDataJSON: string): Buffer =>
@@ -51,22 +51,22 @@ export class Authenticator {
   #counter: number
 
   /** `counts` is false for one that keeps no counter, as those do that synchronize. */
-  constructor(origin: string, { counts = true } = {}) {
+  constructor(origin: string, { counts: hasCounter = true } = {}) {
     this.#origin = origin
-    this.#counter = counts ? 1 : 0
+    this.#counter = hasCounter ? 1 : 0
   }
 
   /** The answer to `navigator.credentials.create(options)`. */
-  create(options: Json, twist: Twist = {}): Json {
+  create(options: Json, overrides: ResponseOverrides = {}): Json {
     this.#userHandle = options.user.id
     const length = Buffer.alloc(2)
     length.writeUInt16BE(this.#id.length)
     const credential = Buffer.concat([Buffer.alloc(16), length, this.#id, this.#coseKey()])
-    const authData = Buffer.concat([this.#head(options.rp.id, twist, flags.attested), credential])
-    const clientDataJSON = this.#clientData('webauthn.create', options, twist)
+    const authData = Buffer.concat([this.#head(options.rp.id, overrides, flags.attested), credential])
+    const clientDataJSON = this.#clientData('webauthn.create', options, overrides)
     const clientDataHash = hashOf(clientDataJSON)
-    const made = { authData, clientDataHash, credentialId: this.#id, keys: this.#keys }
-    const { format, statement } = twist.attest?.(made) ?? { format: 'none', statement: new Map() }
+    const attested = { authData, clientDataHash, credentialId: this.#id, keys: this.#keys }
+    const { format, statement } = overrides.attest?.(attested) ?? { format: 'none', statement: new Map() }
     const attestation = new Map<string, unknown>([
       ['fmt', format],
       ['attStmt', statement],
@@ -77,16 +77,16 @@ export class Authenticator {
   }
 
   /** The answer to `navigator.credentials.get(options)`. */
-  get(options: Json, twist: Twist = {}): Json {
+  get(options: Json, overrides: ResponseOverrides = {}): Json {
     if (this.#counter > 0) this.#counter++
-    const authData = this.#head(options.rpId, twist)
-    const clientDataJSON = this.#clientData('webauthn.get', options, twist)
+    const authData = this.#head(options.rpId, overrides)
+    const clientDataJSON = this.#clientData('webauthn.get', options, overrides)
     const signature = sign(
       'sha256',
       Buffer.concat([authData, hashOf(clientDataJSON)]),
-      twist.key ?? this.#keys.privateKey,
+      overrides.key ?? this.#keys.privateKey,
     )
-    const { userHandle = this.#userHandle } = twist
+    const { userHandle = this.#userHandle } = overrides
     return this.#shown({
       clientDataJSON,
       authenticatorData: authData.toString('base64url'),
@@ -107,7 +107,7 @@ export class Authenticator {
     }
   }
 
-  #head(rpId: string, { rpId: other, counter, unverified, absent }: Twist, more = 0): Buffer {
+  #head(rpId: string, { rpId: other, counter, unverified, absent }: ResponseOverrides, more = 0): Buffer {
     const hash = createHash('sha256')
       .update(other ?? rpId)
       .digest()
@@ -117,12 +117,12 @@ export class Authenticator {
     return Buffer.concat([hash, Buffer.of(flag), count])
   }
 
-  #clientData(type: string, { challenge }: Json, twist: Twist): string {
+  #clientData(type: string, { challenge }: Json, overrides: ResponseOverrides): string {
     const data = {
-      type: twist.type ?? type,
-      challenge: twist.challenge ?? challenge,
-      origin: twist.origin ?? this.#origin,
-      crossOrigin: twist.crossOrigin ?? false,
+      type: overrides.type ?? type,
+      challenge: overrides.challenge ?? challenge,
+      origin: overrides.origin ?? this.#origin,
+      crossOrigin: overrides.crossOrigin ?? false,
     }
     return Buffer.from(JSON.stringify(data)).toString('base64url')
   }

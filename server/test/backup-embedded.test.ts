@@ -9,25 +9,25 @@ import { connect } from '../src/platform/database/connect.ts'
 import { openEmbedded } from '../src/platform/embedded-postgres/embedded.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { migrationsFolder } from '../src/release.ts'
-import { ending, entry, launch, run, runProcess } from './command-line.ts'
-import { dataPlace, openTask, query, serversBelow } from './data-place.ts'
+import { waitForExit, entry, launch, run, runProcess } from './command-line.ts'
+import { newDataDirectory, openTask, query, serversIn } from './data-directory.ts'
 import { type ProcessStarter, processStarter, until } from './processes.ts'
 
 let processes: ProcessStarter
-let place: Awaited<ReturnType<typeof abandoned>>
-const atTheEnd: (() => unknown)[] = []
+let fixture: Awaited<ReturnType<typeof startAbandonedServer>>
+const cleanUps: (() => unknown)[] = []
 beforeAll(async () => {
   processes = await processStarter()
-  place = await abandoned({ onTestFinished: (clean) => void atTheEnd.push(clean as () => unknown) })
+  fixture = await startAbandonedServer({ onTestFinished: (clean) => void cleanUps.push(clean as () => unknown) })
 })
 afterAll(async () => {
   await processes.close()
-  for (const clean of atTheEnd) await clean()
+  for (const clean of cleanUps) await clean()
 })
 
 /** A data folder whose server still runs because its service was killed; the next command takes it over. */
-async function abandoned(context: Pick<TestContext, 'onTestFinished'>) {
-  const options = await dataPlace(context)
+async function startAbandonedServer(context: Pick<TestContext, 'onTestFinished'>) {
+  const options = await newDataDirectory(context)
   const service = processes.start(openTask(options))
   const { connection } = await service.outcome
   if (!connection) throw new Error('no connection')
@@ -39,60 +39,60 @@ async function abandoned(context: Pick<TestContext, 'onTestFinished'>) {
   return { ...options, connection, environment, file: join(options.home, 'first.backup') }
 }
 
-const waiting = `select from pg_stat_activity where application_name like 'rapport%' and wait_event_type = 'Lock'`
+const waitingForLock = `select from pg_stat_activity where application_name like 'rapport%' and wait_event_type = 'Lock'`
 
 test('Ctrl-C ends a backup of the embedded database with nothing left: no server, no file', async () => {
-  const { home, connection, environment, file } = place
+  const { home, connection, environment, file } = fixture
   const holder = await connect(connection)
   await holder.query('begin; lock table users in access exclusive mode')
   const child = launch(['backup', file], { environment })
-  const ended = ending(child)
-  await until('it waits for the table', async () => (await query(connection, waiting)).length === 1, 40_000)
+  const ended = waitForExit(child)
+  await until('it waits for the table', async () => (await query(connection, waitingForLock)).length === 1, 40_000)
   child.kill('SIGINT')
   const { code, errors } = await ended
   expect({ code, errors }).toEqual({ code: 1, errors: expect.stringContaining('Interrupted: no backup was made.') })
-  expect(await serversBelow(home)).toEqual([])
+  expect(await serversIn(home)).toEqual([])
   expect((await readdir(home)).filter((name) => name.startsWith('first'))).toEqual([])
   await holder.end()
   expect(await run(['backup', file], { environment })).toMatchObject({ code: 0 })
 }, 60_000)
 
 test('a restore asks on a terminal: Ctrl-C cancels, a service that came meanwhile keeps it away, yes lets it go on', async (context) => {
-  if (!(await canMakeTerminals())) return context.skip('there is no script of util-linux')
-  const { home, connection } = place
-  const asked = await restoreOnTerminal('\u0003')
-  expect(asked.code).toBe(2)
-  expect(asked.shown).toContain('contains organizations. The restore replaces all of it.')
-  expect(asked.shown).toContain('error: Cancelled.')
-  expect(await serversBelow(home)).toEqual([])
+  if (!(await canCreateTerminals())) return context.skip('there is no script of util-linux')
+  const { home, connection } = fixture
+  const cancelled = await restoreOnTerminal('\u0003')
+  expect(cancelled.code).toBe(2)
+  expect(cancelled.shown).toContain('contains organizations. The restore replaces all of it.')
+  expect(cancelled.shown).toContain('error: Cancelled.')
+  expect(await serversIn(home)).toEqual([])
   let service: pg.Client | undefined
-  const met = await restoreOnTerminal('yes\r', async () => {
+  const refused = await restoreOnTerminal('yes\r', async () => {
     service = await connect({ ...connection, application_name: 'rapport' })
   })
   expect(service).toBeDefined()
-  expect(met.shown).toContain('1 connections of services are open')
-  expect(met.code).toBe(1)
-  const answered = await restoreOnTerminal('yes\r')
-  expect(answered.shown).toContain('and compared them with the backup')
-  expect(answered.code).toBe(0)
+  expect(refused.shown).toContain('1 connections of services are open')
+  expect(refused.code).toBe(1)
+  const confirmed = await restoreOnTerminal('yes\r')
+  expect(confirmed.shown).toContain('and compared them with the backup')
+  expect(confirmed.code).toBe(0)
 }, 120_000)
 
-const canMakeTerminals = (): Promise<boolean> =>
+const canCreateTerminals = (): Promise<boolean> =>
   promisify(execFile)('script', ['--version']).then(
     ({ stdout }) => stdout.includes('util-linux'),
     () => false,
   )
 
 /** Restores on a terminal of its own, and types once it is asked. */
-async function restoreOnTerminal(keys: string, first: () => Promise<void> = () => Promise.resolve()) {
-  const command = [process.execPath, entry, 'restore', place.file].join(' ')
+async function restoreOnTerminal(keys: string, beforeTyping: () => Promise<void> = () => Promise.resolve()) {
+  const command = [process.execPath, entry, 'restore', fixture.file].join(' ')
   const child = spawn('script', ['-qec', command, '/dev/null'], {
-    env: place.environment,
+    env: fixture.environment,
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const code = new Promise<number | null>((resolve) => child.once('close', resolve))
   child.stdout.on('data', (chunk: Buffer) => {
-    if (chunk.toString().includes('Type yes')) void first().then(() => child.stdin.write(keys))
+    if (chunk.toString().includes('Type yes')) void beforeTyping().then(() => child.stdin.write(keys))
   })
   const shown = await text(child.stdout)
   child.stdin.end()
@@ -100,16 +100,16 @@ async function restoreOnTerminal(keys: string, first: () => Promise<void> = () =
 }
 
 test('upgrade-database says nothing that is not true: not of a folder without a database, not beside a service', async (context) => {
-  const options = await dataPlace(context)
+  const options = await newDataDirectory(context)
   const environment = { DATA_DIR: options.dataFolder }
-  const nowhere = await run(['upgrade-database'], { environment })
-  expect(nowhere).toMatchObject({ code: 1, output: '' })
-  expect(nowhere.errors).toContain(`There is no database in ${options.dataFolder}`)
+  const missing = await run(['upgrade-database'], { environment })
+  expect(missing).toMatchObject({ code: 1, output: '' })
+  expect(missing.errors).toContain(`There is no database in ${options.dataFolder}`)
   await expect(stat(options.dataFolder)).rejects.toThrow('ENOENT')
   const service = await openEmbedded(options)
-  const beside = await run(['upgrade-database'], { environment })
-  expect(beside).toMatchObject({ code: 1, output: '' })
-  expect(beside.errors).toContain('A service is running on the database')
+  const running = await run(['upgrade-database'], { environment })
+  expect(running).toMatchObject({ code: 1, output: '' })
+  expect(running.errors).toContain('A service is running on the database')
   await service.close()
   expect(await runProcess(['upgrade-database'], { environment })).toMatchObject({ code: 0 })
 }, 60_000)

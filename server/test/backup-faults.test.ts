@@ -9,17 +9,17 @@ import { connect } from '../src/platform/database/connect.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { trailer, trailerLength } from '../src/platform/backup/format.ts'
 import { checkSnapshot } from '../src/platform/backup/read.ts'
-import { restoreSnapshot, type RestoreStanding } from '../src/platform/backup/restore.ts'
+import { restoreSnapshot, type RestoreProgress } from '../src/platform/backup/restore.ts'
 import { takeSnapshotFile } from '../src/platform/backup/take.ts'
 import { migrationsFolder, version } from '../src/release.ts'
-import { backupPlace, everything, schemaOf } from './backups.ts'
-import { ending } from './command-line.ts'
-import { query } from './data-place.ts'
+import { createBackupFixture, tableChecksums, schemaOf } from './backups.ts'
+import { waitForExit } from './command-line.ts'
+import { query } from './data-directory.ts'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 
 let source: TestDatabase
-let place: Awaited<ReturnType<typeof backupPlace>>
+let fixture: Awaited<ReturnType<typeof createBackupFixture>>
 let file: string
 const log = () => undefined
 
@@ -27,14 +27,14 @@ const organization = `insert into organizations (id, name, slug) values (gen_ran
 
 beforeAll(async () => {
   source = await createDatabase()
-  place = await backupPlace()
-  file = place.file('small')
+  fixture = await createBackupFixture()
+  file = fixture.file('small')
   await query(source.connection, organization)
   await query(source.connection, `insert into instance values ('secret_fingerprint', 'of another one')`)
   await takeSnapshotFile(file, { connection: source.connection, migrationsFolder, version: version() })
 })
 afterAll(async () => {
-  await place.close()
+  await fixture.close()
   await source.drop()
 })
 
@@ -44,18 +44,18 @@ const withTarget = async (use: (target: TestDatabase) => Promise<void>): Promise
 }
 
 /** The file with another text inside, sealed as a whole one is. */
-async function rewritten(change: (text: string) => string): Promise<string> {
+async function rewriteBackup(change: (text: string) => string): Promise<string> {
   const bytes = await readFile(file)
   const body = gzipSync(change(gunzipSync(bytes.subarray(0, bytes.length - trailerLength)).toString()))
-  const made = place.file(`rewritten-${randomUUID()}`)
+  const rewrittenFile = fixture.file(`rewritten-${randomUUID()}`)
   const digest = createHash('sha256').update(body).digest('hex')
-  await writeFile(made, Buffer.concat([body, trailer(body.length, digest)]))
-  return made
+  await writeFile(rewrittenFile, Buffer.concat([body, trailer(body.length, digest)]))
+  return rewrittenFile
 }
 
 test('a file that is cut anywhere, or in which any byte is another one, is refused', async () => {
   const bytes = await readFile(file)
-  const broken = place.file('broken')
+  const broken = fixture.file('broken')
   const change = fc.record({ at: fc.nat(bytes.length - 1), flip: fc.integer({ min: 1, max: 255 }), cut: fc.boolean() })
   await fc.assert(
     fc.asyncProperty(change, async ({ at, flip, cut }) => {
@@ -75,33 +75,35 @@ test(
   () =>
     withTarget(async (target) => {
       await query(target.connection, organization)
-      const before = await everything(target.connection)
-      await writeFile(place.file('cut'), (await readFile(file)).subarray(0, 500))
-      const format = await rewritten((text) => text.replace('"formatVersion":1', '"formatVersion":2'))
+      const before = await tableChecksums(target.connection)
+      await writeFile(fixture.file('cut'), (await readFile(file)).subarray(0, 500))
+      const format = await rewriteBackup((text) => text.replace('"formatVersion":1', '"formatVersion":2'))
       const migration = '"migrations":[{"version":9999,"name":"9999_newer.sql","checksum":"x"},'
-      const newer = await rewritten((text) => text.replace('"migrations":[', migration))
+      const newer = await rewriteBackup((text) => text.replace('"migrations":[', migration))
       const refusals: [string, RegExp][] = [
-        [place.file('cut'), /damaged or truncated/],
+        [fixture.file('cut'), /damaged or truncated/],
         [format, /format 2.*newer version/],
         [newer, /newer Rapport.*9999_newer\.sql/],
       ]
       await Promise.all(
-        refusals.map(async ([name, words]) => {
-          const ended = await place.restore(target, name, '--force')
-          expect(ended.code).toBe(1)
-          expect(ended.errors).toMatch(words)
+        refusals.map(async ([name, message]) => {
+          const result = await fixture.restore(target, name, '--force')
+          expect(result.code).toBe(1)
+          expect(result.errors).toMatch(message)
         }),
       )
-      expect(await everything(target.connection)).toEqual(before)
+      expect(await tableChecksums(target.connection)).toEqual(before)
     }),
   120_000,
 )
 
 test('a table that is not of the schema is refused before it becomes part of a statement', () =>
   withTarget(async (target) => {
-    const odd = await rewritten((text) => text.replaceAll('"organizations"', '"organizations; drop table users"'))
-    const checked = await checkSnapshot(odd)
-    const restoring = restoreSnapshot(odd, { connection: target.connection, checked, migrationsFolder })
+    const invalidFile = await rewriteBackup((text) =>
+      text.replaceAll('"organizations"', '"organizations; drop table users"'),
+    )
+    const checked = await checkSnapshot(invalidFile)
+    const restoring = restoreSnapshot(invalidFile, { connection: target.connection, checked, migrationsFolder })
     await expect(restoring).rejects.toThrow('The tables of the backup differ')
   }))
 
@@ -111,16 +113,16 @@ test(
     withTarget(async (target) => {
       await query(target.connection, organization.replace('Acme', 'Mine'))
       const names = () => query(target.connection, 'select name from organizations')
-      const [other, unasked] = await Promise.all([
-        place.restore(target, file, '--force'),
-        place.restore(target, file, '--new-secret'),
+      const [other, withoutForce] = await Promise.all([
+        fixture.restore(target, file, '--force'),
+        fixture.restore(target, file, '--new-secret'),
       ])
       expect(other.code).toBe(1)
       expect(other.errors).toMatch(/a different secret than the one in SECRET.*--new-secret/)
-      expect(unasked.code).toBe(2)
-      expect(unasked.errors).toMatch(/contains organizations.*--force/)
+      expect(withoutForce.code).toBe(2)
+      expect(withoutForce.errors).toMatch(/contains organizations.*--force/)
       expect(await names()).toEqual([{ name: 'Mine' }])
-      expect(await place.restore(target, file, '--new-secret', '--force')).toMatchObject({ code: 0 })
+      expect(await fixture.restore(target, file, '--new-secret', '--force')).toMatchObject({ code: 0 })
       expect(await names()).toEqual([{ name: 'Acme' }])
       expect(await query(target.connection, `select from instance where name = 'secret_fingerprint'`)).toEqual([])
     }),
@@ -130,7 +132,7 @@ test(
 test('a service that is connected keeps a restore away', () =>
   withTarget(async (target) => {
     const service = await connect({ ...target.connection, application_name: 'rapport' })
-    const refused = await place.restore(target, file, '--new-secret', '--force')
+    const refused = await fixture.restore(target, file, '--new-secret', '--force')
     expect(refused.code).toBe(1)
     expect(refused.errors).toContain('Stop it first')
     await service.end()
@@ -139,15 +141,15 @@ test('a service that is connected keeps a restore away', () =>
 test('what is not Rapport’s is left out of a backup and left alone by a restore; what builds on our tables prevents it', () =>
   withTarget(async (target) => {
     await query(target.connection, 'create table theirs as select 42 as answer')
-    const taken = await takeSnapshotFile(place.file('theirs'), {
+    const backup = await takeSnapshotFile(fixture.file('theirs'), {
       connection: target.connection,
       migrationsFolder,
       version: version(),
     })
-    expect(taken.others).toEqual(['theirs'])
+    expect(backup.otherTables).toEqual(['theirs'])
     const checked = await checkSnapshot(file)
     const stages: string[] = []
-    const onProgress = ({ stage, at }: RestoreStanding) => stages.push(stage, `${stage} ${at}`)
+    const onProgress = ({ stage, item: at }: RestoreProgress) => stages.push(stage, `${stage} ${at}`)
     const restore = () =>
       restoreSnapshot(file, { connection: target.connection, checked, migrationsFolder, onProgress })
     await restore()
@@ -169,9 +171,9 @@ test('a backup of an older Rapport is restored in its own schema, which is then 
     for (const name of older) await cp(join(migrationsFolder, name), join(folder, name))
     await migrate(old.connection, { folder, log })
     await query(old.connection, organization)
-    const name = place.file('older')
+    const name = fixture.file('older')
     await takeSnapshotFile(name, { connection: old.connection, migrationsFolder, version: '0.0.9' })
-    const restored = await place.restore(target, name, '--json')
+    const restored = await fixture.restore(target, name, '--json')
     expect(restored, restored.errors).toMatchObject({ code: 0 })
     expect(JSON.parse(restored.output)).toMatchObject({ applied: files.slice(7) })
     expect(await query(target.connection, 'select name from organizations')).toEqual([{ name: 'Acme' }])
@@ -186,7 +188,7 @@ test(
   () =>
     withTarget(async (target) => {
       await query(target.connection, organization.replace('Acme', 'Mine'))
-      const before = await everything(target.connection)
+      const before = await tableChecksums(target.connection)
       // Whoever builds an index over rows waits for the test.
       await query(
         target.connection,
@@ -200,17 +202,17 @@ test(
       )
       const holder = await connect(target.connection)
       await holder.query('select pg_advisory_lock(42)')
-      const child = place.launch(target, 'restore', file, '--force', '--new-secret')
-      const ended = ending(child)
+      const child = fixture.launch(target, 'restore', file, '--force', '--new-secret')
+      const result = waitForExit(child)
       const restoring = `select wait_event_type as waits from pg_stat_activity where application_name = 'rapport restore' and datname = current_database()`
       await until('it builds', async () => (await query(target.connection, restoring))[0]?.['waits'] === 'Lock', 40_000)
       child.kill('SIGKILL')
-      await ended
+      await result
       await holder.end()
       await until('its session is over', async () => (await query(target.connection, restoring)).length === 0, 40_000)
       await query(target.connection, 'drop event trigger watch')
-      expect(await everything(target.connection)).toEqual(before)
-      expect(await place.restore(target, file, '--force', '--new-secret')).toMatchObject({ code: 0 })
+      expect(await tableChecksums(target.connection)).toEqual(before)
+      expect(await fixture.restore(target, file, '--force', '--new-secret')).toMatchObject({ code: 0 })
       expect(await query(target.connection, 'select name from organizations')).toEqual([{ name: 'Acme' }])
     }),
   120_000,
@@ -219,7 +221,7 @@ test(
 test('a sequence of somebody on our tables is refused in words, one beside them is not', () =>
   withTarget(async (target) => {
     const take = (name: string) =>
-      takeSnapshotFile(place.file(name), { connection: target.connection, migrationsFolder, version: version() })
+      takeSnapshotFile(fixture.file(name), { connection: target.connection, migrationsFolder, version: version() })
     await query(target.connection, 'create table users_of_theirs (id serial)')
     await expect(take('beside')).resolves.toMatchObject({ others: ['users_of_theirs'] })
     await query(target.connection, 'create sequence count_of_users owned by users.name')
@@ -228,11 +230,11 @@ test('a sequence of somebody on our tables is refused in words, one beside them 
 
 test('a file of a format that never was is not said to be of a newer Rapport, and is closed again', async () => {
   const fill = () => Array.from({ length: 40_000 }, () => randomUUID()).join('')
-  const odd = await rewritten((text) => text.replace('"formatVersion":1', '"formatVersion":0') + fill())
-  await expect(checkSnapshot(odd)).rejects.toThrow(/format 0.*No version of Rapport writes this/)
-  const links = async () => {
+  const invalidFile = await rewriteBackup((text) => text.replace('"formatVersion":1', '"formatVersion":0') + fill())
+  await expect(checkSnapshot(invalidFile)).rejects.toThrow(/format 0.*No version of Rapport writes this/)
+  const openFiles = async () => {
     const names = await readdir('/proc/self/fd').catch(() => [])
     return Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')))
   }
-  await until('nobody holds it open', async () => !(await links()).includes(odd))
+  await until('nobody holds it open', async () => !(await openFiles()).includes(invalidFile))
 })

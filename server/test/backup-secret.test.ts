@@ -8,9 +8,9 @@ import { migrate } from '../src/platform/database/migrate.ts'
 import { takeSnapshotFile } from '../src/platform/backup/take.ts'
 import { readId, showId } from '../src/platform/model/ids.ts'
 import { migrationsFolder, version } from '../src/release.ts'
-import { backupPlace } from './backups.ts'
-import { query } from './data-place.ts'
-import { App, byRecoveryCode } from './factors.ts'
+import { createBackupFixture } from './backups.ts'
+import { query } from './data-directory.ts'
+import { AuthenticatorApp, completeByRecoveryCode } from './second-factors.ts'
 import { mailOf, newPerson } from './mail-worlds.ts'
 import { loggedIn, logIn, newOwner } from './people.ts'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from './postgres.ts'
@@ -19,11 +19,11 @@ import { startTestService, type TestService } from './service.ts'
 import { serviceProcesses } from './service-process.ts'
 
 // What a restore meets and brings where secrets, links and sessions are concerned.
-let place: Awaited<ReturnType<typeof backupPlace>>
+let fixture: Awaited<ReturnType<typeof createBackupFixture>>
 beforeAll(async () => {
-  place = await backupPlace()
+  fixture = await createBackupFixture()
 })
-afterAll(() => place.close())
+afterAll(() => fixture.close())
 
 const startOn = ({ connection }: TestDatabase) =>
   startTestService(
@@ -32,7 +32,7 @@ const startOn = ({ connection }: TestDatabase) =>
   )
 
 /** Columns of what is encrypted under SECRET, each with how many rows have something in it. */
-async function sealed(connection: pg.ClientConfig): Promise<Record<string, number>> {
+async function encryptedValueCounts(connection: pg.ClientConfig): Promise<Record<string, number>> {
   const columns = await query(
     connection,
     `select table_name || '.' || column_name as name, table_name as of, column_name as is
@@ -48,7 +48,10 @@ async function sealed(connection: pg.ClientConfig): Promise<Record<string, numbe
 }
 
 /** A member who has forgotten the password, and the mail about it, which is kept. */
-async function forgetful(service: TestService, organizationId: string): Promise<{ email: string; mailId: string }> {
+async function requestPasswordReset(
+  service: TestService,
+  organizationId: string,
+): Promise<{ email: string; mailId: string }> {
   const { email } = await newPerson(service, [readId('org', organizationId) ?? ''])
   await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
   await until('the mail is kept', async () => (await mailOf(service, email)).status === 'kept')
@@ -56,30 +59,30 @@ async function forgetful(service: TestService, organizationId: string): Promise<
 }
 
 /** One of everything that only the secret can read, in an organization with an owner. */
-async function secretive(service: TestService) {
+async function createSecretData(service: TestService) {
   const owner = await newOwner(service)
   const [kept, queued] = [
-    await forgetful(service, owner.organizationId),
-    await forgetful(service, owner.organizationId),
+    await requestPasswordReset(service, owner.organizationId),
+    await requestPasswordReset(service, owner.organizationId),
   ]
   const connection = await owner.call('POST', '/v5/sso-connections', {
     body: { name: 'Any', issuer: 'https://id.example.com', clientId: 'any', clientSecret: 'of the provider' },
     headers: { 'idempotency-key': 'any' },
   })
   expect(connection.status, connection.text).toBe(201)
-  const careful = await newOwner(service)
-  const totp = await careful.call('POST', '/v5/me/totp')
-  const app = new App(totp.body.uri)
-  const { status, body } = await careful.call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } })
+  const protectedOwner = await newOwner(service)
+  const totp = await protectedOwner.call('POST', '/v5/me/totp')
+  const app = new AuthenticatorApp(totp.body.uri)
+  const { status, body } = await protectedOwner.call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } })
   expect(status).toBe(200)
   const [recoveryCode = ''] = body.recoveryCodes
-  return { owner, kept, queued, connection, careful, recoveryCode }
+  return { owner, kept, queued, connection, careful: protectedOwner, recoveryCode }
 }
 
 test('without the secret, what only it could read is gone and nothing stumbles over it; the rest works under a new one', async () => {
   const [source, target] = await Promise.all([createDatabase(), createEmptyDatabase()])
   const before = await startOn(source)
-  const { owner, kept, queued, connection, careful, recoveryCode } = await secretive(before)
+  const { owner, kept, queued, connection, careful: protectedOwner, recoveryCode } = await createSecretData(before)
   await before.close()
   // Composed, and still to be sent.
   await query(
@@ -87,12 +90,12 @@ test('without the secret, what only it could read is gone and nothing stumbles o
     `update mails set status = 'queued', run_at = now(), ended_at = null
     where recipient = '${queued.email}'`,
   )
-  expect(Object.entries(await sealed(source.connection)).filter(([, rows]) => rows === 0)).toEqual([])
-  const file = place.file('lost')
+  expect(Object.entries(await encryptedValueCounts(source.connection)).filter(([, rows]) => rows === 0)).toEqual([])
+  const file = fixture.file('lost')
   await takeSnapshotFile(file, { connection: source.connection, migrationsFolder, version: version() })
-  const restored = await place.restore(target, file, '--new-secret')
+  const restored = await fixture.restore(target, file, '--new-secret')
   expect(restored, restored.errors).toMatchObject({ code: 0 })
-  expect(Object.entries(await sealed(target.connection)).filter(([, rows]) => rows > 0)).toEqual([])
+  expect(Object.entries(await encryptedValueCounts(target.connection)).filter(([, rows]) => rows > 0)).toEqual([])
 
   const service = await startOn(target)
   const { call } = await loggedIn(service, owner.email, owner.password)
@@ -108,9 +111,9 @@ test('without the secret, what only it could read is gone and nothing stumbles o
   const one = await call('GET', `/v5/sso-connections/${connection.body.id}`)
   expect(one.body).toMatchObject({ hasClientSecret: false })
   expect(one.headers.get('etag')).not.toBe(connection.headers.get('etag'))
-  const first = await logIn(service, careful.email, careful.password)
+  const first = await logIn(service, protectedOwner.email, protectedOwner.password)
   expect(first.body).toMatchObject({ status: 'second_factor_required', factors: ['recovery-code'] })
-  expect((await byRecoveryCode(service, first.body.pendingToken, recoveryCode)).body.status).toBe('complete')
+  expect((await completeByRecoveryCode(service, first.body.pendingToken, recoveryCode)).body.status).toBe('complete')
   await service.close()
   await Promise.all([source.drop(), target.drop()])
 }, 120_000)
@@ -136,10 +139,10 @@ test('a backup from before there were factors, mails and connections is restored
        insert into instance (name, value) values ('secret_fingerprint', 'any');
        ${session('young', 10, 1)} ${session('idle', 40, 31)} ${session('old', 80, 1)} ${session('over', 100, 1)}`,
     )
-    const file = place.file('ninth')
+    const file = fixture.file('ninth')
     const taken = { connection: old.connection, migrationsFolder: folder, version: '0.0.9' }
     await takeSnapshotFile(file, taken)
-    const forgotten = await place.restore(other, file, '--new-secret', '--json')
+    const forgotten = await fixture.restore(other, file, '--new-secret', '--json')
     expect(forgotten, forgotten.errors).toMatchObject({ code: 0 })
     expect(JSON.parse(forgotten.output)).toMatchObject({ applied: files.slice(9) })
     const left = `select (select count(*) from sessions) + (select count(*) from signing_keys)
@@ -147,11 +150,11 @@ test('a backup from before there were factors, mails and connections is restored
     expect(await query(other.connection, left)).toEqual([{ rows: '0' }])
 
     await query(old.connection, 'delete from instance')
-    await takeSnapshotFile(place.file('ninth-same'), taken)
-    const restored = await place.restore(same, place.file('ninth-same'))
+    await takeSnapshotFile(fixture.file('ninth-same'), taken)
+    const restored = await fixture.restore(same, fixture.file('ninth-same'))
     expect(restored, restored.errors).toMatchObject({ code: 0 })
-    const lives = `select user_agent as of, round(extract(epoch from expires_at - now()) / 86400)::int as days from sessions order by created_at desc`
-    expect(await query(same.connection, lives)).toEqual([
+    const remainingDays = `select user_agent as of, round(extract(epoch from expires_at - now()) / 86400)::int as days from sessions order by created_at desc`
+    expect(await query(same.connection, remainingDays)).toEqual([
       { of: 'young', days: 29 },
       { of: 'idle', days: -1 },
       { of: 'old', days: 10 },
@@ -164,7 +167,7 @@ test('a backup from before there were factors, mails and connections is restored
 
 test('what a start puts into an empty database does not stand in the way of a restore; a link that somebody was sent does', async () => {
   const [source, target] = await Promise.all([createDatabase(), createEmptyDatabase()])
-  const file = place.file('empty')
+  const file = fixture.file('empty')
   await takeSnapshotFile(file, { connection: source.connection, migrationsFolder, version: version() })
   const processes = await serviceProcesses(target)
   const service = await processes.start('rapport')
@@ -172,12 +175,12 @@ test('what a start puts into an empty database does not stand in the way of a re
   await service.ended
   await processes.close()
   expect(await query(target.connection, 'select purpose from one_time_tokens')).toEqual([{ purpose: 'set-up' }])
-  const restored = await place.restore(target, file)
+  const restored = await fixture.restore(target, file)
   expect(restored, restored.errors).toMatchObject({ code: 0 })
 
   const link = `insert into one_time_tokens (hash, purpose, email, expires_at) values ('\\x00', 'sign-up', 'a@b.c', now())`
   await query(target.connection, link)
-  const asked = await place.restore(target, file)
+  const asked = await fixture.restore(target, file)
   expect(asked.code).toBe(2)
   expect(asked.errors).toMatch(/contains one time tokens\..*--force/)
   await Promise.all([source.drop(), target.drop()])

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findBinaries } from '../src/platform/embedded-postgres/binaries.ts'
 import { clusterConnection, initializeCluster, startPostgres } from '../src/platform/embedded-postgres/cluster.ts'
 import { checkSnapshot } from '../src/platform/backup/read.ts'
-import { backupPlace, everything, schemaOf, secret } from './backups.ts'
-import { run, urlOf } from './command-line.ts'
-import { query } from './data-place.ts'
+import { createBackupFixture, tableChecksums, schemaOf, secret } from './backups.ts'
+import { run, databaseUrlOf } from './command-line.ts'
+import { query } from './data-directory.ts'
 import { debianBinaries } from './debian.ts'
 import { createDatabase, createEmptyDatabase, type TestDatabase, testEngine } from './postgres.ts'
 import { until } from './processes.ts'
@@ -16,24 +16,24 @@ import { type ServiceProcesses, serviceProcesses } from './service-process.ts'
 
 // The drill: what is written down while others write, brought back elsewhere.
 let source: TestDatabase
-let place: Awaited<ReturnType<typeof backupPlace>>
+let fixture: Awaited<ReturnType<typeof createBackupFixture>>
 let processes: ServiceProcesses
 let account: { apiKey: string; organizationId: string; triggerUrl: string }
 let url: string
 
 beforeAll(async () => {
   source = await createDatabase()
-  place = await backupPlace()
+  fixture = await createBackupFixture()
   processes = await serviceProcesses(source)
   const service = await processes.start('rapport')
   url = service.url
-  const words = ['bootstrap', '--email', 'ada@example.com', '--organization', 'Acme', '--json', '--password-stdin']
-  const environment = { DATABASE_URL: urlOf(source), DATA_DIR: join(place.home, 'data'), SECRET: secret }
-  account = JSON.parse((await run(words, { environment, input: 'a password that is long enough' })).output)
+  const args = ['bootstrap', '--email', 'ada@example.com', '--organization', 'Acme', '--json', '--password-stdin']
+  const environment = { DATABASE_URL: databaseUrlOf(source), DATA_DIR: join(fixture.home, 'data'), SECRET: secret }
+  account = JSON.parse((await run(args, { environment, input: 'a password that is long enough' })).output)
 })
 afterAll(async () => {
   await processes.close()
-  await place.close()
+  await fixture.close()
   await source.drop()
 })
 
@@ -43,19 +43,19 @@ const headers = () => ({
   'content-type': 'application/json',
 })
 
-const post = (path: string, body: unknown, root = url): Promise<number> =>
-  fetch(`${root}${path}`, { method: 'POST', headers: headers(), body: JSON.stringify(body) }).then(
+const post = (path: string, body: unknown, baseUrl = url): Promise<number> =>
+  fetch(`${baseUrl}${path}`, { method: 'POST', headers: headers(), body: JSON.stringify(body) }).then(
     ({ status }) => status,
   )
 
 /** Creates contacts and pushes leads until told to stop. */
-function load() {
+function startWriting() {
   const created: string[] = []
   const pushed: string[] = []
   const path = new URL(account.triggerUrl).pathname
-  let isOver = false
+  let isStopped = false
   const sender = async (list: string[], send: (email: string) => Promise<number>) => {
-    for (; !isOver;) {
+    for (; !isStopped;) {
       const email = `${randomUUID()}@example.com`
       expect(await send(email)).toBeLessThan(300)
       list.push(email)
@@ -77,7 +77,7 @@ function load() {
       sender(pushed, (email) => post(path, { contact: { email, note: name }, company: { name: email } })),
     ),
   ])
-  return { created, pushed, stop: () => ((isOver = true), done) }
+  return { created, pushed, stop: () => ((isStopped = true), done) }
 }
 
 const emailsIn = async ({ connection }: Pick<TestDatabase, 'connection'>): Promise<Set<unknown>> =>
@@ -88,7 +88,7 @@ const emailsIn = async ({ connection }: Pick<TestDatabase, 'connection'>): Promi
   )
 
 /** A database without anything on the other engine, where that is installed; else on this one. */
-async function elsewhere(): Promise<TestDatabase> {
+async function createTargetDatabase(): Promise<TestDatabase> {
   const binaries = testEngine() === 'embedded' ? debianBinaries() : await findBinaries()
   if (binaries === undefined) return createEmptyDatabase()
   const home = await mkdtemp(join(tmpdir(), 'rapport-elsewhere-'))
@@ -108,24 +108,24 @@ async function elsewhere(): Promise<TestDatabase> {
 }
 
 test('a backup under load holds what was acknowledged before it began, restores on the other engine, and works there', async () => {
-  const target = await elsewhere()
-  const file = place.file('under-load')
+  const target = await createTargetDatabase()
+  const file = fixture.file('under-load')
   try {
-    const writes = load()
+    const writes = startWriting()
     await until('there is something', () => writes.created.length > 30 && writes.pushed.length > 30)
     const before = [...writes.created, ...writes.pushed]
-    const made = await place.backUp(source, file, '--json')
-    const most = writes.created.length + writes.pushed.length
-    await until('writes went on', () => writes.created.length + writes.pushed.length > most)
+    const backup = await fixture.backUp(source, file, '--json')
+    const countAfterBackup = writes.created.length + writes.pushed.length
+    await until('writes went on', () => writes.created.length + writes.pushed.length > countAfterBackup)
     await writes.stop()
-    expect(made).toMatchObject({ code: 0 })
+    expect(backup).toMatchObject({ code: 0 })
     expect((await stat(file)).mode & 0o777).toBe(0o600)
 
-    const restored = await place.restore(target, file, '--json')
+    const restored = await fixture.restore(target, file, '--json')
     expect(restored, restored.errors).toMatchObject({ code: 0 })
-    const told = JSON.parse(made.output) as { tables: Record<string, number> }
-    const found = await everything(target.connection)
-    expect(Object.fromEntries(Object.entries(found).map(([name, { rows }]) => [name, rows]))).toEqual(told.tables)
+    const report = JSON.parse(backup.output) as { tables: Record<string, number> }
+    const found = await tableChecksums(target.connection)
+    expect(Object.fromEntries(Object.entries(found).map(([name, { rows }]) => [name, rows]))).toEqual(report.tables)
     const emails = await emailsIn(target)
     expect(before.filter((email) => !emails.has(email))).toEqual([])
     const known = new Set<unknown>([...writes.created, ...writes.pushed])
@@ -136,11 +136,11 @@ test('a backup under load holds what was acknowledged before it began, restores 
     expect(await query(target.connection, counts)).toEqual(await query(target.connection, rows))
 
     const services = await serviceProcesses(target)
-    const { url: there } = await services.start('rapport')
-    expect(await post('/v5/contacts', { email: 'after@example.com' }, there)).toBe(201)
-    expect(await post(new URL(account.triggerUrl).pathname, { contact: { email: 'pushed@example.com' } }, there)).toBe(
-      200,
-    )
+    const { url: targetUrl } = await services.start('rapport')
+    expect(await post('/v5/contacts', { email: 'after@example.com' }, targetUrl)).toBe(201)
+    expect(
+      await post(new URL(account.triggerUrl).pathname, { contact: { email: 'pushed@example.com' } }, targetUrl),
+    ).toBe(200)
     await services.close()
   } finally {
     await target.drop()
@@ -156,14 +156,14 @@ test('every table, its generated columns too, and the whole schema are afterward
     return waiting?.['rows'] === 0
   })
   await processes.close()
-  const [file, again] = [place.file('quiet'), place.file('again')]
+  const [file, again] = [fixture.file('quiet'), fixture.file('again')]
   const target = await createEmptyDatabase()
   try {
-    expect(await place.backUp(source, file)).toMatchObject({ code: 0 })
-    expect(await place.restore(target, file)).toMatchObject({ code: 0 })
-    expect(await everything(target.connection)).toEqual(await everything(source.connection))
+    expect(await fixture.backUp(source, file)).toMatchObject({ code: 0 })
+    expect(await fixture.restore(target, file)).toMatchObject({ code: 0 })
+    expect(await tableChecksums(target.connection)).toEqual(await tableChecksums(source.connection))
     expect(await schemaOf(target.connection)).toEqual(await schemaOf(source.connection))
-    expect(await place.backUp(target, again)).toMatchObject({ code: 0 })
+    expect(await fixture.backUp(target, again)).toMatchObject({ code: 0 })
     expect((await checkSnapshot(again)).sums).toEqual((await checkSnapshot(file)).sums)
   } finally {
     await target.drop()

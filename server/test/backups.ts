@@ -3,31 +3,33 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { connect } from '../src/platform/database/connect.ts'
-import { type Ending, launch, run, urlOf } from './command-line.ts'
+import { type ProcessResult, launch, run, databaseUrlOf } from './command-line.ts'
 import type { TestDatabase } from './postgres.ts'
 
 export const secret = 'the same secret for all of them, of 32 characters and more'
 
 /** A folder for backups, and the commands on a test's database. */
-export async function backupPlace() {
+export async function createBackupFixture() {
   const home = await mkdtemp(join(tmpdir(), 'rapport-backups-'))
   const settings = (database: Pick<TestDatabase, 'connection'>, more: Record<string, string> = {}) => ({
-    environment: { DATABASE_URL: urlOf(database), DATA_DIR: join(home, 'data'), SECRET: secret, ...more },
+    environment: { DATABASE_URL: databaseUrlOf(database), DATA_DIR: join(home, 'data'), SECRET: secret, ...more },
   })
   return {
     home,
     file: (name: string) => join(home, name),
-    backUp: (database: Pick<TestDatabase, 'connection'>, file: string, ...words: string[]): Promise<Ending> =>
-      run(['backup', file, ...words], settings(database)),
-    restore: (database: Pick<TestDatabase, 'connection'>, file: string, ...words: string[]): Promise<Ending> =>
-      run(['restore', file, ...words], settings(database)),
-    launch: (database: Pick<TestDatabase, 'connection'>, ...words: string[]) => launch(words, settings(database)),
+    backUp: (database: Pick<TestDatabase, 'connection'>, file: string, ...args: string[]): Promise<ProcessResult> =>
+      run(['backup', file, ...args], settings(database)),
+    restore: (database: Pick<TestDatabase, 'connection'>, file: string, ...args: string[]): Promise<ProcessResult> =>
+      run(['restore', file, ...args], settings(database)),
+    launch: (database: Pick<TestDatabase, 'connection'>, ...args: string[]) => launch(args, settings(database)),
     close: () => rm(home, { recursive: true, force: true }),
   }
 }
 
 /** Each table with its rows, generated columns and all, told by PostgreSQL alone. */
-export async function everything(connection: pg.ClientConfig): Promise<Record<string, { rows: number; sum: string }>> {
+export async function tableChecksums(
+  connection: pg.ClientConfig,
+): Promise<Record<string, { rows: number; sum: string }>> {
   const client = await connect(connection)
   try {
     await client.query(`begin isolation level repeatable read, read only; set local timezone = 'UTC'`)
@@ -50,19 +52,19 @@ export async function everything(connection: pg.ClientConfig): Promise<Record<st
 /** Columns, constraints, indexes, triggers and functions of the schema, as texts. */
 export async function schemaOf(connection: pg.ClientConfig): Promise<string[]> {
   const client = await connect(connection)
-  const our = `in (select oid from pg_class where relnamespace = 'public'::regnamespace)`
+  const inSchema = `in (select oid from pg_class where relnamespace = 'public'::regnamespace)`
   try {
     const { rows } = await client.query<{ line: string }>(
       `select attrelid::regclass || '.' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull || ' ' ||
          attgenerated::text || ' ' || coalesce(pg_get_expr(adbin, adrelid), '') as line
        from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
-       where attrelid ${our} and attnum > 0 and not attisdropped
+       where attrelid ${inSchema} and attnum > 0 and not attisdropped
          and attrelid in (select oid from pg_class where relkind = 'r')
        union all select conrelid::regclass || ' ' || conname || ' ' || convalidated || ' ' || pg_get_constraintdef(oid)
-         from pg_constraint where conrelid ${our}
-       union all select indisvalid || ' ' || pg_get_indexdef(indexrelid) from pg_index where indrelid ${our}
-       union all select tgenabled::text || ' ' || pg_get_triggerdef(oid) from pg_trigger where tgrelid ${our} and not tgisinternal
-       union all select relname || ' ' || reloptions::text from pg_class where oid ${our} and reloptions is not null
+         from pg_constraint where conrelid ${inSchema}
+       union all select indisvalid || ' ' || pg_get_indexdef(indexrelid) from pg_index where indrelid ${inSchema}
+       union all select tgenabled::text || ' ' || pg_get_triggerdef(oid) from pg_trigger where tgrelid ${inSchema} and not tgisinternal
+       union all select relname || ' ' || reloptions::text from pg_class where oid ${inSchema} and reloptions is not null
        union all select pg_get_functiondef(p.oid) from pg_proc p
          where pronamespace = 'public'::regnamespace and prokind = 'f'
            and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = p.oid and deptype = 'e')

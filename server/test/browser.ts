@@ -11,23 +11,23 @@ export class Browser {
     const jar = this.#jars.get(host) ?? new Map<string, string>()
     this.#jars.set(host, jar)
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-    const answer = await fetch(url, { redirect: 'manual', headers: { ...(cookie && { cookie }), ...headers } })
-    for (const line of answer.headers.getSetCookie()) {
+    const response = await fetch(url, { redirect: 'manual', headers: { ...(cookie && { cookie }), ...headers } })
+    for (const line of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
       if (value === '' || /max-age=0|expires=thu, 01 jan 1970/i.test(line)) jar.delete(name)
       else jar.set(name, value)
     }
-    return answer
+    return response
   }
 
   /** Follows redirects until an address that `stop` knows, which it gives without opening it. */
-  async follow(url: string, stop: (next: URL) => boolean): Promise<URL> {
+  async follow(url: string, isDestination: (next: URL) => boolean): Promise<URL> {
     for (let next = new URL(url), steps = 0; steps < 20; steps++) {
-      const answer = await this.open(next.href)
-      const location = answer.headers.get('location')
-      if (location === null) throw new Error(`${next.href} is no redirect: ${answer.status} ${await answer.text()}`)
+      const response = await this.open(next.href)
+      const location = response.headers.get('location')
+      if (location === null) throw new Error(`${next.href} is no redirect: ${response.status} ${await response.text()}`)
       next = new URL(location, next)
-      if (stop(next)) return next
+      if (isDestination(next)) return next
     }
     throw new Error('it goes on for ever')
   }

@@ -3,8 +3,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Transaction } from '../src/platform/database/database.ts'
 import { organizationParameter, type Sql, sql } from '../src/platform/model/sql.ts'
-import { holdRows, readRows } from '../src/resources/imports/work/work-store.ts'
-import { type PlanNode, explain, touched } from './explain.ts'
+import { lockRows, readRows } from '../src/resources/imports/work/work-store.ts'
+import { type PlanNode, explain, recordsRead } from './explain.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 
 /** Rows of the import that is looked at; all other organizations together have a tenth of that. */
@@ -62,18 +62,18 @@ async function planOf(work: (transaction: Transaction) => Promise<unknown>): Pro
 }
 
 /** Records of rows that the work looks at. */
-async function touchedBy(work: (transaction: Transaction) => Promise<unknown>): Promise<number> {
+async function recordsReadBy(work: (transaction: Transaction) => Promise<unknown>): Promise<number> {
   const nodes = (await planOf(work)).filter((node) => node['Relation Name'] === 'import_rows')
   expect(nodes.length).toBeGreaterThan(0)
-  return touched(nodes)
+  return recordsRead(nodes)
 }
 
 test('to hold and to read claimed rows costs what was claimed, however many its import and its organization have', async () => {
-  const hold = () => touchedBy((transaction) => holdRows(transaction, { organizationId, lease: importId, rowIds }))
-  const read = () => touchedBy((transaction) => readRows(transaction, rowIds))
-  const cheap = { hold: claimed, read: claimed }
-  const unseen = { hold: await hold(), read: await read() }
+  const lock = () => recordsReadBy((transaction) => lockRows(transaction, { organizationId, lease: importId, rowIds }))
+  const read = () => recordsReadBy((transaction) => readRows(transaction, rowIds))
+  const expected = { lock: claimed, read: claimed }
+  const unseen = { lock: await lock(), read: await read() }
   await client.query('analyze')
-  const seen = { hold: await hold(), read: await read() }
-  expect({ unseen, seen }).toEqual({ unseen: cheap, seen: cheap })
+  const seen = { lock: await lock(), read: await read() }
+  expect({ unseen, seen }).toEqual({ unseen: expected, seen: expected })
 })

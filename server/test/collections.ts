@@ -6,7 +6,7 @@ import { headings, resources, routes } from '../src/app.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { openapi } from '../src/platform/http/openapi.ts'
 import { errorSchema, recordSchema } from '../src/platform/http/openapi-schemas.ts'
-import type { AnswerBody, ReadRoute, Route, WriteRoute } from '../src/platform/http/route.ts'
+import type { ResponseBody, ReadRoute, Route, WriteRoute } from '../src/platform/http/route.ts'
 import { columnOf, type Resource } from '../src/platform/model/define.ts'
 import type { Schema, JsonObject } from '../src/platform/model/fields.ts'
 import { newId, readId, showId } from '../src/platform/model/ids.ts'
@@ -24,7 +24,7 @@ import { type Pushes, pushesOf } from './worked-rows.ts'
 
 /** The standard routes of one resource at one place, found in the registry. */
 export interface Collection {
-  at: string
+  path: string
   resource: Resource
   list: ReadRoute
   count?: ReadRoute
@@ -43,7 +43,7 @@ export const collections: readonly Collection[] = routes.flatMap((list) => {
   const find = (method: string, path: string) =>
     routes.find((route) => route.method === method && route.path === path) as never
   return {
-    at: list.path,
+    path: list.path,
     resource,
     list,
     count: find('GET', `${list.path}/count`),
@@ -59,7 +59,7 @@ export const collections: readonly Collection[] = routes.flatMap((list) => {
 export const collectionsWith = <Name extends keyof Collection>(...operations: Name[]) =>
   collections
     .filter((collection) => operations.every((name) => collection[name] !== undefined))
-    .map((collection) => [collection.at, collection as Collection & Required<Pick<Collection, Name>>] as const)
+    .map((collection) => [collection.path, collection as Collection & Required<Pick<Collection, Name>>] as const)
 
 export interface RouteOptions extends CallOptions {
   /** Ids for the path, as callers see them. */
@@ -68,7 +68,7 @@ export interface RouteOptions extends CallOptions {
 }
 
 /** An organization with a record of every kind in it, and the way to ask for them. */
-export interface World {
+export interface Fixture {
   service: TestService
   organization: TestOrganization
   /** Ids of records that exist, by prefix; at least two of those that a record can refer to. */
@@ -76,15 +76,15 @@ export interface World {
   /** The URLs of its imports, and rows that were pushed at them. */
   pushes: Pushes
   /** Calls a route with the key of all scopes; every answer is held against what the route declares. */
-  ask(route: Route, options?: RouteOptions): Promise<TestAnswer<Json>>
+  request(route: Route, options?: RouteOptions): Promise<TestAnswer<Json>>
   /** The ids of the path: of the collection's parent and, when given, of the record. */
   params(collection: Collection, id?: string): Record<string, string>
   /** A new record of the collection, as the collection shows it. */
-  make(collection: Collection, body: JsonObject): Promise<JsonObject>
+  createRecord(collection: Collection, body: JsonObject): Promise<JsonObject>
 }
 
 /** A new organization with two records of everything that can be created, two members, and a row of an import. */
-export async function newWorld(service: TestService): Promise<World> {
+export async function createFixture(service: TestService): Promise<Fixture> {
   const organization = await service.newOrganization()
   const references: Record<string, string[]> = {
     org: [organization.organizationId],
@@ -92,34 +92,34 @@ export async function newWorld(service: TestService): Promise<World> {
     tea: [organization.teamId],
     imp: [organization.importId],
   }
-  const ask: World['ask'] = (route, options) => callRoute(organization.call, route, options)
-  const pushes = pushesOf({ service, organization, ask })
+  const request: Fixture['request'] = (route, options) => callRoute(organization.call, route, options)
+  const pushes = pushesOf({ service, organization, request })
   pushes.learn(organization.importId, organization.triggerUrl)
-  const world: World = {
+  const fixture: Fixture = {
     service,
     organization,
     references,
     pushes,
-    ask,
+    request,
     params: (collection, id) => paramsOf(references, collection, id),
-    make: (collection, body) => make(world, collection, body),
+    createRecord: (collection, body) => createRecord(fixture, collection, body),
   }
-  for (const collection of creators()) {
+  for (const collection of creatableCollections()) {
     const { idPrefix } = collection.resource
     while ((references[idPrefix]?.length ?? 0) < 2) {
       const body = minimalBody(collection.resource, 900 + (references[idPrefix]?.length ?? 0), references)
-      note(references, collection.resource, await make(world, collection, body))
+      collectReferences(references, collection.resource, await createRecord(fixture, collection, body))
     }
   }
-  await pushNote(world, references)
+  await pushContactNote(fixture, references)
   for (const event of (await organization.call('GET', '/v5/audit-log?limit=2')).body)
-    note(references, resourceOf('audit_events'), event)
-  return world
+    collectReferences(references, resourceOf('audit_events'), event)
+  return fixture
 }
 
 /** The use of the key that asks is noted once a minute, which shows: as if that was done tomorrow, it is not. */
-export const steady = ({ service, organization }: World): Promise<object[]> =>
-  service.database.spanning(
+export const freezeLastUsedAt = ({ service, organization }: Fixture): Promise<object[]> =>
+  service.database.crossTenantQuery(
     'check the database',
     sql`update api_keys set last_used_at = now() + interval '1 day'
       where organization_id = ${readId('org', organization.organizationId)}::uuid and last_used_at is not null`,
@@ -132,10 +132,10 @@ function resourceOf(table: string): Resource {
 }
 
 /** The collections that records are created in, each behind those that it refers to. */
-function creators(): Collection[] {
+function creatableCollections(): Collection[] {
   const tables = new Set<string>()
   const add = (table: string): void => {
-    if (tables.has(table) || madeOtherwise.includes(table)) return
+    if (tables.has(table) || tablesWithoutCreateRoute.includes(table)) return
     const { parent, fields } = resourceOf(table)
     const needed = [parent?.resource.table, ...Object.values(fields).map(({ references }) => references?.table)]
     for (const other of needed) if (other !== undefined && other !== table) add(other)
@@ -146,7 +146,7 @@ function creators(): Collection[] {
 }
 
 /** Remembers the ids that a record shows: its own, and those that the service made for it. */
-function note(references: Record<string, string[]>, { fields }: Resource, row: JsonObject): void {
+function collectReferences(references: Record<string, string[]>, { fields }: Resource, row: JsonObject): void {
   for (const [name, { idPrefix }] of Object.entries(fields)) {
     const id = row[name]
     if (idPrefix === undefined || typeof id !== 'string' || references[idPrefix]?.includes(id)) continue
@@ -155,21 +155,21 @@ function note(references: Record<string, string[]>, { fields }: Resource, row: J
 }
 
 /** A row that left a note of the second contact, as only an import makes one. */
-async function pushNote({ organization, pushes }: World, references: Record<string, string[]>): Promise<void> {
+async function pushContactNote({ organization, pushes }: Fixture, references: Record<string, string[]>): Promise<void> {
   const { call, importId } = organization
   const contact = `/v5/contacts/${idsOf(references, 'con')[1]}`
   const { email } = (await call('GET', contact)).body
-  const id = await pushes.push(importId, { contact: { email, note: 'Pushed' } })
-  note(references, rowDetails, (await call('GET', `/v5/imports/${importId}/rows/${id}`)).body)
+  const id = await pushes.push(importId, { contact: { email, collectReferences: 'Pushed' } })
+  collectReferences(references, rowDetails, (await call('GET', `/v5/imports/${importId}/rows/${id}`)).body)
   const [pushed] = (await call('GET', `${contact}/notes?filter.source.equals=import`)).body
   if (pushed?.importRowId !== id) throw new Error('A push left no note of the contact')
-  note(references, notes, pushed)
+  collectReferences(references, notes, pushed)
 }
 
 async function addMember(service: TestService, organizationId: string): Promise<string> {
   const id = newId()
   const email = `${randomUUID()}@example.com`
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`with added as (
       insert into users (id, email, email_key, name) values (${id}, ${email}, ${email}, 'Grace Hopper') returning id)
@@ -180,7 +180,7 @@ async function addMember(service: TestService, organizationId: string): Promise<
 }
 
 /** How a record comes to be that no caller creates, by its table: what becomes of a push, what is told of a change. */
-const makers: Readonly<Record<string, (world: World, parentId: string) => Promise<string>>> = {
+const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: string) => Promise<string>>> = {
   [rowDetails.table]: ({ pushes }, parentId) => pushes.row(parentId),
   audit_events: async ({ organization: { call, withScopes }, references }) => {
     const newest = '/v5/audit-log?limit=1&select[]=id'
@@ -190,8 +190,8 @@ const makers: Readonly<Record<string, (world: World, parentId: string) => Promis
     const callWithout = await withScopes(['contact:list:read'])
     await callWithout('GET', '/v5/notes')
     await until('the refusal is told', async () => (await refusal()) !== before)
-    const imported = `/v5/imports/${idsOf(references, 'imp')[1]}`
-    await call('PATCH', imported, { body: { tags: [randomUUID()] } })
+    const importPath = `/v5/imports/${idsOf(references, 'imp')[1]}`
+    await call('PATCH', importPath, { body: { tags: [randomUUID()] } })
     return (await call('GET', newest)).body[0].id
   },
   [members.table]: ({ service, organization }) => addMember(service, organization.organizationId),
@@ -204,7 +204,7 @@ const makers: Readonly<Record<string, (world: World, parentId: string) => Promis
 }
 
 /** Tables whose records no caller creates. */
-export const madeOtherwise: readonly string[] = Object.keys(makers)
+export const tablesWithoutCreateRoute: readonly string[] = Object.keys(recordFactories)
 
 function creatorOf(table: string): Collection {
   const found = collections.find(({ resource, create }) => resource.table === table && create)
@@ -226,40 +226,42 @@ function paramsOf(references: References, collection: Collection, id?: string): 
 }
 
 /** Counts the records made for views: their unique values are none of those that the tests choose. */
-let viewed = 5000
+let viewIndex = 5000
 
-async function make(world: World, collection: Collection, body: JsonObject): Promise<JsonObject> {
+async function createRecord(fixture: Fixture, collection: Collection, body: JsonObject): Promise<JsonObject> {
   const { resource, create, get } = collection
   if (create) {
-    const made = await world.ask(create, { params: world.params(collection), body })
-    if (made.status !== 201) throw new Error(`${resource.name} were not made: ${made.text}`)
-    if (typeof made.body.triggerUrl === 'string') world.pushes.learn(made.body.id, made.body.triggerUrl)
-    return without(made.body, shownOnce(collection))
+    const created = await fixture.request(create, { params: fixture.params(collection), body })
+    if (created.status !== 201) throw new Error(`${resource.name} were not made: ${created.text}`)
+    if (typeof created.body.triggerUrl === 'string') fixture.pushes.learn(created.body.id, created.body.triggerUrl)
+    return omit(created.body, oneTimeSecretFields(collection))
   }
-  const maker = makers[resource.table]
-  if (maker && get) {
-    const id = await maker(world, parentOf(world.references, collection) ?? '')
-    return (await world.ask(get, { params: world.params(collection, id) })).body
+  const createWithoutRoute = recordFactories[resource.table]
+  if (createWithoutRoute && get) {
+    const id = await createWithoutRoute(fixture, parentOf(fixture.references, collection) ?? '')
+    return (await fixture.request(get, { params: fixture.params(collection, id) })).body
   }
   // Made where it is at home: a parent through which it is seen is named in a field.
   const field = Object.keys(resource.fields).find((name) => columnOf(name) === resource.parent?.column)
-  const parentId = parentOf(world.references, collection)
+  const parentId = parentOf(fixture.references, collection)
   if ((resource.parent && field === undefined) || !get) throw new Error(`No route creates ${resource.component}`)
   // Its least is what the whole record needs, which a view may not show.
-  const home = creatorOf(resource.table)
-  const least = minimalBody(home.resource, ++viewed, world.references)
-  const seen = field !== undefined && parentId !== undefined ? { [field]: parentId } : {}
-  const { id } = await make(world, home, { ...least, ...body, ...seen })
-  return (await world.ask(get, { params: world.params(collection, String(id)) })).body
+  const creator = creatorOf(resource.table)
+  const minimal = minimalBody(creator.resource, ++viewIndex, fixture.references)
+  const parentField = field !== undefined && parentId !== undefined ? { [field]: parentId } : {}
+  const { id } = await createRecord(fixture, creator, { ...minimal, ...body, ...parentField })
+  return (await fixture.request(get, { params: fixture.params(collection, String(id)) })).body
 }
 
 /** Members that only the answer to a create has: secrets that are never shown again. */
-export function shownOnce({ resource, create }: Collection): string[] {
-  const answer = create?.answers[201]
-  return answer?.kind === 'record' ? answer.resource.members.filter((name) => !resource.members.includes(name)) : []
+export function oneTimeSecretFields({ resource, create }: Collection): string[] {
+  const response = create?.responses[201]
+  return response?.kind === 'record'
+    ? response.resource.propertyNames.filter((name) => !resource.propertyNames.includes(name))
+    : []
 }
 
-export const without = (row: JsonObject, names: readonly string[]): JsonObject =>
+export const omit = (row: JsonObject, names: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)))
 
 /** The path of a route with its ids, and its query. */
@@ -274,46 +276,46 @@ export function urlOf(route: Route, { params = {}, query = [] }: RouteOptions): 
 
 /** Calls a route and holds the answer against its declaration: status, headers, and the body strictly. */
 export async function callRoute(call: Call, route: Route, options: RouteOptions = {}): Promise<TestAnswer<Json>> {
-  const answer = await call(route.method, urlOf(route, options), options)
-  checkAnswer(route, answer, selectedIn(options.query ?? []))
-  return answer
+  const response = await call(route.method, urlOf(route, options), options)
+  checkResponse(route, response, selectedPaths(options.query ?? []))
+  return response
 }
 
 /** The members that a query selects: none when it selects nothing. */
-export const selectedIn = (query: NonNullable<RouteOptions['query']>): readonly string[] =>
+export const selectedPaths = (query: NonNullable<RouteOptions['query']>): readonly string[] =>
   query.flatMap(([name, value]) => (name === 'select[]' || name === 'select' ? [value] : []))
 
 /** Throws when an answer is not what the route declares. */
-export function checkAnswer(route: Route, answer: TestAnswer<Json>, selected: readonly string[] = []): void {
-  const what = `${route.method} ${route.path}: ${answer.status} ${answer.text.slice(0, 500)}`
-  expect(answer.headers.get('x-request-id'), what).toMatch(/^req_[0-9a-f]{32}$/)
-  expect(answer.headers.get('version'), what).toBe('2026-11-21')
-  if (answer.status >= 400) {
-    expect(faultsOf(errorSchema, answer.body), what).toEqual([])
-    expect(answer.body.status, what).toBe(answer.status)
-    if (answer.status === 422) expect(answer.body.details?.length, what).toBeGreaterThan(0)
+export function checkResponse(route: Route, response: TestAnswer<Json>, selected: readonly string[] = []): void {
+  const what = `${route.method} ${route.path}: ${response.status} ${response.text.slice(0, 500)}`
+  expect(response.headers.get('x-request-id'), what).toMatch(/^req_[0-9a-f]{32}$/)
+  expect(response.headers.get('version'), what).toBe('2026-11-21')
+  if (response.status >= 400) {
+    expect(schemaViolations(errorSchema, response.body), what).toEqual([])
+    expect(response.body.status, what).toBe(response.status)
+    if (response.status === 422) expect(response.body.details?.length, what).toBeGreaterThan(0)
     return
   }
-  const declared = route.answers[answer.status]
+  const declared = route.responses[response.status]
   if (!declared) throw new Error(`not declared: ${what}`)
   if (declared.kind === 'none' || declared.kind === 'text') return
-  expect(answer.headers.get('etag'), what).toMatch(
+  expect(response.headers.get('etag'), what).toMatch(
     declared.kind === 'record' ? /^"\d+-[\w-]{16}"$/ : /^W\/"[\w-]{16}"$/,
   )
-  expect(faultsOf(answerSchema(declared, selected), answer.body), what).toEqual([])
-  expect(documentFaults(route, answer.status, answer.body), what).toEqual([])
+  expect(schemaViolations(responseSchema(declared, selected), response.body), what).toEqual([])
+  expect(documentViolations(route, response.status, response.body), what).toEqual([])
 }
 
 /** What a strict reader of the OpenAPI document finds wrong with the answer. */
-function documentFaults({ path, method }: Route, status: number, value: unknown): string[] {
+function documentViolations({ path, method }: Route, status: number, value: unknown): string[] {
   const steps = ['paths', path, method.toLowerCase(), 'responses', String(status), 'content', 'application/json']
   const pointer = [...steps, 'schema'].map((step) => encodeURIComponent(step.replaceAll('/', '~1'))).join('/')
-  const validate = documentAjv.getSchema(`${documentId}#/${pointer}`)
+  const validate = documentValidators.getSchema(`${documentId}#/${pointer}`)
   if (!validate) throw new Error(`The document has no schema at ${pointer}`)
-  return validate(value) ? [] : told(validate)
+  return validate(value) ? [] : messagesOf(validate)
 }
 
-function answerSchema(declared: AnswerBody, selected: readonly string[]): Schema {
+function responseSchema(declared: ResponseBody, selected: readonly string[]): Schema {
   switch (declared.kind) {
     case 'schema':
       return declared.schema
@@ -331,11 +333,11 @@ function answerSchema(declared: AnswerBody, selected: readonly string[]): Schema
 const schemas = new WeakMap<Resource, Map<string, Schema>>()
 
 /** The same schema whenever it is asked for: a validator is compiled for each. */
-function once(resource: Resource, name: string, make: () => Schema): Schema {
-  const known = schemas.get(resource) ?? new Map<string, Schema>()
-  schemas.set(resource, known)
-  const schema = known.get(name) ?? make()
-  known.set(name, schema)
+function once(resource: Resource, name: string, createRecord: () => Schema): Schema {
+  const cached = schemas.get(resource) ?? new Map<string, Schema>()
+  schemas.set(resource, cached)
+  const schema = cached.get(name) ?? createRecord()
+  cached.set(name, schema)
   return schema
 }
 
@@ -353,15 +355,15 @@ const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, 
 const validators = new WeakMap<Schema, ValidateFunction>()
 
 const documentId = 'https://example.com/openapi'
-const documentAjv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, formats })
+const documentValidators = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, formats })
 const { paths, components } = openapi(routes, headings)
-documentAjv.addVocabulary(['paths', 'components']).addSchema({ $id: documentId, paths, components })
+documentValidators.addVocabulary(['paths', 'components']).addSchema({ $id: documentId, paths, components })
 
-function faultsOf(schema: Schema, value: unknown): string[] {
+function schemaViolations(schema: Schema, value: unknown): string[] {
   const validate = validators.get(schema) ?? ajv.compile(schema)
   validators.set(schema, validate)
-  return validate(value) ? [] : told(validate)
+  return validate(value) ? [] : messagesOf(validate)
 }
 
-const told = ({ errors }: ValidateFunction): string[] =>
+const messagesOf = ({ errors }: ValidateFunction): string[] =>
   (errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)

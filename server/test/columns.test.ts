@@ -1,4 +1,4 @@
-import { asSql } from '../src/platform/database/database.ts'
+import { toSql } from '../src/platform/database/database.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources } from '../src/app.ts'
@@ -22,15 +22,15 @@ beforeAll(async () => {
   service = await startTestService({}, database)
   const { organizationId, teamId, importId } = await service.newOrganization()
   organization = organizationParameter(readId('org', organizationId) ?? '')
-  await fill(database, readId('tea', teamId) ?? '', readId('imp', importId) ?? '')
+  await insertRecords(database, readId('tea', teamId) ?? '', readId('imp', importId) ?? '')
 })
 afterAll(() => service.close())
 
-const ask = <Row extends object>(statement: Sql): Promise<Row[]> =>
-  service.database.spanning<Row>('check the database', statement)
+const query = <Row extends object>(statement: Sql): Promise<Row[]> =>
+  service.database.crossTenantQuery<Row>('check the database', statement)
 
 /** Tables whose rows take more than their declaration says. */
-const filledByHand = new Set([
+const tablesFilledByHand = new Set([
   ...['companies', 'contacts', 'imports', 'import_rows', 'audit_events', 'api_keys', 'notes', 'members'],
   ...['invitations', 'mails', 'team_members'],
 ])
@@ -39,7 +39,7 @@ const filledByHand = new Set([
  * So many records that the planner has a reason to choose among indexes; each has values of its own. Not through the
  * service's connections, on which nothing may take as long.
  */
-async function fill({ connection }: TestDatabase, teamId: string, importId: string): Promise<void> {
+async function insertRecords({ connection }: TestDatabase, teamId: string, importId: string): Promise<void> {
   const numbers = sql`generate_series(1, 3000) number`
   const times = sql`now() - number * interval '1 minute'`
   const statements = [
@@ -82,7 +82,7 @@ async function fill({ connection }: TestDatabase, teamId: string, importId: stri
   ]
   const client = new pg.Client(connection)
   await client.connect()
-  const others = resources.filter(({ table, few }) => !few && !filledByHand.has(table))
+  const others = resources.filter(({ table, isSmall: few }) => !few && !tablesFilledByHand.has(table))
   const declared = others.map((resource) => fillSql(resource, organization, 3000))
   for (const statement of [...statements, ...declared, sql`analyze`]) {
     const { text, values } = statement.render()
@@ -98,7 +98,7 @@ interface Column {
 }
 
 const columnsOf = (table: string): Promise<Column[]> =>
-  ask<Column>(sql`select attname as name, format_type(atttypid, atttypmod) as type, attnotnull as required
+  query<Column>(sql`select attname as name, format_type(atttypid, atttypmod) as type, attnotnull as required
     from pg_attribute where attrelid = to_regclass(${table}::text) and attnum > 0 and not attisdropped`)
 
 /** What PostgreSQL calls the types that declarations name. Times are kept to the millisecond, as answers show them. */
@@ -126,21 +126,21 @@ test.each(tables)('the columns of %s are those that are declared, of the declare
 })
 
 /** Tables with rows of people whose organization nobody knows, or who are in several: no organization sees those. */
-const ofPeopleToo = ['mails']
+const tablesWithOptionalOrganization = ['mails']
 
 test.each(tables)('a column of %s takes null exactly where the field can be null', async (table, resource) => {
   const required = new Map((await columnsOf(table)).map((column) => [column.name, column.required]))
   for (const [name, { nullable, computed }] of Object.entries(resource.fields)) {
     if (computed === undefined) expect([name, required.get(columnOf(name))]).toEqual([name, !nullable])
   }
-  expect([table, required.get('organization_id')]).toEqual([table, !ofPeopleToo.includes(table)])
+  expect([table, required.get('organization_id')]).toEqual([table, !tablesWithOptionalOrganization.includes(table)])
   expect(required.get('revision')).toBe(true)
   if (resource.softDelete) expect(required.get('deleted_at')).toBe(false)
   if (resource.parent) expect(required.get(resource.parent.column)).toBe(true)
 })
 
 /** Tables that belong to no organization; any other one has to say whose its rows are. */
-const ofTheInstallation = [
+const installationTables = [
   ...['instance', 'organizations', 'schema_migrations', 'signing_keys', 'users'],
   // What people prove themselves with, whatever organizations they are in.
   ...[
@@ -156,25 +156,25 @@ const ofTheInstallation = [
 ]
 
 const tenantTables = async (): Promise<string[]> => {
-  const rows = await ask<{ name: string }>(sql`select relname as name from pg_class
+  const rows = await query<{ name: string }>(sql`select relname as name from pg_class
     where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace
       and exists (select from pg_attribute where attrelid = pg_class.oid and attname = 'organization_id')`)
   return rows.map(({ name }) => name)
 }
 
 test('every table says whose its rows are, but for those of the installation', async () => {
-  const all = await ask<{ name: string }>(
+  const all = await query<{ name: string }>(
     sql`select table_name as name from information_schema.tables
       where table_schema = current_schema() and table_type = 'BASE TABLE'`,
   )
   const tenants = await tenantTables()
   expect(tenants).toEqual(expect.arrayContaining(resources.map(({ table }) => table)))
   const others = all.map(({ name }) => name).filter((name) => !tenants.includes(name))
-  expect(others.filter((name) => !ofTheInstallation.includes(name))).toEqual([])
+  expect(others.filter((name) => !installationTables.includes(name))).toEqual([])
 })
 
 /** Keys that are looked up before the organization is known, and so cannot lead with it. */
-const beforeTheOrganization = [
+const indexesWithoutOrganization = [
   'sessions_pkey',
   'api_keys_hash_unique',
   'api_key_previous_hashes_pkey',
@@ -185,7 +185,7 @@ const beforeTheOrganization = [
 ]
 
 test('every primary key and unique index of an organization’s table leads with the organization', async () => {
-  const indexes = await ask<{ name: string; table: string; first: string }>(sql`
+  const indexes = await query<{ name: string; table: string; first: string }>(sql`
     select index.relname as name, indexed.relname as table, attname as first
     from pg_index
     join pg_class index on index.oid = indexrelid
@@ -194,11 +194,11 @@ test('every primary key and unique index of an organization’s table leads with
     where indisunique and indexed.relname = any(${await tenantTables()}::text[])`)
   expect(indexes.length).toBeGreaterThan(10)
   const others = indexes.filter(({ first }) => first !== 'organization_id').map(({ name }) => name)
-  expect(others.sort()).toEqual([...beforeTheOrganization].sort())
+  expect(others.sort()).toEqual([...indexesWithoutOrganization].sort())
 })
 
 test('every foreign key between tables of organizations is a pair with the organization', async () => {
-  const keys = await ask<{ name: string; target: string; own: string[]; foreign: string[] }>(sql`
+  const keys = await query<{ name: string; target: string; own: string[]; foreign: string[] }>(sql`
     select conname as name, target.relname as target,
       (select array_agg(attname::text order by place) from unnest(conkey) with ordinality as key(number, place)
         join pg_attribute on attrelid = conrelid and attnum = number) as own,
@@ -213,24 +213,24 @@ test('every foreign key between tables of organizations is a pair with the organ
 })
 
 test('every field that refers to another record has the foreign key for it, but where that may be purged sooner', async () => {
-  const keys = await ask<{ table: string; column: string }>(sql`
+  const keys = await query<{ table: string; column: string }>(sql`
     select relname as table, attname as column from pg_constraint
     join pg_class on pg_class.oid = conrelid
     join pg_attribute on attrelid = conrelid and attnum = any(conkey) and attname <> 'organization_id'
     where contype = 'f' and pg_class.relnamespace = current_schema()::regnamespace`)
-  const isKept = ({ table }: Resource, name: string) =>
+  const hasForeignKey = ({ table }: Resource, name: string) =>
     keys.some((key) => key.table === table && key.column === columnOf(name))
-  const unkept = resources.flatMap((resource) =>
+  const withoutForeignKey = resources.flatMap((resource) =>
     Object.entries(resource.fields)
-      .filter(([name, { idPrefix }]) => idPrefix !== undefined && name !== 'id' && !isKept(resource, name))
+      .filter(([name, { idPrefix }]) => idPrefix !== undefined && name !== 'id' && !hasForeignKey(resource, name))
       .map(([name]) => `${resource.table}.${name}`),
   )
   const outlived = resources.flatMap((resource) =>
-    Object.entries(resource.fields).flatMap(([name, { isOutlived }]) =>
+    Object.entries(resource.fields).flatMap(([name, { hasNoForeignKey: isOutlived }]) =>
       isOutlived ? `${resource.table}.${name}` : [],
     ),
   )
-  expect(unkept.sort()).toEqual(outlived.sort())
+  expect(withoutForeignKey.sort()).toEqual(outlived.sort())
   expect(outlived).toContain('import_rows.contactId')
 })
 
@@ -245,7 +245,7 @@ interface PlanNode {
 
 /** How PostgreSQL would run a statement if it had to use an index and could not sort. */
 async function explain(statement: Sql): Promise<PlanNode> {
-  return service.database.spanningTransaction('check the database', async (spanning) => {
+  return service.database.crossTenantTransaction('check the database', async (spanning) => {
     for (const setting of ['seqscan', 'sort', 'incremental_sort', 'hashjoin', 'mergejoin']) {
       await spanning.query(sql`set local ${raw(`enable_${setting}`)} = off`)
     }
@@ -265,7 +265,7 @@ const unlimited = (node: PlanNode): PlanNode[] =>
 async function scopeOf({ table, parent }: Resource): Promise<Scope> {
   if (!parent) return { organization }
   const column = identifier(parent.column)
-  const [row] = await ask<{ id: string }>(
+  const [row] = await query<{ id: string }>(
     sql`select ${column} as id from ${identifier(table)} group by ${column} order by count(*) desc limit 1`,
   )
   return { organization, parentId: row?.id ?? newId() }
@@ -273,12 +273,12 @@ async function scopeOf({ table, parent }: Resource): Promise<Scope> {
 
 const cursorScope = (orderBy: string) => ({ key: Buffer.alloc(32), organizationId: '', list: '', orderBy })
 
-const lists = collections.map(({ at, resource }) => [at, resource] as const)
+const lists = collections.map(({ path: at, resource }) => [at, resource] as const)
 
 test.each(lists)('%s: an index gives the order of every field that is declared to have one', async (_, resource) => {
-  const indexed = resource.members.filter((name) => resource.fields[name]?.order === 'indexed')
+  const indexed = resource.propertyNames.filter((name) => resource.fields[name]?.order === 'indexed')
   expect(indexed).toContain('createdAt')
-  if (resource.few) return
+  if (resource.isSmall) return
   for (const name of indexed) {
     for (const sort of ['asc', 'desc']) {
       const request = readList(
@@ -289,7 +289,7 @@ test.each(lists)('%s: an index gives the order of every field that is declared t
         ],
         cursorScope,
       )
-      const nodes = withChildren(await explain(asSql(planPage(resource, request, await scopeOf(resource)).statement)))
+      const nodes = withChildren(await explain(toSql(planPage(resource, request, await scopeOf(resource)).statement)))
       // The people behind members are looked up in the same table, each by itself. A second alias gets a number.
       const isListed = ({ Alias: alias = '', ...node }: PlanNode) =>
         node['Relation Name'] === resource.table && (alias === root || alias.startsWith(`${root}_`))
@@ -304,8 +304,8 @@ test.each(lists)('%s: an index gives the order of every field that is declared t
 })
 
 /** A filter that an index is declared to serve: its operator, a value, and the column that the index holds. */
-function servedFilters(resource: Resource): { filter: string; value: string; column: string }[] {
-  return resource.members.flatMap((name) => {
+function indexedFilters(resource: Resource): { filter: string; value: string; column: string }[] {
+  return resource.propertyNames.flatMap((name) => {
     if (resource.embedded[name]) return []
     const field = fieldOf(resource, name)
     const column = columnOf(name)
@@ -331,11 +331,11 @@ function servedFilters(resource: Resource): { filter: string; value: string; col
 }
 
 test.each(lists)('%s: an index finds what every filter that is declared to be cheap asks for', async (_, resource) => {
-  const served = servedFilters(resource)
+  const served = indexedFilters(resource)
   expect(served.length).toBeGreaterThan(1)
-  if (resource.few) return
+  if (resource.isSmall) return
   // Where a parent has few records, its own index is as good.
-  const own = resource.parent?.few ? `|${resource.parent.column}` : ''
+  const own = resource.parent?.isSmall ? `|${resource.parent.column}` : ''
   for (const { filter, value, column } of served) {
     const { statement } = planCount(resource, readFilters(resource, [{ name: filter, value }]), await scopeOf(resource))
     const conditions = withChildren(await explain(statement)).flatMap((node) => node['Index Cond'] ?? [])
@@ -348,7 +348,7 @@ test('the checks of plans see a field that has no index', async () => {
   const contacts = resources.find(({ table }) => table === 'contacts')
   if (!contacts) throw new Error('there are contacts')
   const order = readList(contacts, [{ name: 'orderBy', value: 'city' }], cursorScope)
-  const nodes = withChildren(await explain(asSql(planPage(contacts, order, await scopeOf(contacts)).statement)))
+  const nodes = withChildren(await explain(toSql(planPage(contacts, order, await scopeOf(contacts)).statement)))
   const reads = (node: PlanNode) => withChildren(node).some((inner) => inner['Relation Name'] === 'contacts')
   expect(nodes.some((node) => node['Node Type'].endsWith('Sort') && reads(node))).toBe(true)
   const filter = readFilters(contacts, [{ name: 'filter.city.equals', value: 'Paris' }])

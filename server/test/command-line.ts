@@ -8,7 +8,7 @@ import type { TestDatabase } from './postgres.ts'
 
 export const entry = fileURLToPath(new URL('../../bin/rapport.js', import.meta.url))
 
-export interface Ending {
+export interface ProcessResult {
   code: number | null
   output: string
   errors: string
@@ -21,48 +21,51 @@ export interface RunOptions {
 }
 
 /** Starts `rapport` as a process of its own, with the given settings alone. */
-export function launch(words: readonly string[], { environment = {}, input = '' }: RunOptions = {}): ChildProcess {
+export function launch(args: readonly string[], { environment = {}, input = '' }: RunOptions = {}): ChildProcess {
   const env = settings(environment)
-  const child = spawn(process.execPath, [entry, ...words], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [entry, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
   child.stdin.end(input)
   return child
 }
 
 /** Runs `rapport` as a process of its own, to its end: what a test needs for signals, pipes, the entry and `start`. */
-export const runProcess = (words: readonly string[], options?: RunOptions): Promise<Ending> =>
-  ending(launch(words, options))
+export const runProcess = (args: readonly string[], options?: RunOptions): Promise<ProcessResult> =>
+  waitForExit(launch(args, options))
 
 /**
  * Runs a command of `rapport` in this process, with the given settings alone. A tenth of the processor time of a process
  * of its own, which loads the whole bundle. Commands take turns, since settings and streams belong to the process.
  */
-export function run(words: readonly string[], options: RunOptions = {}): Promise<Ending> {
-  if (words.join() === 'start') throw new Error('A service needs a process of its own: runProcess() or launch().')
-  const ended = lastCommand.then(() => inThisProcess(words, options))
-  lastCommand = ended.catch(() => undefined)
-  return ended
+export function run(args: readonly string[], options: RunOptions = {}): Promise<ProcessResult> {
+  if (args.join() === 'start') throw new Error('A service needs a process of its own: runProcess() or launch().')
+  const result = lastCommand.then(() => runInProcess(args, options))
+  lastCommand = result.catch(() => undefined)
+  return result
 }
 let lastCommand: Promise<unknown> = Promise.resolve()
 
-async function inThisProcess(words: readonly string[], { environment = {}, input = '' }: RunOptions): Promise<Ending> {
+async function runInProcess(
+  args: readonly string[],
+  { environment = {}, input = '' }: RunOptions,
+): Promise<ProcessResult> {
   const { env } = process
   const stdin = Object.getOwnPropertyDescriptor(process, 'stdin') ?? {}
-  const said = { stdout: '', stderr: '' }
-  const writers = (['stdout', 'stderr'] as const).map((stream) =>
+  const captured = { stdout: '', stderr: '' }
+  const spies = (['stdout', 'stderr'] as const).map((stream) =>
     vi.spyOn(process[stream], 'write').mockImplementation((chunk) => {
-      said[stream] += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()
+      captured[stream] += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()
       return true
     }),
   )
   process.env = settings(environment)
   Object.defineProperty(process, 'stdin', { value: Readable.from([Buffer.from(input)]), configurable: true })
   try {
-    const code = await main(words)
-    return { code, output: said.stdout, errors: said.stderr }
+    const code = await main(args)
+    return { code, output: captured.stdout, errors: captured.stderr }
   } finally {
     process.env = env
     Object.defineProperty(process, 'stdin', stdin)
-    for (const writer of writers) writer.mockRestore()
+    for (const writer of spies) writer.mockRestore()
   }
 }
 
@@ -73,7 +76,7 @@ function settings(environment: Record<string, string>): Record<string, string> {
 }
 
 /** What a process said in all, and how it ended. */
-export async function ending(child: ChildProcess): Promise<Ending> {
+export async function waitForExit(child: ChildProcess): Promise<ProcessResult> {
   if (!child.stdout || !child.stderr) throw new Error('Its output has to be piped.')
   const code = new Promise<number | null>((resolve) => child.once('close', (exitCode) => resolve(exitCode)))
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)])
@@ -81,5 +84,7 @@ export async function ending(child: ChildProcess): Promise<Ending> {
 }
 
 /** The address of a test's database, as an operator would write it. */
-export const urlOf = ({ connection: { host, port, user, database } }: Pick<TestDatabase, 'connection'>): string =>
+export const databaseUrlOf = ({
+  connection: { host, port, user, database },
+}: Pick<TestDatabase, 'connection'>): string =>
   `postgres://${user}@/${database}?host=${encodeURIComponent(host)}&port=${port}`

@@ -42,7 +42,7 @@ function scalarOf(text: string): string {
 }
 
 /** Puts the variables into a text as compose does: `${NAME:?message}`, `${NAME:-default}`. */
-export const interpolated = (text: string, variables: Readonly<Record<string, string>>): string =>
+export const interpolate = (text: string, variables: Readonly<Record<string, string>>): string =>
   text.replace(/\$\{(\w+)(?::([?-])([^}]*))?\}/g, (_, name: string, kind: string | undefined, rest = '') => {
     const value = variables[name]
     if (value !== undefined && value !== '') return value

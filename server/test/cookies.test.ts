@@ -34,18 +34,18 @@ function jarOf(headers: Headers): Jar {
 async function logInWithCookie(service: TestService, origin: string, more: Record<string, string> = {}) {
   const { email, password } = await newOwner(service)
   const body = { email, password, cookie: true }
-  const answer = await service.anonymous('POST', '/auth/login', { body, headers: { origin, ...more } })
-  expect(answer.status, answer.text).toBe(200)
-  return { email, password, answer, jar: jarOf(answer.headers) }
+  const response = await service.anonymous('POST', '/auth/login', { body, headers: { origin, ...more } })
+  expect(response.status, response.text).toBe(200)
+  return { email, password, answer: response, jar: jarOf(response.headers) }
 }
 
 const refresh = (service: TestService, token: string | undefined, headers: Record<string, string>, prefix = '') =>
   service.anonymous('POST', '/auth/refresh', { body: {}, headers: { cookie: `${prefix}rapport=${token}`, ...headers } })
 
 test('a browser gets the refresh token in a cookie that no script can read, and not in the answer', async () => {
-  const { answer, jar } = await logInWithCookie(local, local.url)
-  expect(answer.body.refreshToken).toBeUndefined()
-  expect(answer.text).not.toContain(jar.refresh)
+  const { answer: response, jar } = await logInWithCookie(local, local.url)
+  expect(response.body.refreshToken).toBeUndefined()
+  expect(response.text).not.toContain(jar.refresh)
   expect(jar.lines).toHaveLength(2)
   for (const line of jar.lines) {
     expect(line).toMatch(/^rapport(?:-device)?=[\w-]{43,}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict$/)
@@ -53,13 +53,13 @@ test('a browser gets the refresh token in a cookie that no script can read, and 
 })
 
 test('behind https the cookies are for this host alone, and browsers are told to stay with https', async () => {
-  const { answer, jar } = await logInWithCookie(secure, publicUrl)
+  const { answer: response, jar } = await logInWithCookie(secure, publicUrl)
   for (const line of jar.lines) {
     expect(line).toMatch(
       /^__Host-rapport(?:-device)?=[\w-]{43,}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict; Secure$/,
     )
   }
-  expect(answer.headers.get('strict-transport-security')).toMatch(/^max-age=\d{8}/)
+  expect(response.headers.get('strict-transport-security')).toMatch(/^max-age=\d{8}/)
   const refused = await sendRaw(secure.url, 'NOT HTTP\r\n\r\n')
   expect(refused.status).toBe(400)
   expect(refused.headers['strict-transport-security']).toMatch(/^max-age=\d{8}/)
@@ -96,9 +96,9 @@ test.each([
   const sent = headers.origin?.startsWith('OURS') ? { origin: `${local.url}.evil.example` } : headers
   const cookie = { cookie: `rapport=${jar.refresh}` }
   for (const path of ['/auth/refresh', '/auth/logout']) {
-    const answer = await local.anonymous('POST', path, { body: {}, headers: { ...cookie, ...sent } })
-    expect([path, answer.status]).toEqual([path, 403])
-    expect(answer.headers.get('set-cookie')).toBeNull()
+    const response = await local.anonymous('POST', path, { body: {}, headers: { ...cookie, ...sent } })
+    expect([path, response.status]).toEqual([path, 403])
+    expect(response.headers.get('set-cookie')).toBeNull()
   }
   expect((await refresh(local, jar.refresh, { origin: local.url })).status).toBe(200)
 })
@@ -114,8 +114,8 @@ test.each(['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-da
       ['/auth/logout', '{}'],
       ['/auth/login', login],
     ] as const) {
-      const answer = await local.anonymous('POST', path, { body, headers })
-      expect([path, answer.status]).toEqual([path, 415])
+      const response = await local.anonymous('POST', path, { body, headers })
+      expect([path, response.status]).toEqual([path, 415])
     }
     expect((await refresh(local, jar.refresh, { origin: local.url })).status).toBe(200)
   },
@@ -125,9 +125,9 @@ test('another site cannot log a visitor in: a login that sets cookies has to com
   const { email, password } = await newOwner(local)
   const body = { email, password, cookie: true }
   for (const headers of [{ origin: 'https://evil.example' }, {}]) {
-    const answer = await local.anonymous('POST', '/auth/login', { body, headers })
-    expect(answer.status).toBe(403)
-    expect(answer.headers.getSetCookie()).toEqual([])
+    const response = await local.anonymous('POST', '/auth/login', { body, headers })
+    expect(response.status).toBe(403)
+    expect(response.headers.getSetCookie()).toEqual([])
   }
 })
 
@@ -143,13 +143,13 @@ test('a session that was there before the login is never taken over: each login 
 })
 
 test('a login in a browser that has a session already ends that one', async () => {
-  const { email, password, answer, jar } = await logInWithCookie(local, local.url)
+  const { email, password, answer: response, jar } = await logInWithCookie(local, local.url)
   const again = await local.anonymous('POST', '/auth/login', {
     body: { email, password, cookie: true },
     headers: { origin: local.url, cookie: `rapport=${jar.refresh}` },
   })
   expect(again.status).toBe(200)
-  expect((await callAs(local, answer.body.accessToken)('GET', '/v5/me')).status).toBe(401)
+  expect((await callAs(local, response.body.accessToken)('GET', '/v5/me')).status).toBe(401)
   expect((await callAs(local, again.body.accessToken)('GET', '/v5/me')).status).toBe(200)
 })
 
@@ -164,23 +164,23 @@ test('who shares the address and the program of a person uses up no try of the p
 })
 
 test('logging out takes the cookie away and ends its session', async () => {
-  const { jar, answer } = await logInWithCookie(local, local.url)
+  const { jar, answer: response } = await logInWithCookie(local, local.url)
   const headers = { origin: local.url, cookie: `rapport=${jar.refresh}` }
   const out = await local.anonymous('POST', '/auth/logout', { body: {}, headers })
   expect(out.status).toBe(204)
   expect(out.headers.getSetCookie()).toEqual(['rapport=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict'])
-  expect((await callAs(local, answer.body.accessToken)('GET', '/v5/me')).status).toBe(401)
+  expect((await callAs(local, response.body.accessToken)('GET', '/v5/me')).status).toBe(401)
   expect((await refresh(local, jar.refresh, { origin: local.url })).status).toBe(401)
 })
 
 test('over plain http from elsewhere no cookie is given, with words', async () => {
   const { email, password } = await newOwner(local)
   const host = new URL(local.url).host.replace('127.0.0.1', 'crm.example.com')
-  const answer = await local.anonymous('POST', '/auth/login', {
+  const response = await local.anonymous('POST', '/auth/login', {
     body: { email, password, cookie: true },
     headers: { 'x-forwarded-host': host, origin: `http://${host}` },
   })
-  expect(answer.status).toBe(403)
+  expect(response.status).toBe(403)
 })
 
 test('the same browser is known again by what it keeps, wherever it is', async () => {
@@ -195,8 +195,8 @@ test('the same browser is known again by what it keeps, wherever it is', async (
   expect(jarOf(again.headers).device).toBe(jar.device)
   const { call } = await loggedIn(secure, email, password, { 'x-forwarded-for': '192.0.2.1' })
   const log = await call('GET', '/v5/audit-log?filter.action.equals=login.succeeded&limit=100')
-  const told = log.body.find(({ address }: { address: string }) => address === '198.51.100.1')
-  expect(told.details.isNewDevice).toBe(false)
+  const event = log.body.find(({ address }: { address: string }) => address === '198.51.100.1')
+  expect(event.details.isNewDevice).toBe(false)
 })
 
 test('every answer says that it is not to be framed, sniffed or named to others; pages run only their own scripts', async () => {

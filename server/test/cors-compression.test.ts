@@ -7,33 +7,33 @@ import { startTestService, type TestOrganization, type TestService } from './ser
 const allowed = 'https://app.example.test'
 const other = 'http://localhost:5173'
 let service: TestService
-let closed: TestService
+let serviceWithoutCors: TestService
 let organization: TestOrganization
-let record: string
+let recordPath: string
 
 beforeAll(async () => {
   service = await startTestService({ CORS_ORIGINS: `${allowed},${other}`, METRICS_PORT: '0' })
-  closed = await startTestService()
+  serviceWithoutCors = await startTestService()
   organization = await service.newOrganization()
   for (let index = 0; index < 5; index++) {
-    const made = await organization.call('POST', '/v5/contacts', {
+    const created = await organization.call('POST', '/v5/contacts', {
       body: { name: `Ada ${index}`, bio: 'x'.repeat(900) },
     })
-    record = `/v5/contacts/${made.body.id}`
+    recordPath = `/v5/contacts/${created.body.id}`
   }
 })
 afterAll(async () => {
   await service.close()
-  await closed.close()
+  await serviceWithoutCors.close()
 })
 
-const allow = 'access-control-allow-origin'
+const allowOrigin = 'access-control-allow-origin'
 const corsHeaders = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('access-control-'))
 
 test.each([allowed, other])('a page of %s may read answers, refusals too', async (origin) => {
   for (const path of ['/v5/contacts', '/v5/contacts?bogus=1', '/v5/nowhere', '/v5/me']) {
     const { headers } = await organization.call('GET', path, { headers: { origin } })
-    expect(headers.get(allow)).toBe(origin)
+    expect(headers.get(allowOrigin)).toBe(origin)
     expect(headers.get('vary')).toMatch(/origin/i)
     expect(headers.get('access-control-allow-credentials')).toBeNull()
     const exposed = headers.get('access-control-expose-headers')?.toLowerCase().split(', ')
@@ -41,7 +41,7 @@ test.each([allowed, other])('a page of %s may read answers, refusals too', async
       expect(exposed).toContain(name)
     }
   }
-  expect((await service.anonymous('GET', '/v5/me', { headers: { origin } })).headers.get(allow)).toBe(origin)
+  expect((await service.anonymous('GET', '/v5/me', { headers: { origin } })).headers.get(allowOrigin)).toBe(origin)
 })
 
 test.each(['https://evil.example', 'null', 'https://app.example.test.evil.example', 'http://app.example.test', ''])(
@@ -60,7 +60,7 @@ test.each(['https://evil.example', 'null', 'https://app.example.test.evil.exampl
 test('without CORS_ORIGINS no page may', async () => {
   const headers = { origin: allowed, 'access-control-request-method': 'POST' }
   for (const method of ['GET', 'OPTIONS']) {
-    expect(corsHeaders((await closed.anonymous(method, '/v5/contacts', { headers })).headers)).toEqual([])
+    expect(corsHeaders((await serviceWithoutCors.anonymous(method, '/v5/contacts', { headers })).headers)).toEqual([])
   }
 })
 
@@ -68,10 +68,10 @@ test.each(['GET', 'POST', 'PATCH', 'DELETE'])(
   'a preflight lets %s through with our headers, without a credential',
   async (method) => {
     const wanted = 'authorization,content-type,idempotency-key,if-match,if-none-match,service-organization-id'
-    const { status, text, headers } = await service.anonymous('OPTIONS', record, {
+    const { status, text, headers } = await service.anonymous('OPTIONS', recordPath, {
       headers: { origin: allowed, 'access-control-request-method': method, 'access-control-request-headers': wanted },
     })
-    expect([status, text, headers.get(allow)]).toEqual([204, '', allowed])
+    expect([status, text, headers.get(allowOrigin)]).toEqual([204, '', allowed])
     expect(headers.get('access-control-allow-methods')?.split(', ')).toContain(method)
     expect(headers.get('access-control-allow-headers')?.split(',')).toEqual(wanted.split(','))
     expect(Number(headers.get('access-control-max-age'))).toBeGreaterThan(0)
@@ -103,10 +103,10 @@ async function rawGet(path: string, encoding: string | undefined, method = 'GET'
   const end = bytes.indexOf('\r\n\r\n')
   const head = bytes.subarray(0, end).toString()
   const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(head)?.[1]
-  return { head, header, body: dechunked(bytes.subarray(end + 4), header('transfer-encoding')) }
+  return { head, header, body: decodeChunks(bytes.subarray(end + 4), header('transfer-encoding')) }
 }
 
-function dechunked(bytes: Buffer, coding: string | undefined): Buffer {
+function decodeChunks(bytes: Buffer, coding: string | undefined): Buffer {
   if (coding !== 'chunked') return bytes
   const chunks: Buffer[] = []
   for (let position = 0; ;) {
@@ -169,5 +169,5 @@ test('the probes answer anyone, and metrics stand on their own port alone', asyn
   expect(text).toMatch(/rapport_http_request_duration_seconds_count\{method="GET",route="\/healthz",status="200"\} 1/)
   expect(text).not.toContain(organization.organizationId)
   expect((await fetch(new URL('/v5/contacts', line.url))).status).toBe(404)
-  expect(closed.logged.filter((logged) => logged.includes('metrics'))).toEqual([])
+  expect(serviceWithoutCors.logged.filter((logged) => logged.includes('metrics'))).toEqual([])
 })

@@ -5,24 +5,24 @@ import type { DatabaseTask } from './processes.ts'
 
 /** What `startProcess` runs: does its task, tells on its output in lines of JSON how it goes, ends at SIGTERM. */
 const task = JSON.parse(readFileSync(0, 'utf8')) as DatabaseTask
-const tell = (event: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ event, ...more })}\n`)
-const log = (message: string) => tell('log', { message })
-const isTold = new Promise((resolve) => process.once('SIGTERM', resolve))
-const hour = setInterval(() => undefined, 3_600_000)
+const report = (event: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ event, ...more })}\n`)
+const log = (message: string) => report('log', { message })
+const terminated = new Promise((resolve) => process.once('SIGTERM', resolve))
+const keepAlive = setInterval(() => undefined, 3_600_000)
 
 try {
   if (task.kind === 'open') {
     const embedded = await openEmbedded({ ...task, log })
-    tell('open', { attached: embedded.attached, connection: embedded.connection })
-    await isTold
+    report('open', { attached: embedded.attached, connection: embedded.connection })
+    await terminated
     await embedded.close()
-    tell('closed')
+    report('closed')
   } else {
-    tell('migrated', await migrate(task.connection, { folder: task.folder, log }))
+    report('migrated', await migrate(task.connection, { folder: task.folder, log }))
   }
 } catch (error) {
   const { name, message } = error as Error
-  tell('failed', { name, message })
+  report('failed', { name, message })
 } finally {
-  clearInterval(hour)
+  clearInterval(keepAlive)
 }

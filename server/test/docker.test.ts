@@ -11,12 +11,12 @@ import { settings } from '../src/config.ts'
 import { checkDatabase } from '../src/platform/database/check.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { migrationsFolder } from '../src/release.ts'
-import { ending, type Ending, urlOf } from './command-line.ts'
-import { interpolated, readYaml, type Yaml } from './compose-file.ts'
-import { query } from './data-place.ts'
+import { waitForExit, type ProcessResult, databaseUrlOf } from './command-line.ts'
+import { interpolate, readYaml, type Yaml } from './compose-file.ts'
+import { query } from './data-directory.ts'
 import { debianBinaries } from './debian.ts'
-import { isSent, readDockerfile } from './dockerfile.ts'
-import { buildStage, filesSent, type Image, makeFolder, setReadOnly } from './image.ts'
+import { isInBuildContext, readDockerfile } from './dockerfile.ts'
+import { buildStage, buildContextFiles, type Image, createFolder, setReadOnly } from './image.ts'
 import { createEmptyDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 
@@ -33,7 +33,7 @@ let image: Image
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rapport-image-'))
   await chmod(folder, 0o755)
-  const files = await filesSent(project, read('.dockerignore'))
+  const files = await buildContextFiles(project, read('.dockerignore'))
   const built: Record<string, Image> = {}
   for (const [index, stage] of stages.entries()) {
     const root = join(folder, String(index))
@@ -49,7 +49,7 @@ afterAll(async () => {
 })
 
 /** The part of compose.yaml at these names. */
-function partOf(...names: string[]): Yaml {
+function composeValue(...names: string[]): Yaml {
   return names.reduce<Yaml>((part, name) => {
     if (part === null || typeof part !== 'object' || Array.isArray(part))
       throw new Error(`There is no ${names.join('.')}`)
@@ -57,11 +57,11 @@ function partOf(...names: string[]): Yaml {
   }, compose)
 }
 
-const environmentOf = (service: string) => partOf('services', service, 'environment') as Record<string, string>
+const environmentOf = (service: string) => composeValue('services', service, 'environment') as Record<string, string>
 
 /** The image's own program as its own account, with these settings beside the image's. */
-function start(words: readonly string[], environment: Record<string, string>, account = image.account): ChildProcess {
-  const [program = '', ...parameters] = [...words]
+function start(args: readonly string[], environment: Record<string, string>, account = image.account): ChildProcess {
+  const [program = '', ...parameters] = [...args]
   return spawn(program === 'node' ? process.execPath : program, parameters, {
     cwd: image.folder,
     env: { PATH: process.env.PATH, ...image.environment, ...environment },
@@ -70,30 +70,31 @@ function start(words: readonly string[], environment: Record<string, string>, ac
   })
 }
 
-const wordsOf = (name: string) => image.settings[name]?.words ?? []
+const argsOf = (name: string) => image.settings[name]?.args ?? []
 const isHealthy = async (environment: Record<string, string>) =>
-  (await ending(start(wordsOf('HEALTHCHECK'), environment))).code === 0
+  (await waitForExit(start(argsOf('HEALTHCHECK'), environment))).code === 0
 
 /** Starts the container's command, waits until it says that it is ready, and stops it as Docker would. */
-async function liveThrough(
+async function runContainer(
   environment: Record<string, string>,
   account?: Image['account'],
-): Promise<Ending & { seconds: number }> {
+): Promise<ProcessResult & { seconds: number }> {
   const port = await freePort()
   const all = { ...environment, PORT: String(port) }
-  const child = start([...wordsOf('ENTRYPOINT'), ...wordsOf('CMD')], all, account)
-  const ended = ending(child)
+  const child = start([...argsOf('ENTRYPOINT'), ...argsOf('CMD')], all, account)
+  const result = waitForExit(child)
   expect(await isHealthy(all)).toBe(false)
   await until('it is healthy', async () => child.exitCode !== null || (await isHealthy(all)), 90_000)
   const stoppedAt = performance.now()
   child.kill(image.settings.STOPSIGNAL?.text as NodeJS.Signals)
-  return { ...(await ended), seconds: (performance.now() - stoppedAt) / 1000 }
+  return { ...(await result), seconds: (performance.now() - stoppedAt) / 1000 }
 }
 
 /** What it said beside its log. */
-const unexpected = ({ errors }: Ending) => errors.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
+const unexpected = ({ errors }: ProcessResult) =>
+  errors.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
 
-const graceSeconds = Number.parseInt(String(partOf('services', 'rapport', 'stop_grace_period')), 10)
+const graceSeconds = Number.parseInt(String(composeValue('services', 'rapport', 'stop_grace_period')), 10)
 
 test('what is built is what the service needs, without tests, data and secrets', async () => {
   const names = await readdir(image.folder)
@@ -120,16 +121,16 @@ test('what is built is what the service needs, without tests, data and secrets',
     'server/test/x.ts',
     'bin/x.test.ts',
   ]) {
-    expect([secret, isSent(ignore, secret)]).toEqual([secret, false])
+    expect([secret, isInBuildContext(ignore, secret)]).toEqual([secret, false])
   }
 })
 
 test('the container starts with its own database, becomes ready and stops in time, writing to its volume alone', async () => {
   const before = await readdir(image.folder, { recursive: true })
-  const data = await makeFolder(join(folder, 'data'), image.account)
-  const ended = await liveThrough({ DATA_DIR: data })
-  const { errors, output, seconds } = ended
-  expect([ended.code, unexpected(ended)]).toEqual([0, []])
+  const data = await createFolder(join(folder, 'data'), image.account)
+  const result = await runContainer({ DATA_DIR: data })
+  const { errors, output, seconds } = result
+  expect([result.code, unexpected(result)]).toEqual([0, []])
   expect(output + errors).toContain('Stopped.')
   expect(seconds).toBeLessThan(graceSeconds)
   expect(await readdir(data)).toEqual(expect.arrayContaining(['postgres', 'secret']))
@@ -138,17 +139,17 @@ test('the container starts with its own database, becomes ready and stops in tim
 
 test('the container of compose.yaml starts on the database that its settings name', async () => {
   const database = await createEmptyDatabase()
-  const variables: Record<string, string> = { ...(await madeVariables()), TRUST_PROXY: '1' }
-  const given = Object.entries(environmentOf('rapport')).map(([name, text]) => [name, interpolated(text, variables)])
+  const variables: Record<string, string> = { ...(await createVariables()), TRUST_PROXY: '1' }
+  const given = Object.entries(environmentOf('rapport')).map(([name, text]) => [name, interpolate(text, variables)])
   const environment = Object.fromEntries(given) as Record<string, string>
   expect(environment.DATABASE_URL).toBe(`postgres://rapport:${variables.POSTGRES_PASSWORD}@database/rapport`)
   // The tests' own PostgreSQL listens where its account alone may come: another one without rights.
   const { uid, gid } = await stat(database.connection.host)
-  const data = await makeFolder(join(folder, 'empty'), { uid, gid })
-  const here = { DATABASE_URL: urlOf(database), DATABASE_DURABILITY: 'assumed', DATA_DIR: data }
-  const ended = await liveThrough({ ...environment, ...here }, { uid, gid })
-  const { seconds } = ended
-  expect([ended.code, unexpected(ended)]).toEqual([0, []])
+  const data = await createFolder(join(folder, 'empty'), { uid, gid })
+  const overrides = { DATABASE_URL: databaseUrlOf(database), DATABASE_DURABILITY: 'assumed', DATA_DIR: data }
+  const result = await runContainer({ ...environment, ...overrides }, { uid, gid })
+  const { seconds } = result
+  expect([result.code, unexpected(result)]).toEqual([0, []])
   expect(seconds).toBeLessThan(graceSeconds)
   // Nothing that would have to last.
   expect(await readdir(data)).toEqual([])
@@ -156,22 +157,22 @@ test('the container of compose.yaml starts on the database that its settings nam
 }, 180_000)
 
 /** The variables of the file that the guide's own command writes. */
-async function madeVariables(): Promise<Record<string, string>> {
+async function createVariables(): Promise<Record<string, string>> {
   const command = commands.find((line) => line.endsWith('> .env')) ?? 'false'
-  const place = await makeFolder(join(folder, 'env'), undefined)
-  await promisify(execFile)('/bin/sh', ['-ec', command], { cwd: place })
-  const lines = (await readFile(join(place, '.env'), 'utf8')).trim().split('\n')
+  const directory = await createFolder(join(folder, 'env'), undefined)
+  await promisify(execFile)('/bin/sh', ['-ec', command], { cwd: directory })
+  const lines = (await readFile(join(directory, '.env'), 'utf8')).trim().split('\n')
   return Object.fromEntries(lines.map((line) => line.split('=') as [string, string]))
 }
 
 test('the versions are those that the service takes', () => {
   const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } }
-  const least = Number(/>=(\d+)/.exec(engines.node)?.[1])
+  const minimum = Number(/>=(\d+)/.exec(engines.node)?.[1])
   for (const { image: base } of stages) {
-    expect(Number(/^node:(\d+)-[a-z]+-slim$/.exec(base)?.[1])).toBeGreaterThan(least)
+    expect(Number(/^node:(\d+)-[a-z]+-slim$/.exec(base)?.[1])).toBeGreaterThan(minimum)
     expect(guide).toContain(`\`${base}\``)
   }
-  const [, postgres] = /^postgres:(\d+)-/.exec(String(partOf('services', 'database', 'image'))) ?? []
+  const [, postgres] = /^postgres:(\d+)-/.exec(String(composeValue('services', 'database', 'image'))) ?? []
   expect(Number(postgres)).toBeGreaterThanOrEqual(15)
   expect(guide).toContain(`PostgreSQL ${postgres}`)
 })
@@ -181,10 +182,10 @@ test('the settings in both files are settings of the service; both containers ha
   const inImage = Object.keys(image.environment).filter((name) => name !== 'NODE_ENV')
   expect([...inImage, ...Object.keys(environmentOf('rapport'))].filter((name) => !names.has(name))).toEqual([])
   expect(image.account?.uid).toBeGreaterThan(0)
-  expect(image.settings.VOLUME?.words).toEqual([image.environment.DATA_DIR])
+  expect(image.settings.VOLUME?.args).toEqual([image.environment.DATA_DIR])
   expect(image.settings.EXPOSE?.text).toBe(image.environment.PORT)
   for (const service of ['rapport', 'database']) {
-    expect(partOf('services', service)).toMatchObject({
+    expect(composeValue('services', service)).toMatchObject({
       read_only: 'true',
       cap_drop: ['ALL'],
       security_opt: ['no-new-privileges:true'],
@@ -193,7 +194,7 @@ test('the settings in both files are settings of the service; both containers ha
       expect(text).not.toMatch(/\$\{(?:POSTGRES_PASSWORD|SECRET)(?!:\?)/)
   }
   const { POSTGRES_DB: name } = environmentOf('database')
-  expect(partOf('services', 'database', 'healthcheck', 'test')).toEqual(
+  expect(composeValue('services', 'database', 'healthcheck', 'test')).toEqual(
     expect.arrayContaining(['pg_isready', `--username=rapport`, `--dbname=${name}`]),
   )
 })
@@ -204,7 +205,7 @@ test('the database of compose.yaml is used by a role that owns it and is no supe
   const { POSTGRES_USER, POSTGRES_DB: name } = environmentOf('database')
   // The superuser has the image's usual name, so that the service's is free for its role.
   expect([POSTGRES_USER, name]).toEqual([undefined, 'rapport'])
-  expect(partOf('services', 'database', 'volumes')).toContain(
+  expect(composeValue('services', 'database', 'volumes')).toContain(
     './compose.sql:/docker-entrypoint-initdb.d/compose.sql:ro',
   )
   if (!existsSync(psql)) return context.skip('there is no psql of Debian')
@@ -214,8 +215,8 @@ test('the database of compose.yaml is used by a role that owns it and is no supe
   await writeFile(file, read('compose.sql').replaceAll(/\brapport\b/g, role))
   const environment = { POSTGRES_PASSWORD: 'of the role', PGHOST: connection.host, PGUSER: connection.user }
   // The words of the image's own `docker_process_sql`.
-  const words = ['-v', 'ON_ERROR_STOP=1', '--no-password', '--no-psqlrc', '--dbname', connection.database, '-f', file]
-  await promisify(execFile)(psql, words, { env: { ...environment, PGPORT: String(connection.port) } })
+  const args = ['-v', 'ON_ERROR_STOP=1', '--no-password', '--no-psqlrc', '--dbname', connection.database, '-f', file]
+  await promisify(execFile)(psql, args, { env: { ...environment, PGPORT: String(connection.port) } })
   const found = await query(
     connection,
     `select rolsuper or rolcreaterole or rolcreatedb as may, rolpassword like 'SCRAM-SHA-256$%' as secret,
@@ -236,7 +237,7 @@ interface Command {
   verb: string
   flags: readonly string[]
   /** What runs in the container, without the program. */
-  inside: string | undefined
+  containerCommand: string | undefined
 }
 
 const flagsOf = (text: string) => [...text.matchAll(/ (--[a-z-]+)/g)].map(([, flag]) => flag ?? '')
@@ -246,8 +247,13 @@ function dockerCommand(line: string): Command | undefined {
   const [, isCompose, verb = '', rest = ''] = /^docker (compose )?([a-z]+)(.*)$/.exec(line) ?? []
   if (verb === '') return undefined
   // The last word `rapport` before a word that is no flag names the container, the image or the service.
-  const [whole = '', inside] = / rapport (?:node bin\/rapport\.js )?([a-z][a-z-]*(?: .*)?)$/.exec(rest) ?? []
-  return { isCompose: isCompose !== undefined, verb, flags: flagsOf(rest.slice(0, rest.length - whole.length)), inside }
+  const [whole = '', containerCommand] = / rapport (?:node bin\/rapport\.js )?([a-z][a-z-]*(?: .*)?)$/.exec(rest) ?? []
+  return {
+    isCompose: isCompose !== undefined,
+    verb,
+    flags: flagsOf(rest.slice(0, rest.length - whole.length)),
+    containerCommand,
+  }
 }
 
 const dockerCommands = commands.flatMap((line) => dockerCommand(line) ?? [])
@@ -267,18 +273,20 @@ test('each command of the guide is one that these files and the service know', a
     expect.stringMatching(/^printf .* > \.env$/),
     `sudo install -d -o ${image.account?.uid} -g ${image.account?.gid} -m 700 /backups`,
   ])
-  for (const { isCompose, verb, flags, inside } of dockerCommands) {
+  for (const { isCompose, verb, flags, containerCommand } of dockerCommands) {
     expect(isCompose ? Object.keys(composeFlags) : dockerVerbs).toContain(verb)
     if (isCompose) expect(composeFlags[verb]).toEqual(expect.arrayContaining([...flags]))
-    if (inside === undefined) continue
-    const [word = '', ...rest] = inside.split(' ')
-    const { code, output } = await ending(start([...wordsOf('ENTRYPOINT'), word, '--help'], {}))
+    if (containerCommand === undefined) continue
+    const [word = '', ...rest] = containerCommand.split(' ')
+    const { code, output } = await waitForExit(start([...argsOf('ENTRYPOINT'), word, '--help'], {}))
     expect(code).toBe(0)
     expect(output).toContain(`rapport ${word}`)
     for (const flag of flagsOf(` ${rest.join(' ')}`)) expect(output).toContain(flag)
   }
-  const words = dockerCommands.map(({ inside }) => inside?.split(' ')[0]).filter((word) => word !== undefined)
-  expect(words.sort()).toEqual(['backup', 'backup', 'bootstrap', 'bootstrap', 'restore', 'restore'])
+  const args = dockerCommands
+    .map(({ containerCommand }) => containerCommand?.split(' ')[0])
+    .filter((word) => word !== undefined)
+  expect(args.sort()).toEqual(['backup', 'backup', 'bootstrap', 'bootstrap', 'restore', 'restore'])
 }, 60_000)
 
 const hasDocker = spawnSync('docker', ['--help']).status === 0
@@ -301,6 +309,6 @@ test('the readers refuse what they do not understand', () => {
   expect(() => readDockerfile('FROM a\nADD b c')).toThrow('ADD b c')
   expect(() => readYaml('a: yes')).toThrow('Quote this')
   expect(() => readYaml('a:\n  - b')).toThrow('not understood')
-  expect(() => interpolated('${A:?why}', {})).toThrow('why')
-  expect(interpolated('${A:-b}', {})).toBe('b')
+  expect(() => interpolate('${A:?why}', {})).toThrow('why')
+  expect(interpolate('${A:-b}', {})).toBe('b')
 })

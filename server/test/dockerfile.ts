@@ -4,7 +4,7 @@ export interface Instruction {
   /** Flags such as `--from=build`, without the dashes. */
   flags: Readonly<Record<string, string>>
   text: string
-  words: readonly string[]
+  args: readonly string[]
 }
 
 export interface BuildStage {
@@ -13,7 +13,8 @@ export interface BuildStage {
   instructions: readonly Instruction[]
 }
 
-const known = 'ARG FROM ENV WORKDIR COPY RUN USER VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD'.split(' ')
+const knownInstructions =
+  'ARG FROM ENV WORKDIR COPY RUN USER VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD'.split(' ')
 
 /** Reads as much of a Dockerfile as ours uses. Errors: an instruction that the tests would not know how to run. */
 export function readDockerfile(text: string): BuildStage[] {
@@ -21,13 +22,13 @@ export function readDockerfile(text: string): BuildStage[] {
   const defaults: Record<string, string> = {}
   const stages: (BuildStage & { instructions: Instruction[] })[] = []
   for (const instruction of lines.map(instructionOf)) {
-    const { name, words } = instruction
+    const { name, args } = instruction
     if (name === 'ARG') {
       const [argument = '', value = ''] = instruction.text.split('=')
       defaults[argument] = value
     } else if (name === 'FROM') {
-      const image = (words[0] ?? '').replace(/^\$\{(\w+)\}$/, (_, argument: string) => defaults[argument] ?? '')
-      stages.push({ image, name: words[1]?.toLowerCase() === 'as' ? words[2] : undefined, instructions: [] })
+      const image = (args[0] ?? '').replace(/^\$\{(\w+)\}$/, (_, argument: string) => defaults[argument] ?? '')
+      stages.push({ image, name: args[1]?.toLowerCase() === 'as' ? args[2] : undefined, instructions: [] })
     } else stages.at(-1)?.instructions.push(instruction)
   }
   return stages
@@ -35,7 +36,7 @@ export function readDockerfile(text: string): BuildStage[] {
 
 function instructionOf(line: string): Instruction {
   const [, name = '', given = ''] = /^([A-Z]+) (.*)$/.exec(line) ?? []
-  if (!known.includes(name) || line.endsWith('\\'))
+  if (!knownInstructions.includes(name) || line.endsWith('\\'))
     throw new Error(`This line of the Dockerfile is not understood: ${line}`)
   const flags: Record<string, string> = {}
   const text = given.replace(/--([a-z-]+)=(\S+) +/g, (whole, flag: string, value: string, at: number) => {
@@ -44,22 +45,22 @@ function instructionOf(line: string): Instruction {
     flags[flag] = value
     return ''
   })
-  return { name, flags, text, words: wordsOf(text) }
+  return { name, flags, text, args: parseArgs(text) }
 }
 
-const wordsOf = (text: string): string[] => {
+const parseArgs = (text: string): string[] => {
   const list = text.replace(/^CMD /, '')
   return list.startsWith('[') ? (JSON.parse(list) as string[]) : text.split(/ +/)
 }
 
 /** Does the .dockerignore file let this file of the project into the build? The last pattern that fits decides. */
-export function isSent(ignore: string, path: string): boolean {
-  let isIn = true
+export function isInBuildContext(ignore: string, path: string): boolean {
+  let isIncluded = true
   for (const line of ignore.split('\n').filter((pattern) => pattern.trim() !== '' && !pattern.startsWith('#'))) {
     const isException = line.startsWith('!')
-    if (matches(isException ? line.slice(1) : line, path)) isIn = isException
+    if (matches(isException ? line.slice(1) : line, path)) isIncluded = isException
   }
-  return isIn
+  return isIncluded
 }
 
 /** A pattern fits a file when it fits it or one of the folders above it. */

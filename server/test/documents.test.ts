@@ -22,10 +22,10 @@ test('every relative link of every document leads to a file and a heading', () =
   )
   const relative = links.filter(({ link }) => !/^[a-z]+:/.test(link))
   expect(relative.length).toBeGreaterThan(100)
-  expect(relative.filter(({ path, link }) => !leadsSomewhere(path, link))).toEqual([])
+  expect(relative.filter(({ path, link }) => !resolves(path, link))).toEqual([])
 })
 
-function leadsSomewhere(path: string, link: string): boolean {
+function resolves(path: string, link: string): boolean {
   const [file = '', anchor] = link.split('#')
   const target = file === '' ? path : normalize(join(dirname(path), file))
   try {
@@ -70,7 +70,7 @@ test('the pictures of the data model show every table and every foreign key of t
       `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
     )
     const text = read('docs/data-model.md')
-    expect(drawnReferences(text)).toEqual(keys)
+    expect(diagramReferences(text)).toEqual(keys)
     const named = new Set([...text.matchAll(/\b[a-z]+(?:_[a-z]+)*\b/g)].map(([name]) => name))
     expect(tables.map(({ name }) => name).filter((name) => !named.has(name))).toEqual([])
   } finally {
@@ -80,7 +80,7 @@ test('the pictures of the data model show every table and every foreign key of t
 })
 
 /** Lines such as `notes }o--o| members : "author_id"`. */
-const drawnReferences = (text: string): Reference[] =>
+const diagramReferences = (text: string): Reference[] =>
   [...text.matchAll(/^ +(\w+) [}|]o--(o\||\|\|) (\w+) : "(\w+)"$/gm)]
     .map(([, child, end, parent, column]) => ({ reference: `${child} ${column} ${parent}`, isNullable: end === 'o|' }))
     .sort((one, other) => (one.reference < other.reference ? -1 : 1))

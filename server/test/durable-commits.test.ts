@@ -16,8 +16,8 @@ import { connect } from '../src/platform/database/connect.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { intakePool } from '../src/resources/imports/intake/intake.ts'
-import { workPool } from '../src/resources/imports/work/work.ts'
-import { run, urlOf } from './command-line.ts'
+import { workPool } from '../src/resources/imports/work/import-workers.ts'
+import { run, databaseUrlOf } from './command-line.ts'
 import { until } from './processes.ts'
 import { serviceProcesses } from './service-process.ts'
 
@@ -53,7 +53,7 @@ afterAll(async () => {
 })
 
 /** Has the database note, at each commit that changed a row, what was changed and what `synchronous_commit` was then. */
-async function noteCommits(client: pg.Client): Promise<void> {
+async function recordCommits(client: pg.Client): Promise<void> {
   await client.query(`
     create table noted_commits (change text, setting text, primary key (change, setting));
     create function note_commit() returns trigger language plpgsql as $$
@@ -75,9 +75,9 @@ async function noteCommits(client: pg.Client): Promise<void> {
 }
 
 test('every write waits for the disk: of commands, requests, pushes, the work on rows, logins and mails', async () => {
-  const connection = connectionOf(database) as Parameters<typeof urlOf>[0]['connection']
+  const connection = connectionOf(database) as Parameters<typeof databaseUrlOf>[0]['connection']
   const environment = {
-    DATABASE_URL: urlOf({ connection }),
+    DATABASE_URL: databaseUrlOf({ connection }),
     DATA_DIR: join(folder, 'home'),
     SECRET: 'the same secret for all of them, of 32 characters and more',
   }
@@ -85,10 +85,10 @@ test('every write waits for the disk: of commands, requests, pushes, the work on
   const services = await serviceProcesses({ connection, drop: async () => undefined })
   try {
     expect((await run(['migrate'], { environment })).code).toBe(0)
-    await noteCommits(client)
+    await recordCommits(client)
     const password = 'violet engine tandem'
-    const words = ['bootstrap', '--email', 'ada@example.com', '--organization', 'Engines', '--password', password]
-    const made = JSON.parse((await run([...words, '--json'], { environment })).output)
+    const args = ['bootstrap', '--email', 'ada@example.com', '--organization', 'Engines', '--password', password]
+    const account = JSON.parse((await run([...args, '--json'], { environment })).output)
     const service = await services.start('durable')
     const call = (path: string, body: object, headers = {}) =>
       fetch(`${service.url}${path}`, {
@@ -96,25 +96,27 @@ test('every write waits for the disk: of commands, requests, pushes, the work on
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
       }).then(({ status }) => status)
-    const asKey = { authorization: `Bearer ${made.apiKey}`, 'service-organization-id': made.organizationId }
-    expect(await call('/v5/companies', { name: 'Engines' }, asKey)).toBe(201)
+    const keyHeaders = { authorization: `Bearer ${account.apiKey}`, 'service-organization-id': account.organizationId }
+    expect(await call('/v5/companies', { name: 'Engines' }, keyHeaders)).toBe(201)
     expect(await call('/auth/login', { email: 'ada@example.com', password })).toBe(200)
     expect(await call('/auth/forgot-password', { email: 'ada@example.com' })).toBe(202)
     expect(
-      (await service.push(new URL(made.triggerUrl).pathname, { contact: { email: 'c@example.com' } }))?.status,
+      (await service.push(new URL(account.triggerUrl).pathname, { contact: { email: 'c@example.com' } }))?.status,
     ).toBe(200)
-    const wanted = [
+    const expectedChanges = [
       ...['INSERT organizations', 'INSERT companies', 'INSERT import_rows', 'UPDATE import_rows', 'INSERT contacts'],
       ...['INSERT sessions', 'INSERT audit_events', 'INSERT mails', 'UPDATE mails'],
     ]
-    let noted: { change: string; setting: string }[] = []
+    let recorded: { change: string; setting: string }[] = []
     await until('all of it has been committed', async () => {
-      noted = (await client.query<{ change: string; setting: string }>('select * from noted_commits')).rows
-      return wanted.every((change) => noted.some((one) => one.change === change)) && (await isWorkedOff(client))
+      recorded = (await client.query<{ change: string; setting: string }>('select * from noted_commits')).rows
+      return (
+        expectedChanges.every((change) => recorded.some((one) => one.change === change)) && (await isQueueEmpty(client))
+      )
     })
     const changes = (isDurable: boolean) =>
-      noted.filter(({ setting }) => (setting === 'on') === isDurable).map(({ change }) => change)
-    expect(changes(true)).toEqual(expect.arrayContaining(wanted))
+      recorded.filter(({ setting }) => (setting === 'on') === isDurable).map(({ change }) => change)
+    expect(changes(true)).toEqual(expect.arrayContaining(expectedChanges))
     // A claim that a crash undoes is made again: nothing has followed from it.
     expect(
       changes(false).filter((change) => !/^(?:UPDATE import_rows|(?:INSERT|UPDATE) import_row_counts)$/.test(change)),
@@ -125,11 +127,11 @@ test('every write waits for the disk: of commands, requests, pushes, the work on
   }
 })
 
-const isWorkedOff = async (client: pg.Client): Promise<boolean> =>
+const isQueueEmpty = async (client: pg.Client): Promise<boolean> =>
   (await client.query(`select from import_rows where status in ('PENDING', 'PROCESSING')`)).rowCount === 0
 
 test.each([
-  ['requests', { size: 4, takesTurns: true }],
+  ['requests', { size: 4, limitConcurrency: true }],
   ['pushes', intakePool],
   ['work and mails', workPool({ importWorkers: 2 })],
 ])('what the pool of %s has confirmed is there after a crash', async (_, pool) => {
@@ -139,17 +141,17 @@ test.each([
     `select pid from pg_stat_activity where backend_type = 'walwriter'`,
   )
   await client.end()
-  const tried = new Database({ connection: connectionOf('postgres'), ...pool })
+  const testedDatabase = new Database({ connection: connectionOf('postgres'), ...pool })
   const ids = [randomUUID(), randomUUID()]
   const insert = (id = '') => sql`insert into confirmed values (${id}::uuid)`
-  await tried.ping()
+  await testedDatabase.ping()
   // What nobody has written when a commit is confirmed stays unwritten.
   process.kill(rows[0]?.pid ?? 0, 'SIGSTOP')
-  await tried.spanning('check the database', insert(ids[0]))
-  await tried.spanningTransaction('check the database', (spanning) => spanning.query(insert(ids[1])))
+  await testedDatabase.crossTenantQuery('check the database', insert(ids[0]))
+  await testedDatabase.crossTenantTransaction('check the database', (spanning) => spanning.query(insert(ids[1])))
   for (const pid of [server.pid, ...childrenOf(server.pid)]) process.kill(pid, 'SIGKILL')
   await server.exited
-  await tried.close().catch(() => undefined)
+  await testedDatabase.close().catch(() => undefined)
   // Killed processes let go of the shared memory a moment later.
   await until('the killed server is gone', () =>
     start().then(

@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Of Node's modules, what connects to nothing; any other name taken from them is a way out. */
-const harmless: Readonly<Record<string, ReadonlySet<string>>> = {
+const harmlessImports: Readonly<Record<string, ReadonlySet<string>>> = {
   http: new Set(['createServer', 'METHODS', 'STATUS_CODES']),
   https: new Set(),
   http2: new Set(),
@@ -26,10 +26,10 @@ const harmless: Readonly<Record<string, ReadonlySet<string>>> = {
 const globals = new Set(['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'eval', 'require'])
 
 /** Functions of libraries that fetch what they are told to. */
-const fetching = new Set(['createRemoteJWKSet', 'getBuiltinModule'])
+const fetchingFunctions = new Set(['createRemoteJWKSet', 'getBuiltinModule'])
 
 /** Packages that connect to somewhere. */
-const clients =
+const clientPackages =
   /^(?:undici|axios|got|ky|needle|superagent|request|node-fetch|cross-fetch|ws|pg|postgres|nodemailer|openid-client|oauth4webapi)(?:\/|$)/
 
 const egress = 'server/src/platform/egress/'
@@ -46,17 +46,17 @@ const allowed: Readonly<Record<string, string>> = {
 }
 
 /** The ways out of one file, each as what it is. */
-function waysOut(path: string, text: string): string[] {
+function networkAccess(path: string, text: string): string[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
   const found: string[] = []
   const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node) && !node.importClause?.isTypeOnly) found.push(...imported(node))
+    if (ts.isImportDeclaration(node) && !node.importClause?.isTypeOnly) found.push(...importsOf(node))
     else if (ts.isExportDeclaration(node) && !node.isTypeOnly && node.moduleSpecifier)
-      found.push(...module(node.moduleSpecifier, ['*']))
+      found.push(...networkImports(node.moduleSpecifier, ['*']))
     else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
-      found.push(...module(node.arguments[0], ['*']))
+      found.push(...networkImports(node.arguments[0], ['*']))
     else if (ts.isIdentifier(node) && globals.has(node.text) && isReference(node)) found.push(node.text)
-    else if (ts.isIdentifier(node) && fetching.has(node.text)) found.push(node.text)
+    else if (ts.isIdentifier(node) && fetchingFunctions.has(node.text)) found.push(node.text)
     else if (ts.isStringLiteral(node) && globals.has(node.text) && ts.isElementAccessExpression(node.parent))
       found.push(node.text)
     ts.forEachChild(node, visit)
@@ -65,21 +65,21 @@ function waysOut(path: string, text: string): string[] {
   return [...new Set(found)]
 }
 
-function imported(node: ts.ImportDeclaration): string[] {
+function importsOf(node: ts.ImportDeclaration): string[] {
   const clause = node.importClause
   const bindings = clause?.namedBindings
   const names = bindings && ts.isNamedImports(bindings) ? bindings.elements : []
   const values = names.filter((name) => !name.isTypeOnly).map((name) => (name.propertyName ?? name.name).text)
   const takesAll = !clause || clause.name !== undefined || (bindings && ts.isNamespaceImport(bindings))
-  return module(node.moduleSpecifier, takesAll ? [...values, '*'] : values)
+  return networkImports(node.moduleSpecifier, takesAll ? [...values, '*'] : values)
 }
 
 /** A module and what is taken of it, if that can connect to somewhere. */
-function module(specifier: ts.Expression | undefined, values: readonly string[]): string[] {
+function networkImports(specifier: ts.Expression | undefined, values: readonly string[]): string[] {
   if (!specifier || !ts.isStringLiteral(specifier)) return ['an import that cannot be read']
   const name = specifier.text.replace(/^node:/, '')
-  if (clients.test(name)) return values.length > 0 ? [name.split('/')[0] ?? name] : []
-  const known = Object.hasOwn(harmless, name) ? harmless[name] : undefined
+  if (clientPackages.test(name)) return values.length > 0 ? [name.split('/')[0] ?? name] : []
+  const known = Object.hasOwn(harmlessImports, name) ? harmlessImports[name] : undefined
   return known ? values.filter((value) => !known.has(value)).map((value) => `${name}.${value}`) : []
 }
 
@@ -97,29 +97,29 @@ const product = readdirSync(join(root, 'server/src'), { recursive: true })
   .map((name) => relative(root, join(root, 'server/src', String(name))))
   .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
 const found = product.flatMap((path) =>
-  waysOut(path, readFileSync(join(root, path), 'utf8')).map((way) => ({ path, way })),
+  networkAccess(path, readFileSync(join(root, path), 'utf8')).map((access) => ({ path, access })),
 )
-const isAllowed = ({ path, way }: { path: string; way: string }) =>
+const isAllowed = ({ path, access }: { path: string; access: string }) =>
   Object.keys(allowed).some((entry) => {
-    const [place = '', what] = entry.split(': ')
-    return what === way && (place.endsWith('/') ? path.startsWith(place) : path === place)
+    const [allowedPath = '', what] = entry.split(': ')
+    return what === access && (allowedPath.endsWith('/') ? path.startsWith(allowedPath) : path === allowedPath)
   })
 
 test('the product is read, and the ways out of the egress module itself are seen', () => {
   expect(product.length).toBeGreaterThan(100)
-  const own = found.filter(({ path }) => path.startsWith(egress)).map(({ way }) => way)
+  const own = found.filter(({ path }) => path.startsWith(egress)).map(({ access }) => access)
   expect(own).toEqual(expect.arrayContaining(['http.request', 'https.request', 'dns.*']))
 })
 
 test('nothing but the egress module connects to an address that somebody else chose', () => {
   const others = found.filter(({ path }) => !path.startsWith(egress))
-  expect(others.filter((one) => !isAllowed(one)).map(({ path, way }) => `${path}: ${way}`)).toEqual([])
+  expect(others.filter((one) => !isAllowed(one)).map(({ path, access }) => `${path}: ${access}`)).toEqual([])
 })
 
 test('what is allowed beside it is in use: a place that is gone takes its permission along', () => {
   const unused = Object.keys(allowed).filter((entry) => {
-    const [place = '', what] = entry.split(': ')
-    return !found.some(({ path, way }) => way === what && path.startsWith(place))
+    const [allowedPath = '', what] = entry.split(': ')
+    return !found.some(({ path, access }) => access === what && path.startsWith(allowedPath))
   })
   expect(unused).toEqual([])
 })
@@ -149,8 +149,8 @@ test.each([
   ['import { Agent } from "undici"', 'undici'],
   ['import pg from "pg"', 'pg'],
   ['import { createRemoteJWKSet } from "jose"', 'createRemoteJWKSet'],
-])('the reader sees %s', (text, way) => {
-  expect(waysOut('planted.ts', text)).toContain(way)
+])('the reader sees %s', (text, access) => {
+  expect(networkAccess('planted.ts', text)).toContain(access)
 })
 
 test.each([
@@ -163,5 +163,5 @@ test.each([
   'class Way { async fetch() { return 1 } }',
   'const note = "fetch"',
 ])('the reader passes %s', (text) => {
-  expect(waysOut('planted.ts', text)).toEqual([])
+  expect(networkAccess('planted.ts', text)).toEqual([])
 })

@@ -9,19 +9,19 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
  * runs once: with a database on Debian's PostgreSQL, the oldest that is supported, since what that takes a newer one takes
  * too; else beside the embedded one.
  */
-const onBoth = new Set(
+const filesOnBothEngines = new Set(
   `backup columns company contacts examine-database external-ids filters fold lists lists.laws migrate plans postgres
-  rendered rows-plans statistics team-contacts upkeep upkeep-plans upkeep.laws values work`
+  rendered rows-plans statistics team-contacts upkeep upkeep-plans upkeep.laws values import-workers`
     .split(/\s+/)
     .map((name) => `${name}.test.ts`),
 )
 
 /** The test files that run on Debian's PostgreSQL when the suite runs on both, and those of them that run there alone. */
-export function filesOnDebian(): { all: string[]; alone: string[] } {
+export function filesOnDebian(): { all: string[]; debianOnly: string[] } {
   const all = filesThatUseDatabases()
-  const lost = [...onBoth].filter((name) => !all.some((file) => basename(file) === name))
-  if (lost.length > 0) throw new Error(`No test file that uses a database has the name ${lost.join(' or ')}.`)
-  return { all, alone: all.filter((file) => !onBoth.has(basename(file))) }
+  const missing = [...filesOnBothEngines].filter((name) => !all.some((file) => basename(file) === name))
+  if (missing.length > 0) throw new Error(`No test file that uses a database has the name ${missing.join(' or ')}.`)
+  return { all, debianOnly: all.filter((file) => !filesOnBothEngines.has(basename(file))) }
 }
 
 /** The test files that reach postgres.ts through their imports. */

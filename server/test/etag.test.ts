@@ -17,8 +17,8 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 async function newContact(body: Json = {}): Promise<{ path: string; etag: string }> {
-  const made = await call('POST', '/v5/contacts', { body: { email: `${randomUUID()}@example.com`, ...body } })
-  return { path: `/v5/contacts/${made.body.id}`, etag: made.headers.get('etag') ?? '' }
+  const created = await call('POST', '/v5/contacts', { body: { email: `${randomUUID()}@example.com`, ...body } })
+  return { path: `/v5/contacts/${created.body.id}`, etag: created.headers.get('etag') ?? '' }
 }
 
 const tagOf = async (path: string): Promise<string> => (await call('GET', path)).headers.get('etag') ?? ''
@@ -64,8 +64,8 @@ test('a list has another tag after a change of what it shows', async () => {
   const { path } = await newContact()
   const list = await tagOf('/v5/contacts')
   await call('PATCH', path, { body: { city: 'Rome' } })
-  const answer = await call('GET', '/v5/contacts', { headers: { 'if-none-match': list } })
-  expect([answer.status, answer.headers.get('etag') === list]).toEqual([200, false])
+  const response = await call('GET', '/v5/contacts', { headers: { 'if-none-match': list } })
+  expect([response.status, response.headers.get('etag') === list]).toEqual([200, false])
 })
 
 test.each([
@@ -80,10 +80,10 @@ test.each([
   ['nothing', () => '', 400],
 ])('If-None-Match of %s on a record', async (_what, header, status) => {
   const { path, etag } = await newContact()
-  const answer = await call('GET', path, { headers: { 'if-none-match': header(etag) } })
-  expect(answer.status).toBe(status)
+  const response = await call('GET', path, { headers: { 'if-none-match': header(etag) } })
+  expect(response.status).toBe(status)
   if (status === 400) {
-    expect(expectRefusal(answer, 400, 'invalid_parameters').details[0]?.field).toBe('If-None-Match')
+    expect(expectRefusal(response, 400, 'invalid_parameters').details[0]?.field).toBe('If-None-Match')
   }
 })
 
@@ -93,8 +93,8 @@ test('a client that holds an answer itself gets its 304, although no cache may s
     [path, etag],
     ['/v5/contacts?limit=1', await tagOf('/v5/contacts?limit=1')],
   ] as const) {
-    const answer = await call('GET', target, { headers: { 'if-none-match': tag } })
-    expect([answer.status, answer.headers.get('cache-control')]).toEqual([304, 'no-store'])
+    const response = await call('GET', target, { headers: { 'if-none-match': tag } })
+    expect([response.status, response.headers.get('cache-control')]).toEqual([304, 'no-store'])
   }
 })
 
@@ -107,11 +107,11 @@ const changes: [string, (path: string, headers: Record<string, string>) => Retur
 ]
 
 test.each(changes)('%s heeds If-Match', async (_name, change) => {
-  const tried = async (header: (etag: string) => string) => {
+  const attempt = async (header: (etag: string) => string) => {
     const { path, etag } = await newContact()
-    const answer = await change(path, { 'if-match': header(etag) })
-    if (answer.status >= 400) expect(await tagOf(path)).toBe(etag)
-    return answer
+    const response = await change(path, { 'if-match': header(etag) })
+    if (response.status >= 400) expect(await tagOf(path)).toBe(etag)
+    return response
   }
   for (const right of [
     (tag: string) => tag,
@@ -120,7 +120,7 @@ test.each(changes)('%s heeds If-Match', async (_name, change) => {
     (tag: string) => tag.replace(/-.*/, '-AAAAAAAAAAAAAAAA"'),
     () => '*',
   ]) {
-    expect((await tried(right)).status).toBeLessThan(300)
+    expect((await attempt(right)).status).toBeLessThan(300)
   }
   for (const stale of [
     (tag: string) => tag.replace('"1-', '"2-'),
@@ -128,10 +128,10 @@ test.each(changes)('%s heeds If-Match', async (_name, change) => {
     () => 'W/"AAAAAAAAAAAAAAAA"',
     () => '"1"',
   ]) {
-    expectRefusal(await tried(stale), 412, 'precondition_failed')
+    expectRefusal(await attempt(stale), 412, 'precondition_failed')
   }
   for (const malformed of [() => 'other', () => '"half', () => '', (tag: string) => `${tag} ${tag}`, () => '*, *']) {
-    expectRefusal(await tried(malformed), 400, 'invalid_parameters')
+    expectRefusal(await attempt(malformed), 400, 'invalid_parameters')
   }
 })
 
@@ -142,8 +142,8 @@ test.each(writes.map((route) => [`${route.method} ${route.path}`, route] as cons
   async (_, route) => {
     const before = await dump(service.database)
     const request = { ...requestOf(route, tenant), headers: { 'if-match': '"99-AAAAAAAAAAAAAAAA"' } }
-    const refused = await tenant.ask(route, request)
-    if (route.conditional) expectRefusal(refused, 412, 'precondition_failed')
+    const refused = await tenant.request(route, request)
+    if (route.supportsIfMatch) expectRefusal(refused, 412, 'precondition_failed')
     else expect(expectRefusal(refused, 400, 'invalid_parameters').details[0]?.field).toBe('If-Match')
     expect(await dump(service.database)).toEqual(before)
   },
@@ -163,11 +163,11 @@ test('of two changes with the same If-Match exactly one wins, every time', async
   for (let round = 0; round < 10; round++) {
     const { path, etag } = await newContact()
     const cities = ['Rome', 'Oslo', 'Bern', 'Kyiv']
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       cities.map((city) => call('PATCH', path, { body: { city }, headers: { 'if-match': etag } })),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412])
-    const winner = answers.findIndex(({ status }) => status === 200)
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412])
+    const winner = responses.findIndex(({ status }) => status === 200)
     expect((await call('GET', path)).body.city).toBe(cities[winner])
   }
 })
@@ -181,8 +181,8 @@ test('a condition that a request cannot heed is refused and not passed over', as
     ['If-Match', await call('POST', '/v5/contacts', { body: { name: 'A' }, headers: { 'if-match': '*' } })],
     ['If-Match', await call('GET', path, { headers: { 'if-match': etag } })],
   ]
-  for (const [field, answer] of refused) {
-    expect(expectRefusal(answer, 400, 'invalid_parameters').details).toEqual([
+  for (const [field, response] of refused) {
+    expect(expectRefusal(response, 400, 'invalid_parameters').details).toEqual([
       { field, message: 'is not supported on this request' },
     ])
   }

@@ -2,13 +2,20 @@ import type { JsonObject } from '../src/platform/model/fields.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ApiError } from '../src/platform/model/errors.ts'
 import { readQuery } from '../src/platform/query/query-string.ts'
-import { conditionSql, narrowingOf } from '../src/platform/query/condition.ts'
+import { conditionSql, indexKindOf } from '../src/platform/query/condition.ts'
 import { conditionsOf } from '../src/platform/query/filter.ts'
 import { allOperators } from '../src/platform/query/operators.ts'
 import { readFilters, readList } from '../src/platform/query/parse.ts'
 import { columnOf, type Resource } from '../src/platform/model/define.ts'
-import { type Collection, collections, collectionsWith, newWorld, steady, type World } from './collections.ts'
-import { filtersFor, fold, holds, inOrder, type Path, pathsOf, valueAt } from './field-model.ts'
+import {
+  type Collection,
+  collections,
+  collectionsWith,
+  createFixture,
+  freezeLastUsedAt,
+  type Fixture,
+} from './collections.ts'
+import { filtersFor, fold, matchesFilter, sortRows, type Path, pathsOf, valueAt } from './field-model.ts'
 import { sideBySide } from './list-calls.ts'
 import { fullBody, minimalBody, variedBody } from './samples.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -16,61 +23,61 @@ import { startTestService, type TestService } from './service.ts'
 const keys = ['plan', 'mixed', 'deep.level', 'absent']
 const records = 12
 
-interface Filled {
-  world: World
+interface FilledList {
+  fixture: Fixture
   rows: JsonObject[]
 }
 
 let service: TestService
-const filled = new Map<string, Filled>()
+const filledLists = new Map<string, FilledList>()
 beforeAll(async () => {
   service = await startTestService()
-  await sideBySide(collections, async (collection) => void filled.set(collection.at, await fill(collection)))
+  await sideBySide(collections, async (collection) => void filledLists.set(collection.path, await fillList(collection)))
 })
 afterAll(() => service.close())
 
 /** Records with every field, some with a part of them, one with the least there must be. */
-async function fill(collection: Collection): Promise<Filled> {
+async function fillList(collection: Collection): Promise<FilledList> {
   const { resource } = collection
-  const world = await newWorld(service)
+  const fixture = await createFixture(service)
   for (let index = 1; index <= records; index++) {
-    const make = index === 1 ? fullBody : index === 2 ? minimalBody : variedBody
-    await world.make(collection, make(resource, index, world.references))
+    const bodyOf = index === 1 ? fullBody : index === 2 ? minimalBody : variedBody
+    await fixture.createRecord(collection, bodyOf(resource, index, fixture.references))
   }
-  await steady(world)
-  const { body } = await world.ask(collection.list, {
-    params: world.params(collection),
+  await freezeLastUsedAt(fixture)
+  const { body } = await fixture.request(collection.list, {
+    params: fixture.params(collection),
     query: [['limit', '100']],
   })
   expect(body.length).toBeGreaterThanOrEqual(records)
-  return { world, rows: body }
+  return { fixture, rows: body }
 }
 
-const filledOf = (collection: Collection): Filled => {
-  const found = filled.get(collection.at)
-  if (!found) throw new Error(`${collection.at} was not filled`)
+const filledOf = (collection: Collection): FilledList => {
+  const found = filledLists.get(collection.path)
+  if (!found) throw new Error(`${collection.path} was not filled`)
   return found
 }
 
 /** The ids of the records that a list gives, in its order. */
 async function idsOfList(collection: Collection, query: readonly (readonly [string, string])[]): Promise<string[]> {
-  const { world } = filledOf(collection)
-  const params = world.params(collection)
-  const answer = await world.ask(collection.list, { params, query: [...query, ['select[]', 'id']] })
-  if (answer.status !== 200) throw new Error(`${query.join()}: ${answer.text}`)
-  return answer.body.map(({ id }: JsonObject) => id)
+  const { fixture } = filledOf(collection)
+  const params = fixture.params(collection)
+  const response = await fixture.request(collection.list, { params, query: [...query, ['select[]', 'id']] })
+  if (response.status !== 200) throw new Error(`${query.join()}: ${response.text}`)
+  return response.body.map(({ id }: JsonObject) => id)
 }
 
 const isComparable = ({ operators }: Path): boolean => operators.length > 0
 
 /** Milliseconds: hundreds of requests take their time on a busy machine. */
-const patience = 120_000
+const timeout = 120_000
 
 test.each(collectionsWith('list'))(
   '%s: every operator of every field finds what it says',
   async (_, collection) => {
     const { resource } = collection
-    const { world, rows } = filledOf(collection)
+    const { fixture, rows } = filledOf(collection)
     const paths = pathsOf(resource, keys).filter(isComparable)
     // The count takes the same conditions: one of each operator and type, of own fields and of embedded ones.
     const counted = new Set<string>()
@@ -83,20 +90,23 @@ test.each(collectionsWith('list'))(
       expect(path.operators.filter((operator) => !operators.has(operator))).toEqual(
         path.type === 'date' && !path.nullable ? ['not'] : [],
       )
-      await sideBySide(chosenOf(resource, path, cases), async ([operator, text]) => {
+      await sideBySide(selectCases(resource, path, cases), async ([operator, text]) => {
         const filter = [`filter.${path.name}.${operator}`, text] as const
-        const expected = rows.filter((_row, index) => holds(path, operator, text, values[index] ?? null))
+        const expected = rows.filter((_row, index) => matchesFilter(path, operator, text, values[index] ?? null))
         const ids = await idsOfList(collection, [filter, ['limit', '100']])
         expect([...filter, ids]).toEqual([...filter, expected.map(({ id }) => id)])
         const kind = `${operator} ${path.type} ${path.name.split('.').length}`
         if (!collection.count || counted.has(kind)) return
         counted.add(kind)
-        const answer = await world.ask(collection.count, { params: world.params(collection), query: [filter] })
-        expect([...filter, answer.body]).toEqual([...filter, { count: expected.length }])
+        const response = await fixture.request(collection.count, {
+          params: fixture.params(collection),
+          query: [filter],
+        })
+        expect([...filter, response.body]).toEqual([...filter, { count: expected.length }])
       })
     }
   },
-  patience,
+  timeout,
 )
 
 type Case = ReturnType<typeof filtersFor>[number]
@@ -108,7 +118,7 @@ const asked = new Set<string>()
  * The first text of each operator, which finds something, and the last, which is null or found nowhere; of the others those
  * whose condition was asked of no list yet, letter for letter but for the column that it is about.
  */
-function chosenOf(resource: Resource, path: Path, cases: readonly Case[]): Case[] {
+function selectCases(resource: Resource, path: Path, cases: readonly Case[]): Case[] {
   return path.operators.flatMap((operator) => {
     const ofOperator = cases.filter(([name]) => name === operator)
     return ofOperator.filter(([, text], index) => {
@@ -127,16 +137,16 @@ function conditionOf(resource: Resource, name: string, text: string): string {
   const conditions = conditionsOf(readFilters(resource, query).filter) ?? []
   return conditions
     .map((condition) => {
-      const { value, own } = condition.target
+      const { value, isOwn: own } = condition.target
       const statement = conditionSql(resource, condition).render().text.replaceAll(value.render().text, 'column')
-      return `${own} ${narrowingOf(condition)} ${statement}`
+      return `${own} ${indexKindOf(condition)} ${statement}`
     })
     .join()
 }
 
 test.each(collectionsWith('list'))('%s: an operator of another type is refused', async (_, collection) => {
-  const { world } = filledOf(collection)
-  const params = world.params(collection)
+  const { fixture } = filledOf(collection)
+  const params = fixture.params(collection)
   // What is asked over HTTP is one of each type: the rest is a matter of reading the query alone.
   const asked = new Set<string>()
   for (const path of pathsOf(collection.resource, keys)) {
@@ -148,7 +158,7 @@ test.each(collectionsWith('list'))('%s: an operator of another type is refused',
       asked.add(path.type)
       for (const route of [collection.list, collection.count]) {
         if (!route) continue
-        const { status, body } = await world.ask(route, { params, query: [[name, 'null']] })
+        const { status, body } = await fixture.request(route, { params, query: [[name, 'null']] })
         expect([status, body.code, ...body.details.map(({ field }: { field: string }) => field)]).toEqual([
           400,
           'invalid_parameters',
@@ -163,8 +173,8 @@ test.each(collectionsWith('list'))('%s: an operator of another type is refused',
 /** Status, code and fields of the refusals of this parameter, by the list and by the count. */
 function refusalsOf({ resource }: Collection, name: string): unknown[][] {
   const query = readQuery(`/?${encodeURIComponent(name)}=null`)
-  const nowhere = { key: Buffer.alloc(32), organizationId: '', list: resource.name, orderBy: '' }
-  const read = [() => readList(resource, query, () => nowhere), () => readFilters(resource, query)]
+  const cursorScope = { key: Buffer.alloc(32), organizationId: '', list: resource.name, orderBy: '' }
+  const read = [() => readList(resource, query, () => cursorScope), () => readFilters(resource, query)]
   return read.map((one) => {
     try {
       return [one()]
@@ -179,7 +189,7 @@ test.each(collectionsWith('list'))(
   '%s: every member orders the list both ways, or is refused; pages of each kind make the whole',
   async (_, collection) => {
     const { resource } = collection
-    const { world, rows } = filledOf(collection)
+    const { fixture, rows } = filledOf(collection)
     // Pages are cut out of any order in the same way: those of one path of each kind are read.
     const paged = new Set<string>()
     await sideBySide(pathsOf(resource, keys), async (path) => {
@@ -192,24 +202,24 @@ test.each(collectionsWith('list'))(
           ['sort', sort],
         ] as const
         if (path.type === 'none') {
-          const refused = await world.ask(collection.list, { params: world.params(collection), query: order })
+          const refused = await fixture.request(collection.list, { params: fixture.params(collection), query: order })
           expect(refused).toMatchObject({ status: 400, body: { details: [{ field: 'orderBy' }] } })
           continue
         }
-        const expected = inOrder(resource, rows, path, sort).map(({ id }) => id)
+        const expected = sortRows(resource, rows, path, sort).map(({ id }) => id)
         expect([path.name, sort, await idsOfList(collection, [...order, ['limit', '100']])]).toEqual([
           path.name,
           sort,
           expected,
         ])
-        if (isFirst) expect([path.name, sort, await inPages(collection, order)]).toEqual([path.name, sort, expected])
+        if (isFirst) expect([path.name, sort, await readPages(collection, order)]).toEqual([path.name, sort, expected])
       }
     })
   },
-  patience,
+  timeout,
 )
 
-async function inPages(collection: Collection, order: readonly (readonly [string, string])[]): Promise<string[]> {
+async function readPages(collection: Collection, order: readonly (readonly [string, string])[]): Promise<string[]> {
   const all: string[] = []
   for (;;) {
     const after = all.at(-1)
@@ -224,16 +234,16 @@ test.each(collectionsWith('list'))(
   '%s: a search finds a word in every field that is searched, whatever its case, and in no other; or is refused',
   async (_, collection) => {
     const { resource, list } = collection
-    const { world, rows } = filledOf(collection)
-    const searched = [...resource.search, ...resource.searchThrough]
+    const { fixture, rows } = filledOf(collection)
+    const searched = [...resource.search, ...resource.searchEmbedded]
     if (searched.length === 0) {
-      const refused = await world.ask(list, { params: world.params(collection), query: [['query', 'ada']] })
+      const refused = await fixture.request(list, { params: fixture.params(collection), query: [['query', 'ada']] })
       expect(refused).toMatchObject({ status: 400, body: { details: [{ field: 'query' }] } })
       return
     }
     const textOf = (row: JsonObject, path: string) => fold([valueAt(resource, row, path)].flat().join('\n'))
     // A view may search what it does not show.
-    const shown = searched.filter((path) => resource.members.includes(path.split('.')[0] ?? ''))
+    const shown = searched.filter((path) => resource.propertyNames.includes(path.split('.')[0] ?? ''))
     const words = shown.flatMap((path) => {
       const [longest] = rows
         .flatMap((row) => textOf(row, path).split(/\s+/))
@@ -248,23 +258,23 @@ test.each(collectionsWith('list'))(
       ])
       const isFound = (row: JsonObject) => shown.some((path) => textOf(row, path).includes(word))
       const expected = rows.filter(isFound).map(({ id }) => id)
-      const told = shown.length === searched.length ? found : found.filter((id) => expected.includes(id))
-      expect([word, told]).toEqual([word, expected])
+      const comparable = shown.length === searched.length ? found : found.filter((id) => expected.includes(id))
+      expect([word, comparable]).toEqual([word, expected])
     }
   },
 )
 
 test.each(collectionsWith('list'))('%s: an object cannot be ordered or filtered by', async (_, collection) => {
   const { resource } = collection
-  const { world } = filledOf(collection)
-  const params = world.params(collection)
-  const objects = resource.members.filter((name) =>
+  const { fixture } = filledOf(collection)
+  const params = fixture.params(collection)
+  const objects = resource.propertyNames.filter((name) =>
     ['properties', 'none'].includes(resource.fields[name]?.filter ?? ''),
   )
   for (const name of [...objects, 'unknown', '__proto__', 'createdAt.year']) {
     for (const query of [[['orderBy', name]], [[`filter.${name}.equals`, 'x']]] as const) {
-      const answer = await world.ask(collection.list, { params, query })
-      expect([query, answer.status, answer.body.code]).toEqual([query, 400, 'invalid_parameters'])
+      const response = await fixture.request(collection.list, { params, query })
+      expect([query, response.status, response.body.code]).toEqual([query, 400, 'invalid_parameters'])
     }
   }
 })
@@ -273,21 +283,21 @@ test.each(collectionsWith('list'))(
   '%s: every path can be selected, and alone it is all there is',
   async (_, collection) => {
     const { resource, list, get } = collection
-    const { world, rows } = filledOf(collection)
-    const params = world.params(collection)
-    const members = resource.members.filter((name) => name === name.split('.')[0])
+    const { fixture, rows } = filledOf(collection)
+    const params = fixture.params(collection)
+    const members = resource.propertyNames.filter((name) => name === name.split('.')[0])
     const inner = pathsOf(resource, keys).filter(({ name }) => name.includes('.'))
     await sideBySide([...members, ...inner.map(({ name }) => name)], async (path) => {
       const query = [['select[]', path] as const]
-      const answer = await world.ask(list, { params, query: [...query, ['limit', '100']] })
-      expect(answer.status, path).toBe(200)
-      expect([path, answer.body]).toEqual([path, rows.map((row) => selected(row, path.split('.')))])
+      const response = await fixture.request(list, { params, query: [...query, ['limit', '100']] })
+      expect(response.status, path).toBe(200)
+      expect([path, response.body]).toEqual([path, rows.map((row) => selected(row, path.split('.')))])
       if (!get) return
-      const one = await world.ask(get, { params: world.params(collection, String(rows[0]?.id)), query })
+      const one = await fixture.request(get, { params: fixture.params(collection, String(rows[0]?.id)), query })
       expect([path, one.body]).toEqual([path, selected(rows[0] ?? {}, path.split('.'))])
     })
     const query = ['bogus', 'createdAt.bogus'].map((path) => ['select[]', path] as const)
-    const unknown = await world.ask(list, { params, query })
+    const unknown = await fixture.request(list, { params, query })
     expect(unknown).toMatchObject({ status: 400, body: { details: [{ field: 'select[]' }, { field: 'select[]' }] } })
     expect(unknown.body.details[0].message).toMatch(/^"bogus": unknown field/)
     expect(unknown.body.details[1].message).toMatch(/^"createdAt.bogus": unknown field/)
@@ -305,8 +315,8 @@ function selected(row: JsonObject, [head = '', ...rest]: string[]): JsonObject {
 test.each(collectionsWith('count'))(
   '%s: without a filter the count is the length of the list',
   async (_, collection) => {
-    const { world, rows } = filledOf(collection)
-    const { body } = await world.ask(collection.count, { params: world.params(collection) })
+    const { fixture, rows } = filledOf(collection)
+    const { body } = await fixture.request(collection.count, { params: fixture.params(collection) })
     expect(body).toEqual({ count: rows.length })
   },
 )
@@ -314,15 +324,15 @@ test.each(collectionsWith('count'))(
 test.each(collectionsWith('list'))('%s: the samples differ enough to tell a wrong answer', (_, collection) => {
   const { resource } = collection
   const { rows } = filledOf(collection)
-  const writable = resource.members.filter((name) => resource.fields[name]?.writable && name !== 'status')
+  const writable = resource.propertyNames.filter((name) => resource.fields[name]?.writable && name !== 'status')
   // Of what nobody writes all differs, but for what cannot.
-  const made = resource.members.filter(
+  const generated = resource.propertyNames.filter(
     (name) => !resource.fields[name]?.computed && columnOf(name) !== resource.parent?.column,
   )
-  for (const name of writable.length > 0 ? writable : made) {
+  for (const name of writable.length > 0 ? writable : generated) {
     const values = new Set(rows.map((row) => JSON.stringify(row[name])))
     expect([name, values.size > 1]).toEqual([name, true])
-    const isRequired = name in minimalBody(resource, 1, filledOf(collection).world.references)
+    const isRequired = name in minimalBody(resource, 1, filledOf(collection).fixture.references)
     if (resource.fields[name]?.nullable && !isRequired) expect([name, values.has('null')]).toEqual([name, true])
   }
 })

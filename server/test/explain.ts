@@ -23,7 +23,7 @@ export async function explain(client: pg.Client, statement: Sql): Promise<PlanNo
 }
 
 /** How many records, or entries of a bitmap, a plan looks at; what the plan throws away counts. */
-export function touched(nodes: readonly PlanNode[]): number {
+export function recordsRead(nodes: readonly PlanNode[]): number {
   const scans = nodes.filter((node) => node['Relation Name'] !== undefined || node['Node Type'] === 'Bitmap Index Scan')
   const rows = scans.map(
     (node) =>

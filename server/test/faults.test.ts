@@ -20,7 +20,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const script = fileURLToPath(new URL('../../scripts/faults.mjs', import.meta.url))
 const patience = 180_000
 /** Milliseconds within which every request has its answer, on a machine that does many things at once. */
-const late = 14_000
+const responseDeadline = 14_000
 
 vi.setConfig({ maxConcurrency: 3, testTimeout: patience })
 
@@ -32,52 +32,52 @@ afterAll(cleanUp)
 
 const run = (): Run => ({ root, random: randomOf(seed), rest: 300, breath: 300, template, say: () => undefined })
 
-const expectKept = ({ broken, figures }: Finding) => {
+const expectNoViolations = ({ broken, figures }: Finding) => {
   expect(broken).toEqual([])
   expect(figures.acknowledged ?? figures.requests).toBeGreaterThan(0)
 }
 
 /** Some answers were lost, so that there was something to repeat. */
-const expectSettled = (finding: Finding) => {
-  expectKept(finding)
+const expectRetriesSettled = (finding: Finding) => {
+  expectNoViolations(finding)
   expect(finding.figures['unknown changes repeated']).toBeGreaterThan(0)
 }
 
-const expectFull = (finding: Finding, skip: (why: string) => void) => {
+const expectDiskFull = (finding: Finding, skip: (why: string) => void) => {
   if (finding.skipped !== undefined) skip(finding.skipped)
-  expectSettled(finding)
+  expectRetriesSettled(finding)
 }
 
 // The seed stands in the name so that every failure tells it.
 describe.concurrent(`nothing acknowledged is lost and nothing happens twice (TEST_SEED=${seed})`, () => {
   test('when service, database, one of its processes, and both are killed', async () => {
-    expectSettled(await kills(run(), { cycles: 4, patience: 90_000 }))
+    expectRetriesSettled(await kills(run(), { cycles: 4, patience: 90_000 }))
   })
 
   test('when two processes behind one port are restarted in turn; no request fails', async () => {
-    expectKept(await rolling(run(), { rounds: 1 }))
+    expectNoViolations(await rolling(run(), { rounds: 1 }))
   })
 
   test('when connections to the database are delayed, reset, or swallow what is sent', async () => {
-    expectSettled(await cuts(run(), { rounds: 3, patience: late }))
+    expectRetriesSettled(await cuts(run(), { rounds: 3, patience: responseDeadline }))
   })
 
   test('when the database stands still for five seconds; requests are refused in time', async () => {
-    const finding = await frozen(run(), { seconds: 5, patience: late })
-    expectSettled(finding)
+    const finding = await frozen(run(), { seconds: 5, patience: responseDeadline })
+    expectRetriesSettled(finding)
     expect(finding.figures['reads meanwhile']).toBe(250)
   })
 
   test('when the disk of the tables is full for a moment; reads go on', async ({ skip }) => {
-    expectFull(await disk(run(), { seconds: 1, together: false }), skip)
+    expectDiskFull(await disk(run(), { seconds: 1, together: false }), skip)
   })
 
   test('when the disk of the tables and of the log of changes is full for a moment', async ({ skip }) => {
-    expectFull(await disk(run(), { seconds: 1, together: true }), skip)
+    expectDiskFull(await disk(run(), { seconds: 1, together: true }), skip)
   })
 
   test('when the clock of the service is set back and forth', async () => {
-    expectKept(await clock(run(), { seconds: 1 }))
+    expectNoViolations(await clock(run(), { seconds: 1 }))
   })
 })
 

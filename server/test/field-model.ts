@@ -19,7 +19,7 @@ export interface Path {
 
 /** Every path of a resource: its members, the fields of embedded records, and these keys of its properties. */
 export function pathsOf(resource: Resource, keys: readonly string[]): Path[] {
-  return resource.members.flatMap((member): Path[] => {
+  return resource.propertyNames.flatMap((member): Path[] => {
     const embedded = resource.embedded[member]
     if (embedded) {
       const inner = embedded.show.map((name) => pathOf(embedded.resource, name, `${member}.${name}`, true))
@@ -68,17 +68,17 @@ export const fold = (text: string): string =>
     .replace(/[\u0300-\u036f]/g, '')
     .toLowerCase()
 
-const asText = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value))
-const asList = (value: JsonValue): JsonValue[] => (Array.isArray(value) ? value : [])
+const toText = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value))
+const toList = (value: JsonValue): JsonValue[] => (Array.isArray(value) ? value : [])
 const isBlank = (value: JsonValue): boolean => ['null', '""', '[]', '{}'].includes(JSON.stringify(value))
 
 /** Does a filter with this operator and text hold for the value? Said anew, from the documentation alone. */
-export function holds(path: Path, operator: string, text: string, value: JsonValue): boolean {
+export function matchesFilter(path: Path, operator: string, text: string, value: JsonValue): boolean {
   const { type, isDecimal } = path
   const list = text.split(',')
   if (text === 'null' && operator === 'equals') return value === null
   if (text === 'null' && operator === 'not') return value !== null
-  if (operator === 'not') return !holds(path, 'equals', text, value)
+  if (operator === 'not') return !matchesFilter(path, 'equals', text, value)
   if (operator === 'notIn') return !list.some((item) => isSame(type, value, item))
   switch (operator) {
     case 'equals':
@@ -94,15 +94,15 @@ export function holds(path: Path, operator: string, text: string, value: JsonVal
     case 'endsWith':
       return typeof value === 'string' && fold(value).endsWith(fold(text))
     case 'has':
-      return asList(value).some((item) => asText(item) === text)
+      return toList(value).some((item) => toText(item) === text)
     case 'hasEvery':
-      return Array.isArray(value) && list.every((item) => value.some((one) => asText(one) === item))
+      return Array.isArray(value) && list.every((item) => value.some((one) => toText(one) === item))
     case 'hasSome':
-      return asList(value).some((item) => list.includes(asText(item)))
+      return toList(value).some((item) => list.includes(toText(item)))
     case 'isEmpty':
       return isBlank(value) === (text === 'true')
     default:
-      return compares(type, operator, text, isDecimal && value !== null ? Number(value) : value)
+      return comparisonHolds(type, operator, text, isDecimal && value !== null ? Number(value) : value)
   }
 }
 
@@ -110,20 +110,20 @@ function isSame(type: FilterType, value: JsonValue, text: string): boolean {
   if (value === null) return false
   if (type === 'number') return Number(value) === Number(text)
   if (type === 'date') {
-    const [start, end] = span(text)
+    const [start, end] = dateRange(text)
     const at = Date.parse(String(value))
     return end === start ? at === start : at >= start && at < end
   }
-  return asText(value) === text && typeof value !== 'object'
+  return toText(value) === text && typeof value !== 'object'
 }
 
 const isDateText = (value: JsonValue): boolean => typeof value === 'string' && /^\d{4}-/.test(value)
 
-function compares(type: FilterType, operator: string, text: string, value: JsonValue): boolean {
+function comparisonHolds(type: FilterType, operator: string, text: string, value: JsonValue): boolean {
   if (value === null) return false
   const isDate = type === 'date' || (type === 'properties' && isDateText(text))
   if (type === 'properties' && !(isDate ? isDateText(value) : typeof value === 'number')) return false
-  const [start, end] = isDate ? span(text) : [Number(text), Number(text)]
+  const [start, end] = isDate ? dateRange(text) : [Number(text), Number(text)]
   const at = isDate ? Date.parse(String(value)) : Number(value)
   const isDay = end > start
   if (operator === 'gt') return isDay ? at >= end : at > start
@@ -133,7 +133,7 @@ function compares(type: FilterType, operator: string, text: string, value: JsonV
 }
 
 /** A day is all of it; a moment begins and ends at once. */
-function span(text: string): [number, number] {
+function dateRange(text: string): [number, number] {
   const start = Date.parse(text)
   return [start, text.length === 10 ? start + 86_400_000 : start]
 }
@@ -141,8 +141,8 @@ function span(text: string): [number, number] {
 /** Operators and values to filter a path by: some that records have, one that none has, null where it can be asked for. */
 export function filtersFor(path: Path, values: readonly JsonValue[]): [operator: string, text: string][] {
   const present = values.filter((value) => !isBlank(value)).flatMap((value) => (Array.isArray(value) ? value : [value]))
-  const known = [...new Set(present.filter((value) => typeof value !== 'object').map(asText))]
-  const [first = absentOf(path), second = absentOf(path)] = [known[0], known.at(-1)]
+  const known = [...new Set(present.filter((value) => typeof value !== 'object').map(toText))]
+  const [first = absentValue(path), second = absentValue(path)] = [known[0], known.at(-1)]
   return path.operators.flatMap((operator) =>
     textsFor(path, operator, first, second).map((text): [string, string] => [operator, text]),
   )
@@ -157,14 +157,14 @@ function textsFor(path: Path, operator: string, first: string, second: string): 
   if (['contains', 'startsWith', 'endsWith'].includes(operator)) {
     return [first, first.slice(0, 2).toUpperCase(), second.slice(-3), second.slice(1, 4), '%', 'zzzz'].filter(Boolean)
   }
-  if (operator === 'equalsIgnoreCase') return [first.toUpperCase(), second, absentOf(path)]
+  if (operator === 'equalsIgnoreCase') return [first.toUpperCase(), second, absentValue(path)]
   if (path.type === 'date') return operator === 'not' ? nulls : [first, first.slice(0, 10), '1999-01-01', ...nulls]
-  return [first, second, absentOf(path), ...nulls]
+  return [first, second, absentValue(path), ...nulls]
 }
 
 // A comma in a value is escaped; what that means is proved where lists of values are read.
 const listsFor = (path: Path, first: string, second: string): string[] =>
-  [[first], [first, second], [absentOf(path), second], [absentOf(path)]]
+  [[first], [first, second], [absentValue(path), second], [absentValue(path)]]
     .filter((items) => items.every((item) => !item.includes(',')))
     .map((items) => items.join())
 
@@ -173,7 +173,7 @@ function comparandsFor(path: Path, first: string, second: string): string[] {
   return path.type === 'date' ? [first, second, first.slice(0, 10), '2999-12-31'] : [first, second, '0.5']
 }
 
-function absentOf({ type, prefix, choices }: Path): string {
+function absentValue({ type, prefix, choices }: Path): string {
   const [choice] = choices
   if (choice !== undefined) return choice
   if (type === 'number') return '987654'
@@ -182,18 +182,18 @@ function absentOf({ type, prefix, choices }: Path): string {
 }
 
 /** The rows in the order that is documented: nulls last in both directions, ties by id in the direction of `sort`. */
-export function inOrder(
+export function sortRows(
   resource: Resource,
   rows: readonly JsonObject[],
   path: Path,
   sort: 'asc' | 'desc',
 ): JsonObject[] {
-  const turn = sort === 'asc' ? 1 : -1
+  const direction = sort === 'asc' ? 1 : -1
   return [...rows].sort((left, right) => {
     const [one, two] = [valueAt(resource, left, path.name), valueAt(resource, right, path.name)]
-    const tie = turn * compareAll([String(left.id)], [String(right.id)])
+    const tie = direction * compareAll([String(left.id)], [String(right.id)])
     if (one === null || two === null) return one === two ? tie : one === null ? 1 : -1
-    return turn * compareAll(sortKeys(path, one), sortKeys(path, two)) || tie
+    return direction * compareAll(sortKeys(path, one), sortKeys(path, two)) || tie
   })
 }
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceActor } from '../src/platform/model/caller.ts'
-import { asSql } from '../src/platform/database/database.ts'
+import { toSql } from '../src/platform/database/database.ts'
 import { readId, showId } from '../src/platform/model/ids.ts'
 import { organizationParameter, type Sql, sql } from '../src/platform/model/sql.ts'
-import { type Filter, filterNarrowing } from '../src/platform/query/filter.ts'
+import { type Filter, filterIndexKind } from '../src/platform/query/filter.ts'
 import { matching, type PageRow, planCount, planPage } from '../src/platform/query/page.ts'
 import { readFilters, readList } from '../src/platform/query/parse.ts'
 import { contacts } from '../src/resources/contacts/resource.ts'
@@ -48,10 +48,12 @@ const trees = (): fc.Arbitrary<Tree> =>
   })).tree
 
 /** The same predicate on a record in memory. */
-function holds(tree: Tree, record: ModelRecord): boolean {
+function matchesTree(tree: Tree, record: ModelRecord): boolean {
   if ('field' in tree) return matches(contactModel, record, tree)
-  if ('not' in tree) return !holds(tree.not, record)
-  return 'and' in tree ? tree.and.every((one) => holds(one, record)) : tree.or.some((one) => holds(one, record))
+  if ('not' in tree) return !matchesTree(tree.not, record)
+  return 'and' in tree
+    ? tree.and.every((one) => matchesTree(one, record))
+    : tree.or.some((one) => matchesTree(one, record))
 }
 
 function filterOf(tree: Tree): Filter {
@@ -63,10 +65,10 @@ function filterOf(tree: Tree): Filter {
   return readFilters(contacts, [{ name: `filter.${field}.${operator}`, value: text }]).filter
 }
 
-const ask = <Row extends object>(statement: Sql): Promise<Row[]> =>
-  service.database.spanning<Row>('check the database', statement)
+const query = <Row extends object>(statement: Sql): Promise<Row[]> =>
+  service.database.crossTenantQuery<Row>('check the database', statement)
 
-const everything = () =>
+const allContacts = () =>
   readList(contacts, [{ name: 'limit', value: '100' }], (orderBy) => ({
     key: Buffer.alloc(32),
     organizationId: '',
@@ -78,20 +80,20 @@ test('a tree of and, or and not finds what the same predicate finds in memory: i
   const times = Number(process.env.LAW_TIMES ?? 1)
   await fc.assert(
     fc.asyncProperty(trees(), async (tree) => {
-      const expected = records.filter((record) => holds(tree, record)).map(({ id }) => id)
+      const expected = records.filter((record) => matchesTree(tree, record)).map(({ id }) => id)
       const filter = filterOf(tree)
-      const [page] = await ask<PageRow>(
-        asSql(planPage(contacts, { ...everything(), filter }, { organization }).statement),
+      const [page] = await query<PageRow>(
+        toSql(planPage(contacts, { ...allContacts(), filter }, { organization }).statement),
       )
       expect(JSON.parse(page?.text ?? '').map(({ id }: ModelRecord) => id)).toEqual(expected)
       const request = { filter, words: [] }
-      const [{ count } = { count: '' }] = await ask<{ count: string }>(
+      const [{ count } = { count: '' }] = await query<{ count: string }>(
         planCount(contacts, request, { organization }).statement,
       )
       expect(Number(count)).toBe(expected.length)
       // Conditions on embedded records need their joins, which a list and a count have.
       if (JSON.stringify(tree).includes('"company')) return
-      const found = await ask<{ id: string }>(
+      const found = await query<{ id: string }>(
         sql`select id from contacts record where ${matching(contacts, request, { organization })}`,
       )
       expect(found.map(({ id }) => showId('con', id)).sort()).toEqual([...expected].sort())
@@ -101,18 +103,20 @@ test('a tree of and, or and not finds what the same predicate finds in memory: i
 })
 
 test('a tree is as cheap as its dearest alternative, and as its cheapest part that has to hold', () => {
-  const of = (name: string, value: string): Filter => readFilters(contacts, [{ name, value }]).filter
+  const filterBy = (name: string, value: string): Filter => readFilters(contacts, [{ name, value }]).filter
   const [indexed, searched, scanned] = [
-    of('filter.email.equals', 'a@b.com'),
-    of('filter.name.contains', 'lovelace'),
-    of('filter.city.equals', 'Paris'),
+    filterBy('filter.email.equals', 'a@b.com'),
+    filterBy('filter.name.contains', 'lovelace'),
+    filterBy('filter.city.equals', 'Paris'),
   ]
-  expect(filterNarrowing({ and: [scanned, searched, indexed] })).toBe('sorted')
-  expect(filterNarrowing({ or: [searched, indexed] })).toBe('inverted')
-  expect(filterNarrowing({ or: [indexed] })).toBe('sorted')
-  expect(filterNarrowing({ or: [indexed, scanned] })).toBeUndefined()
-  expect(filterNarrowing({ not: indexed })).toBeUndefined()
-  expect(planCount(contacts, { filter: { or: [indexed, scanned] }, words: [] }, { organization }).costly).toBe(true)
+  expect(filterIndexKind({ and: [scanned, searched, indexed] })).toBe('sorted')
+  expect(filterIndexKind({ or: [searched, indexed] })).toBe('inverted')
+  expect(filterIndexKind({ or: [indexed] })).toBe('sorted')
+  expect(filterIndexKind({ or: [indexed, scanned] })).toBeUndefined()
+  expect(filterIndexKind({ not: indexed })).toBeUndefined()
+  expect(planCount(contacts, { filter: { or: [indexed, scanned] }, words: [] }, { organization }).isExpensive).toBe(
+    true,
+  )
 })
 
 test('what a URL asks for makes the same statement flat, nested or alone', () => {

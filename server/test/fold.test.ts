@@ -4,19 +4,19 @@ import { Database } from '../src/platform/database/database.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 let database: Database
 beforeAll(async () => {
-  made = await createDatabase()
-  database = new Database({ connection: made.connection, size: 1 })
+  testDatabase = await createDatabase()
+  database = new Database({ connection: testDatabase.connection, size: 1 })
 })
 afterAll(async () => {
   await database.close()
-  await made.drop()
+  await testDatabase.drop()
 })
 
 async function folded(values: readonly string[]): Promise<string[]> {
-  const rows = await database.spanning<{ value: string }>(
+  const rows = await database.crossTenantQuery<{ value: string }>(
     'check the database',
     sql`select fold(value) as value from unnest(${values}::text[]) with ordinality as given(value, place) order by place`,
   )
@@ -24,7 +24,7 @@ async function folded(values: readonly string[]): Promise<string[]> {
 }
 
 /** The same on every engine and operating system: indexes are built from these. */
-const table: [text: string, folded: string][] = [
+const examples: [text: string, folded: string][] = [
   ['Ada LOVELACE', 'ada lovelace'],
   ['Élodie', 'elodie'],
   ['E\u0301lodie', 'elodie'],
@@ -57,11 +57,11 @@ const table: [text: string, folded: string][] = [
 ]
 
 test('case and accents go away, everything else stays', async () => {
-  expect(await folded(table.map(([text]) => text))).toEqual(table.map(([, expected]) => expected))
+  expect(await folded(examples.map(([text]) => text))).toEqual(examples.map(([, expected]) => expected))
 })
 
 const characters = fc.oneof(
-  fc.constantFrom(...table.flatMap(([text]) => [...text])),
+  fc.constantFrom(...examples.flatMap(([text]) => [...text])),
   fc.integer({ min: 1, max: 0x24ff }).map((code) => String.fromCodePoint(code)),
   fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter((text) => text !== '\0'),
 )
@@ -100,7 +100,7 @@ test('a part of a text is found in it, in capitals and in small letters too', as
           : letterCase === 'lower'
             ? needles.map((needle) => needle.toLowerCase())
             : needles
-      const rows = await database.spanning<{ found: boolean }>(
+      const rows = await database.crossTenantQuery<{ found: boolean }>(
         'check the database',
         sql`select fold(haystack) like '%' || like_literal(needle) || '%' as found
           from unnest(${all.map((three) => three.join(''))}::text[], ${typed}::text[]) as given(haystack, needle)`,
@@ -124,7 +124,7 @@ test('wildcards in a needle are letters, those that folding makes too', async ()
     ['ab', 'a\\b', false],
   ]
   for (const [haystack, needle, found] of cases) {
-    const [row] = await database.spanning(
+    const [row] = await database.crossTenantQuery(
       'check the database',
       sql`select fold(${haystack}::text) like '%' || like_literal(${needle}::text) || '%' as found`,
     )
@@ -133,7 +133,7 @@ test('wildcards in a needle are letters, those that folding makes too', async ()
 })
 
 test('long texts are cut for the order, so that no index refuses them', async () => {
-  const [row] = await database.spanning(
+  const [row] = await database.crossTenantQuery(
     'check the database',
     sql`select length(sort_key(repeat('ß', 10000))) as short, sort_key('Éa') as key, sort_key(null) as nothing`,
   )

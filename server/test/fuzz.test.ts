@@ -36,7 +36,7 @@ beforeAll(async () => {
   theirs = others
   const person = await personOf(client, spare, 'a password that is long enough')
   world = await makeWorld({ contract, port: portOf(service), ours, theirs, person, narrowKey, expiredKey, seed })
-  await untilEnded(theirs)
+  await untilFinished(theirs)
   theirRows = await rowsOf(client, theirs.organizationId)
 })
 afterAll(async () => {
@@ -53,7 +53,7 @@ function send(operations: World['operations'], requests: number): Promise<Result
 }
 
 /** How many rows are in each state, once none is on its way any more. */
-async function untilEnded({
+async function untilFinished({
   organizationId,
 }: Pick<TestOrganization, 'organizationId'>): Promise<Record<string, number>> {
   let counts: Record<string, number> = {}
@@ -95,7 +95,7 @@ test('whatever is pushed, what is kept comes to an end that is no fault of ours'
     const headers = { 'content-type': 'application/json' }
     expect((await fetch(world.ours.account.triggerUrl, { method: 'POST', headers, body })).status).toBe(200)
   }
-  const kinds = Object.keys(await untilEnded(world.ours.account))
+  const kinds = Object.keys(await untilFinished(world.ours.account))
   expect(kinds).toEqual(expect.arrayContaining(['DUPLICATE', 'PARTIAL', 'PROCESSED']))
   expect(kinds).not.toContain('DEAD')
 }, 120_000)

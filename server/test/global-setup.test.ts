@@ -6,16 +6,16 @@ import { expect, test } from 'vitest'
 import { removeStale } from './global-setup.ts'
 import { temporaryFolders } from './memory-folder.ts'
 
-async function leftBy(runner: number, place: string): Promise<string> {
-  const folder = await mkdtemp(join(place, 'rapport-test-'))
+async function createLeftover(runner: number, parent: string): Promise<string> {
+  const folder = await mkdtemp(join(parent, 'rapport-test-'))
   await writeFile(join(folder, 'runner'), String(runner))
   return folder
 }
 
 test('what a killed run left is removed wherever runs put it, and nothing of a run that lives', async () => {
-  const { pid: gone } = spawnSync(process.execPath, ['--version'])
-  const stale = await Promise.all(temporaryFolders().map((place) => leftBy(gone, place)))
-  const living = await Promise.all(temporaryFolders().map((place) => leftBy(process.pid, place)))
+  const { pid: deadProcess } = spawnSync(process.execPath, ['--version'])
+  const stale = await Promise.all(temporaryFolders().map((parent) => createLeftover(deadProcess, parent)))
+  const living = await Promise.all(temporaryFolders().map((parent) => createLeftover(process.pid, parent)))
   try {
     removeStale()
     expect(stale.filter((folder) => existsSync(folder))).toEqual([])

@@ -66,10 +66,10 @@ async function binariesOf(engine: TestCluster['engine']): Promise<string> {
 }
 
 async function makeTemplate(server: pg.ClientConfig): Promise<void> {
-  const making = `${template}_${randomBytes(4).toString('hex')}`
-  await administer(server, `create database ${making} template template0`)
-  await migrate({ ...server, database: making }, { folder: migrationsFolder, log: () => undefined })
-  await administer(server, `alter database ${making} rename to ${template}`)
+  const temporaryName = `${template}_${randomBytes(4).toString('hex')}`
+  await administer(server, `create database ${temporaryName} template template0`)
+  await migrate({ ...server, database: temporaryName }, { folder: migrationsFolder, log: () => undefined })
+  await administer(server, `alter database ${temporaryName} rename to ${template}`)
 }
 
 async function administer(server: pg.ClientConfig, statement: string): Promise<void> {
@@ -80,12 +80,12 @@ async function administer(server: pg.ClientConfig, statement: string): Promise<v
 
 /** Ends the servers that killed runs of this user left behind, and removes their folders. */
 export function removeStale(): void {
-  const left = temporaryFolders().flatMap((place) =>
-    readdirSync(place)
+  const leftovers = temporaryFolders().flatMap((parent) =>
+    readdirSync(parent)
       .filter((name) => name.startsWith(prefix))
-      .map((name) => join(place, name)),
+      .map((name) => join(parent, name)),
   )
-  for (const folder of left) {
+  for (const folder of leftovers) {
     const runner = numberIn(join(folder, 'runner'))
     if (runner === undefined || isAlive(runner) || !isOwn(folder)) continue
     const server = numberIn(join(folder, 'data/postmaster.pid'))

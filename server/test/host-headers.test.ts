@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const withoutOneHost: [string, string][] = [
+const invalidHosts: [string, string][] = [
   ['an empty Host header', 'GET /healthz HTTP/1.1\r\nhost:\r\n\r\n'],
   ['two Host headers', 'GET /healthz HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n'],
   ['the same Host header twice', 'GET /healthz HTTP/1.1\r\nhost: a\r\nHost: a\r\n\r\n'],
@@ -36,7 +36,7 @@ const withoutOneHost: [string, string][] = [
   ['a URL with a user', 'GET http://user@a/healthz HTTP/1.1\r\nhost: user@a\r\n\r\n'],
 ]
 
-test.each(withoutOneHost)('a request with %s is refused', async (_what, text) => {
+test.each(invalidHosts)('a request with %s is refused', async (_what, text) => {
   expectRefusal(await sendRaw(service.url, text), 400, 'malformed_request')
 })
 
@@ -49,8 +49,8 @@ test.each([
   'my_service.local',
   '10.0.0.1:80',
 ])('the Host header %s is taken', async (host) => {
-  const answer = await sendRaw(service.url, requestText('GET', '/healthz', { headers: { host } }))
-  expect(answer.status).toBe(200)
+  const response = await sendRaw(service.url, requestText('GET', '/healthz', { headers: { host } }))
+  expect(response.status).toBe(200)
 })
 
 test('a login over HTTP/1.0 without a Host header is answered, passkeys included', async () => {

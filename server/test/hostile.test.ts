@@ -10,17 +10,17 @@ let organization: TestOrganization
 let call: Call
 let contactId: string
 const unhandled: unknown[] = []
-const note = (error: unknown) => void unhandled.push(error)
+const recordError = (error: unknown) => void unhandled.push(error)
 
 beforeAll(async () => {
-  process.on('unhandledRejection', note)
+  process.on('unhandledRejection', recordError)
   service = await startTestService({ IMPORT_WORKERS: '1' })
   organization = await service.newOrganization()
   call = organization.call
   contactId = (await call('POST', '/v5/contacts', { body: { email: 'ada@example.com' } })).body.id
 })
 afterAll(async () => {
-  process.off('unhandledRejection', note)
+  process.off('unhandledRejection', recordError)
   await service.close()
   expect(unhandled).toEqual([])
 })
@@ -100,32 +100,32 @@ test.each<[string, string | Uint8Array, number]>([
   ['SQL as a custom property', `{"name":"A","customProperties":{"a' || (select 1) || '":1}}`, 422],
   ['text that turns its direction', '{"name":"\\u202eadA"}', 201],
 ])('%s in a body is answered', async (_what, body, status) => {
-  const answer = await post(body)
+  const response = await post(body)
   if (status === 201) {
-    expect(answer.status, answer.text).toBe(201)
-    expect((await call('DELETE', `/v5/contacts/${answer.body.id}`)).status).toBe(204)
+    expect(response.status, response.text).toBe(201)
+    expect((await call('DELETE', `/v5/contacts/${response.body.id}`)).status).toBe(204)
   } else {
-    expectRefusal(answer, status)
-    expect(answer.text.length).toBeLessThan(50_000)
+    expectRefusal(response, status)
+    expect(response.text.length).toBeLessThan(50_000)
     expectRefusal(await call('PATCH', `/v5/contacts/${contactId}`, { body }), status)
   }
-  await pushBeside(body)
+  await pushWithExtra(body)
   expect(Object.keys(Object.prototype)).toEqual([])
   expect(({} as Json).isAdmin).toBeUndefined()
   await expectAlive()
 })
 
 /** Pushes a good lead with this beside it: it is refused whole, or kept as it was sent and worked on. */
-async function pushBeside(body: string | Uint8Array): Promise<void> {
+async function pushWithExtra(body: string | Uint8Array): Promise<void> {
   const { triggerUrl, importId } = organization
   const whole = Buffer.concat([
     Buffer.from('{"contact":{"name":"Eve","xHandle":"eve"},"beside":'),
     Buffer.from(body),
     Buffer.from('}'),
   ])
-  const answer = await service.anonymous('POST', new URL(triggerUrl).pathname, { body: whole })
-  if (answer.status !== 200) return void expectRefusal(answer, answer.status === 413 ? 413 : 400)
-  const path = `/v5/imports/${importId}/rows/${answer.body.id}`
+  const response = await service.anonymous('POST', new URL(triggerUrl).pathname, { body: whole })
+  if (response.status !== 200) return void expectRefusal(response, response.status === 413 ? 413 : 400)
+  const path = `/v5/imports/${importId}/rows/${response.body.id}`
   const isEnded = async () => (await call('GET', `${path}?select[]=finishedAt`)).body.finishedAt !== null
   await until('the row came to an end', isEnded)
   const { status, payload } = (await call('GET', path)).body
@@ -137,8 +137,8 @@ function object(count: number, member: (index: number) => string): string {
 }
 
 test('no body of a megabyte holds others up', async () => {
-  const shapes = ['['.repeat(mebibyte), deep(mebibyte / 2, '[', ']'), `{"tags":[${'1,'.repeat(500_000)}1]}`]
-  for (const body of shapes) {
+  const bodies = ['['.repeat(mebibyte), deep(mebibyte / 2, '[', ']'), `{"tags":[${'1,'.repeat(500_000)}1]}`]
+  for (const body of bodies) {
     const started = performance.now()
     const [refusal] = await Promise.all([post(body), call('GET', '/v5/me')])
     expect(refusal!.status).toBeGreaterThanOrEqual(400)
@@ -207,10 +207,10 @@ test.each(
   ].map(([path, status]) => ({ name: String(path).slice(12, 72), path: String(path), status: Number(status) })),
 )('the query $name is answered with $status', async ({ path, status }) => {
   const before = (await call('GET', '/v5/contacts/count')).body.count
-  const answer = await call('GET', path)
-  if (status === 200) expect(answer.status, answer.text).toBe(200)
-  else expectRefusal(answer, status, 'invalid_parameters')
-  if (path.includes('1=1') && status === 200) expect(answer.body).toEqual([])
+  const response = await call('GET', path)
+  if (status === 200) expect(response.status, response.text).toBe(200)
+  else expectRefusal(response, status, 'invalid_parameters')
+  if (path.includes('1=1') && status === 200) expect(response.body).toEqual([])
   expect((await call('GET', '/v5/contacts/count')).body.count).toBe(before)
 })
 
@@ -240,11 +240,11 @@ test('requests sent at once on one connection are answered in order, also when t
       requestText('GET', '/v5/nowhere', { headers }) +
       'THIS IS NO HTTP\r\n\r\n',
   )
-  const answers = await connection.answers(5)
-  expect(answers.map(({ status }) => status)).toEqual([200, 201, 200, 404, 400])
-  expect(JSON.parse(answers[2]!.body)).toEqual({ count: 0 })
+  const responses = await connection.answers(5)
+  expect(responses.map(({ status }) => status)).toEqual([200, 201, 200, 404, 400])
+  expect(JSON.parse(responses[2]!.body)).toEqual({ count: 0 })
   expect((await call('GET', '/v5/contacts/count?name=Pipelined')).body).toEqual({ count: 1 })
-  expectRefusal(answers[4]!, 400, 'malformed_request')
+  expectRefusal(responses[4]!, 400, 'malformed_request')
   await connection.closed
   connection.socket.destroy()
 })
@@ -257,15 +257,15 @@ test('a caller who goes away in mid-body leaves no record and no trouble', async
     'content-type': 'application/json',
   }
   const logged = service.logged.length
-  for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
+  for (const closeMethod of ['end', 'destroy', 'resetAndDestroy'] as const) {
     for (const length of ['content-length', 'transfer-encoding']) {
       const connection = await openRaw(service.url)
       const framing = length === 'content-length' ? '100' : 'chunked'
       connection.write(requestText('POST', '/v5/contacts', { headers: { ...headers, [length]: framing } }))
       connection.write(length === 'content-length' ? '{"name":"Half' : 'ff\r\n{"name":"Half')
       await new Promise<void>((resolve) => connection.socket.write('', () => resolve()))
-      connection.socket[leave]()
-      if (leave === 'end') await connection.closed
+      connection.socket[closeMethod]()
+      if (closeMethod === 'end') await connection.closed
       connection.socket.destroy()
     }
   }
@@ -283,8 +283,8 @@ test('a caller who closes its half of the connection after the request gets the 
     'service-organization-id': organization.organizationId,
   }
   connection.socket.end(requestText('GET', '/v5/contacts', { headers }))
-  const [answer] = await connection.answers(1)
-  expect(answer!.status).toBe(200)
+  const [response] = await connection.answers(1)
+  expect(response!.status).toBe(200)
   await connection.closed
 })
 
@@ -292,7 +292,7 @@ test('after all of it nothing is broken in the log or left open in the database'
   const failures = service.logged.filter((line) => /"level":[56]0/.test(line))
   expect(failures).toEqual([])
   const busy = () =>
-    service.database.spanning(
+    service.database.crossTenantQuery(
       'check the database',
       sql`select state from pg_stat_activity
         where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`,

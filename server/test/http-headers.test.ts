@@ -19,7 +19,7 @@ afterAll(() => service.close())
 test('every answer has Version and an X-Request-Id of its own', async () => {
   const push = (body: Json) => service.anonymous('POST', new URL(organization.triggerUrl).pathname, { body })
   const ids = new Set<string | null>()
-  const answers = [
+  const responses = [
     await organization.call('GET', '/v5/contacts'),
     await organization.call('POST', '/v5/contacts', { body: { email: 'grace@example.com' } }),
     await organization.call('OPTIONS', '/v5/contacts'),
@@ -34,22 +34,22 @@ test('every answer has Version and an X-Request-Id of its own', async () => {
     await push({ contact: { email: 'ada@example.com' } }),
     await push({}),
   ]
-  for (const { headers } of answers) {
+  for (const { headers } of responses) {
     expect(headers.get('version')).toBe('2026-11-21')
     expect(headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/)
     expect(headers.get('x-content-type-options')).toBe('nosniff')
     ids.add(headers.get('x-request-id'))
   }
-  expect(ids.size).toBe(answers.length)
+  expect(ids.size).toBe(responses.length)
 })
 
 test("a caller's X-Request-Id is not given back; it goes to the log, beside ours", async () => {
   const theirs = 'their-own-request-id'
-  const answer = await organization.call('GET', '/v5/me', { headers: { 'x-request-id': theirs } })
-  const ours = answer.headers.get('x-request-id')
+  const response = await organization.call('GET', '/v5/me', { headers: { 'x-request-id': theirs } })
+  const ours = response.headers.get('x-request-id')
   expect(ours).not.toBe(theirs)
-  expect(JSON.stringify([...answer.headers])).not.toContain(theirs)
-  expect(answer.text).not.toContain(theirs)
+  expect(JSON.stringify([...response.headers])).not.toContain(theirs)
+  expect(response.text).not.toContain(theirs)
   const lines = service.logged.map((line) => JSON.parse(line))
   expect(lines.filter(({ requestId }) => requestId === ours)).toMatchObject([{ callerRequestId: theirs }])
 })
@@ -136,15 +136,15 @@ test.each([
 })
 
 test('an id is decoded once, so that no second spelling names the record', async () => {
-  const spelt = (contact.id as string).replace(/^con_/, 'con%255f')
-  expectRefusal(await organization.call('GET', `/v5/contacts/${spelt}`), 404, 'not_found')
+  const doublyEncoded = (contact.id as string).replace(/^con_/, 'con%255f')
+  expectRefusal(await organization.call('GET', `/v5/contacts/${doublyEncoded}`), 404, 'not_found')
   const encoded = (contact.id as string).replace(/^con_/, 'con%5f')
   expect((await organization.call('GET', `/v5/contacts/${encoded}`)).status).toBe(200)
 })
 
 test('HTTP/1.0 needs no Host header, and a target that names the host is taken', async () => {
-  const answer = await sendRaw(service.url, 'GET /healthz HTTP/1.0\r\n\r\n')
-  expect([answer.status, answer.body]).toEqual([200, '{"status":"ok"}'])
+  const response = await sendRaw(service.url, 'GET /healthz HTTP/1.0\r\n\r\n')
+  expect([response.status, response.body]).toEqual([200, '{"status":"ok"}'])
   const headers = {
     authorization: `Bearer ${organization.apiKey}`,
     'service-organization-id': organization.organizationId,
@@ -190,17 +190,17 @@ const paths = [...new Set(routes.map(({ path }) => path)), '/healthz', '/readyz'
 
 test.each(paths)('%s tells its methods by OPTIONS and refuses every other with 405', async (path) => {
   const concrete = path.replace(/\{\w+\}/g, 'x')
-  const taken = routes.filter((route) => route.path === path).map(({ method }) => method as string)
-  const methods = taken.length > 0 ? taken : ['GET']
+  const supported = routes.filter((route) => route.path === path).map(({ method }) => method as string)
+  const methods = supported.length > 0 ? supported : ['GET']
   const expected = [...new Set(['OPTIONS', ...methods, ...(methods.includes('GET') ? ['HEAD'] : [])])].sort()
   const options = await service.anonymous('OPTIONS', concrete)
   expect([options.status, options.text, options.headers.get('allow')]).toEqual([204, '', expected.join(', ')])
   const connection = await openRaw(service.url)
   for (const method of METHODS.filter((name) => !expected.includes(name) && name !== 'CONNECT')) {
     connection.write(requestText(method, concrete))
-    const [answer] = await connection.answers(1, { head: method === 'HEAD' })
-    expect([method, answer?.status, answer?.headers.allow]).toEqual([method, 405, expected.join(', ')])
-    if (method !== 'HEAD') expectRefusal(answer!, 405, 'method_not_allowed')
+    const [response] = await connection.answers(1, { head: method === 'HEAD' })
+    expect([method, response?.status, response?.headers.allow]).toEqual([method, 405, expected.join(', ')])
+    if (method !== 'HEAD') expectRefusal(response!, 405, 'method_not_allowed')
   }
   connection.socket.destroy()
 })
@@ -245,9 +245,9 @@ test.each([
   ['application/*;q=0.1', 200],
   ['text/html, application/xhtml+xml, */*;q=0.8', 200],
 ])('Accept: %s is %i', async (accept, status) => {
-  const answer = await organization.call('GET', '/v5/me', { headers: { accept } })
-  expect(answer.status).toBe(status)
-  if (status === 406) expectRefusal(answer, 406, 'not_acceptable')
+  const response = await organization.call('GET', '/v5/me', { headers: { accept } })
+  expect(response.status).toBe(status)
+  if (status === 406) expectRefusal(response, 406, 'not_acceptable')
 })
 
 test.each([
@@ -262,9 +262,9 @@ test.each([
   ['APPLICATION/JSON', 201],
 ])('a body of Content-Type %s is %i', async (type, status) => {
   const body = JSON.stringify({ email: `${Math.random()}@example.com` })
-  const answer = await organization.call('POST', '/v5/contacts', { body, headers: { 'content-type': type } })
-  expect(answer.status, answer.text).toBe(status)
-  if (status === 415) expectRefusal(answer, 415, 'unsupported_media_type')
+  const response = await organization.call('POST', '/v5/contacts', { body, headers: { 'content-type': type } })
+  expect(response.status, response.text).toBe(status)
+  if (status === 415) expectRefusal(response, 415, 'unsupported_media_type')
 })
 
 test('a PATCH takes application/merge-patch+json, and a body without a type is refused', async () => {
@@ -288,8 +288,8 @@ test.each(['gzip', 'br', 'deflate', 'zstd', 'x-unknown', 'gzip, identity', 'gzip
     const { gzipSync } = await import('node:zlib')
     const body = gzipSync(JSON.stringify({ email: 'zip@example.com' }))
     for (const path of ['/v5/contacts', '/auth']) {
-      const answer = await organization.call('POST', path, { body, headers: { 'content-encoding': encoding } })
-      expectRefusal(answer, 415, 'unsupported_media_type')
+      const response = await organization.call('POST', path, { body, headers: { 'content-encoding': encoding } })
+      expectRefusal(response, 415, 'unsupported_media_type')
     }
   },
 )

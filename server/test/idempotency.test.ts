@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
-import { takesKey } from '../src/platform/http/route.ts'
+import { supportsIdempotencyKey } from '../src/platform/http/route.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 import { dump, newTenant, requestOf, type Tenant } from './tenancy.ts'
@@ -20,11 +20,11 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.spanning('check the database', statement)
-const using = (key: string) => ({ 'idempotency-key': key })
-const address = () => `${randomUUID()}@example.com`
-const create = (key: string, body: Json, as = call) => as('POST', '/v5/contacts', { body, headers: using(key) })
-const named = async (name: string) => (await call('GET', `/v5/contacts/count?name=${name}`)).body.count as number
+const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
+const keyHeader = (key: string) => ({ 'idempotency-key': key })
+const newAddress = () => `${randomUUID()}@example.com`
+const create = (key: string, body: Json, as = call) => as('POST', '/v5/contacts', { body, headers: keyHeader(key) })
+const countByName = async (name: string) => (await call('GET', `/v5/contacts/count?name=${name}`)).body.count as number
 
 test('a repeated create is answered as the first was, and made once', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
@@ -38,15 +38,15 @@ test('a repeated create is answered as the first was, and made once', async () =
     expect(first.headers.get(header)).not.toBeNull()
   }
   expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'))
-  expect(await named(name)).toBe(1)
+  expect(await countByName(name)).toBe(1)
 })
 
 test('a repeated change, block and restore give their first answer again and change nothing', async () => {
-  const { id } = (await create(randomUUID(), { email: address() })).body
+  const { id } = (await create(randomUUID(), { email: newAddress() })).body
   const path = `/v5/contacts/${id}`
   const revision = async () => (await call('GET', path)).headers.get('etag')
   const twice = async (method: string, at: string, body?: Json) => {
-    const options = { headers: using('the same key'.replaceAll(' ', '-')), ...(body !== undefined && { body }) }
+    const options = { headers: keyHeader('the same key'.replaceAll(' ', '-')), ...(body !== undefined && { body }) }
     const first = await call(method, at, options)
     const between = method === 'POST' && at.endsWith('restore') ? undefined : await revision()
     const again = await call(method, at, options)
@@ -61,26 +61,27 @@ test('a repeated change, block and restore give their first answer again and cha
 })
 
 /** A domain is verified by what a name server says; those of these tests are nobody's. */
-const isAlone = ({ path }: (typeof routes)[number]) => path !== '/v5/domains/{domainId}/verify'
+const needsNoNameServer = ({ path }: (typeof routes)[number]) => path !== '/v5/domains/{domainId}/verify'
 
 /** Records are deleted when nothing needs them any more, those within others first. */
-const place = ({ method, path }: (typeof routes)[number]) => (method === 'DELETE' ? 1000 - path.split('/').length : 0)
+const deletionRank = ({ method, path }: (typeof routes)[number]) =>
+  method === 'DELETE' ? 1000 - path.split('/').length : 0
 
 test.each(
   routes
-    .filter((route) => takesKey(route) && isAlone(route))
-    .toSorted((one, other) => place(one) - place(other))
+    .filter((route) => supportsIdempotencyKey(route) && needsNoNameServer(route))
+    .toSorted((one, other) => deletionRank(one) - deletionRank(other))
     .map((route) => [`${route.method} ${route.path}`, route] as const),
 )(
   '%s: the same request under the same key gets the first answer again, what is shown once too, and changes nothing',
   async (_, route) => {
     const request = requestOf(route, tenant)
-    const ask = (key: string) => tenant.ask(route, { ...request, headers: using(key) })
+    const send = (key: string) => tenant.request(route, { ...request, headers: keyHeader(key) })
     const key = randomUUID()
-    const first = await ask(key)
+    const first = await send(key)
     expect([first.status < 300, first.headers.get('idempotent-replayed')], first.text).toEqual([true, null])
     const before = await dump(service.database)
-    const again = await ask(key)
+    const again = await send(key)
     expect(again.text).toBe(first.text)
     for (const header of ['etag', 'location']) expect(again.headers.get(header)).toBe(first.headers.get(header))
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([first.status, 'true'])
@@ -89,16 +90,16 @@ test.each(
 )
 
 test('a replay is the first answer even when the record has changed since', async () => {
-  const { id } = (await create(randomUUID(), { email: address() })).body
+  const { id } = (await create(randomUUID(), { email: newAddress() })).body
   const key = randomUUID()
-  const patch = () => call('PATCH', `/v5/contacts/${id}`, { body: { city: 'Rome' }, headers: using(key) })
+  const patch = () => call('PATCH', `/v5/contacts/${id}`, { body: { city: 'Rome' }, headers: keyHeader(key) })
   const first = await patch()
   await call('PATCH', `/v5/contacts/${id}`, { body: { city: 'Oslo' } })
   expect((await patch()).text).toBe(first.text)
   expect((await call('GET', `/v5/contacts/${id}`)).body.city).toBe('Oslo')
   // A precondition that holds no more does not hide what was done.
   const stale = {
-    ...using(randomUUID()),
+    ...keyHeader(randomUUID()),
     'if-match': (await call('GET', `/v5/contacts/${id}`)).headers.get('etag') ?? '',
   }
   const conditional = () => call('PATCH', `/v5/contacts/${id}`, { body: { city: 'Bern' }, headers: stale })
@@ -111,50 +112,50 @@ test('the key with another body is 422, with the same body once more a replay', 
   const other = await create(key, { name, city: 'Rome' })
   expect(expectRefusal(other, 422, 'idempotency_key_reused').details[0]?.field).toBe('Idempotency-Key')
   expect((await create(key, { name })).headers.get('idempotent-replayed')).toBe('true')
-  expect(await named(name)).toBe(1)
+  expect(await countByName(name)).toBe(1)
 })
 
 test('a key serves another path, method and credential as if it was new', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
   const contact = await create(key, { name })
-  const company = await call('POST', '/v5/companies', { body: { name }, headers: using(key) })
+  const company = await call('POST', '/v5/companies', { body: { name }, headers: keyHeader(key) })
   const patched = await call('PATCH', `/v5/contacts/${contact.body.id}`, {
     body: { city: 'Rome' },
-    headers: using(key),
+    headers: keyHeader(key),
   })
   const otherKey = await create(key, { name }, await organization.withScopes(['urn:service:*:*:write']))
   const byToken = await service.anonymous('POST', '/v5/contacts', {
     body: { name },
-    headers: { authorization: `Bearer ${organization.accessToken}`, ...using(key) },
+    headers: { authorization: `Bearer ${organization.accessToken}`, ...keyHeader(key) },
   })
   const elsewhere = await create(key, { name }, (await service.newOrganization()).call)
-  const answers = [contact, company, patched, otherKey, byToken, elsewhere]
-  expect(answers.map(({ status }) => status)).toEqual([201, 201, 200, 201, 201, 201])
-  expect(answers.map(({ headers }) => headers.get('idempotent-replayed'))).toEqual(answers.map(() => null))
-  expect(new Set(answers.map(({ body }) => body.id)).size).toBe(5)
+  const responses = [contact, company, patched, otherKey, byToken, elsewhere]
+  expect(responses.map(({ status }) => status)).toEqual([201, 201, 200, 201, 201, 201])
+  expect(responses.map(({ headers }) => headers.get('idempotent-replayed'))).toEqual(responses.map(() => null))
+  expect(new Set(responses.map(({ body }) => body.id)).size).toBe(5)
 })
 
 test('of twenty equal creates at once one is made; the others wait for it or get its answer', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
-  const answers = await Promise.all(Array.from({ length: 20 }, () => create(key, { name })))
-  const [made, ...replays] = answers.filter(({ status }) => status === 201)
-  const running = answers.filter(({ status }) => status !== 201)
-  for (const answer of running) expectRefusal(answer, 409, 'idempotency_in_progress')
-  for (const replay of replays) expect(replay.text).toBe(made!.text)
-  expect(await named(name)).toBe(1)
-  expect((await create(key, { name })).text).toBe(made!.text)
+  const responses = await Promise.all(Array.from({ length: 20 }, () => create(key, { name })))
+  const [created, ...replays] = responses.filter(({ status }) => status === 201)
+  const running = responses.filter(({ status }) => status !== 201)
+  for (const response of running) expectRefusal(response, 409, 'idempotency_in_progress')
+  for (const replay of replays) expect(replay.text).toBe(created!.text)
+  expect(await countByName(name)).toBe(1)
+  expect((await create(key, { name })).text).toBe(created!.text)
 })
 
 test('a refused request does not use its key up', async () => {
-  const [key, email] = [randomUUID(), address()]
+  const [key, email] = [randomUUID(), newAddress()]
   expectRefusal(await create(key, { email: 'nobody' }), 422)
   expectRefusal(await create(key, '{"email":'), 400)
   expectRefusal(await create(key, { email }, await organization.withScopes(['urn:service:*:*:read'])), 403)
   const taken = (await create(randomUUID(), { email })).body
   expectRefusal(await create(key, { email }), 409, 'already_exists')
   expect((await call('DELETE', `/v5/contacts/${taken.id}`)).status).toBe(204)
-  const made = await create(key, { email })
-  expect([made.status, made.headers.get('idempotent-replayed')]).toEqual([201, null])
+  const created = await create(key, { email })
+  expect([created.status, created.headers.get('idempotent-replayed')]).toEqual([201, null])
 })
 
 test('a revoked key gets no stored answer', async () => {
@@ -175,9 +176,9 @@ test('after 24 hours the key is new again, not before', async () => {
   expect(await age(23.9)).toHaveLength(1)
   expect((await create(key, { name })).text).toBe(first.text)
   await database(sql`update idempotency_answers set created_at = now() - interval '24 hours 1 minute'`)
-  const fresh = await create(key, { name, city: 'Rome' })
-  expect([fresh.status, fresh.headers.get('idempotent-replayed')]).toEqual([201, null])
-  expect((await create(key, { name, city: 'Rome' })).text).toBe(fresh.text)
+  const afterExpiry = await create(key, { name, city: 'Rome' })
+  expect([afterExpiry.status, afterExpiry.headers.get('idempotent-replayed')]).toEqual([201, null])
+  expect((await create(key, { name, city: 'Rome' })).text).toBe(afterExpiry.text)
 })
 
 test('the same body in another notation is the same request', async () => {
@@ -202,9 +203,9 @@ test('the same body in another notation is the same request', async () => {
 })
 
 test('a repeated DELETE is answered as the first was', async () => {
-  const { id } = (await create(randomUUID(), { email: address() })).body
+  const { id } = (await create(randomUUID(), { email: newAddress() })).body
   const path = `/v5/contacts/${id}`
-  const remove = (key: string, body?: Json) => call('DELETE', path, { headers: using(key), ...(body && { body }) })
+  const remove = (key: string, body?: Json) => call('DELETE', path, { headers: keyHeader(key), ...(body && { body }) })
   const key = randomUUID()
   const first = await remove(key)
   expect([first.status, first.text, first.headers.get('idempotent-replayed')]).toEqual([204, '', null])
@@ -229,19 +230,19 @@ test.each(['', 'x'.repeat(256), 'two words', 'caf\u00e9', 'a, b'])('the key "%s"
 
 test('nothing of a request or its answer can be read in the database', async () => {
   const [key, secret] = [`key-${randomUUID()}`, `secret-${randomUUID()}`]
-  const made = await create(key, { name: secret, email: `${secret}@example.com`, customProperties: { pin: secret } })
+  const created = await create(key, { name: secret, email: `${secret}@example.com`, customProperties: { pin: secret } })
   const rows = await database(sql`select to_jsonb(idempotency_answers) as row, key_hash, request_hash, answer_encrypted
     from idempotency_answers order by created_at desc limit 1`)
   expect(rows).toHaveLength(1)
   const { row, ...bytes } = rows[0]
   const texts = [JSON.stringify(row), ...Object.values<Buffer>(bytes).map((value) => value.toString('latin1'))]
-  for (const hidden of [key, secret, made.body.id, made.body.id.slice(4), made.headers.get('location')]) {
+  for (const hidden of [key, secret, created.body.id, created.body.id.slice(4), created.headers.get('location')]) {
     expect(texts.filter((text) => text.includes(hidden))).toEqual([])
   }
 })
 
 /** Runs `work` while every stored answer meets this statement; the trigger is gone afterwards. */
-async function whileAnswersMeet(body: Sql, work: () => Promise<void>): Promise<void> {
+async function withInsertTrigger(body: Sql, work: () => Promise<void>): Promise<void> {
   await database(body)
   await database(sql`create trigger meet before insert on idempotency_answers for each row execute function meet()`)
   try {
@@ -255,9 +256,9 @@ async function whileAnswersMeet(body: Sql, work: () => Promise<void>): Promise<v
 test('an answer that cannot be stored undoes its effect', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
   const failing = sql`create function meet() returns trigger language plpgsql as $$ begin raise 'no room'; end $$`
-  await whileAnswersMeet(failing, async () => {
+  await withInsertTrigger(failing, async () => {
     expectRefusal(await create(key, { name }), 500, 'internal_error')
-    expect(await named(name)).toBe(0)
+    expect(await countByName(name)).toBe(0)
   })
   expect((await create(key, { name })).status).toBe(201)
 })
@@ -265,7 +266,7 @@ test('an answer that cannot be stored undoes its effect', async () => {
 test('a connection that is lost before the commit leaves neither record nor answer; the repeat makes one', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
   const slow = sql`create function meet() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return new; end $$`
-  await whileAnswersMeet(slow, async () => {
+  await withInsertTrigger(slow, async () => {
     const sleeping = () =>
       database(sql`select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`)
     const lost = create(key, { name })
@@ -277,9 +278,9 @@ test('a connection that is lost before the commit leaves neither record nor answ
     const [{ pid }] = await sleeping()
     await database(sql`select pg_terminate_backend(${pid}::integer)`)
     expectRefusal(await lost, 503)
-    expect(await named(name)).toBe(0)
+    expect(await countByName(name)).toBe(0)
   })
-  const made = await create(key, { name })
-  expect([made.status, made.headers.get('idempotent-replayed')]).toEqual([201, null])
-  expect(await named(name)).toBe(1)
+  const created = await create(key, { name })
+  expect([created.status, created.headers.get('idempotent-replayed')]).toEqual([201, null])
+  expect(await countByName(name)).toBe(1)
 })

@@ -19,9 +19,9 @@ export interface IdentityProvider {
   /** Who logs in next; null to say no. */
   person: ProviderPerson | null
   /** What stands in place of the provider's own answers, by path, until it is taken away. */
-  readonly answers: Map<string, (request: IncomingMessage, response: ServerResponse) => void>
+  readonly overrides: Map<string, (request: IncomingMessage, response: ServerResponse) => void>
   /** What was asked for: method and path. */
-  readonly asked: string[]
+  readonly requests: string[]
   /** Lets the client come back there. */
   register(redirectUri: string): void
   close(): Promise<void>
@@ -31,7 +31,7 @@ export interface IdentityProviderOptions {
   /** The client has no secret. */
   isPublic?: boolean
   /** The address is in the ID token, not only where it has to be asked for. */
-  inToken?: boolean
+  addressInIdToken?: boolean
 }
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -39,27 +39,31 @@ const key = { ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256',
 
 /** The real thing, on loopback: logs in whoever is next without asking. */
 export async function startIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
-  const { isPublic = false, inToken = false } = options
+  const { isPublic = false, addressInIdToken = false } = options
   const server = createServer()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const redirectUris: string[] = []
-  let real: Provider | undefined
+  let provider: Provider | undefined
   const identityProvider: IdentityProvider = {
     issuer,
     clientId: `client of ${issuer}`,
     clientSecret: `the secret of ${issuer} & more: %+`,
     person: { sub: 'nobody yet' },
-    answers: new Map(),
-    asked: [],
+    overrides: new Map(),
+    requests: [],
     register(redirectUri) {
       redirectUris.push(redirectUri)
       const { clientId, clientSecret } = identityProvider
       const secret = isPublic
         ? { token_endpoint_auth_method: 'none' }
         : { client_secret: clientSecret, token_endpoint_auth_method: 'client_secret_basic' }
-      real = make(identityProvider, inToken, { client_id: clientId, redirect_uris: [...redirectUris], ...secret })
+      provider = createProvider(identityProvider, addressInIdToken, {
+        client_id: clientId,
+        redirect_uris: [...redirectUris],
+        ...secret,
+      })
     },
     close: async () => {
       server.closeAllConnections()
@@ -68,17 +72,21 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
   }
   server.on('request', (request, response) => {
     const path = request.url?.split('?')[0] ?? ''
-    identityProvider.asked.push(`${request.method} ${path}`)
-    const instead = identityProvider.answers.get(path)
-    if (instead) return instead(request, response)
-    if (!real) return response.writeHead(503).end()
-    if (path.startsWith('/interaction/')) return void finish(real, identityProvider.person, request, response)
-    real.callback()(request, response)
+    identityProvider.requests.push(`${request.method} ${path}`)
+    const override = identityProvider.overrides.get(path)
+    if (override) return override(request, response)
+    if (!provider) return response.writeHead(503).end()
+    if (path.startsWith('/interaction/')) return void finish(provider, identityProvider.person, request, response)
+    provider.callback()(request, response)
   })
   return identityProvider
 }
 
-function make(identityProvider: IdentityProvider, inToken: boolean, client: Record<string, unknown>): Provider {
+function createProvider(
+  identityProvider: IdentityProvider,
+  addressInIdToken: boolean,
+  client: Record<string, unknown>,
+): Provider {
   return new Provider(identityProvider.issuer, {
     clients: [client],
     findAccount: async (_, accountId) => ({
@@ -92,7 +100,7 @@ function make(identityProvider: IdentityProvider, inToken: boolean, client: Reco
       return grant
     },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
-    conformIdTokenClaims: !inToken,
+    conformIdTokenClaims: !addressInIdToken,
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
     features: { devInteractions: { enabled: false } },
     cookies: { keys: ['a key of a test'] },

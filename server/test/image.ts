@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { chmod, chown, cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { canEnter } from '../src/platform/embedded-postgres/binaries.ts'
-import { type BuildStage, type Instruction, isSent } from './dockerfile.ts'
+import { canAccess } from '../src/platform/embedded-postgres/binaries.ts'
+import { type BuildStage, type Instruction, isInBuildContext } from './dockerfile.ts'
 
 /** What a stage of the Dockerfile makes, in a folder that stands for the root of its file system. */
 export interface Image {
@@ -28,15 +28,15 @@ export interface BuildOptions {
 export async function buildStage(stage: BuildStage, options: BuildOptions): Promise<Image> {
   const { root } = options
   const image: Image = { root, environment: {}, folder: root, account: undefined, settings: {} }
-  for (const instruction of stage.instructions) await perform(instruction, image, options)
+  for (const instruction of stage.instructions) await execute(instruction, image, options)
   return image
 }
 
-async function perform(instruction: Instruction, image: Image, options: BuildOptions): Promise<void> {
-  const { name, text, words } = instruction
+async function execute(instruction: Instruction, image: Image, options: BuildOptions): Promise<void> {
+  const { name, text, args } = instruction
   switch (name) {
     case 'ENV':
-      return void Object.assign(image.environment, Object.fromEntries(words.map((word) => word.split('='))))
+      return void Object.assign(image.environment, Object.fromEntries(args.map((word) => word.split('='))))
     case 'WORKDIR':
       image.folder = join(image.root, text)
       return void (await mkdir(image.folder, { recursive: true }))
@@ -54,8 +54,8 @@ async function perform(instruction: Instruction, image: Image, options: BuildOpt
   }
 }
 
-async function copy({ flags, words }: Instruction, { folder }: Image, { files, project, built }: BuildOptions) {
-  const [target = '', ...sources] = [...words].reverse()
+async function copy({ flags, args }: Instruction, { folder }: Image, { files, project, built }: BuildOptions) {
+  const [target = '', ...sources] = [...args].reverse()
   const earlier = flags.from === undefined ? undefined : built[flags.from]
   if (flags.from !== undefined) {
     if (!earlier || sources.length !== 1) throw new Error(`There is no ${sources.join()} of ${flags.from}`)
@@ -66,9 +66,9 @@ async function copy({ flags, words }: Instruction, { folder }: Image, { files, p
     if (sent.length === 0) throw new Error(`COPY ${source}: .dockerignore leaves nothing of it`)
     for (const file of sent) {
       // A folder's content goes into the target, a file beneath it.
-      const place = join(folder, target, file === source ? file : file.slice(source.length + 1))
-      await mkdir(dirname(place), { recursive: true })
-      await cp(join(project, file), place)
+      const destination = join(folder, target, file === source ? file : file.slice(source.length + 1))
+      await mkdir(dirname(destination), { recursive: true })
+      await cp(join(project, file), destination)
     }
   }
 }
@@ -92,28 +92,28 @@ async function installProduction(project: string, folder: string): Promise<void>
   const lock = JSON.parse(await readFile(join(from, '.package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; devOptional?: boolean }>
   }
-  const isOpen = await canEnter(from)
+  const isReadable = await canAccess(from)
   for (const [path, { dev, devOptional }] of Object.entries(lock.packages)) {
     // A package in another one's folder comes with it.
     if (dev || devOptional || path.lastIndexOf('node_modules/') > 0) continue
-    const place = join(folder, path)
-    await mkdir(dirname(place), { recursive: true })
-    if (isOpen) await symlink(join(project, path), place)
-    else await cp(join(project, path), place, { recursive: true, verbatimSymlinks: true })
+    const destination = join(folder, path)
+    await mkdir(dirname(destination), { recursive: true })
+    if (isReadable) await symlink(join(project, path), destination)
+    else await cp(join(project, path), destination, { recursive: true, verbatimSymlinks: true })
   }
   await writeFile(join(folder, 'node_modules/.package-lock.json'), JSON.stringify(lock))
 }
 
 /** Files of the project that the build is sent. */
-export async function filesSent(project: string, ignore: string): Promise<string[]> {
+export async function buildContextFiles(project: string, ignore: string): Promise<string[]> {
   const found: string[] = []
   const walk = async (folder: string): Promise<void> => {
     for (const entry of await readdir(join(project, folder), { withFileTypes: true })) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`
       if (path === 'node_modules' || path === '.git') {
-        if (isSent(ignore, `${path}/x`)) throw new Error(`.dockerignore lets ${path} in`)
+        if (isInBuildContext(ignore, `${path}/x`)) throw new Error(`.dockerignore lets ${path} in`)
       } else if (entry.isDirectory()) await walk(path)
-      else if (isSent(ignore, path)) found.push(path)
+      else if (isInBuildContext(ignore, path)) found.push(path)
     }
   }
   await walk('')
@@ -131,7 +131,7 @@ export async function setReadOnly(folder: string, isReadOnly: boolean): Promise<
 }
 
 /** A folder that the account of the image may write to. */
-export async function makeFolder(folder: string, account: Image['account']): Promise<string> {
+export async function createFolder(folder: string, account: Image['account']): Promise<string> {
   await mkdir(folder, { recursive: true })
   if (account && process.getuid?.() === 0) await chown(folder, account.uid, account.gid)
   return folder

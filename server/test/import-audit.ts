@@ -14,10 +14,10 @@ const organizationOf = ({ organizationId }: Audited): string => readId('org', or
 const importOf = ({ importId }: Audited): string => readId('imp', importId) ?? ''
 
 const read = <Row extends object>({ database }: Pick<TestService, 'database'>, statement: Sql): Promise<Row[]> =>
-  database.spanning<Row>('check the database', statement)
+  database.crossTenantQuery<Row>('check the database', statement)
 
 /** A lead that leaves one contact, one company, one job and one note, which no other lead can make. */
-export function newEffects(): Json {
+export function newFullLead(): Json {
   const name = randomUUID()
   return {
     contact: { email: `${name}@example.com`, note: `About ${name}` },
@@ -27,27 +27,32 @@ export function newEffects(): Json {
 }
 
 /** How many rows of the import are in each state. */
-export async function countsOf(service: TestService, of: Audited): Promise<Counts> {
+export async function countsOf(service: TestService, target: Audited): Promise<Counts> {
   const rows = await read<{ status: RowStatus; count: number }>(
     service,
     sql`select status, count(*)::int as count from import_rows
-      where organization_id = ${organizationOf(of)}::uuid and import_id = ${importOf(of)}::uuid group by 1 order by 1`,
+      where organization_id = ${organizationOf(target)}::uuid and import_id = ${importOf(target)}::uuid group by 1 order by 1`,
   )
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
 /** Waits until as many rows as said have come, and none of them is on its way any more. */
-export async function untilEnded(service: TestService, of: Audited, count: number, patience = 120_000): Promise<void> {
+export async function untilFinished(
+  service: TestService,
+  target: Audited,
+  count: number,
+  timeout = 120_000,
+): Promise<void> {
   let counts: Counts = {}
   await until(
     `${count} rows came to an end`,
     async () => {
-      counts = await countsOf(service, of)
+      counts = await countsOf(service, target)
       const { PENDING = 0, PROCESSING = 0, RETRYING = 0 } = counts
       const all = Object.values(counts).reduce((sum, some) => sum + some, 0)
       return all === count && PENDING + PROCESSING + RETRYING === 0
     },
-    patience,
+    timeout,
   ).catch((error: Error) => {
     throw new Error(`${error.message}: ${JSON.stringify(counts)}`)
   })
@@ -59,24 +64,24 @@ export async function untilEnded(service: TestService, of: Audited, count: numbe
  */
 export async function audit(
   service: TestService,
-  of: Audited,
+  target: Audited,
   { accepted, unanswered = 0 }: { accepted: readonly string[]; unanswered?: number },
 ): Promise<Counts> {
   const rows = await read<{ shown: string }>(
     service,
     sql`select 'row_' || replace(id::text, '-', '') as shown from import_rows
-      where organization_id = ${organizationOf(of)}::uuid and import_id = ${importOf(of)}::uuid`,
+      where organization_id = ${organizationOf(target)}::uuid and import_id = ${importOf(target)}::uuid`,
   )
-  const kept = new Set(rows.map(({ shown }) => shown))
+  const storedIds = new Set(rows.map(({ shown }) => shown))
   expect(new Set(accepted).size).toBe(accepted.length)
-  expect(accepted.filter((id) => !kept.has(id))).toEqual([])
-  expect(kept.size).toBe(accepted.length + unanswered)
+  expect(accepted.filter((id) => !storedIds.has(id))).toEqual([])
+  expect(storedIds.size).toBe(accepted.length + unanswered)
 
-  const { counts, shown, told, made } = await atRest(service, of, async () => ({
-    counts: await countsOf(service, of),
-    shown: (await of.call('GET', `/v5/imports/${of.importId}`)).body.stats.counts,
-    told: await toldBy(service, of),
-    made: await madeIn(service, of),
+  const { counts, shown, told, made } = await readUnchanged(service, target, async () => ({
+    counts: await countsOf(service, target),
+    shown: (await target.call('GET', `/v5/imports/${target.importId}`)).body.stats.counts,
+    told: await reportedRecords(service, target),
+    made: await createdRecords(service, target),
   }))
   expect(shown).toEqual(Object.fromEntries(rowStatuses.map((status) => [status, counts[status] ?? 0])))
   expect(told).toEqual(made)
@@ -84,36 +89,40 @@ export async function audit(
 }
 
 /** What is read at a moment when no row of the import changed: counts alone would not tell of one that is where it was. */
-async function atRest<Seen>(service: TestService, of: Audited, look: () => Promise<Seen>): Promise<Seen> {
+async function readUnchanged<Result>(
+  service: TestService,
+  target: Audited,
+  observe: () => Promise<Result>,
+): Promise<Result> {
   for (;;) {
-    const before = await versionsOf(service, of)
-    const seen = await look()
-    if (isDeepStrictEqual(before, await versionsOf(service, of))) return seen
+    const before = await versionsOf(service, target)
+    const result = await observe()
+    if (isDeepStrictEqual(before, await versionsOf(service, target))) return result
   }
 }
 
 /** Which transaction wrote each row last. */
-const versionsOf = (service: TestService, of: Audited): Promise<{ id: string; writer: string }[]> =>
+const versionsOf = (service: TestService, target: Audited): Promise<{ id: string; writer: string }[]> =>
   read(
     service,
     sql`select id, xmin::text as writer from import_rows
-      where organization_id = ${organizationOf(of)}::uuid and import_id = ${importOf(of)}::uuid order by id`,
+      where organization_id = ${organizationOf(target)}::uuid and import_id = ${importOf(target)}::uuid order by id`,
   )
 
 /** `contact con_…` for each record that a row says it made; of notes with the row. */
-async function toldBy(service: TestService, of: Audited): Promise<string[]> {
+async function reportedRecords(service: TestService, target: Audited): Promise<string[]> {
   const rows = await read<{ told: string }>(
     service,
     sql`select (change ->> 'object') || ' ' || (change ->> 'id')
         || case when change ->> 'object' = 'note' then ' ' || row.id else '' end as told
       from import_rows row, jsonb_array_elements(row.changes::jsonb) change
-      where row.organization_id = ${organizationOf(of)}::uuid and change ->> 'action' = 'created'`,
+      where row.organization_id = ${organizationOf(target)}::uuid and change ->> 'action' = 'created'`,
   )
   return rows.map(({ told }) => told).sort()
 }
 
-async function madeIn(service: TestService, of: Audited): Promise<string[]> {
-  const organization = sql`where organization_id = ${organizationOf(of)}::uuid and deleted_at is null`
+async function createdRecords(service: TestService, target: Audited): Promise<string[]> {
+  const organization = sql`where organization_id = ${organizationOf(target)}::uuid and deleted_at is null`
   const rows = await read<{ made: string }>(
     service,
     sql`select 'contact con_' || replace(id::text, '-', '') as made from contacts ${organization}
@@ -126,11 +135,14 @@ async function madeIn(service: TestService, of: Audited): Promise<string[]> {
 }
 
 /** Rows for which a process was counted as lost, and those that failed. */
-export async function troublesOf(service: TestService, of: Audited): Promise<{ losses: number; attempts: number }> {
+export async function failureCountsOf(
+  service: TestService,
+  target: Audited,
+): Promise<{ losses: number; attempts: number }> {
   const [row] = await read<{ losses: number; attempts: number }>(
     service,
     sql`select count(*) filter (where losses > 0)::int as losses, count(*) filter (where attempts > 0)::int as attempts
-      from import_rows where organization_id = ${organizationOf(of)}::uuid`,
+      from import_rows where organization_id = ${organizationOf(target)}::uuid`,
   )
   return row ?? { losses: Number.NaN, attempts: Number.NaN }
 }
@@ -139,12 +151,12 @@ export async function troublesOf(service: TestService, of: Audited): Promise<{ l
  * Under the policy `fill` a field is set once: by two rows it would be only if one had not seen the other. Lists of tags,
  * external ids and the end of a job are added to.
  */
-export async function expectFilledOnce(service: TestService, of: Audited): Promise<void> {
+export async function expectFilledOnce(service: TestService, target: Audited): Promise<void> {
   const rows = await read<Json>(
     service,
     sql`select change ->> 'id' as id, field.key as field, array_agg(field.value order by row.id) as values
       from import_rows row, jsonb_array_elements(row.changes::jsonb) change, jsonb_each(change -> 'after') field
-      where row.organization_id = ${organizationOf(of)}::uuid and field.value <> 'null' and field.value <> '[]'
+      where row.organization_id = ${organizationOf(target)}::uuid and field.value <> 'null' and field.value <> '[]'
         and field.key not in ('tags', 'externalIds', 'current', 'end')
       group by 1, 2 having count(*) > 1`,
   )

@@ -22,8 +22,8 @@ export function randomOf(seed: number): Random {
 /** The items in another order. */
 export function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
   return items
-    .map((item) => ({ item, place: random() }))
-    .sort((left, right) => left.place - right.place)
+    .map((item) => ({ item, rank: random() }))
+    .sort((left, right) => left.rank - right.rank)
     .map(({ item }) => item)
 }
 
@@ -42,7 +42,7 @@ export function sampleLeads(count: number, random: Random): SampleLead[] {
 }
 
 /** Some of the members, each as likely as not. */
-const someOf = (members: JsonObject, random: Random): JsonObject =>
+const randomSubset = (members: JsonObject, random: Random): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(() => random() < 0.5))
 
 /** The same letters, some of them in upper case. */
@@ -66,7 +66,10 @@ function keysOf(person: number, name: string, random: Random): JsonObject {
     case 2:
       return { linkedinHandle: pick(['', '@'], random) + `p${person}`, name }
     case 3:
-      return { email: address(''), ...someOf({ externalIdCrm: `p${person}`, externalIdBilling: `p${person}` }, random) }
+      return {
+        email: address(''),
+        ...randomSubset({ externalIdCrm: `p${person}`, externalIdBilling: `p${person}` }, random),
+      }
     default:
       return { email: address('') }
   }
@@ -76,7 +79,7 @@ function contactOf(person: number, random: Random): JsonObject {
   const name = `First${person} Last${person}`
   return {
     ...keysOf(person, name, random),
-    ...someOf(
+    ...randomSubset(
       {
         name,
         nickname: `nick ${person}`,
@@ -103,7 +106,7 @@ function employmentOf(person: number, random: Random): JsonObject {
       ...(hasEnded ? { end: `20${12 + index * 3}-12` } : { current: true }),
     }
   })
-  return someOf(
+  return randomSubset(
     {
       title: `Title ${person % 30}`,
       seniority: pick(['SENIOR', 'Senior', 'senior'], random),
@@ -121,7 +124,7 @@ function companyOf(company: number, random: Random): JsonObject {
   }
   return {
     name: `Company ${company}`,
-    ...someOf(
+    ...randomSubset(
       {
         ...(company % 5 > 0 && keys),
         website: `https://c${company}.example/`,

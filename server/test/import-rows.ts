@@ -26,7 +26,7 @@ export const hasEnded = (status: RowStatus): boolean => !waiting.includes(status
 /** A new import of the organization, by its id in the form of the answers. */
 export async function addImport(service: TestService, organization: TestOrganization): Promise<string> {
   const id = newId()
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`insert into imports (organization_id, id, name, team_id)
       values (${readId('org', organization.organizationId)}, ${id}, ${`Import ${randomUUID()}`},
@@ -42,7 +42,7 @@ export async function addRows(
   samples: readonly SampleRow[],
 ): Promise<string[]> {
   const first = Date.now() - samples.length * 1000
-  const given = samples.map((sample, index) => {
+  const rows = samples.map((sample, index) => {
     const { status = 'PENDING', contactId } = sample
     const createdAt = sample.createdAt ?? new Date(first + index * 1000).toISOString()
     return {
@@ -63,24 +63,24 @@ export async function addRows(
       created_at: createdAt,
     }
   })
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`insert into import_rows (organization_id, import_id, id, status, payload, warnings, errors, changes, warning_codes,
         error_codes, contact_id, attempts, losses, run_at, lease, finished_at, created_at, updated_at)
       select imports.organization_id, imports.id, given.id, status, payload, warnings, errors, changes, warning_codes,
         error_codes, contact_id, attempts, losses, run_at, lease, finished_at, given.created_at, given.created_at
-      from imports cross join jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (id uuid, status text,
+      from imports cross join jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (id uuid, status text,
         payload jsonb, warnings jsonb, errors jsonb, changes jsonb, warning_codes text[], error_codes text[],
         contact_id uuid, attempts int, losses int, run_at timestamptz, lease uuid, finished_at timestamptz,
         created_at timestamptz)
       where imports.id = ${readId('imp', importId)}`,
   )
-  return given.map(({ id }) => showId('row', id))
+  return rows.map(({ id }) => showId('row', id))
 }
 
 /** The status of each row of the import, in the order in which they were made. */
 export async function statusesOf(service: TestService, importId: string): Promise<RowStatus[]> {
-  const rows = await service.database.spanning<{ status: RowStatus }>(
+  const rows = await service.database.crossTenantQuery<{ status: RowStatus }>(
     'check the database',
     sql`select status from import_rows where import_id = ${readId('imp', importId)} order by created_at, id`,
   )
@@ -89,7 +89,7 @@ export async function statusesOf(service: TestService, importId: string): Promis
 
 /** The columns of a row that answers do not show. */
 export async function queueStateOf(service: TestService, rowId: string): Promise<object | undefined> {
-  const [row] = await service.database.spanning<{ losses: number; lease: string | null; due: boolean }>(
+  const [row] = await service.database.crossTenantQuery<{ losses: number; lease: string | null; due: boolean }>(
     'check the database',
     sql`select losses, lease, run_at <= now() as due from import_rows where id = ${readId('row', rowId)}`,
   )

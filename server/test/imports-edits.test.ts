@@ -12,15 +12,12 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 /** Ids of what a push made. */
-interface Made {
-  contact: string
-  company: string
-}
+type Created = Record<'contact' | 'company', string>
 
 interface Case {
-  edit: (call: Call, made: Made) => Promise<unknown>
+  edit: (call: Call, created: Created) => Promise<unknown>
   /** What every later push is warned of, as `<code> <path>`; CONFLICT when it is refused. */
-  told: readonly `${FindingCode} ${string}`[] | 'CONFLICT'
+  expected: readonly `${FindingCode} ${string}`[] | 'CONFLICT'
 }
 
 const lead = (number: number) => ({
@@ -82,39 +79,39 @@ const lead = (number: number) => ({
 
 const patchContact =
   (body: Json) =>
-  (call: Call, { contact }: Made) =>
-    done(call('PATCH', `/v5/contacts/${contact}`, { body }))
+  (call: Call, { contact }: Created) =>
+    expectSuccess(call('PATCH', `/v5/contacts/${contact}`, { body }))
 const patchCompany =
   (body: Json) =>
-  (call: Call, { company }: Made) =>
-    done(call('PATCH', `/v5/companies/${company}`, { body }))
+  (call: Call, { company }: Created) =>
+    expectSuccess(call('PATCH', `/v5/companies/${company}`, { body }))
 
-async function done(answer: ReturnType<Call>): Promise<void> {
-  const { status, text } = await answer
+async function expectSuccess(response: ReturnType<Call>): Promise<void> {
+  const { status, text } = await response
   if (status >= 300) throw new Error(`${status} ${text}`)
 }
 
 /** Changes or deletes the contact's job of this employer, or its note. */
 const changeJob =
   (organization: string, body: Json | 'DELETE') =>
-  async (call: Call, { contact }: Made) => {
+  async (call: Call, { contact }: Created) => {
     const path = `/v5/contacts/${contact}/employments`
     const { body: jobs } = await call('GET', path)
     const { id } = jobs.find((job: Json) => job.organization === organization)
-    await done(body === 'DELETE' ? call('DELETE', `${path}/${id}`) : call('PATCH', `${path}/${id}`, { body }))
+    await expectSuccess(body === 'DELETE' ? call('DELETE', `${path}/${id}`) : call('PATCH', `${path}/${id}`, { body }))
   }
 const changeNote =
   (body: Json | 'DELETE') =>
-  async (call: Call, { contact }: Made) => {
+  async (call: Call, { contact }: Created) => {
     const { body: notes } = await call('GET', `/v5/contacts/${contact}/notes`)
     const path = `/v5/notes/${notes[0].id}`
-    await done(body === 'DELETE' ? call('DELETE', path) : call('PATCH', path, { body }))
+    await expectSuccess(body === 'DELETE' ? call('DELETE', path) : call('PATCH', path, { body }))
   }
 
 /** As the purge does 30 days later. */
-const purged = (table: 'notes' | 'employments', edit: Case['edit']) => async (call: Call, made: Made) => {
-  await edit(call, made)
-  await service.database.spanning(
+const purged = (table: 'notes' | 'employments', edit: Case['edit']) => async (call: Call, created: Created) => {
+  await edit(call, created)
+  await service.database.crossTenantQuery(
     'check the database',
     table === 'notes'
       ? sql`delete from notes where deleted_at is not null`
@@ -158,112 +155,128 @@ const companyTexts: Json = {
   ticker: 'OTH',
 }
 
-const kept = (...paths: string[]): Case['told'] => paths.map((path): `edit_kept ${string}` => `edit_kept ${path}`)
+const editsKept = (...paths: string[]): Case['expected'] =>
+  paths.map((path): `edit_kept ${string}` => `edit_kept ${path}`)
 
 /** A change of all fields, and their clearing. */
 function scalars(part: 'contact' | 'company', values: Json): Record<string, Case> {
   const patch = part === 'contact' ? patchContact : patchCompany
   const names = Object.keys(values)
-  const told = kept(...names.map((name) => `${part}.${name}`))
+  const expected = editsKept(...names.map((name) => `${part}.${name}`))
   const nothing = Object.fromEntries(names.map((name) => [name, null]))
   return {
-    [`fields of a ${part} changed`]: { edit: patch(values), told },
-    [`fields of a ${part} cleared`]: { edit: patch(nothing), told },
+    [`fields of a ${part} changed`]: { edit: patch(values), expected },
+    [`fields of a ${part} cleared`]: { edit: patch(nothing), expected },
   }
 }
 
 const cases: Record<string, Case> = {
   ...scalars('contact', contactTexts),
   ...scalars('company', companyTexts),
-  'last name corrected': { edit: patchContact({ lastName: 'King' }), told: kept('contact.name') },
-  'address corrected': { edit: patchContact({ email: 'corrected@example.com' }), told: kept('contact.email') },
-  'job title changed': { edit: patchContact({ employmentTitle: 'Countess' }), told: kept('employment.title') },
-  'seniority cleared': { edit: patchContact({ employmentSeniority: null }), told: kept('employment.seniority') },
-  'company taken off the contact': { edit: patchContact({ companyId: null }), told: kept('company') },
+  'last name corrected': { edit: patchContact({ lastName: 'King' }), expected: editsKept('contact.name') },
+  'address corrected': { edit: patchContact({ email: 'corrected@example.com' }), expected: editsKept('contact.email') },
+  'job title changed': { edit: patchContact({ employmentTitle: 'Countess' }), expected: editsKept('employment.title') },
+  'seniority cleared': {
+    edit: patchContact({ employmentSeniority: null }),
+    expected: editsKept('employment.seniority'),
+  },
+  'company taken off the contact': { edit: patchContact({ companyId: null }), expected: editsKept('company') },
   'contact moved to another company': {
-    edit: async (call, made) => {
+    edit: async (call, created) => {
       const { body } = await call('POST', '/v5/companies', { body: { name: 'Elsewhere' } })
-      await patchContact({ companyId: body.id })(call, made)
+      await patchContact({ companyId: body.id })(call, created)
     },
-    told: kept('company'),
+    expected: editsKept('company'),
   },
-  'tag of a contact removed': { edit: patchContact({ tags: ['fair'] }), told: [] },
-  'all tags of a contact removed': { edit: patchContact({ tags: [] }), told: [] },
-  'tag of a contact added and another removed': { edit: patchContact({ tags: ['mine', 'fair'] }), told: [] },
+  'tag of a contact removed': { edit: patchContact({ tags: ['fair'] }), expected: [] },
+  'all tags of a contact removed': { edit: patchContact({ tags: [] }), expected: [] },
+  'tag of a contact added and another removed': { edit: patchContact({ tags: ['mine', 'fair'] }), expected: [] },
   'tag of a contact removed and added again': {
-    edit: async (call, made) => {
-      await patchContact({ tags: ['fair'] })(call, made)
-      await patchContact({ tags: ['fair', 'lead'] })(call, made)
+    edit: async (call, created) => {
+      await patchContact({ tags: ['fair'] })(call, created)
+      await patchContact({ tags: ['fair', 'lead'] })(call, created)
     },
-    told: [],
+    expected: [],
   },
-  'tag of a company removed': { edit: patchCompany({ tags: ['vip'] }), told: kept('company.tags') },
-  'all tags of a company removed': { edit: patchCompany({ tags: [] }), told: kept('company.tags') },
+  'tag of a company removed': { edit: patchCompany({ tags: ['vip'] }), expected: editsKept('company.tags') },
+  'all tags of a company removed': { edit: patchCompany({ tags: [] }), expected: editsKept('company.tags') },
   'list of a company shortened': {
     edit: patchCompany({ industries: ['software'], languages: [], stack: ['brass'] }),
-    told: kept('company.industries', 'company.languages', 'company.stack'),
+    expected: editsKept('company.industries', 'company.languages', 'company.stack'),
   },
   'external id of a contact removed': {
     edit: patchContact({ externalIds: { crm: null } }),
-    told: kept('contact.externalIdCrm'),
+    expected: editsKept('contact.externalIdCrm'),
   },
   'external ids of a contact removed': {
     edit: patchContact({ externalIds: { crm: null, hubSpot: null } }),
-    told: kept('contact.externalIdCrm', 'contact.externalIdHubSpot'),
+    expected: editsKept('contact.externalIdCrm', 'contact.externalIdHubSpot'),
   },
-  'external id of a contact changed': { edit: patchContact({ externalIds: { crm: 'other' } }), told: 'CONFLICT' },
+  'external id of a contact changed': { edit: patchContact({ externalIds: { crm: 'other' } }), expected: 'CONFLICT' },
   'external id of a company removed': {
     edit: patchCompany({ externalIds: { crm: null } }),
-    told: kept('company.externalIdCrm'),
+    expected: editsKept('company.externalIdCrm'),
   },
-  'external id of a company changed': { edit: patchCompany({ externalIds: { crm: 'other' } }), told: 'CONFLICT' },
-  'company renamed': { edit: patchCompany({ name: 'Engines Ltd' }), told: kept('company.name') },
-  'domain of a company corrected': { edit: patchCompany({ domain: 'other.example' }), told: kept('company.domain') },
+  'external id of a company changed': { edit: patchCompany({ externalIds: { crm: 'other' } }), expected: 'CONFLICT' },
+  'company renamed': { edit: patchCompany({ name: 'Engines Ltd' }), expected: editsKept('company.name') },
+  'domain of a company corrected': {
+    edit: patchCompany({ domain: 'other.example' }),
+    expected: editsKept('company.domain'),
+  },
   'title of a job corrected': {
     edit: changeJob('Engines', { title: 'Senior analyst' }),
-    told: kept('employment.history.0'),
+    expected: editsKept('employment.history.0'),
   },
   'employer of a job corrected': {
     edit: changeJob('Engines', { organization: 'Engines Ltd' }),
-    told: kept('employment.history.0'),
+    expected: editsKept('employment.history.0'),
   },
-  'start of a job cleared': { edit: changeJob('Engines', { start: null }), told: kept('employment.history.0') },
+  'start of a job cleared': {
+    edit: changeJob('Engines', { start: null }),
+    expected: editsKept('employment.history.0'),
+  },
   'job ended': {
     edit: changeJob('Engines', { current: false, end: '2024-01' }),
-    told: kept('employment.history.0.current'),
+    expected: editsKept('employment.history.0.current'),
   },
   'job no longer current': {
     edit: changeJob('Engines', { current: false }),
-    told: kept('employment.history.0.current'),
+    expected: editsKept('employment.history.0.current'),
   },
-  'end of a job corrected': { edit: changeJob('Babbage', { end: '2019-06' }), told: kept('employment.history.1.end') },
-  'end of a job cleared': { edit: changeJob('Babbage', { end: null }), told: kept('employment.history.1.end') },
+  'end of a job corrected': {
+    edit: changeJob('Babbage', { end: '2019-06' }),
+    expected: editsKept('employment.history.1.end'),
+  },
+  'end of a job cleared': {
+    edit: changeJob('Babbage', { end: null }),
+    expected: editsKept('employment.history.1.end'),
+  },
   'job still held': {
     edit: changeJob('Babbage', { end: null, current: true }),
-    told: kept('employment.history.1.end'),
+    expected: editsKept('employment.history.1.end'),
   },
   'title and end of a job corrected': {
     edit: changeJob('Babbage', { title: 'Chief clerk', end: '2019-06' }),
-    told: kept('employment.history.1'),
+    expected: editsKept('employment.history.1'),
   },
-  'job deleted': { edit: changeJob('Engines', 'DELETE'), told: kept('employment.history.0') },
+  'job deleted': { edit: changeJob('Engines', 'DELETE'), expected: editsKept('employment.history.0') },
   'job deleted and purged': {
     edit: purged('employments', changeJob('Engines', 'DELETE')),
-    told: kept('employment.history.0'),
+    expected: editsKept('employment.history.0'),
   },
-  'note edited': { edit: changeNote({ body: 'Met at the conference' }), told: kept('contact.note') },
-  'note deleted': { edit: changeNote('DELETE'), told: kept('contact.note') },
+  'note edited': { edit: changeNote({ body: 'Met at the conference' }), expected: editsKept('contact.note') },
+  'note deleted': { edit: changeNote('DELETE'), expected: editsKept('contact.note') },
   'note edited, deleted and purged': {
-    edit: purged('notes', async (call, made) => {
-      await changeNote({ body: 'Met at the conference' })(call, made)
-      await changeNote('DELETE')(call, made)
+    edit: purged('notes', async (call, created) => {
+      await changeNote({ body: 'Met at the conference' })(call, created)
+      await changeNote('DELETE')(call, created)
     }),
-    told: kept('contact.note'),
+    expected: editsKept('contact.note'),
   },
 }
 
 /** All that there is of a lead, as it is sent, and how much there is at all. */
-async function everything(call: Call, { contact, company }: Made): Promise<string[]> {
+async function recordTexts(call: Call, { contact, company }: Created): Promise<string[]> {
   const paths = [
     `/v5/contacts/${contact}`,
     `/v5/contacts/${contact}/employments`,
@@ -274,7 +287,7 @@ async function everything(call: Call, { contact, company }: Made): Promise<strin
   return Promise.all(paths.map(async (path) => (await call('GET', path)).text))
 }
 
-const toldOf = ({ status, warnings }: Pushed): string[] | string =>
+const warningsOf = ({ status, warnings }: Pushed): string[] | string =>
   status === 'CONFLICT' ? status : warnings.map(({ code, path }: Json) => `${code} ${path}`).sort()
 
 describe.each(['fill', 'overwrite'])('with %s', (mergePolicy) => {
@@ -282,23 +295,23 @@ describe.each(['fill', 'overwrite'])('with %s', (mergePolicy) => {
   beforeAll(async () => {
     organization = await service.newOrganization()
     const { call, importId } = organization
-    await done(call('PATCH', `/v5/imports/${importId}`, { body: { mergePolicy, tags: ['fair', 'lead'] } }))
+    await expectSuccess(call('PATCH', `/v5/imports/${importId}`, { body: { mergePolicy, tags: ['fair', 'lead'] } }))
   })
 
-  test.each(Object.entries(cases))('no later push undoes an edit: %s', async (name, { edit, told }) => {
+  test.each(Object.entries(cases))('no later push undoes an edit: %s', async (name, { edit, expected }) => {
     const { call } = organization
     const push = pushesOf(service, organization)
     const payload = lead(Object.keys(cases).indexOf(name))
     const [first] = await push(payload)
     expect(first).toMatchObject({ status: 'PROCESSED', warnings: [], errors: [] })
-    const made = { contact: first?.contactId ?? '', company: first?.companyId ?? '' }
+    const created = { contact: first?.contactId ?? '', company: first?.companyId ?? '' }
     expect((await push(payload))[0]?.status).toBe('DUPLICATE')
-    await edit(call, made)
-    const left = await everything(call, made)
+    await edit(call, created)
+    const before = await recordTexts(call, created)
     const later = [...(await push(payload)), ...(await push(payload)), ...(await push(payload, payload, payload))]
-    expect(await everything(call, made)).toEqual(left)
-    expect(later.map(toldOf)).toEqual(later.map(() => (told === 'CONFLICT' ? told : [...told].sort())))
-    const status = told === 'CONFLICT' ? told : told.length > 0 ? 'PROCESSED' : 'DUPLICATE'
+    expect(await recordTexts(call, created)).toEqual(before)
+    expect(later.map(warningsOf)).toEqual(later.map(() => (expected === 'CONFLICT' ? expected : [...expected].sort())))
+    const status = expected === 'CONFLICT' ? expected : expected.length > 0 ? 'PROCESSED' : 'DUPLICATE'
     expect(later.map((row) => row.status)).toEqual(later.map(() => status))
   })
 })
@@ -311,13 +324,13 @@ test('what a push adds to a record that was edited is added, unless it is what w
     contact: { email: 'ada@example.com', ...externalIds },
     company: { name: 'Engines', domain: 'engines.example', tags },
   })
-  const [made] = await push(lead(['one', 'two'], { externalIdCrm: 'c1' }))
-  await call('PATCH', `/v5/companies/${made?.companyId}`, { body: { tags: ['two', 'mine'] } })
-  await call('PATCH', `/v5/contacts/${made?.contactId}`, { body: { externalIds: { crm: null } } })
+  const [created] = await push(lead(['one', 'two'], { externalIdCrm: 'c1' }))
+  await call('PATCH', `/v5/companies/${created?.companyId}`, { body: { tags: ['two', 'mine'] } })
+  await call('PATCH', `/v5/contacts/${created?.contactId}`, { body: { externalIds: { crm: null } } })
   const [more] = await push(lead(['one', 'three'], { externalIdCrm: 'c2', externalIdErp: 'e1' }))
   expect(more).toMatchObject({ status: 'PROCESSED', warnings: [{ code: 'edit_kept', path: 'company.tags' }] })
-  expect((await call('GET', `/v5/companies/${made?.companyId}`)).body.tags).toEqual(['two', 'mine', 'three'])
-  expect((await call('GET', `/v5/contacts/${made?.contactId}`)).body.externalIds).toEqual({ crm: 'c2', erp: 'e1' })
+  expect((await call('GET', `/v5/companies/${created?.companyId}`)).body.tags).toEqual(['two', 'mine', 'three'])
+  expect((await call('GET', `/v5/contacts/${created?.contactId}`)).body.externalIds).toEqual({ crm: 'c2', erp: 'e1' })
 })
 
 test('a push that contains nothing but an external id that a person removed is a conflict and names the contact', async () => {
@@ -325,11 +338,11 @@ test('a push that contains nothing but an external id that a person removed is a
   const { call } = organization
   const push = pushesOf(service, organization)
   const lead = { contact: { externalIdCrm: 'c1', name: 'Ada' } }
-  const [made] = await push(lead)
-  await call('PATCH', `/v5/contacts/${made?.contactId}`, { body: { externalIds: { crm: null } } })
+  const [created] = await push(lead)
+  await call('PATCH', `/v5/contacts/${created?.contactId}`, { body: { externalIds: { crm: null } } })
   for (const row of await push(lead, lead)) {
     expect(row).toMatchObject({ status: 'CONFLICT', errors: [{ code: 'external_id_conflict', path: 'contact' }] })
-    expect(row.errors[0].message).toContain(made?.contactId)
+    expect(row.errors[0].message).toContain(created?.contactId)
   }
   expect((await call('GET', '/v5/contacts/count')).body).toEqual({ count: 1 })
   // Someone else has it now: nothing is doubtful any more.
@@ -339,7 +352,7 @@ test('a push that contains nothing but an external id that a person removed is a
   await call('PATCH', `/v5/contacts/${other.id}`, { body: { externalIds: { crm: null } } })
   const [third] = await push({ contact: { externalIdCrm: 'c1', email: 'eve@example.com' } })
   expect(third).toMatchObject({ status: 'PROCESSED', errors: [] })
-  expect([made?.contactId, other.id]).not.toContain(third?.contactId)
+  expect([created?.contactId, other.id]).not.toContain(third?.contactId)
 })
 
 test.each(['fill', 'overwrite'])(
@@ -350,10 +363,13 @@ test.each(['fill', 'overwrite'])(
     await call('PATCH', `/v5/imports/${importId}`, { body: { mergePolicy } })
     const push = pushesOf(service, organization)
     const lead = (email: string) => ({ contact: { email }, company: { name: 'Engines' } })
-    const [made] = await push(lead('ada@example.com'))
-    await call('PATCH', `/v5/companies/${made?.companyId}`, { body: { name: 'Engines Ltd' } })
+    const [created] = await push(lead('ada@example.com'))
+    await call('PATCH', `/v5/companies/${created?.companyId}`, { body: { name: 'Engines Ltd' } })
     for (const row of await push(lead('ada@example.com'), lead('bob@example.com'))) {
-      expect(row).toMatchObject({ companyId: made?.companyId, warnings: [{ code: 'edit_kept', path: 'company.name' }] })
+      expect(row).toMatchObject({
+        companyId: created?.companyId,
+        warnings: [{ code: 'edit_kept', path: 'company.name' }],
+      })
     }
     const { body: companies } = await call('GET', '/v5/companies')
     expect(companies.map(({ name }: Json) => name)).toEqual(['Engines Ltd'])
@@ -367,17 +383,17 @@ test('a deleted record takes the memory of its edits along when it is purged', a
   const organization = await service.newOrganization()
   const { call } = organization
   const push = pushesOf(service, organization)
-  const [made] = await push({ contact: { email: 'ada@example.com', note: 'Hi' } })
-  await changeNote('DELETE')(call, { contact: made?.contactId ?? '', company: '' })
+  const [created] = await push({ contact: { email: 'ada@example.com', note: 'Hi' } })
+  await changeNote('DELETE')(call, { contact: created?.contactId ?? '', company: '' })
   const remembered = () =>
-    service.database.spanning(
+    service.database.crossTenantQuery(
       'check the database',
-      sql`select from contact_edited_values where contact_id = ${readId('con', made?.contactId ?? '')}::uuid`,
+      sql`select from contact_edited_values where contact_id = ${readId('con', created?.contactId ?? '')}::uuid`,
     )
   expect(await remembered()).toHaveLength(1)
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
-    sql`delete from contacts where id = ${readId('con', made?.contactId ?? '')}::uuid`,
+    sql`delete from contacts where id = ${readId('con', created?.contactId ?? '')}::uuid`,
   )
   expect(await remembered()).toHaveLength(0)
 })

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { readId } from '../src/platform/model/ids.ts'
-import { newEffects } from './import-audit.ts'
+import { newFullLead } from './import-audit.ts'
 import { createDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { pusher } from './pushes.ts'
@@ -21,10 +21,10 @@ async function scansOf(client: pg.Client): Promise<{ whole: number }> {
 }
 
 test(`${backlog} rows of one organization that wait delay another’s by a few batches, and are not looked through for each`, async () => {
-  const made = await createDatabase()
-  const client = new pg.Client(made.connection)
+  const testDatabase = await createDatabase()
+  const client = new pg.Client(testDatabase.connection)
   await client.connect()
-  const idle = await startTestService({}, { ...made, drop: async () => undefined })
+  const idle = await startTestService({}, { ...testDatabase, drop: async () => undefined })
   const large = await idle.newOrganization()
   const small = await idle.newOrganization()
   await idle.close()
@@ -39,7 +39,7 @@ test(`${backlog} rows of one organization that wait delay another’s by a few b
   await client.query('vacuum analyze import_rows')
 
   const before = await scansOf(client)
-  const service = await startTestService({ IMPORT_WORKERS: '2' }, { ...made, drop: async () => undefined })
+  const service = await startTestService({ IMPORT_WORKERS: '2' }, { ...testDatabase, drop: async () => undefined })
   const push = pusher(service, new URL(small.triggerUrl).pathname)
   const isDone = async (id: string) => {
     const { rows } = await client.query<{ finished: boolean }>(
@@ -50,7 +50,7 @@ test(`${backlog} rows of one organization that wait delay another’s by a few b
   }
   const accepted: string[] = []
   for (let count = 0; count < 10; count++) {
-    const { status, body } = await push(newEffects())
+    const { status, body } = await push(newFullLead())
     expect(status).toBe(200)
     accepted.push(body.id)
     await until('its row came to an end', () => isDone(body.id), 60_000)
@@ -73,5 +73,5 @@ test(`${backlog} rows of one organization that wait delay another’s by a few b
   expect(waits.at(-1)?.before).toBeLessThan(backlog)
   for (const { overtaken } of waits) expect(overtaken).toBeLessThanOrEqual(5 * batch)
   await client.end()
-  await made.drop()
+  await testDatabase.drop()
 }, 600_000)

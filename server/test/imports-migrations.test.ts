@@ -15,7 +15,7 @@ afterAll(() => service.close())
 const textOf = (name: string) => readFile(new URL(`../migrations/${name}.sql`, import.meta.url), 'utf8')
 
 async function run(statements: string): Promise<void> {
-  await service.database.spanning('check the database', raw(statements))
+  await service.database.crossTenantQuery('check the database', raw(statements))
 }
 
 /** A record as versions before stored it: under other names of providers. */
@@ -28,7 +28,7 @@ async function store(name: string, { call }: TestOrganization, externalIds: Json
   ]
   const id = readId(body.id.slice(0, 3), body.id)
   if (isDeleted) await call('DELETE', `/v5/${name}/${body.id}`)
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`with changed as (
       update ${table} set external_ids = ${JSON.stringify(externalIds)}::jsonb where id = ${id}::uuid returning *)
@@ -105,8 +105,8 @@ test('what was deleted before imports remembered it does not come back', async (
       ],
     },
   }
-  const [made] = await push(lead)
-  const path = `/v5/contacts/${made?.contactId}`
+  const [created] = await push(lead)
+  const path = `/v5/contacts/${created?.contactId}`
   const records = [...(await call('GET', `${path}/notes`)).body, ...(await call('GET', `${path}/employments`)).body]
   for (const { id } of records) {
     await call('DELETE', `${path}/${id.startsWith('not') ? 'notes' : 'employments'}/${id}`)

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import { serviceActor } from '../src/platform/model/caller.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
-import { workOn } from '../src/resources/imports/work/batch.ts'
+import { processClaim } from '../src/resources/imports/work/batch.ts'
 import type { Finding } from '../src/resources/imports/resource.ts'
 import { claimRows } from '../src/resources/imports/work/work-store.ts'
-import { audit, errorsOf, expectFilledOnce, untilEnded } from './import-audit.ts'
-import { gistOfDatabase, gistOfLeads } from './import-gist.ts'
+import { audit, errorsOf, expectFilledOnce, untilFinished } from './import-audit.ts'
+import { storedData, expectedData } from './imported-data.ts'
 import { randomOf, type SampleLead, sampleLeads, shuffled } from './import-payloads.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { pusher } from './pushes.ts'
@@ -17,10 +17,10 @@ import { startTestService, type TestOrganization, type TestService } from './ser
 /** Different leads: `IMPORT_LEADS=10000` for the full size. Each is pushed three times. */
 const leadCount = Number(process.env.IMPORT_LEADS ?? 300)
 /** How many of them are worked on one by one too. */
-const oneByOne = process.env.IMPORT_LEADS ? leadCount : 80
+const sequentialCount = process.env.IMPORT_LEADS ? leadCount : 80
 const senders = 16
 /** Milliseconds that the whole may take on a machine that is busy with other things. */
-const patience = 120_000 + leadCount * 300
+const timeout = 120_000 + leadCount * 300
 const tags = ['fair']
 
 /** A service on a database of its own, of which the test looks at what PostgreSQL counted. */
@@ -28,8 +28,8 @@ async function withService(
   environment: Record<string, string>,
   use: (service: TestService, organization: TestOrganization) => Promise<void>,
 ): Promise<TestDatabase> {
-  const made = await createDatabase()
-  const service = await startTestService(environment, { ...made, drop: async () => undefined })
+  const testDatabase = await createDatabase()
+  const service = await startTestService(environment, { ...testDatabase, drop: async () => undefined })
   try {
     const organization = await service.newOrganization()
     await organization.call('PATCH', `/v5/imports/${organization.importId}`, { body: { tags } })
@@ -37,7 +37,7 @@ async function withService(
   } finally {
     await service.close()
   }
-  return made
+  return testDatabase
 }
 
 /** The ids of the rows, in no order. */
@@ -77,7 +77,7 @@ async function deadlocksOf({ connection }: TestDatabase): Promise<number> {
 
 /** Of each row that changed nothing, what it was warned of. */
 async function warningsOfUnchanged({ database }: TestService, organization: TestOrganization): Promise<string[][]> {
-  const rows = await database.spanning<{ warnings: Finding[] }>(
+  const rows = await database.crossTenantQuery<{ warnings: Finding[] }>(
     'check the database',
     sql`select warnings from import_rows
       where organization_id = ${organizationOf(organization)}::uuid and changes::text = '[]'`,
@@ -90,50 +90,50 @@ test(
   async () => {
     const random = randomOf(seed)
     const leads = sampleLeads(leadCount, random)
-    const thrice = shuffled([...leads, ...leads, ...leads], random)
-    const made = await withService({ IMPORT_WORKERS: '2' }, async (service, organization) => {
-      const accepted = await pushAll(service, organization, thrice, senders)
-      await untilEnded(service, organization, thrice.length, patience)
+    const repeatedLeads = shuffled([...leads, ...leads, ...leads], random)
+    const testDatabase = await withService({ IMPORT_WORKERS: '2' }, async (service, organization) => {
+      const accepted = await pushAll(service, organization, repeatedLeads, senders)
+      await untilFinished(service, organization, repeatedLeads.length, timeout)
       const counts = await audit(service, organization, { accepted })
       expect(Object.keys(counts)).toEqual(['DUPLICATE', 'PROCESSED'])
       // Of the three that say the same, only the first can have changed something.
       const unchanged = await warningsOfUnchanged(service, organization)
       expect(unchanged.length).toBeGreaterThanOrEqual(2 * leadCount)
       // The first of two addresses is kept, and a job that has ended is not current again.
-      const kept = unchanged.filter((warnings) => warnings.length > 0)
-      for (const warning of kept.flat()) {
+      const withWarnings = unchanged.filter((warnings) => warnings.length > 0)
+      for (const warning of withWarnings.flat()) {
         expect(warning).toMatch(/^existing_value_kept (contact\.email|employment\.history\.\d+\.current)$/)
       }
-      expect(counts.DUPLICATE).toBe(unchanged.length - kept.length)
-      expect(await gistOfDatabase(service.database, organizationOf(organization))).toEqual(gistOfLeads(leads, tags))
+      expect(counts.DUPLICATE).toBe(unchanged.length - withWarnings.length)
+      expect(await storedData(service.database, organizationOf(organization))).toEqual(expectedData(leads, tags))
       await expectFilledOnce(service, organization)
       expect(errorsOf(service)).toEqual([])
     })
-    expect(await deadlocksOf(made)).toBe(0)
-    await made.drop()
+    expect(await deadlocksOf(testDatabase)).toBe(0)
+    await testDatabase.drop()
   },
-  patience,
+  timeout,
 )
 
 test(
   'leads worked on one by one, in their order, come to what they say: what the test above compares with is true',
   async () => {
-    const leads = sampleLeads(oneByOne, randomOf(seed))
-    const made = await withService({}, async (service, organization) => {
+    const leads = sampleLeads(sequentialCount, randomOf(seed))
+    const testDatabase = await withService({}, async (service, organization) => {
       const accepted = await pushAll(service, organization, leads, 1)
       for (const _ of leads) {
         const claim = await service.database.transaction(
           serviceActor('work', organizationOf(organization)),
-          (transaction) => claimRows(transaction, { most: 1, leaseSeconds: 60 }),
+          (transaction) => claimRows(transaction, { maxRows: 1, leaseSeconds: 60 }),
         )
         expect(claim.rowIds).toHaveLength(1)
-        await workOn(service.database, claim)
+        await processClaim(service.database, claim)
       }
-      await untilEnded(service, organization, leads.length)
+      await untilFinished(service, organization, leads.length)
       await audit(service, organization, { accepted })
-      expect(await gistOfDatabase(service.database, organizationOf(organization))).toEqual(gistOfLeads(leads, tags))
+      expect(await storedData(service.database, organizationOf(organization))).toEqual(expectedData(leads, tags))
     })
-    await made.drop()
+    await testDatabase.drop()
   },
-  patience,
+  timeout,
 )

@@ -8,9 +8,9 @@ import { findBinaries } from '../src/platform/embedded-postgres/binaries.ts'
 import { clusterConnection, initializeCluster, startPostgres } from '../src/platform/embedded-postgres/cluster.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { migrationsFolder } from '../src/release.ts'
-import { cuttable } from './cuttable.ts'
-import { audit, newEffects, troublesOf, untilEnded } from './import-audit.ts'
-import { findGates, makeGates, type Step } from './import-gates.ts'
+import { startConnectionProxy } from './connection-proxy.ts'
+import { audit, newFullLead, failureCountsOf, untilFinished } from './import-audit.ts'
+import { connectBreakpoints, createBreakpoints, type Step } from './import-breakpoints.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { pusher, type TestImport } from './pushes.ts'
@@ -20,46 +20,49 @@ import { type Json, startTestService } from './service.ts'
 const environment = { IMPORT_WORKERS: '2', IMPORT_LEASE_SECONDS: '3600' }
 
 /** Between the last two of all steps nothing happens that a lost connection could make different. */
-const lossyAt: readonly Step[] = ['accepting', 'claiming', 'writing', 'committing']
+const lossSteps: readonly Step[] = ['accepting', 'claiming', 'writing', 'committing']
 
 test('whatever step the connection is lost at, on either side, a process that lives on finishes its rows without waiting for a lease', async () => {
-  const made = await createDatabase()
-  const way = await cuttable(made)
-  const gates = await makeGates(made.connection)
-  const service = await startTestService(environment, { connection: way.connection, drop: async () => undefined })
+  const testDatabase = await createDatabase()
+  const proxy = await startConnectionProxy(testDatabase)
+  const breakpoints = await createBreakpoints(testDatabase.connection)
+  const service = await startTestService(environment, { connection: proxy.connection, drop: async () => undefined })
   try {
     const organization = await service.newOrganization()
     const push = pusher(service, new URL(organization.triggerUrl).pathname)
     const accepted: string[] = []
-    const harms = [async () => way.cut(), (pid: number) => gates.query('select pg_terminate_backend($1)', [pid])]
-    for (const step of lossyAt) {
-      for (const harm of harms) {
-        await gates.close(step)
-        const answers = Array.from({ length: 6 }, () => push(newEffects()))
-        const { pid } = await gates.stoppedAt(step)
-        await harm(pid)
-        await gates.open(step)
-        for (const { status, body } of await Promise.all(answers)) {
+    const disconnects = [
+      async () => proxy.dropConnections(),
+      (pid: number) => breakpoints.query('select pg_terminate_backend($1)', [pid]),
+    ]
+    for (const step of lossSteps) {
+      for (const disconnect of disconnects) {
+        await breakpoints.pauseAt(step)
+        const responses = Array.from({ length: 6 }, () => push(newFullLead()))
+        const { pid } = await breakpoints.untilPausedAt(step)
+        await disconnect(pid)
+        await breakpoints.resume(step)
+        for (const { status, body } of await Promise.all(responses)) {
           expect(status).toBe(200)
           accepted.push(body.id)
         }
-        await untilEnded(service, organization, accepted.length)
-        expect(await troublesOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
+        await untilFinished(service, organization, accepted.length)
+        expect(await failureCountsOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
       }
     }
     expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: accepted.length })
   } finally {
     await service.close()
-    await way.close()
-    await gates.end()
-    await made.drop()
+    await proxy.close()
+    await breakpoints.end()
+    await testDatabase.drop()
   }
 }, 180_000)
 
-type OwnServer = Awaited<ReturnType<typeof ownServer>>
+type OwnServer = Awaited<ReturnType<typeof startOwnServer>>
 
 /** A PostgreSQL of one's own, because it is killed. */
-async function ownServer() {
+async function startOwnServer() {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-import-outage-'))
   // The server of root is another account's, which has to reach its folder in here.
   await chmod(folder, 0o711)
@@ -101,7 +104,7 @@ async function ownServer() {
       await server.exited
       server = await start()
     },
-    cutAll: () =>
+    terminateConnections: () =>
       administer(`select pg_terminate_backend(pid) from pg_stat_activity
         where backend_type = 'client backend' and pid <> pg_backend_pid()`),
     close: async () => {
@@ -113,7 +116,7 @@ async function ownServer() {
 
 let server: OwnServer
 beforeAll(async () => {
-  server = await ownServer()
+  server = await startOwnServer()
 })
 afterAll(() => server.close())
 
@@ -133,7 +136,7 @@ async function sendUntilAccepted(
 }
 
 /** Where PostgreSQL is killed: as the step begins, or once it is done and the service has not heard of it. */
-const killedAt: readonly (readonly [Step, string | undefined])[] = [
+const killSteps: readonly (readonly [Step, string | undefined])[] = [
   ['accepting', `select from import_rows where status = 'PENDING'`],
   ['claiming', `select from import_rows where status = 'PROCESSING'`],
   ['writing', undefined],
@@ -143,38 +146,38 @@ const killedAt: readonly (readonly [Step, string | undefined])[] = [
 
 test('kill -9 of PostgreSQL after the acceptance, after the claim, before and after the commit: every row has its effect once', async () => {
   const database = await server.newDatabase('steps')
-  const way = await cuttable(database)
-  let gates = await makeGates(database.connection)
-  const service = await startTestService(environment, { connection: way.connection, drop: async () => undefined })
+  const proxy = await startConnectionProxy(database)
+  let breakpoints = await createBreakpoints(database.connection)
+  const service = await startTestService(environment, { connection: proxy.connection, drop: async () => undefined })
   try {
     const organization = await service.newOrganization()
     const push = pusher(service, new URL(organization.triggerUrl).pathname)
     const accepted: string[] = []
     const refused: number[] = []
-    for (const [step, done] of killedAt) {
-      await gates.close(step)
-      const answers = Array.from({ length: 6 }, () =>
-        sendUntilAccepted(push, newEffects(), (status) => refused.push(status)),
+    for (const [step, done] of killSteps) {
+      await breakpoints.pauseAt(step)
+      const responses = Array.from({ length: 6 }, () =>
+        sendUntilAccepted(push, newFullLead(), (status) => refused.push(status)),
       )
-      await gates.stoppedAt(step)
+      await breakpoints.untilPausedAt(step)
       if (done !== undefined) {
-        way.deafen()
-        await gates.open(step)
-        await until(`${step} is done`, async () => (await gates.query(done)).length > 0)
+        proxy.dropResponses()
+        await breakpoints.resume(step)
+        await until(`${step} is done`, async () => (await breakpoints.query(done)).length > 0)
       }
       await server.killAndStart()
-      gates = await findGates(database.connection)
-      await gates.open(step)
-      accepted.push(...(await Promise.all(answers)))
-      await untilEnded(service, organization, accepted.length)
-      expect(await troublesOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
+      breakpoints = await connectBreakpoints(database.connection)
+      await breakpoints.resume(step)
+      accepted.push(...(await Promise.all(responses)))
+      await untilFinished(service, organization, accepted.length)
+      expect(await failureCountsOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
     }
     expect(refused.filter((status) => status !== 503)).toEqual([])
     expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: accepted.length })
   } finally {
     await service.close()
-    await way.close()
-    await gates.end()
+    await proxy.close()
+    await breakpoints.end()
   }
 }, 180_000)
 
@@ -186,7 +189,7 @@ test('kill -9 of PostgreSQL, a restart and cut connections in mid-load: every 20
   try {
     const organization = await service.newOrganization()
     const push = pusher(service, new URL(organization.triggerUrl).pathname)
-    const leads = Array.from({ length: 800 }, () => newEffects())
+    const leads = Array.from({ length: 800 }, () => newFullLead())
     const accepted = new Set<string>()
     const refused = new Set<number>()
     let next = 0
@@ -195,16 +198,22 @@ test('kill -9 of PostgreSQL, a restart and cut connections in mid-load: every 20
         accepted.add(await sendUntilAccepted(push, lead, (status) => refused.add(status)))
     }
     const senders = Promise.all(Array.from({ length: 16 }, send))
-    const blows = [server.cutAll, server.killAndStart, server.cutAll, server.restart, server.cutAll]
-    for (const [index, blow] of blows.entries()) {
+    const outages = [
+      server.terminateConnections,
+      server.killAndStart,
+      server.terminateConnections,
+      server.restart,
+      server.terminateConnections,
+    ]
+    for (const [index, outage] of outages.entries()) {
       await until('some more are accepted', () => accepted.size >= (index + 1) * 100, 60_000)
-      await blow()
+      await outage()
     }
     await senders
     expect([...refused].filter((status) => status !== 503)).toEqual([])
-    await untilEnded(service, organization, leads.length)
+    await untilFinished(service, organization, leads.length)
     expect(await audit(service, organization, { accepted: [...accepted] })).toEqual({ PROCESSED: leads.length })
-    expect(await troublesOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
+    expect(await failureCountsOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
   } finally {
     await service.close()
   }

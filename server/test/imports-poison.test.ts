@@ -1,78 +1,78 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readId } from '../src/platform/model/ids.ts'
-import { audit, countsOf, newEffects, untilEnded } from './import-audit.ts'
-import { type Gates, makeGates } from './import-gates.ts'
+import { audit, countsOf, newFullLead, untilFinished } from './import-audit.ts'
+import { type Breakpoints, createBreakpoints } from './import-breakpoints.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { pusher } from './pushes.ts'
 import { type ServiceProcesses, serviceProcesses } from './service-process.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 
-let made: TestDatabase
-let gates: Gates
+let testDatabase: TestDatabase
+let breakpoints: Breakpoints
 let service: TestService
 let organization: TestOrganization
 let processes: ServiceProcesses
 
-async function begin(environment: Record<string, string> = {}): Promise<void> {
-  service = await startTestService(environment, { ...made, drop: async () => undefined })
+async function start(environment: Record<string, string> = {}): Promise<void> {
+  service = await startTestService(environment, { ...testDatabase, drop: async () => undefined })
   organization = await service.newOrganization()
 }
 
 beforeEach(async () => {
-  made = await createDatabase()
-  gates = await makeGates(made.connection)
-  processes = await serviceProcesses(made)
+  testDatabase = await createDatabase()
+  breakpoints = await createBreakpoints(testDatabase.connection)
+  processes = await serviceProcesses(testDatabase)
 })
 afterEach(async () => {
   await processes.close()
   await service.close()
-  await gates.end()
-  await made.drop()
+  await breakpoints.end()
+  await testDatabase.drop()
 })
 
 const poison = { contact: { email: 'poison@example.com', note: 'Do not touch' } }
 
 /** Pushes ten leads, the fifth of which is the poison; all ids, and its own. */
-async function pushWithPoison(): Promise<{ accepted: string[]; poisonous: string }> {
+async function pushWithPoison(): Promise<{ accepted: string[]; poisonedId: string }> {
   const push = pusher(service, new URL(organization.triggerUrl).pathname)
   const accepted: string[] = []
-  for (let place = 0; place < 10; place++) accepted.push((await push(place === 4 ? poison : newEffects())).body.id)
-  return { accepted, poisonous: accepted[4] ?? '' }
+  for (let index = 0; index < 10; index++) accepted.push((await push(index === 4 ? poison : newFullLead())).body.id)
+  return { accepted, poisonedId: accepted[4] ?? '' }
 }
 
 const rowOf = async (id: string): Promise<Json> =>
   (await organization.call('GET', `/v5/imports/${organization.importId}/rows/${id}`)).body
 
 test('a row under which its process dies is worked on alone after the second time, and dead after the third', async () => {
-  await begin()
-  await gates.query(`
+  await start()
+  await breakpoints.query(`
     drop trigger writing on contacts;
     create trigger poisoned before insert on contacts
       for each row when (new.email = '${poison.contact.email}') execute function pass_gate(2)`)
-  await gates.close('writing')
-  const { accepted, poisonous } = await pushWithPoison()
+  await breakpoints.pauseAt('writing')
+  const { accepted, poisonedId } = await pushWithPoison()
   const companions: number[] = []
   for (const name of ['first', 'second', 'third']) {
     const victim = await processes.start(name, { IMPORT_LEASE_SECONDS: '1' })
-    expect(await gates.stoppedAt('writing')).toMatchObject({ service: name })
-    const [held] = await gates.query<{ count: number }>(
+    expect(await breakpoints.untilPausedAt('writing')).toMatchObject({ service: name })
+    const [held] = await breakpoints.query<{ count: number }>(
       `select count(*)::int - 1 as count from import_rows
         where lease = (select lease from import_rows where id = $1)`,
-      [readId('row', poisonous)],
+      [readId('row', poisonedId)],
     )
     companions.push(held?.count ?? Number.NaN)
     victim.signal('SIGKILL')
     await victim.ended
-    await gates.cut(name)
+    await breakpoints.disconnect(name)
   }
   expect(companions).toEqual([9, 9, 0])
 
   // Still poisonous: who takes the row over does not touch it.
   await processes.start('last', { IMPORT_LEASE_SECONDS: '1' })
-  await untilEnded(service, organization, accepted.length)
+  await untilFinished(service, organization, accepted.length)
   expect(await audit(service, organization, { accepted })).toEqual({ DEAD: 1, PROCESSED: 9 })
-  expect(await rowOf(poisonous)).toMatchObject({
+  expect(await rowOf(poisonedId)).toMatchObject({
     status: 'DEAD',
     errorCodes: ['worker_lost'],
     errors: [{ code: 'worker_lost' }],
@@ -81,25 +81,25 @@ test('a row under which its process dies is worked on alone after the second tim
     runAt: null,
   })
 
-  await gates.open('writing')
-  const retried = await organization.call('POST', `/v5/imports/${organization.importId}/rows/${poisonous}/retry`)
+  await breakpoints.resume('writing')
+  const retried = await organization.call('POST', `/v5/imports/${organization.importId}/rows/${poisonedId}/retry`)
   expect(retried.status).toBe(200)
-  await until('it is done after all', async () => (await rowOf(poisonous)).status === 'PROCESSED')
+  await until('it is done after all', async () => (await rowOf(poisonedId)).status === 'PROCESSED')
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 10 })
 }, 120_000)
 
 test('a row that fails in the database fails alone, is tried again later and later, and is dead at last', async () => {
-  await begin({ IMPORT_WORKERS: '2' })
-  await gates.query(`
+  await start({ IMPORT_WORKERS: '2' })
+  await breakpoints.query(`
     create function refuse() returns trigger language plpgsql as $$ begin raise exception 'the test refuses %', new.id; end $$;
     create trigger refuse before insert on contacts
       for each row when (new.email = '${poison.contact.email}') execute function refuse()`)
-  const { accepted, poisonous } = await pushWithPoison()
+  const { accepted, poisonedId } = await pushWithPoison()
   const delays: number[] = []
   for (let attempt = 1; attempt <= 8; attempt++) {
-    await until(`attempt ${attempt} has failed`, async () => (await rowOf(poisonous)).attempts === attempt)
+    await until(`attempt ${attempt} has failed`, async () => (await rowOf(poisonedId)).attempts === attempt)
     await until('the others are done', async () => (await countsOf(service, organization)).PROCESSED === 9)
-    const row = await rowOf(poisonous)
+    const row = await rowOf(poisonedId)
     expect(row).toMatchObject({
       status: attempt < 8 ? 'RETRYING' : 'DEAD',
       errorCodes: ['processing_failed'],
@@ -108,7 +108,7 @@ test('a row that fails in the database fails alone, is tried again later and lat
     })
     if (row.runAt !== null) delays.push((Date.parse(row.runAt) - Date.parse(row.updatedAt)) / 1000)
     if (attempt < 8)
-      await gates.query('update import_rows set run_at = now() where id = $1', [readId('row', poisonous)])
+      await breakpoints.query('update import_rows set run_at = now() where id = $1', [readId('row', poisonedId)])
   }
   // Twice as long each time, a quarter more or less.
   for (const [index, delay] of delays.entries()) {
@@ -118,30 +118,30 @@ test('a row that fails in the database fails alone, is tried again later and lat
   expect(delays).toHaveLength(7)
   expect(await audit(service, organization, { accepted })).toEqual({ DEAD: 1, PROCESSED: 9 })
   // The log says which row, and nothing of what it holds.
-  const told = service.logged.filter((line) => line.includes('a row failed'))
-  expect(told).toHaveLength(8)
-  expect(told.filter((line) => !line.includes(poisonous))).toEqual([])
+  const failureLines = service.logged.filter((line) => line.includes('a row failed'))
+  expect(failureLines).toHaveLength(8)
+  expect(failureLines.filter((line) => !line.includes(poisonedId))).toEqual([])
   expect(service.logged.filter((line) => line.includes(poison.contact.email) || line.includes('touch'))).toEqual([])
 
-  await gates.query('drop trigger refuse on contacts')
-  await organization.call('POST', `/v5/imports/${organization.importId}/rows/${poisonous}/retry`)
-  await until('it is done after all', async () => (await rowOf(poisonous)).status === 'PROCESSED')
-  expect(await rowOf(poisonous)).toMatchObject({ errors: [], errorCodes: [], attempts: 0 })
+  await breakpoints.query('drop trigger refuse on contacts')
+  await organization.call('POST', `/v5/imports/${organization.importId}/rows/${poisonedId}/retry`)
+  await until('it is done after all', async () => (await rowOf(poisonedId)).status === 'PROCESSED')
+  expect(await rowOf(poisonedId)).toMatchObject({ errors: [], errorCodes: [], attempts: 0 })
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 10 })
 }, 120_000)
 
 test('a row that failed is done by itself once what was in its way is gone', async () => {
-  await begin({ IMPORT_WORKERS: '1' })
-  await gates.query(`
+  await start({ IMPORT_WORKERS: '1' })
+  await breakpoints.query(`
     create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
     create trigger refuse before insert on contacts
       for each row when (new.email = '${poison.contact.email}') execute function refuse()`)
-  const { accepted, poisonous } = await pushWithPoison()
-  await until('it has failed', async () => (await rowOf(poisonous)).status === 'RETRYING')
-  await gates.query('drop trigger refuse on contacts')
+  const { accepted, poisonedId } = await pushWithPoison()
+  await until('it has failed', async () => (await rowOf(poisonedId)).status === 'RETRYING')
+  await breakpoints.query('drop trigger refuse on contacts')
   // How long it waits is proved above.
-  await gates.query(`update import_rows set run_at = run_at - interval '3 seconds' where run_at is not null`)
-  await untilEnded(service, organization, accepted.length)
-  expect(await rowOf(poisonous)).toMatchObject({ status: 'PROCESSED', attempts: 1, errors: [] })
+  await breakpoints.query(`update import_rows set run_at = run_at - interval '3 seconds' where run_at is not null`)
+  await untilFinished(service, organization, accepted.length)
+  expect(await rowOf(poisonedId)).toMatchObject({ status: 'PROCESSED', attempts: 1, errors: [] })
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 10 })
 }, 60_000)

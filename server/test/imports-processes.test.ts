@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readId } from '../src/platform/model/ids.ts'
-import { audit, newEffects, troublesOf, untilEnded } from './import-audit.ts'
-import { type Gates, makeGates } from './import-gates.ts'
+import { audit, newFullLead, failureCountsOf, untilFinished } from './import-audit.ts'
+import { type Breakpoints, createBreakpoints } from './import-breakpoints.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from './service-process.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 /** Takes no pushes and works on nothing: makes organizations and tells what the processes did. */
 let auditor: TestService
-let gates: Gates
+let breakpoints: Breakpoints
 let processes: ServiceProcesses
 let left: ServiceProcess
 let right: ServiceProcess
@@ -25,34 +25,34 @@ const journal = `
     for each row when (old.finished_at is null and new.finished_at is not null) execute function note_end()`
 
 beforeAll(async () => {
-  made = await createDatabase()
-  auditor = await startTestService({}, { ...made, drop: async () => undefined })
-  gates = await makeGates(made.connection)
-  await gates.query(journal)
-  processes = await serviceProcesses(made)
+  testDatabase = await createDatabase()
+  auditor = await startTestService({}, { ...testDatabase, drop: async () => undefined })
+  breakpoints = await createBreakpoints(testDatabase.connection)
+  await breakpoints.query(journal)
+  processes = await serviceProcesses(testDatabase)
   const lease = { IMPORT_LEASE_SECONDS: '3600' }
   ;[left, right] = await Promise.all([processes.start('left', lease), processes.start('right', lease)])
 })
 afterAll(async () => {
   await processes.close()
   await auditor.close()
-  await gates.end()
-  await made.drop()
+  await breakpoints.end()
+  await testDatabase.drop()
 })
 
 const pathOf = ({ triggerUrl }: TestOrganization): string => new URL(triggerUrl).pathname
 
-const other = (index: number): ServiceProcess => (index % 2 === 0 ? left : right)
+const processOf = (index: number): ServiceProcess => (index % 2 === 0 ? left : right)
 
 test('fifty identical pushes at once, at two processes, make one contact', async () => {
   const organization = await auditor.newOrganization()
   const lead = { contact: { email: 'gus@g.example', note: 'Hi' }, company: { name: 'G' } }
-  const answers = await Promise.all(
-    Array.from({ length: 50 }, (_, index) => other(index).push(pathOf(organization), lead)),
+  const responses = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => processOf(index).push(pathOf(organization), lead)),
   )
-  expect(answers.map((answer) => answer?.status)).toEqual(answers.map(() => 200))
-  await untilEnded(auditor, organization, 50)
-  const accepted = answers.map((answer) => answer?.body.id as string)
+  expect(responses.map((response) => response?.status)).toEqual(responses.map(() => 200))
+  await untilFinished(auditor, organization, 50)
+  const accepted = responses.map((response) => response?.body.id as string)
   expect(await audit(auditor, organization, { accepted })).toEqual({ DUPLICATE: 49, PROCESSED: 1 })
   for (const noun of ['contacts', 'companies', 'notes']) {
     expect([noun, (await organization.call('GET', `/v5/${noun}/count`)).body]).toEqual([noun, { count: 1 }])
@@ -61,28 +61,28 @@ test('fifty identical pushes at once, at two processes, make one contact', async
 
 test('two processes share the work of several organizations, and each row is one’s alone', async () => {
   const organizations = await Promise.all(Array.from({ length: 4 }, () => auditor.newOrganization()))
-  await gates.close('ending')
+  await breakpoints.pauseAt('ending')
   const accepted = await Promise.all(
     organizations.map((organization) =>
       Promise.all(
         Array.from({ length: 60 }, async (_, index) => {
           // Pushed at one of them alone, whoever works on it.
-          const answer = await left.push(pathOf(organization), newEffects())
-          expect([index, answer?.status]).toEqual([index, 200])
-          return answer?.body.id as string
+          const response = await left.push(pathOf(organization), newFullLead())
+          expect([index, response?.status]).toEqual([index, 200])
+          return response?.body.id as string
         }),
       ),
     ),
   )
-  await gates.allStoppedAt('ending', ['left', 'right'])
-  await gates.open('ending')
+  await breakpoints.untilAllPausedAt('ending', ['left', 'right'])
+  await breakpoints.resume('ending')
   for (const [index, organization] of organizations.entries()) {
-    await untilEnded(auditor, organization, 60)
+    await untilFinished(auditor, organization, 60)
     expect(await audit(auditor, organization, { accepted: accepted[index] ?? [] })).toEqual({ PROCESSED: 60 })
-    expect(await troublesOf(auditor, organization)).toEqual({ losses: 0, attempts: 0 })
+    expect(await failureCountsOf(auditor, organization)).toEqual({ losses: 0, attempts: 0 })
   }
   const ids = organizations.map(({ organizationId }) => readId('org', organizationId))
-  const shares = await gates.query<{ service: string; rows: number; different: number }>(
+  const shares = await breakpoints.query<{ service: string; rows: number; different: number }>(
     `select service, count(*)::int as rows, count(distinct row_id)::int as different from ends
       where organization_id = any($1::uuid[]) group by 1 order by 1`,
     [ids],
@@ -95,30 +95,30 @@ test('two processes share the work of several organizations, and each row is one
 test('an import that is disabled or gets a new URL in one process is closed in the other from that moment on', async () => {
   const { call, importId, ...organization } = await auditor.newOrganization()
   const path = new URL(organization.triggerUrl).pathname
-  const both = async (at: string) => [
-    (await left.push(at, newEffects()))?.status,
-    (await right.push(at, newEffects()))?.status,
+  const pushToBoth = async (at: string) => [
+    (await left.push(at, newFullLead()))?.status,
+    (await right.push(at, newFullLead()))?.status,
   ]
-  expect(await both(path)).toEqual([200, 200])
+  expect(await pushToBoth(path)).toEqual([200, 200])
   for (let round = 0; round < 3; round++) {
     expect((await call('POST', `/v5/imports/${importId}/disable`)).status).toBe(200)
-    expect(await both(path)).toEqual([404, 404])
+    expect(await pushToBoth(path)).toEqual([404, 404])
     expect((await call('POST', `/v5/imports/${importId}/enable`)).status).toBe(200)
-    expect(await both(path)).toEqual([200, 200])
+    expect(await pushToBoth(path)).toEqual([200, 200])
   }
   const { body } = await call('POST', `/v5/imports/${importId}/rotate`, { body: { overlapSeconds: 0 } })
-  expect(await both(path)).toEqual([404, 404])
-  expect(await both(new URL(body.triggerUrl).pathname)).toEqual([200, 200])
+  expect(await pushToBoth(path)).toEqual([404, 404])
+  expect(await pushToBoth(new URL(body.triggerUrl).pathname)).toEqual([200, 200])
 })
 
 test('a process that is told to stop in mid-work leaves nothing behind that others would have to wait for', async () => {
   const organization = await auditor.newOrganization()
   const path = pathOf(organization)
-  const answers = await Promise.all(Array.from({ length: 300 }, () => left.push(path, newEffects())))
+  const responses = await Promise.all(Array.from({ length: 300 }, () => left.push(path, newFullLead())))
   left.signal('SIGTERM')
   expect((await left.ended).code).toBe(0)
-  const accepted = answers.map((answer) => answer?.body.id as string)
-  await untilEnded(auditor, organization, 300)
+  const accepted = responses.map((response) => response?.body.id as string)
+  await untilFinished(auditor, organization, 300)
   expect(await audit(auditor, organization, { accepted })).toEqual({ PROCESSED: 300 })
-  expect(await troublesOf(auditor, organization)).toEqual({ losses: 0, attempts: 0 })
+  expect(await failureCountsOf(auditor, organization)).toEqual({ losses: 0, attempts: 0 })
 })

@@ -9,7 +9,7 @@ import { employments, jobKey } from '../src/resources/employments/resource.ts'
 import { Draft } from '../src/resources/imports/merge/draft.ts'
 import type { Jobs } from '../src/resources/imports/merge/jobs.ts'
 import { readPush } from '../src/resources/imports/payload/payload.ts'
-import { type Known, type LeadRow, type Plan, reconcile } from '../src/resources/imports/merge/reconcile.ts'
+import { type PreloadedRecords, type LeadRow, type Plan, reconcile } from '../src/resources/imports/merge/reconcile.ts'
 
 /** What the database would hold, by uuid. */
 export interface World {
@@ -36,7 +36,7 @@ export function rowOf(payload: JsonObject, settings: Partial<LeadRow> = {}): Lea
   return { id: newId(), lead: read.lead, teamId, tags: [], mergePolicy: 'fill', ...settings }
 }
 
-export function knownOf(world: World): Known {
+export function knownOf(world: World): PreloadedRecords {
   const drafts = (resource: Resource, records: Map<string, JsonObject>) =>
     [...records].map(([id, state]) => new Draft(resource, id, { state: { ...state }, edits: world.edits.get(id) }))
   const jobs: Jobs = new Map()

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../src/platform/model/fields.ts'
-import { asSql } from '../src/platform/database/database.ts'
+import { toSql } from '../src/platform/database/database.ts'
 import { createSecretKey, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import pg from 'pg'
@@ -71,7 +71,7 @@ async function fill(count: number): Promise<World> {
   // A deleted company's contacts show none.
   await organization.call('DELETE', `/v5/companies/${companyIds[0]}`)
   await spreadTimes(organization)
-  await service.database.spanning('check the database', sql`analyze contacts`)
+  await service.database.crossTenantQuery('check the database', sql`analyze contacts`)
   const records: ModelRecord[] = []
   for (let last: string | undefined; ; last = records.at(-1)?.id) {
     const page = await get(organization, [['limit', '100'], ...(last ? [['startingAfter', last] as const] : [])])
@@ -102,7 +102,7 @@ async function spreadTimes({ organizationId }: TestOrganization, contactId?: str
   const time = (salt: string, nulls: boolean) => sql`(array[
     '2026-01-01T00:00:00Z', '2026-01-01T23:59:59.999Z', '2026-01-02T00:00:00Z', '2026-01-02T00:00:00.001Z', '2026-03-29T01:30:00.5Z',
     ${nulls ? null : '2025-12-31T23:59:59.999Z'}])[1 + abs(hashtext(${salt} || id::text)) % 6]::timestamptz`
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`update contacts set created_at = ${time('a', false)}, updated_at = ${time('b', false)},
       last_activity_at = ${time('c', true)}, blocked_at = ${time('d', true)}
@@ -112,7 +112,7 @@ async function spreadTimes({ organizationId }: TestOrganization, contactId?: str
 }
 
 async function connectWithout(scans: readonly string[]): Promise<pg.Client> {
-  const [row] = await service.database.spanning<{ name: string }>(
+  const [row] = await service.database.crossTenantQuery<{ name: string }>(
     'check the database',
     sql`select current_database() as name`,
   )
@@ -381,7 +381,7 @@ test(
         for (const direction of ['startingAfter', 'endingBefore']) {
           const text = queryString([...listParameters(request), ['limit', String(limit)], [direction, cursor.id]])
           const wanted = readList(contacts, readQuery(`/?${text}`), () => cursorScope)
-          const page = asSql(planPage(contacts, wanted, scope).statement).render()
+          const page = toSql(planPage(contacts, wanted, scope).statement).render()
           const answers = await Promise.all(
             clients.map(async (client) => ({
               page: (await client.query<PageRow>(page.text, page.values)).rows,

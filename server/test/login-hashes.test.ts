@@ -30,7 +30,8 @@ async function hashesOf(email: string): Promise<number> {
 // That the hash costs the same is told in passwords.test.ts.
 test('a login compares one password hash, whether or not the address has an account or a password', async () => {
   const [known, disabled, passwordless] = [await newOwner(service), await newOwner(service), await newOwner(service)]
-  const change = (statement: ReturnType<typeof sql>) => service.database.spanning('check the database', statement)
+  const change = (statement: ReturnType<typeof sql>) =>
+    service.database.crossTenantQuery('check the database', statement)
   await change(sql`update users set disabled_at = now() where id = ${readId('usr', disabled.userId)}::uuid`)
   await change(sql`update users set password_hash = null where id = ${readId('usr', passwordless.userId)}::uuid`)
   expect({

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/model/sql.ts'
-import { type MailedService, startMailedService } from './joining.ts'
+import { type MailedService, startMailedService } from './mailed-service.ts'
 import { goodPassword, linkIn, logIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
 import { startTestService } from './service.ts'
 
@@ -39,7 +39,7 @@ test('a device is known for thirty days after it was used last, however long ago
   const { email, password } = await newOwner(mailed.service)
   await loggedIn(mailed.service, email, password, from('198.51.100.2'))
   const used = (days: number) =>
-    mailed.service.database.spanning(
+    mailed.service.database.crossTenantQuery(
       'manage an account',
       sql`update sessions set created_at = now() - interval '45 days', last_used_at = now() - make_interval(days => ${days})
         where address = '198.51.100.2'`,
@@ -53,7 +53,7 @@ test('a device is known for thirty days after it was used last, however long ago
 
 test('a known address is not answered later because the failure is written into its audit log', async () => {
   const { email } = await newOwner(mailed.service)
-  await mailed.service.database.spanningTransaction('manage an account', async (spanning) => {
+  await mailed.service.database.crossTenantTransaction('manage an account', async (spanning) => {
     await spanning.query(sql`lock table audit_events in exclusive mode`)
     const answer = await logIn(mailed.service, email, 'not the password at all', from('198.51.100.3'))
     expect(answer.status).toBe(401)
@@ -72,7 +72,7 @@ test.each(['set-up', 'sign-up', 'reset-password', 'verify-address'] as const)(
       if (purpose === 'verify-address') await owner?.call('POST', '/v5/me/address', { body: { email } })
       const token = purpose === 'set-up' ? await setUpToken(service) : await linkIn(mailed.receiver, email, purpose)
       const last = (seconds: number) =>
-        service.database.spanning(
+        service.database.crossTenantQuery(
           'manage an account',
           sql`update one_time_tokens set expires_at = now() + make_interval(secs => ${seconds}) where purpose = ${purpose}`,
         )
@@ -80,14 +80,14 @@ test.each(['set-up', 'sign-up', 'reset-password', 'verify-address'] as const)(
       const [path, members] = ways[purpose]
       const use = () =>
         service.anonymous('POST', path, { body: Object.fromEntries(members.map((name) => [name, body[name]])) })
-      const [{ tokens } = { tokens: '' }] = await service.database.spanning<{ tokens: string }>(
+      const [{ tokens } = { tokens: '' }] = await service.database.crossTenantQuery<{ tokens: string }>(
         'manage an account',
         sql`select json_agg(token)::text as tokens from one_time_tokens token where purpose = ${purpose}`,
       )
       await last(0)
       expect(await use()).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
       // A service that has just started may have purged the link meanwhile.
-      await service.database.spanning(
+      await service.database.crossTenantQuery(
         'manage an account',
         sql`insert into one_time_tokens select * from json_populate_recordset(null::one_time_tokens, ${tokens}::json)
           on conflict do nothing`,

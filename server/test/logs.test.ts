@@ -188,7 +188,8 @@ test('whatever proves who somebody is, or fails to, leaves the time and the addr
 
 /** Runs a request while the database refuses its row in words that hold the row. */
 async function failing(send: () => Promise<Json>): Promise<void> {
-  const database = (statement: ReturnType<typeof sql>) => service.database.spanning('check the database', statement)
+  const database = (statement: ReturnType<typeof sql>) =>
+    service.database.crossTenantQuery('check the database', statement)
   await database(sql`create function refuse_row() returns trigger language plpgsql as $$
     begin raise 'refused' using detail = new::text, hint = new.email; end $$`)
   await database(sql`create trigger refuse_row before insert on contacts for each row execute function refuse_row()`)

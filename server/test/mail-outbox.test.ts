@@ -4,7 +4,7 @@ import { sql } from '../src/platform/model/sql.ts'
 import { droppedMails, endedMails } from '../src/identity/mails/queue-store.ts'
 import { readId, showId } from '../src/platform/model/ids.ts'
 import { mailOf, mailsOf, newPerson } from './mail-worlds.ts'
-import { findDue, purgePlain } from '../src/platform/upkeep/store.ts'
+import { findExpired, purgeWithoutDependents } from '../src/platform/maintenance/retention-store.ts'
 import { until } from './processes.ts'
 import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 import { dump } from './tenancy.ts'
@@ -104,7 +104,8 @@ test('the audit log tells who read what a mail says, and nothing that stands in 
 
 test('what a mail says is not shown when the audit log cannot tell of it', async () => {
   const { mailId } = await forgotten([ours])
-  const change = (statement: ReturnType<typeof sql>) => service.database.spanning('check the database', statement)
+  const change = (statement: ReturnType<typeof sql>) =>
+    service.database.crossTenantQuery('check the database', statement)
   await change(sql`create function mail_fault() returns trigger language plpgsql as $$ begin raise 'full'; end $$`)
   await change(sql`create trigger mail_fault before insert on audit_events for each row
     when (new.action = 'mail.read') execute function mail_fault()`)
@@ -140,7 +141,8 @@ test('the mail of a person in two organizations, or in none, is seen by nobody',
 test('a link is not shown any more once the person is in another organization too, or has left', async () => {
   const { id, mailId } = await forgotten([ours])
   const read = async () => (await owner(ours)('GET', `/v5/mails/${mailId}/content`)).status
-  const change = (statement: ReturnType<typeof sql>) => service.database.spanning('check the database', statement)
+  const change = (statement: ReturnType<typeof sql>) =>
+    service.database.crossTenantQuery('check the database', statement)
   expect(await read()).toBe(200)
   await change(sql`insert into members (organization_id, user_id, role) values (${uuid(theirs)}, ${id}, 'viewer')`)
   expect(await read()).toBe(404)
@@ -156,7 +158,7 @@ test('what a mail says is read by owners alone: no other role, and no key of eve
   const ownerId = readId('usr', ours.userId) ?? ''
   try {
     for (const role of ['admin', 'member', 'viewer']) {
-      await service.database.spanning(
+      await service.database.crossTenantQuery(
         'check the database',
         sql`update members set role = ${role} where organization_id = ${uuid(ours)} and user_id = ${ownerId}`,
       )
@@ -165,7 +167,7 @@ test('what a mail says is read by owners alone: no other role, and no key of eve
       expect([role, (await owner(ours)('GET', '/v5/mails')).status]).toEqual([role, role === 'admin' ? 200 : 403])
     }
   } finally {
-    await service.database.spanning(
+    await service.database.crossTenantQuery(
       'check the database',
       sql`update members set role = 'owner' where organization_id = ${uuid(ours)} and user_id = ${ownerId}`,
     )
@@ -201,7 +203,7 @@ test('neither the database nor the log holds a token, in no form that could be u
 test('a body does not open for another mail, nor with a byte changed', async () => {
   const [one, other] = [await forgotten([ours]), await forgotten([ours])]
   const read = ({ mailId }: { mailId: string }) => owner(ours)('GET', `/v5/mails/${mailId}/content`)
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`update mails set body_sealed = (select body_sealed from mails where recipient = ${other.email})
       where recipient = ${one.email}`,
@@ -212,7 +214,7 @@ test('a body does not open for another mail, nor with a byte changed', async () 
 
 test('a mail of the time when a person was in no organization stays nobody’s when they join one', async () => {
   const { id, mailId } = await forgotten([])
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`insert into members (organization_id, user_id, role) values (${uuid(ours)}, ${id}, 'member')`,
   )
@@ -221,14 +223,14 @@ test('a mail of the time when a person was in no organization stays nobody’s w
 
 test('mails are purged thirty days after their end, whoever they belong to, and those that ended later are not', async () => {
   const [mine, nobodys, later] = [await forgotten([ours]), await forgotten([]), await forgotten([ours])]
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`update mails set ended_at = ended_at - interval '30 days' - interval '1 minute'
       where recipient in (${mine.email}, ${nobodys.email})`,
   )
   await until('they are purged', async () => {
-    const due = await findDue(service.database, endedMails, { most: 100, after: undefined })
-    if (due.length > 0) await purgePlain(service.database, endedMails, due)
+    const due = await findExpired(service.database, endedMails, { limit: 100, after: undefined })
+    if (due.length > 0) await purgeWithoutDependents(service.database, endedMails, due)
     return due.length === 0
   })
   for (const { email } of [mine, nobodys]) expect(await mailsOf(service, email)).toEqual([])
@@ -240,13 +242,13 @@ test('what is known of a mail to nobody is purged after a day', async () => {
   await service.anonymous('POST', '/auth/forgot-password', { body: { email: stranger } })
   await until('it is dropped', async () => (await mailOf(service, stranger)).status === 'dropped')
   const age = (hours: number) =>
-    service.database.spanning(
+    service.database.crossTenantQuery(
       'check the database',
       sql`update mails set dropped_at = now() - make_interval(hours => ${hours}) where recipient = ${stranger}`,
     )
   const purge = async () => {
-    const due = await findDue(service.database, droppedMails, { most: 100, after: undefined })
-    if (due.length > 0) await purgePlain(service.database, droppedMails, due)
+    const due = await findExpired(service.database, droppedMails, { limit: 100, after: undefined })
+    if (due.length > 0) await purgeWithoutDependents(service.database, droppedMails, due)
   }
   await age(23)
   await purge()
@@ -262,7 +264,7 @@ test('what a mail says is shown to an owner who has just proved who they are, no
   const { mailId } = await forgotten([ours])
   const path = `/v5/mails/${mailId}/content`
   const age = (minutes: number) =>
-    service.database.spanning(
+    service.database.crossTenantQuery(
       'check the database',
       sql`update sessions set proved_at = now() - make_interval(mins => ${minutes})
         where user_id = ${readId('usr', ours.userId) ?? ''}`,

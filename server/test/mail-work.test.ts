@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { spendOneTimeToken } from '../src/identity/access/one-time-token-store.ts'
+import { consumeOneTimeToken } from '../src/identity/access/one-time-token-store.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { createTransport, type OutgoingMail, SendError, type Transport } from '../src/identity/mails/transport.ts'
 import { smtpServer } from '../src/identity/mails/settings.ts'
-import { createMailWork, delayAfter, patience } from '../src/identity/mails/work.ts'
+import { createMailWorker, delayAfter, retryPolicy } from '../src/identity/mails/worker.ts'
 import { composer } from '../src/identity/mails/compose.ts'
 import { type Access, openAccess } from './access.ts'
-import { type Cuttable, cuttable } from './cuttable.ts'
+import { type ConnectionProxy, startConnectionProxy } from './connection-proxy.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
 import { hasten, liveTokens, mailOf, mailsOf, newPerson, queue } from './mail-worlds.ts'
 import { createDatabase } from './postgres.ts'
@@ -37,7 +37,7 @@ function startProcess(transport: Transport = realTransport(), { database }: Pick
   const { secret } = access
   const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) })
   const ready = Promise.resolve()
-  return createMailWork({ database, secret, log, ready, transport, compose: composer('https://crm.example.com') })
+  return createMailWorker({ database, secret, log, ready, transport, compose: composer('https://crm.example.com') })
 }
 
 /** With connections of its own, so that none waits for those of the others. */
@@ -70,7 +70,7 @@ function startKilled(after: 'nothing' | 'sending'): OutgoingMail[] {
 }
 
 interface Leaving extends Pick<Access, 'database'> {
-  way: Cuttable
+  way: ConnectionProxy
   /** The same database, seen by who does not lose it. */
   own: Pick<Access, 'database'>
 }
@@ -78,7 +78,7 @@ interface Leaving extends Pick<Access, 'database'> {
 /** A database that can go away. */
 async function leavingDatabase(): Promise<Leaving> {
   const made = await createDatabase()
-  const way = await cuttable(made)
+  const way = await startConnectionProxy(made)
   const database = new Database({ connection: way.connection, size: 4 })
   const own = new Database({ connection: made.connection, size: 2 })
   closers.push(async () => {
@@ -95,20 +95,20 @@ function sendingAsItLeaves({ way }: Leaving): Transport {
   return {
     async send(mail) {
       await real.send(mail)
-      way.leave()
+      way.goOffline()
     },
   }
 }
 
 /** What another process sees once the time of a killed one is over. */
 const endLeases = () =>
-  access.database.spanning('check the database', sql`update mails set run_at = now() where lease is not null`)
+  access.database.crossTenantQuery('check the database', sql`update mails set run_at = now() where lease is not null`)
 
 const tokenOf = (link = ''): string => new URL(link).hash.split('=')[1] ?? ''
 
 const spend = (token: string) =>
-  access.database.spanningTransaction('check the database', (spanning) =>
-    spendOneTimeToken(spanning, 'reset-password', token),
+  access.database.crossTenantTransaction('check the database', (spanning) =>
+    consumeOneTimeToken(spanning, 'reset-password', token),
   )
 
 test('of several processes one sends each mail', async () => {
@@ -147,7 +147,7 @@ test('a mail that was sent as the database went away is noted when it is back, a
   await receiver.next()
   // As long as a restart of PostgreSQL may take.
   await delay(6000)
-  leaving.way.comeBack()
+  leaving.way.goOnline()
   await until('it is noted', async () => (await mailOf(leaving.own, email)).status === 'sent')
   expect(receiver.mails()).toHaveLength(1)
   expect((await mailOf(leaving.own, email)).attempts).toBe(1)
@@ -172,7 +172,7 @@ test('a stop waits for no database that is away: a mail that was sent and not no
 test('whatever keeps a sent mail from being noted, it does not count as unsent', async () => {
   const { email } = await newPerson(access)
   const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
-    access.database.spanning<Row>('check the database', statement)
+    access.database.crossTenantQuery<Row>('check the database', statement)
   await inDatabase(sql`create sequence hindrances`)
   await inDatabase(sql`create function hinder() returns trigger language plpgsql as $$
     begin perform nextval('hindrances'); raise 'not now'; end $$`)
@@ -214,7 +214,7 @@ test('a mail that waited for too long gets a new link; the one before is not goo
   })
   await queue(access, { kind: 'reset-password', recipient: email })
   await until('an attempt failed', async () => (await mailOf(access, email)).lastError === 'not now')
-  await access.database.spanning(
+  await access.database.crossTenantQuery(
     'check the database',
     sql`update mails set composed_at = composed_at - interval '16 minutes'`,
   )
@@ -245,7 +245,7 @@ test('a mail that waits when the mail server is taken away is kept for the owner
   const { database, secret } = access
   const log = pino({ level: 'silent' })
   const compose = composer('https://crm.example.com')
-  const keeping = createMailWork({ database, secret, log, ready: Promise.resolve(), transport: undefined, compose })
+  const keeping = createMailWorker({ database, secret, log, ready: Promise.resolve(), transport: undefined, compose })
   closers.push(() => keeping.close())
   await until('it is kept', async () => (await mailOf(access, email)).status === 'kept')
   expect(await mailOf(access, email)).toMatchObject({ isSealed: true })
@@ -279,7 +279,7 @@ test('a process that lost its mail to another writes nothing down', async () => 
 test('a mail that no process ever brought to an end is given up after the last attempt', async () => {
   const { email } = await newPerson(access)
   await queue(access, { kind: 'reset-password', recipient: email })
-  await access.database.spanning('check the database', sql`update mails set attempts = ${patience.attempts}`)
+  await access.database.crossTenantQuery('check the database', sql`update mails set attempts = ${retryPolicy.attempts}`)
   startClosed()
   await until('it failed', async () => (await mailOf(access, email)).status === 'failed')
   expect(receiver.mails()).toEqual([])
@@ -287,7 +287,7 @@ test('a mail that no process ever brought to an end is given up after the last a
 })
 
 test('the delays double up to the longest, and come to about a day in all', () => {
-  const delays = Array.from({ length: patience.attempts }, (_, index) => delayAfter(index + 1))
+  const delays = Array.from({ length: retryPolicy.attempts }, (_, index) => delayAfter(index + 1))
   expect(delays.slice(0, 3)).toEqual([30, 60, 120])
   expect(delays.at(-1)).toBeUndefined()
   const total = delays.reduce<number>((sum, delay) => sum + (delay ?? 0), 0)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from '../src/platform/model/sql.ts'
 import { type NewMail, queueMail } from '../src/identity/mails/store.ts'
 import { newId, readId, showId } from '../src/platform/model/ids.ts'
-import { emailKey } from '../src/platform/model/texts.ts'
+import { emailKey } from '../src/platform/model/normalizers.ts'
 import { until } from './processes.ts'
 import type { TestService } from './service.ts'
 
@@ -25,7 +25,7 @@ export interface MailRow {
 /** Queues a mail as a route would, and gives the row's uuid. */
 export async function queue({ database }: Pick<TestService, 'database'>, mail: NewMail): Promise<string> {
   const before = await mailsOf({ database }, mail.recipient)
-  await database.spanningTransaction('check the database', (spanning) => queueMail(spanning, mail))
+  await database.crossTenantTransaction('check the database', (spanning) => queueMail(spanning, mail))
   const added = (await mailsOf({ database }, mail.recipient)).find(({ id }) => !before.some((row) => row.id === id))
   if (!added) throw new Error('It was not queued')
   return added.id
@@ -33,7 +33,7 @@ export async function queue({ database }: Pick<TestService, 'database'>, mail: N
 
 /** Every mail that was queued for the address, the first one first. */
 export const mailsOf = ({ database }: Pick<TestService, 'database'>, recipient: string): Promise<MailRow[]> =>
-  database.spanning<MailRow>(
+  database.crossTenantQuery<MailRow>(
     'check the database',
     sql`select id, organization_id as "organizationId", user_id as "userId", recipient, status, attempts, subject,
         lease is not null as "isLeased", last_error as "lastError", body_sealed is not null as "isSealed",
@@ -50,7 +50,7 @@ export async function mailOf(service: Pick<TestService, 'database'>, recipient: 
 
 /** Makes mails that wait for another attempt due now. */
 export const hasten = ({ database }: Pick<TestService, 'database'>): Promise<object[]> =>
-  database.spanning(
+  database.crossTenantQuery(
     'check the database',
     sql`update mails set run_at = now() where status = 'queued' and lease is null`,
   )
@@ -80,7 +80,7 @@ export async function endedMail(service: Pick<TestService, 'database'>, userId: 
   await until('the mail is kept', async () => (await mailOf(service, recipient)).status === 'kept')
   const { id } = await mailOf(service, recipient)
   const end = ends[ended % ends.length] ?? sql`status = status`
-  await service.database.spanning('check the database', sql`update mails set ${end} where id = ${id}`)
+  await service.database.crossTenantQuery('check the database', sql`update mails set ${end} where id = ${id}`)
   return showId('mai', id)
 }
 
@@ -91,7 +91,7 @@ export async function newPerson(
   { name = 'Grace Hopper', email = `${randomUUID()}@example.com` } = {},
 ): Promise<{ id: string; email: string }> {
   const id = newId()
-  await database.spanningTransaction('check the database', async (spanning) => {
+  await database.crossTenantTransaction('check the database', async (spanning) => {
     await spanning.query(
       sql`insert into users (id, email, email_key, name) values (${id}, ${email}, ${emailKey(email)}, ${name})`,
     )
@@ -108,7 +108,7 @@ export async function liveTokens(
   { database }: Pick<TestService, 'database'>,
   { email, userId = null }: { email: string; userId?: string | null },
 ): Promise<number> {
-  const [row] = await database.spanning<{ count: number }>(
+  const [row] = await database.crossTenantQuery<{ count: number }>(
     'check the database',
     sql`select count(*)::int as count from one_time_tokens
       where expires_at > now() and (email = ${email} or user_id = ${userId}::uuid)`,

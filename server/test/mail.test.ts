@@ -35,7 +35,7 @@ const linkTo = (purpose: OneTimePurpose) =>
   expect.stringMatching(new RegExp(`^https://crm\\.example\\.com/account#${purpose}=ott_[\\w-]{43}$`))
 
 const read = (purpose: OneTimePurpose, link = '') =>
-  service.database.spanningTransaction('check the database', (spanning) =>
+  service.database.crossTenantTransaction('check the database', (spanning) =>
     readOneTimeToken(spanning, purpose, new URL(link).hash.split('=')[1] ?? ''),
   )
 
@@ -49,7 +49,7 @@ async function invite(
   { email = newAddress(), days = 7, invitedBy = null as string | null } = {},
 ): Promise<NewMail & { recordId: string }> {
   const recordId = newId()
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`insert into invitations (organization_id, id, email, email_key, role, invited_by, expires_at)
       values (${organizationId}, ${recordId}, ${email}, ${email}, 'member', ${invitedBy}::uuid,
@@ -152,7 +152,10 @@ test('names of people and organizations put no header, element or link into a ma
   const { uuid } = await newOrganization()
   const evil = 'Free money\r\nBcc: all@example.com <a href="https://evil.example/?a=1">https://evil.example/pay</a>'
   const { id } = await newPerson(service, [uuid], { name: evil })
-  await service.database.spanning('check the database', sql`update organizations set name = ${evil} where id = ${uuid}`)
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`update organizations set name = ${evil} where id = ${uuid}`,
+  )
   const mail = await invite(uuid, { invitedBy: id })
   await queue(service, mail)
   const received = await to(mail.recipient)
@@ -208,7 +211,7 @@ test('nobody can fill an inbox: an address gets five links in half an hour, and 
   expect(await mailsOf(service, email)).toHaveLength(5)
   const other = newAddress()
   await queue(service, { kind: 'reset-password', recipient: other })
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`update mails set created_at = created_at - interval '31 minutes' where recipient_key = ${email}`,
   )
@@ -226,7 +229,7 @@ test('an address that nothing can be sent to is given up, and nothing else goes 
 })
 
 test('every kind of mail is one that the database takes', async () => {
-  const [row] = await service.database.spanning<{ definition: string }>(
+  const [row] = await service.database.crossTenantQuery<{ definition: string }>(
     'check the database',
     sql`select pg_get_constraintdef(oid) as definition from pg_constraint where conname = 'mails_kind_check'`,
   )

@@ -26,7 +26,7 @@ afterAll(async () => {
 const post = (path: string, body: unknown) => service.anonymous('POST', path, { body })
 
 const isVerified = async (email: string): Promise<boolean> => {
-  const rows = await service.database.spanning(
+  const rows = await service.database.crossTenantQuery(
     'check the database',
     sql`select from users where email_key = ${email} and verified_at is not null`,
   )
@@ -71,7 +71,7 @@ test('an address is verified later by a mailed link that its person asks for, or
 
 test('a new password does not verify the address of an account with a second factor, which may be somebody else’s', async () => {
   const { email, userId } = await newOwner(service)
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`update users set second_factors = '{passkey}' where id = ${readId('usr', userId)}::uuid`,
   )

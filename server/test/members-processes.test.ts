@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { makeSetUpLink } from '../src/commands/set-up-link.ts'
-import { makeOneTimeToken } from '../src/identity/access/one-time-token-store.ts'
+import { createSetUpLink } from '../src/commands/set-up-link.ts'
+import { createOneTimeToken } from '../src/identity/access/one-time-token-store.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { goodPassword, newEmail, tokenOf } from './people.ts'
@@ -50,8 +50,8 @@ async function join(owner: string, role: string): Promise<{ userId: string; acce
   const invited = await ask(left, 'POST', '/v5/invitations', { token: owner, body: { email, role } })
   expect(invited.status, JSON.stringify(invited.body)).toBe(201)
   const { body: organization } = await ask(left, 'GET', '/v5/organization', { token: owner })
-  const token = await database.spanningTransaction('log in', (db) =>
-    makeOneTimeToken(db, {
+  const token = await database.crossTenantTransaction('log in', (db) =>
+    createOneTimeToken(db, {
       purpose: 'invitation',
       email,
       organizationId: readId('org', organization.id) ?? '',
@@ -67,7 +67,7 @@ async function join(owner: string, role: string): Promise<{ userId: string; acce
 
 test('a role, a removal and a choice of organization count on the next request of every process', async () => {
   const body = {
-    token: tokenOf((await makeSetUpLink(database, left.url)) ?? ''),
+    token: tokenOf((await createSetUpLink(database, left.url)) ?? ''),
     email: newEmail(),
     name: 'Ada Lovelace',
     organization: 'Engines',

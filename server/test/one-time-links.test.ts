@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { beginPendingLogin, endPendingLogin, lockPendingLogin } from '../src/identity/access/login-store.ts'
 import {
-  makeOneTimeToken,
+  createOneTimeToken,
   type OneTimePurpose,
   readOneTimeToken,
-  spendOneTimeToken,
+  consumeOneTimeToken,
 } from '../src/identity/access/one-time-token-store.ts'
 import { sha256 } from '../src/platform/secret/encryption.ts'
-import type { Spanning } from '../src/platform/database/database.ts'
+import type { CrossTenantConnection } from '../src/platform/database/database.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
-import { keepStep, spendStep, type StepKind } from '../src/identity/single-sign-on/flow-store.ts'
-import { type MailedService, startMailedService } from './joining.ts'
+import { storeStep, consumeStep, type StepKind } from '../src/identity/single-sign-on/flow-store.ts'
+import { type MailedService, startMailedService } from './mailed-service.ts'
 import { goodPassword, linkIn, logIn, newEmail, newOwner, setUpToken, type TestOwner } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
 
@@ -25,13 +25,13 @@ beforeAll(async () => {
 })
 afterAll(() => mailed.close())
 
-const transact = <Result>(work: (db: Spanning) => Promise<Result>): Promise<Result> =>
-  service.database.spanningTransaction('check the database', work)
+const transact = <Result>(work: (db: CrossTenantConnection) => Promise<Result>): Promise<Result> =>
+  service.database.crossTenantTransaction('check the database', work)
 
 const userId = () => readId('usr', owner.userId) ?? ''
 
 const isStored = async (token: string, { database }: TestService = service): Promise<boolean> => {
-  const rows = await database.spanning(
+  const rows = await database.crossTenantQuery(
     'check the database',
     sql`select from one_time_tokens where hash = ${sha256(token)}`,
   )
@@ -41,15 +41,15 @@ const isStored = async (token: string, { database }: TestService = service): Pro
 const purposes: OneTimePurpose[] = ['set-up', 'sign-up', 'verify-address', 'reset-password', 'invitation']
 
 test.each(purposes)('a one-time token to %s is good once, and gone after that', async (purpose) => {
-  const make = () => transact((db) => makeOneTimeToken(db, { purpose, userId: userId(), lifetimeSeconds: 60 }))
+  const make = () => transact((db) => createOneTimeToken(db, { purpose, userId: userId(), lifetimeSeconds: 60 }))
   const [token, other] = [await make(), await make()]
-  const spend = () => transact((db) => spendOneTimeToken(db, purpose, token))
+  const spend = () => transact((db) => consumeOneTimeToken(db, purpose, token))
   expect(await spend()).toMatchObject({ userId: userId() })
   expect(await isStored(token)).toBe(false)
   expect(await spend()).toBeUndefined()
   expect(await transact((db) => readOneTimeToken(db, purpose, token))).toBeUndefined()
   const races = await Promise.all(
-    Array.from({ length: 8 }, () => transact((db) => spendOneTimeToken(db, purpose, other))),
+    Array.from({ length: 8 }, () => transact((db) => consumeOneTimeToken(db, purpose, other))),
   )
   expect(races.filter((one) => one !== undefined)).toHaveLength(1)
 })
@@ -63,9 +63,9 @@ test.each<StepKind>(['link', 'flow', 'proof'])('a single sign-on step of kind %s
     userId: userId(),
   }
   const text = `a text of ${kind}`
-  await transact((db) => keepStep(db, kind, text, step))
-  expect(await transact((db) => spendStep(db, { kind, text }))).toMatchObject(step)
-  expect(await transact((db) => spendStep(db, { kind, text }))).toBeUndefined()
+  await transact((db) => storeStep(db, kind, text, step))
+  expect(await transact((db) => consumeStep(db, { kind, text }))).toMatchObject(step)
+  expect(await transact((db) => consumeStep(db, { kind, text }))).toBeUndefined()
 })
 
 test('a login that was completed with its second factor is not pending any more', async () => {

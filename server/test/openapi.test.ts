@@ -149,7 +149,7 @@ test('every parameter of a query that the document names is taken', async () => 
     for (let start = 0; start < parameters.length; start += 20) {
       const query = parameters.slice(start, start + 20)
       const options = { ...requestOf(route, tenant), query }
-      const { status, body } = await tenant.ask(route, options)
+      const { status, body } = await tenant.request(route, options)
       if (status === 200 || status === 303) taken += query.length
       else refused.push(`${route.operation}: ${JSON.stringify(body.details ?? body)}`)
     }

@@ -59,7 +59,7 @@ async function readReset(owner: TestOwner, email: string): Promise<string> {
 }
 
 const isVerified = async ({ userId }: Pick<Person, 'userId'>): Promise<boolean> => {
-  const rows = await service.database.spanning(
+  const rows = await service.database.crossTenantQuery(
     'check the database',
     sql`select from users where id = ${readId('usr', userId)}::uuid and verified_at is not null`,
   )
@@ -67,7 +67,7 @@ const isVerified = async ({ userId }: Pick<Person, 'userId'>): Promise<boolean> 
 }
 
 const makeVerified = ({ userId }: Pick<Person, 'userId'>) =>
-  service.database.spanning(
+  service.database.crossTenantQuery(
     'check the database',
     sql`update users set verified_at = now() where id = ${readId('usr', userId)}::uuid`,
   )

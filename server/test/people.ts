@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import { makeSetUpLink } from '../src/commands/set-up-link.ts'
+import { createSetUpLink } from '../src/commands/set-up-link.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import type { MailReceiver } from './mail-receiver.ts'
@@ -79,7 +79,7 @@ export const ageProof = (
   { sessionId }: Pick<TestPerson, 'sessionId'>,
   seconds: number,
 ): Promise<object[]> =>
-  service.database.spanning(
+  service.database.crossTenantQuery(
     'check the database',
     sql`update sessions set proved_at = now() - make_interval(secs => ${seconds})
       where id = ${readId('session', sessionId)}::uuid`,
@@ -98,6 +98,6 @@ export const tokenOf = (link: string): string => decodeURIComponent(new URL(link
 
 /** The token of a set-up link, as a start on an empty database prints it; undefined when somebody is there. */
 export async function setUpToken({ database, url }: TestService): Promise<string | undefined> {
-  const link = await makeSetUpLink(database, url)
+  const link = await createSetUpLink(database, url)
   return link === undefined ? undefined : tokenOf(link)
 }

@@ -111,7 +111,10 @@ test('behind a PgBouncer in session mode that keeps the limits, a database is mi
   expect(applied.length).toBeGreaterThan(0)
   const database = new Database({ connection: pooled, size: 4 })
   context.onTestFinished(() => database.close())
-  const rows = await database.spanning('check the database', sql`select count(*)::int as count from schema_migrations`)
+  const rows = await database.crossTenantQuery(
+    'check the database',
+    sql`select count(*)::int as count from schema_migrations`,
+  )
   expect(rows).toEqual([{ count: applied.length }])
 })
 

@@ -3,10 +3,10 @@ import { serviceActor } from '../src/platform/model/caller.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import type { JsonObject } from '../src/platform/model/fields.ts'
 import { readId } from '../src/platform/model/ids.ts'
-import { workOn } from '../src/resources/imports/work/batch.ts'
+import { processClaim } from '../src/resources/imports/work/batch.ts'
 import { type Claim, claimRows } from '../src/resources/imports/work/work-store.ts'
-import { newWorld, type World } from './collections.ts'
-import { watchStatements } from './faults.ts'
+import { createFixture, type Fixture } from './collections.ts'
+import { watchStatements } from './planted-faults.ts'
 import { startTestService, type TestService } from './service.ts'
 
 /** Someone whom both organizations have pushed at them; by address, by external id, and by everything that names a company. */
@@ -31,20 +31,20 @@ const more: JsonObject = {
 }
 
 let service: TestService
-let ours: World
-let theirs: World
+let ours: Fixture
+let theirs: Fixture
 beforeAll(async () => {
   service = await startTestService()
   // The other organization first: what is found without the predicate is then theirs.
-  theirs = await newWorld(service)
-  ours = await newWorld(service)
+  theirs = await createFixture(service)
+  ours = await createFixture(service)
 })
 afterAll(() => service.close())
 
-const uuidOf = ({ organization }: World): string => readId('org', organization.organizationId) ?? ''
+const uuidOf = ({ organization }: Fixture): string => readId('org', organization.organizationId) ?? ''
 
 /** Pushes without working on it. */
-async function push({ organization }: Pick<World, 'organization'>, lead: JsonObject): Promise<void> {
+async function push({ organization }: Pick<Fixture, 'organization'>, lead: JsonObject): Promise<void> {
   const { status } = await service.anonymous('POST', new URL(organization.triggerUrl).pathname, { body: lead })
   expect(status).toBe(200)
 }
@@ -56,7 +56,10 @@ async function pushWithoutTeam(): Promise<void> {
   const { body: made } = await call('POST', '/v5/imports', { body: { name: 'Closed', teamId: team.id } })
   await push({ organization: { ...ours.organization, triggerUrl: made.triggerUrl } }, { contact: { email: 'a@b.com' } })
   const id = readId('tea', team.id)
-  await service.database.spanning('check the database', sql`update teams set deleted_at = now() where id = ${id}::uuid`)
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`update teams set deleted_at = now() where id = ${id}::uuid`,
+  )
 }
 
 /** Predicates that can go without anyone seeing more, because another rule holds the same line; each with that rule. */
@@ -122,18 +125,18 @@ test('of the work on rows too, a statement that drops its organization shows: ev
   await push(ours, shared)
   const statements = watchStatements()
   try {
-    const { missed, seen } = await statements.plant(
+    const { missed, detected: seen } = await statements.plant(
       [
         {
-          told: 'claiming',
-          look: async () => (await claimUpTo(1, 60)).rowIds.join(),
+          description: 'claiming',
+          observe: async () => (await claimUpTo(1, 60)).rowIds.join(),
         },
         {
-          told: 'working',
-          look: async () => {
-            statements.insights()
-            const failed = await workOn(service.database, claim).catch(String)
-            return `${failed} ${statements.insights()}`
+          description: 'working',
+          observe: async () => {
+            statements.transactionResults()
+            const failed = await processClaim(service.database, claim).catch(String)
+            return `${failed} ${statements.transactionResults()}`
           },
         },
       ],
@@ -157,7 +160,7 @@ test('of the work on rows too, a statement that drops its organization shows: ev
 
 const claimUpTo = (most: number, leaseSeconds: number): Promise<Claim> =>
   service.database.transaction(serviceActor('work', uuidOf(ours)), (transaction) =>
-    claimRows(transaction, { most, leaseSeconds }),
+    claimRows(transaction, { maxRows: most, leaseSeconds }),
   )
 
 /** What became of these rows, in words that are the same each time, and whether anything of theirs is as it was. */

@@ -6,8 +6,8 @@ import type { Route } from '../src/platform/http/route.ts'
 import { isScoped } from '../src/platform/http/route.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { startTestService, type TestService } from './service.ts'
-import { collections, type RouteOptions, steady, urlOf } from './collections.ts'
-import { type Probe, type Statements, watchStatements } from './faults.ts'
+import { collections, type RouteOptions, freezeLastUsedAt, urlOf } from './collections.ts'
+import { type Probe, type Statements, watchStatements } from './planted-faults.ts'
 import { casesOf, deviationOf, dump, idsIn, newTenant, requestOf, type Tenant } from './tenancy.ts'
 
 let statements: Statements
@@ -23,7 +23,7 @@ beforeAll(async () => {
   secrets = idsIn(await dump(service.database), readId('org', theirs.organization.organizationId) ?? '')
   // Someone is in both: that nothing of their other membership shows, or goes.
   const shared = ours.records.get('/v5/members') ?? ''
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`insert into members (organization_id, user_id, role)
       values (${readId('org', theirs.organization.organizationId)}::uuid, ${readId('usr', shared)}::uuid, 'viewer')`,
@@ -134,8 +134,8 @@ const foreignProbes = (): Probe[] =>
         // One filter a list is enough here: what they add to a statement names no organization.
         .filter(({ status, told }) => status === 404 || status === 422 || told === 'filter.id.equals')
         .map((one) => ({
-          told: `${route.method} ${route.path}`,
-          look: async () => (await deviationOf(one, ours, secrets)) ?? '',
+          description: `${route.method} ${route.path}`,
+          observe: async () => (await deviationOf(one, ours, secrets)) ?? '',
         })),
     )
 
@@ -143,7 +143,7 @@ const foreignProbes = (): Probe[] =>
 function ownProbes(): Probe[] {
   const lists = collections.flatMap((collection) => {
     const params = ours.params(collection)
-    const own = ours.records.get(collection.at) ?? ''
+    const own = ours.records.get(collection.path) ?? ''
     const queries = [[], [['startingAfter', own]], [['endingBefore', own]]] as RouteOptions['query'][]
     return [
       ...queries.map((query = []) =>
@@ -178,8 +178,8 @@ function ownProbes(): Probe[] {
 
 /** Status and body; of a record that was written, what is the same each time. */
 const probeOf = ({ method, path }: Pick<Route, 'method' | 'path'>, url: string, body?: unknown): Probe => ({
-  told: `${method} ${path}`,
-  look: async () => {
+  description: `${method} ${path}`,
+  observe: async () => {
     const answer = await ours.organization.call(method, url, body === undefined ? {} : { body })
     const isWritten = method !== 'GET' && answer.status < 300 && answer.body?.id !== undefined
     return isWritten ? `${answer.status} ${answer.body.teamId}` : `${answer.status} ${answer.text}`
@@ -203,8 +203,8 @@ async function takeValues(): Promise<void> {
 
 test('a statement that drops its organization shows: every predicate, route by route', async () => {
   await takeValues()
-  await steady(ours)
-  const { missed, seen } = await statements.plant([...foreignProbes(), ...ownProbes()])
+  await freezeLastUsedAt(ours)
+  const { missed, detected: seen } = await statements.plant([...foreignProbes(), ...ownProbes()])
   expect(seen.length).toBeGreaterThan(60)
   expect(missed.filter((place) => !heldTwice.some((held) => held.place.test(place)))).toEqual([])
   expect(heldTwice.filter((held) => !missed.some((place) => held.place.test(place)))).toEqual([])

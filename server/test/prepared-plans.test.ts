@@ -5,7 +5,7 @@ import { Database } from '../src/platform/database/database.ts'
 import { raw, sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import type { Change } from '../src/platform/resource/write.ts'
-import { takeStatistics } from '../src/platform/upkeep/upkeep.ts'
+import { updateStatistics } from '../src/platform/maintenance/maintenance.ts'
 import { contactStore } from '../src/resources/contacts/store.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -39,13 +39,13 @@ const create = (count: number) =>
 
 /** What the plans that serve all values find contacts by, in each statement that is prepared. */
 async function waysToContacts(): Promise<string[]> {
-  const statements = await database.spanning<{ name: string; values: number }>(
+  const statements = await database.crossTenantQuery<{ name: string; values: number }>(
     'check the database',
     sql`select name, cardinality(parameter_types) as values from pg_prepared_statements order by name`,
   )
   const plans = statements.map(({ name, values }) => {
     const given = Array.from({ length: values }, () => 'null').join()
-    return database.spanning<{ 'QUERY PLAN': string }>(
+    return database.crossTenantQuery<{ 'QUERY PLAN': string }>(
       'check the database',
       raw(`explain execute "${name}"${values > 0 ? `(${given})` : ''}`),
     )
@@ -59,14 +59,14 @@ async function waysToContacts(): Promise<string[]> {
 }
 
 test('what was planned for a few records finds one of many by its key as soon as there are statistics', async () => {
-  await database.spanning('check the database', sql`set plan_cache_mode = force_generic_plan`)
+  await database.crossTenantQuery('check the database', sql`set plan_cache_mode = force_generic_plan`)
   const [contact] = await create(12)
   await write([{ kind: 'update', id: contact?.id ?? '', values: { city: 'Berlin' } }])
   const locking = 1
   const updating = 1
   expect(await waysToContacts()).toHaveLength(locking + updating)
   await create(400)
-  await takeStatistics({ database, log: pino({ enabled: false }) }, new AbortController().signal)
+  await updateStatistics({ database, log: pino({ enabled: false }) }, new AbortController().signal)
   const byKey = expect.stringMatching(
     /^contacts_pkey Index Cond: \(\(organization_id = (?:\$\d+|\(InitPlan \d+\)\.col1)\) AND \(id = \$\d+\)\)$/,
   )

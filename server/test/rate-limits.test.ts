@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { createApiKey } from '../src/commands/create-api-key.ts'
-import { makeApiKey } from '../src/identity/access/api-key.ts'
+import { generateApiKey } from '../src/identity/access/api-key.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestAnswer, type TestOrganization, type TestService } from './service.ts'
 
@@ -109,7 +109,7 @@ test('who has no credential is limited by address, and callers who have one are 
 
 test('failed credentials are charged to their address, and a good one is never refused for them', async () => {
   const organization = await start({ RATE_LIMIT_PER_MINUTE: '5' })
-  const wrong = () => service.anonymous('GET', '/v5/me', { headers: { authorization: `Bearer ${makeApiKey()}` } })
+  const wrong = () => service.anonymous('GET', '/v5/me', { headers: { authorization: `Bearer ${generateApiKey()}` } })
   expect(await statuses(5, wrong)).toEqual([401, 401, 401, 401, 401])
   expectRefusal(await wrong(), 429, 'rate_limited')
   expect((await organization.call('GET', '/v5/me')).status).toBe(200)

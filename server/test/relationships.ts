@@ -1,4 +1,10 @@
-import { defineResource, ofEveryParent, type Parent, type Resource, underParent } from '../src/platform/model/define.ts'
+import {
+  defineResource,
+  listedAcrossParents,
+  type Parent,
+  type Resource,
+  underParent,
+} from '../src/platform/model/define.ts'
 import {
   choice,
   decimal,
@@ -39,8 +45,8 @@ const stages = defineResource({
   component: 'Stage',
   idPrefix: 'stg',
   roleGroup: 'records',
-  parent: { parameter: 'pipelineId', resource: pipelines, column: 'pipeline_id', few: true },
-  ordered: 'position',
+  parent: { parameter: 'pipelineId', resource: pipelines, column: 'pipeline_id', isSmall: true },
+  positionField: 'position',
   fields: {
     id: id('stg'),
     name: text({ label: 'Name', required: true }),
@@ -84,7 +90,7 @@ const owner = (parameter: string, resource: Resource, column: string): Parent =>
   parameter,
   resource,
   column,
-  few: true,
+  isSmall: true,
 })
 
 const remarks = defineResource({
@@ -109,21 +115,21 @@ const remarks = defineResource({
 })
 
 const remarksOf = (parameter: string, at: string, suffix: string) =>
-  standardRoutes(standardStore(underParent(remarks, parameter)), { at, suffix })
+  standardRoutes(standardStore(underParent(remarks, parameter)), { path: at, suffix })
 
 /** What the tests add to the product. */
 export const relationships = {
   resources: [pipelines, stages, deals, dealContacts, remarks],
   routes: [
-    ...standardRoutes(standardStore(pipelines), { at: '/v5/pipelines' }),
-    ...standardRoutes(standardStore(stages), { at: '/v5/pipelines/{pipelineId}/stages' }),
-    ...standardRoutes(standardStore(deals), { at: '/v5/deals' }),
-    ...standardRoutes(standardStore(dealContacts), { at: '/v5/deals/{dealId}/contacts' }),
+    ...standardRoutes(standardStore(pipelines), { path: '/v5/pipelines' }),
+    ...standardRoutes(standardStore(stages), { path: '/v5/pipelines/{pipelineId}/stages' }),
+    ...standardRoutes(standardStore(deals), { path: '/v5/deals' }),
+    ...standardRoutes(standardStore(dealContacts), { path: '/v5/deals/{dealId}/contacts' }),
     ...remarksOf('contactId', '/v5/contacts/{contactId}/remarks', 'OfContact'),
     ...remarksOf('companyId', '/v5/companies/{companyId}/remarks', 'OfCompany'),
     ...remarksOf('dealId', '/v5/deals/{dealId}/remarks', 'OfDeal'),
-    ...standardRoutes(standardStore(ofEveryParent(remarks)), {
-      at: '/v5/remarks',
+    ...standardRoutes(standardStore(listedAcrossParents(remarks)), {
+      path: '/v5/remarks',
       operations: ['list', 'count', 'get', 'update', 'delete', 'restore'],
     }),
   ],

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources } from '../src/app.ts'
 import { serviceActor } from '../src/platform/model/caller.ts'
 import { identifier, raw, sql } from '../src/platform/model/sql.ts'
-import { composed, documentJoins, documentSql, isRendered } from '../src/platform/query/select.ts'
+import { composedSql, documentJoins, documentSql, isRendered } from '../src/platform/query/select.ts'
 import { root } from '../src/platform/query/target.ts'
 import type { Resource } from '../src/platform/model/define.ts'
 import { readId } from '../src/platform/model/ids.ts'
@@ -25,14 +25,14 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const rendered = resources.filter((resource) => resource.rendered !== undefined)
+const rendered = resources.filter((resource) => resource.renderingVersion !== undefined)
 const actor = () => serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId)
 
 /** Each record, as its stored text says and as its columns say. */
 const shown = (resource: Resource) =>
   service.database.transaction(actor(), (transaction) =>
     transaction.query<{ stored: string; composed: string }>(sql`
-      select ${documentSql(resource)} as stored, ${composed(resource)} as composed
+      select ${documentSql(resource)} as stored, ${composedSql(resource)} as composed
       from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, transaction.organization)}
       where ${raw(root)}.organization_id = ${transaction.organization}`),
   )
@@ -57,7 +57,7 @@ test('contacts and companies are stored rendered, and nothing else is', () => {
 
 test('what other records decide stands behind all that is stored, so that the text can be completed', () => {
   for (const resource of rendered) {
-    const inOrder = resource.members.map((name) => isRendered(resource, name))
+    const inOrder = resource.propertyNames.map((name) => isRendered(resource, name))
     expect(inOrder).toEqual([...inOrder].sort((one, other) => Number(other) - Number(one)))
   }
 })

@@ -8,7 +8,7 @@ import { planPage } from '../src/platform/query/page.ts'
 import { readList } from '../src/platform/query/parse.ts'
 import { readPage, readRecord } from '../src/platform/resource/read.ts'
 import { refreshRenderings } from '../src/platform/resource/renderings.ts'
-import { renderStale } from '../src/platform/upkeep/upkeep.ts'
+import { renderStale } from '../src/platform/maintenance/maintenance.ts'
 import { companies } from '../src/resources/companies/resource.ts'
 import { contacts } from '../src/resources/contacts/resource.ts'
 import { contactStore } from '../src/resources/contacts/store.ts'
@@ -21,7 +21,8 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const execute = (statement: Sql) => service.database.spanning<Record<string, string>>('check the database', statement)
+const execute = (statement: Sql) =>
+  service.database.crossTenantQuery<Record<string, string>>('check the database', statement)
 const refresh = (resources: Resource[]) =>
   renderStale({ database: service.database, rendered: resources }, new AbortController().signal)
 const create = async (body: Record<string, unknown>): Promise<{ id: string }> =>
@@ -96,7 +97,7 @@ test('a new field rewrites no table: answers are right before the refresh, and t
   const next = defineResource({
     ...contacts,
     fields: { id: idField, ...others, motto: text({ label: 'Motto' }) },
-    rendered: 2,
+    renderingVersion: 2,
   })
   const db = service.database.reader({
     ...serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId),

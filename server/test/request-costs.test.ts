@@ -4,7 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { roleScopes, routes } from '../src/app.ts'
 import type { Route } from '../src/platform/http/route.ts'
-import { run, urlOf } from './command-line.ts'
+import { run, databaseUrlOf } from './command-line.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { lawTimes } from './seed.ts'
 import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from './service-process.ts'
@@ -30,7 +30,7 @@ beforeAll(async () => {
   processes = await serviceProcesses(database)
   service = await processes.start('costs', { IMPORT_WORKERS: '0', SECRET: secret, LOG_LEVEL: 'warn' })
   const words = 'bootstrap --email owner@example.com --organization Acme --password-stdin --json'
-  const environment = { DATABASE_URL: urlOf(database), SECRET: secret }
+  const environment = { DATABASE_URL: databaseUrlOf(database), SECRET: secret }
   const { output } = await run(words.split(' '), { environment, input: 'a password that is long enough' })
   made = JSON.parse(output)
   const client = new pg.Client(database.connection)

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run, urlOf } from './command-line.ts'
+import { run, databaseUrlOf } from './command-line.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { openRaw, type RawConnection, requestText } from './raw.ts'
@@ -18,7 +18,7 @@ beforeAll(async () => {
   processes = await serviceProcesses(database)
   service = await processes.start('memory', { IMPORT_WORKERS: '0', SECRET: secret })
   const words = 'bootstrap --email owner@example.com --organization Acme --password-stdin --json'
-  const environment = { DATABASE_URL: urlOf(database), SECRET: secret }
+  const environment = { DATABASE_URL: databaseUrlOf(database), SECRET: secret }
   const { output } = await run(words.split(' '), { environment, input: 'a password that is long enough' })
   made = JSON.parse(output)
 })

@@ -1,6 +1,6 @@
 import type { Resource } from '../src/platform/model/define.ts'
 import type { Field, JsonValue, JsonObject } from '../src/platform/model/fields.ts'
-import { texts } from '../src/platform/model/texts.ts'
+import { normalizers } from '../src/platform/model/normalizers.ts'
 
 /** Ids that a sample may refer to, by prefix. */
 export type References = Readonly<Record<string, readonly string[]>>
@@ -78,7 +78,7 @@ export function sampleValue(resource: Resource, name: string, index: number, ref
   const choices = possible[`${resource.name}.${name}`] ?? schema.enum
   if (choices) return cycle(choices as readonly JsonValue[], index)
   if (typeof schema.format === 'string') return formatted(schema.format, name, index)
-  if (field.normalize === texts.handle) return `handle.${index}`
+  if (field.normalize === normalizers.handle) return `handle.${index}`
   switch (databaseType) {
     case 'boolean':
       return index % 2 === 0

@@ -128,7 +128,7 @@ test('a wildcard in the resource does not make or change API keys, and a scope t
 /** Changes what the organization's only logged-in member is. */
 async function setRole(role: string): Promise<void> {
   const { organizationId, userId } = tenant.organization
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`update members set role = ${role}
       where organization_id = ${readId('org', organizationId)}::uuid and user_id = ${readId('usr', userId)}::uuid`,

@@ -1,7 +1,7 @@
 import { type Browser, type CDPSession, chromium as browsers, type Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { chromium } from './chromium.ts'
-import { newPerson } from './factors.ts'
+import { newPerson } from './second-factors.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestAnswer } from './service.ts'
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { makeOneTimeToken } from '../src/identity/access/one-time-token-store.ts'
+import { createOneTimeToken } from '../src/identity/access/one-time-token-store.ts'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
-import { beginMany, byRecoveryCode, byTotp, enrolApp, eventsOf, newPerson } from './factors.ts'
+import { beginLogins, completeByRecoveryCode, completeByTotp, enrolApp, eventsOf, newPerson } from './second-factors.ts'
 import { afterProof, callAs } from './people.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
@@ -13,19 +13,19 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.spanning('check the database', statement)
+const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 
 test('five wrong tries end a pending login, with the right code too', async () => {
   const person = await newPerson(service)
   const { app, recoveryCodes } = await enrolApp(person)
-  const pending = await person.begin()
+  const pending = await person.beginLogin()
   for (let count = 0; count < 3; count++)
-    expectRefusal(await byTotp(service, pending, app.wrong()), 401, 'invalid_credentials')
+    expectRefusal(await completeByTotp(service, pending, app.wrongCode()), 401, 'invalid_credentials')
   for (let count = 0; count < 2; count++)
-    expectRefusal(await byRecoveryCode(service, pending, 'none'), 401, 'invalid_credentials')
-  expectRefusal(await byTotp(service, pending, app.code()), 401, 'invalid_credentials')
-  expectRefusal(await byRecoveryCode(service, pending, recoveryCodes[0] ?? ''), 401, 'invalid_credentials')
-  expect((await byTotp(service, await person.begin(), app.code())).status).toBe(200)
+    expectRefusal(await completeByRecoveryCode(service, pending, 'none'), 401, 'invalid_credentials')
+  expectRefusal(await completeByTotp(service, pending, app.code()), 401, 'invalid_credentials')
+  expectRefusal(await completeByRecoveryCode(service, pending, recoveryCodes[0] ?? ''), 401, 'invalid_credentials')
+  expect((await completeByTotp(service, await person.beginLogin(), app.code())).status).toBe(200)
   expect(await eventsOf(service, person, 'factor.failed')).toHaveLength(5)
 })
 
@@ -37,13 +37,13 @@ test('whoever knows the password can guess twenty codes a day, and keeps its own
   const stranger = { 'user-agent': 'another program' }
   const login = (path: string, body: Json, headers: Record<string, string>) =>
     service.anonymous('POST', path, { body, headers })
-  const known = await person.begin()
+  const known = await person.beginLogin()
   expect((await login('/auth/login/recovery-code', { pendingToken: known, code: recoveryCodes[0] }, mine)).status).toBe(
     200,
   )
 
-  const pending = await beginMany(service, person, 40)
-  const guess = (pendingToken: string) => login('/auth/login/totp', { pendingToken, code: app.wrong() }, stranger)
+  const pending = await beginLogins(service, person, 40)
+  const guess = (pendingToken: string) => login('/auth/login/totp', { pendingToken, code: app.wrongCode() }, stranger)
   // Those that come at once are not tried at all, or are counted one by one.
   const guesses = await Promise.all(pending.map(guess))
   for (const token of pending) guesses.push(await guess(token))
@@ -53,7 +53,7 @@ test('whoever knows the password can guess twenty codes a day, and keeps its own
   expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(86_000)
   expect(await eventsOf(service, person, 'factor.failed')).toHaveLength(20)
 
-  const [one = '', two = '', three = ''] = await beginMany(service, person, 3)
+  const [one = '', two = '', three = ''] = await beginLogins(service, person, 3)
   expectRefusal(await login('/auth/login/totp', { pendingToken: one, code: app.code() }, stranger), 429, 'rate_limited')
   expect((await login('/auth/login/totp', { pendingToken: two, code: app.code() }, mine)).status).toBe(200)
   expect(
@@ -64,7 +64,7 @@ test('whoever knows the password can guess twenty codes a day, and keeps its own
 test('a stolen session cannot guess codes without end', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const guess = () => person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.wrong() } })
+  const guess = () => person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.wrongCode() } })
   const answers = await Promise.all(Array.from({ length: 30 }, guess))
   for (let count = 0; count < 30; count++) answers.push(await guess())
   expect(answers.filter(({ status }) => status === 422)).toHaveLength(20)
@@ -75,7 +75,7 @@ test('a stolen session cannot guess codes without end', async () => {
     'rate_limited',
   )
   // Logins have an allowance of their own.
-  expect((await byTotp(service, await person.begin(), app.code())).status).toBe(200)
+  expect((await completeByTotp(service, await person.beginLogin(), app.code())).status).toBe(200)
 })
 
 test('an organization that requires a factor refuses sessions without one at once, and lets them set one up', async () => {
@@ -98,7 +98,7 @@ test('an organization that requires a factor refuses sessions without one at onc
 
   const { app } = await enrolApp(person)
   expect((await attempts()).map(({ status }) => status)).toEqual([200, 201, 200])
-  const strong = await byTotp(service, await person.begin(), app.code())
+  const strong = await completeByTotp(service, await person.beginLogin(), app.code())
   expect((await callAs(service, strong.body.accessToken)('GET', '/v5/contacts')).status).toBe(200)
   // Without the factor it is refused again, in every session.
   expect((await person.call('DELETE', '/v5/me/totp')).status).toBe(204)
@@ -120,17 +120,17 @@ test('a session from before the factor counts once it has proved it', async () =
 test('a new password by mail does not skip the second factor', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const pending = await person.begin()
+  const pending = await person.beginLogin()
   const { userId, email } = person
-  const token = await service.database.spanningTransaction('log in', (db) =>
-    makeOneTimeToken(db, { purpose: 'reset-password', userId, email, lifetimeSeconds: 60 }),
+  const token = await service.database.crossTenantTransaction('log in', (db) =>
+    createOneTimeToken(db, { purpose: 'reset-password', userId, email, lifetimeSeconds: 60 }),
   )
   const password = 'another password that is long enough'
   expect((await service.anonymous('POST', '/auth/reset-password', { body: { token, password } })).status).toBe(204)
   expectRefusal(await person.call('GET', '/v5/me'), 401, 'invalid_token')
   // What was begun with the old password is over.
-  expectRefusal(await byTotp(service, pending, app.code()), 401, 'invalid_credentials')
+  expectRefusal(await completeByTotp(service, pending, app.code()), 401, 'invalid_credentials')
   const step = await service.anonymous('POST', '/auth/login', { body: { email, password } })
   expect(step.body.status).toBe('second_factor_required')
-  expect((await byTotp(service, step.body.pendingToken, app.code())).status).toBe(200)
+  expect((await completeByTotp(service, step.body.pendingToken, app.code())).status).toBe(200)
 })

@@ -2,10 +2,10 @@ import { createSecretKey, generateKeyPairSync, randomBytes, sign, X509Certificat
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
-import { makeChallenge, readChallenge } from '../src/identity/second-factors/challenges.ts'
-import { type Attestation, Authenticator, type Made, type Twist } from './authenticator.ts'
+import { createChallenge, readChallenge } from '../src/identity/second-factors/challenges.ts'
+import { type Attestation, Authenticator, type AttestedData, type ResponseOverrides } from './authenticator.ts'
 import { makeCertificate } from './certificate.ts'
-import { byTotp, enrolApp, newPerson, type Person } from './factors.ts'
+import { completeByTotp, enrolApp, newPerson, type Person } from './second-factors.ts'
 import { afterProof, ageProof, callAs } from './people.ts'
 import { requestText, sendRaw } from './raw.ts'
 import { expectRefusal } from './refusals.ts'
@@ -20,11 +20,16 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.spanning('check the database', statement)
+const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 const post = (path: string, body?: Json, headers = {}) => service.anonymous('POST', path, { body, headers })
 
 /** Adds a passkey in the person's session. */
-async function add(person: Pick<Person, 'call'>, authenticator: Authenticator, twist: Twist = {}, name = 'Laptop') {
+async function add(
+  person: Pick<Person, 'call'>,
+  authenticator: Authenticator,
+  twist: ResponseOverrides = {},
+  name = 'Laptop',
+) {
   const options = await person.call('POST', '/v5/me/passkeys/options')
   if (options.status !== 200) throw new Error(options.text)
   const credential = authenticator.create(options.body, twist)
@@ -89,7 +94,7 @@ test('a passkey completes a login whose password was right, of its own person on
   const { person, authenticator } = await newHolder()
   const other = await newHolder()
   const step = async () => {
-    const pendingToken = await person.begin()
+    const pendingToken = await person.beginLogin()
     const given = (await post('/auth/login/passkey/options', { pendingToken })).body
     return { pendingToken, given }
   }
@@ -114,7 +119,7 @@ test('a passkey completes a login whose password was right, of its own person on
 })
 
 const strangeKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
-const twists: [string, Twist][] = [
+const twists: [string, ResponseOverrides][] = [
   ['of a page of another origin', { origin: 'https://crm.example.com.evil.test' }],
   ['of a page without https', { origin: 'http://crm.example.com' }],
   ['of another port', { origin: 'https://crm.example.com:8443' }],
@@ -128,7 +133,7 @@ const twists: [string, Twist][] = [
   ['to an empty challenge', { challenge: '' }],
 ]
 
-test.each<[string, Twist]>([
+test.each<[string, ResponseOverrides]>([
   ...twists,
   ['of a registration', { type: 'webauthn.create' }],
   ['signed with another key', { key: strangeKey }],
@@ -143,7 +148,7 @@ test.each<[string, Twist]>([
   expect((await logInAlone(authenticator.get(await options(), { userHandle: null }))).status).toBe(200)
 })
 
-test.each<[string, Twist]>([...twists, ['of a login', { type: 'webauthn.get' }]])(
+test.each<[string, ResponseOverrides]>([...twists, ['of a login', { type: 'webauthn.get' }]])(
   'a passkey made by an answer %s is not registered',
   async (_, twist) => {
     const person = await newPerson(service)
@@ -197,7 +202,7 @@ test('a registration is good in the session that asked for it, once', async () =
 })
 
 /** As security keys of the generation before sign (FIDO U2F, section 4.3), with a certificate of the maker's. */
-function attestU2f({ authData, clientDataHash, credentialId, keys }: Made): Attestation {
+function attestU2f({ authData, clientDataHash, credentialId, keys }: AttestedData): Attestation {
   const { certificate, key } = makeCertificate('maker.example.com')
   const { x = '', y = '' } = keys.publicKey.export({ format: 'jwk' })
   const point = Buffer.concat([Buffer.of(4), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')])
@@ -214,7 +219,7 @@ function attestU2f({ authData, clientDataHash, credentialId, keys }: Made): Atte
 /** Signed by the passkey itself, with any certificates that are to be put beside it. */
 const attestPacked =
   (x5c?: Uint8Array[]) =>
-  ({ authData, clientDataHash, keys }: Made): Attestation => {
+  ({ authData, clientDataHash, keys }: AttestedData): Attestation => {
     const signature = sign('sha256', Buffer.concat([authData, clientDataHash]), keys.privateKey)
     const statement = new Map<string, unknown>([
       ['alg', -7],
@@ -312,7 +317,7 @@ test('a person with app and passkey may take either, and keeps the other when on
   const step = await person.logIn()
   expect([...step.body.factors].sort()).toEqual(['passkey', 'recovery-code', 'totp'])
   const { pendingToken } = step.body
-  expect((await byTotp(service, pendingToken, app.code())).status).toBe(200)
+  expect((await completeByTotp(service, pendingToken, app.code())).status).toBe(200)
   expect((await logInAlone(authenticator.get(await options()))).status).toBe(200)
   expect((await person.call('DELETE', `/v5/me/passkeys/${added.passkey.id}`)).status).toBe(204)
   expect([...(await person.logIn()).body.factors].sort()).toEqual(['recovery-code', 'totp'])
@@ -343,7 +348,7 @@ test('a challenge is good for five minutes, for its own use and under its own se
   const secret = createSecretKey(randomBytes(32))
   const now = Date.now()
   const use = { for: 'proof', sessionId: 'a' } as const
-  const text = Buffer.from(makeChallenge(secret, use, now)).toString('base64url')
+  const text = Buffer.from(createChallenge(secret, use, now)).toString('base64url')
   expect(readChallenge(secret, use, text, now + 300_000 - 1)).toEqual({
     hash: expect.any(Buffer),
     expiresAt: new Date(now + 300_000),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '../src/platform/database/database.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { newId } from '../src/platform/model/ids.ts'
-import { beginTotp, insertPasskey, notePasskeyUse, takeTotpStep } from '../src/identity/second-factors/store.ts'
+import { beginTotp, insertPasskey, recordPasskeyUse, consumeTotpStep } from '../src/identity/second-factors/store.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { seed } from './seed.ts'
 
@@ -14,7 +14,7 @@ const userId = newId()
 beforeAll(async () => {
   made = await createDatabase()
   database = new Database({ connection: made.connection, size: 10 })
-  await database.spanning(
+  await database.crossTenantQuery(
     'check the database',
     sql`insert into users (id, email, email_key, name) values (${userId}, 'a@example.com', 'a@example.com', 'Ada')`,
   )
@@ -24,8 +24,8 @@ afterAll(async () => {
   await made.drop()
 })
 
-const within = <Result>(work: Parameters<typeof database.spanningTransaction<Result>>[1]): Promise<Result> =>
-  database.spanningTransaction('manage an account', work)
+const within = <Result>(work: Parameters<typeof database.crossTenantTransaction<Result>>[1]): Promise<Result> =>
+  database.crossTenantTransaction('manage an account', work)
 
 /** Each at once, or one after another. */
 const offered = (most: number) =>
@@ -57,9 +57,9 @@ function risingOf(values: readonly number[], isTaken: (value: number, last: numb
 test('of the time steps of codes, each is taken once, and none after a later one', async () => {
   await fc.assert(
     fc.asyncProperty(offered(8), async (steps) => {
-      await database.spanning('check the database', sql`delete from totp_secrets`)
+      await database.crossTenantQuery('check the database', sql`delete from totp_secrets`)
       await within((db) => beginTotp(db, userId, Buffer.alloc(48)))
-      const taken = await offer(steps, (step) => within((db) => takeTotpStep(db, userId, step)))
+      const taken = await offer(steps, (step) => within((db) => consumeTotpStep(db, userId, step)))
       const accepted = steps.values.filter((_, index) => taken[index])
       expect(new Set(accepted).size).toBe(accepted.length)
       // Whatever came first, the highest one is taken.
@@ -84,7 +84,7 @@ test('a passkey’s counter only rises, but for one that never counts', async ()
           isSynced: false,
         }),
       )
-      const use = (counter: number) => within((db) => notePasskeyUse(db, id ?? '', { counter, isSynced: false }))
+      const use = (counter: number) => within((db) => recordPasskeyUse(db, id ?? '', { counter, isSynced: false }))
       const taken = await offer(counters, use)
       const accepted = counters.values.filter((value, index) => taken[index] && value > 0)
       expect(new Set(accepted).size).toBe(accepted.length)

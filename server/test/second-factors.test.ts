@@ -2,20 +2,20 @@ import fc from 'fast-check'
 import { Secret } from 'otpauth'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { forgetSecret } from '../src/commands/sealed.ts'
+import { removeEncryptedData } from '../src/commands/encrypted-columns.ts'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
-import { hashRecoveryCode, makeRecoveryCodes } from '../src/identity/second-factors/recovery-codes.ts'
+import { hashRecoveryCode, generateRecoveryCodes } from '../src/identity/second-factors/recovery-codes.ts'
 import {
-  App,
-  beginMany,
-  byRecoveryCode,
-  byTotp,
+  AuthenticatorApp,
+  beginLogins,
+  completeByRecoveryCode,
+  completeByTotp,
   confirmApp,
   enrolApp,
   eventsOf,
   mailsOf,
   newPerson,
-} from './factors.ts'
+} from './second-factors.ts'
 import { afterProof, ageProof, callAs } from './people.ts'
 import { createDatabase } from './postgres.ts'
 import { expectRefusal } from './refusals.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.spanning('check the database', statement)
+const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 
 test('an authenticator app counts once a first code has confirmed it, and is asked for at the next login', async () => {
   const person = await newPerson(service)
@@ -40,8 +40,8 @@ test('an authenticator app counts once a first code has confirmed it, and is ask
   expect(decodeURIComponent(uri.pathname)).toBe(`/Rapport:${person.email}`)
   expect((await person.logIn()).body.status).toBe('complete')
 
-  const app = new App(begun.body.uri)
-  const wrong = await person.call('POST', '/v5/me/totp/confirm', { body: { code: app.wrong() } })
+  const app = new AuthenticatorApp(begun.body.uri)
+  const wrong = await person.call('POST', '/v5/me/totp/confirm', { body: { code: app.wrongCode() } })
   expect(expectRefusal(wrong, 422, 'invalid_field_value').details).toMatchObject([{ field: 'code' }])
   const confirmed = await confirmApp(person, app)
   expect(confirmed.body.recoveryCodes).toHaveLength(10)
@@ -54,12 +54,12 @@ test('an authenticator app counts once a first code has confirmed it, and is ask
     factors: expect.arrayContaining(['totp', 'recovery-code']),
   })
   expect(Object.keys(step.body).sort()).toEqual(['factors', 'pendingToken', 'status'])
-  const done = await byTotp(service, step.body.pendingToken, app.code())
+  const done = await completeByTotp(service, step.body.pendingToken, app.code())
   expect(done.body).toMatchObject({ status: 'complete', userId: person.organization.userId })
   expect((await callAs(service, done.body.accessToken)('GET', '/v5/me')).status).toBe(200)
   expect((await service.anonymous('POST', '/auth', { body: { token: done.body.refreshToken } })).status).toBe(200)
   // The pending token was good once.
-  expectRefusal(await byTotp(service, step.body.pendingToken, app.code(1)), 401, 'invalid_credentials')
+  expectRefusal(await completeByTotp(service, step.body.pendingToken, app.code(1)), 401, 'invalid_credentials')
 })
 
 test('the secret is shown once: one that is in use is not replaced, and nothing tells it again', async () => {
@@ -67,9 +67,11 @@ test('the secret is shown once: one that is in use is not replaced, and nothing 
   const first = await person.call('POST', '/v5/me/totp')
   const second = await person.call('POST', '/v5/me/totp')
   expect(second.body.secret).not.toBe(first.body.secret)
-  const stale = await person.call('POST', '/v5/me/totp/confirm', { body: { code: new App(first.body.uri).code() } })
+  const stale = await person.call('POST', '/v5/me/totp/confirm', {
+    body: { code: new AuthenticatorApp(first.body.uri).code() },
+  })
   expectRefusal(stale, 422, 'invalid_field_value')
-  const app = new App(second.body.uri)
+  const app = new AuthenticatorApp(second.body.uri)
   expect((await confirmApp(person, app)).status).toBe(200)
   expectRefusal(await person.call('POST', '/v5/me/totp'), 423, 'resource_locked')
   expectRefusal(await person.call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } }), 422)
@@ -84,43 +86,43 @@ test('the secret is shown once: one that is in use is not replaced, and nothing 
 
 test('of many confirmations at once one succeeds, and shows the only recovery codes that are good', async () => {
   const person = await newPerson(service)
-  const app = new App((await person.call('POST', '/v5/me/totp')).body.uri)
+  const app = new AuthenticatorApp((await person.call('POST', '/v5/me/totp')).body.uri)
   const answers = await Promise.all(Array.from({ length: 8 }, () => confirmApp(person, app)))
   const taken = answers.filter(({ status }) => status === 200)
   expect(taken).toHaveLength(1)
-  const [pending = ''] = await beginMany(service, person, 1)
-  expect((await byRecoveryCode(service, pending, taken[0]?.body.recoveryCodes[0])).status).toBe(200)
+  const [pending = ''] = await beginLogins(service, person, 1)
+  expect((await completeByRecoveryCode(service, pending, taken[0]?.body.recoveryCodes[0])).status).toBe(200)
   expect(await mailsOf(service, person)).toEqual(['second-factor-added'])
 })
 
 test('a code is good once, and so is every code before it', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const [one = '', two = '', three = ''] = await beginMany(service, person, 3)
+  const [one = '', two = '', three = ''] = await beginLogins(service, person, 3)
   const codes = [-1, 0, 1].map((steps) => app.code(steps))
   const [, code = ''] = codes
   // The code that confirmed the app was used by that.
-  expectRefusal(await byTotp(service, one, app.code(-1)), 401, 'invalid_credentials')
-  expect((await byTotp(service, one, code)).status).toBe(200)
-  expectRefusal(await byTotp(service, two, code), 401, 'invalid_credentials')
-  expect((await byTotp(service, two, codes[2] ?? '')).status).toBe(200)
-  for (const used of codes) expectRefusal(await byTotp(service, three, used), 401, 'invalid_credentials')
+  expectRefusal(await completeByTotp(service, one, app.code(-1)), 401, 'invalid_credentials')
+  expect((await completeByTotp(service, one, code)).status).toBe(200)
+  expectRefusal(await completeByTotp(service, two, code), 401, 'invalid_credentials')
+  expect((await completeByTotp(service, two, codes[2] ?? '')).status).toBe(200)
+  for (const used of codes) expectRefusal(await completeByTotp(service, three, used), 401, 'invalid_credentials')
 })
 
 test('a code of two steps away is refused, whichever way the clock is wrong', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const [pending = ''] = await beginMany(service, person, 1)
-  expectRefusal(await byTotp(service, pending, app.code(-3)), 401, 'invalid_credentials')
-  expectRefusal(await byTotp(service, pending, app.code(3)), 401, 'invalid_credentials')
+  const [pending = ''] = await beginLogins(service, person, 1)
+  expectRefusal(await completeByTotp(service, pending, app.code(-3)), 401, 'invalid_credentials')
+  expectRefusal(await completeByTotp(service, pending, app.code(3)), 401, 'invalid_credentials')
 })
 
 test('of fifty logins at once with one code, one succeeds', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const pending = await beginMany(service, person, 50)
+  const pending = await beginLogins(service, person, 50)
   const code = app.code()
-  const answers = await Promise.all(pending.map((token) => byTotp(service, token, code)))
+  const answers = await Promise.all(pending.map((token) => completeByTotp(service, token, code)))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   // The others were refused, or told to come one at a time; none waited for a connection that others need.
   expect(answers.filter(({ status }) => ![200, 401, 429].includes(status)).map(({ text }) => text)).toEqual([])
@@ -129,12 +131,12 @@ test('of fifty logins at once with one code, one succeeds', async () => {
 test('of fifty requests at once with one pending login and one code, one succeeds', async () => {
   const person = await newPerson(service)
   const { app, recoveryCodes } = await enrolApp(person)
-  const [one = '', two = ''] = await beginMany(service, person, 2)
+  const [one = '', two = ''] = await beginLogins(service, person, 2)
   const code = app.code()
-  const byCode = await Promise.all(Array.from({ length: 50 }, () => byTotp(service, one, code)))
+  const byCode = await Promise.all(Array.from({ length: 50 }, () => completeByTotp(service, one, code)))
   expect(byCode.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
   const byRecovery = await Promise.all(
-    Array.from({ length: 50 }, () => byRecoveryCode(service, two, recoveryCodes[0] ?? '')),
+    Array.from({ length: 50 }, () => completeByRecoveryCode(service, two, recoveryCodes[0] ?? '')),
   )
   expect(byRecovery.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
 })
@@ -142,8 +144,10 @@ test('of fifty requests at once with one pending login and one code, one succeed
 test('of fifty logins at once with one recovery code, one succeeds', async () => {
   const person = await newPerson(service)
   const { recoveryCodes } = await enrolApp(person)
-  const pending = await beginMany(service, person, 50)
-  const answers = await Promise.all(pending.map((token) => byRecoveryCode(service, token, recoveryCodes[0] ?? '')))
+  const pending = await beginLogins(service, person, 50)
+  const answers = await Promise.all(
+    pending.map((token) => completeByRecoveryCode(service, token, recoveryCodes[0] ?? '')),
+  )
   expect(answers.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
   expect((await person.call('GET', '/v5/me/second-factors')).body.recoveryCodes).toEqual({ remaining: 9 })
 })
@@ -152,17 +156,17 @@ test('a recovery code stands in for the app once, however it is typed', async ()
   const person = await newPerson(service)
   const { recoveryCodes } = await enrolApp(person)
   const [first = '', second = ''] = recoveryCodes
-  const [one = '', two = '', three = ''] = await beginMany(service, person, 3)
-  expect((await byRecoveryCode(service, one, first)).body.status).toBe('complete')
-  expectRefusal(await byRecoveryCode(service, two, first), 401, 'invalid_credentials')
+  const [one = '', two = '', three = ''] = await beginLogins(service, person, 3)
+  expect((await completeByRecoveryCode(service, one, first)).body.status).toBe('complete')
+  expectRefusal(await completeByRecoveryCode(service, two, first), 401, 'invalid_credentials')
   const typed = ` ${second.toUpperCase().replaceAll('-', ' ').replaceAll('0', 'O').replaceAll('1', 'l')} `
-  expect((await byRecoveryCode(service, two, typed)).body.status).toBe('complete')
+  expect((await completeByRecoveryCode(service, two, typed)).body.status).toBe('complete')
   expect((await person.call('GET', '/v5/me/second-factors')).body.recoveryCodes).toEqual({ remaining: 8 })
   expect(await eventsOf(service, person, 'recovery-code.used')).toHaveLength(2)
   // A code of someone else is none.
   const other = await newPerson(service)
   const theirs = (await enrolApp(other)).recoveryCodes
-  expectRefusal(await byRecoveryCode(service, three, theirs[0] ?? ''), 401, 'invalid_credentials')
+  expectRefusal(await completeByRecoveryCode(service, three, theirs[0] ?? ''), 401, 'invalid_credentials')
 })
 
 test('new recovery codes take the place of the old ones, and need a factor that they stand in for', async () => {
@@ -171,9 +175,9 @@ test('new recovery codes take the place of the old ones, and need a factor that 
   const { recoveryCodes } = await enrolApp(person)
   const made = await person.call('POST', '/v5/me/recovery-codes')
   expect(made.body.recoveryCodes).toHaveLength(10)
-  const [one = '', two = ''] = await beginMany(service, person, 2)
-  expectRefusal(await byRecoveryCode(service, one, recoveryCodes[0] ?? ''), 401, 'invalid_credentials')
-  expect((await byRecoveryCode(service, two, made.body.recoveryCodes[9])).status).toBe(200)
+  const [one = '', two = ''] = await beginLogins(service, person, 2)
+  expectRefusal(await completeByRecoveryCode(service, one, recoveryCodes[0] ?? ''), 401, 'invalid_credentials')
+  expect((await completeByRecoveryCode(service, two, made.body.recoveryCodes[9])).status).toBe(200)
   expect(await mailsOf(service, person)).toEqual(['second-factor-added', 'recovery-codes-made'])
   expect(await eventsOf(service, person, 'recovery-codes.created')).toHaveLength(1)
 })
@@ -181,17 +185,17 @@ test('new recovery codes take the place of the old ones, and need a factor that 
 test('used up, recovery codes leave the other factor in its place', async () => {
   const person = await newPerson(service)
   const { app, recoveryCodes } = await enrolApp(person)
-  const pending = await beginMany(service, person, 10)
+  const pending = await beginLogins(service, person, 10)
   for (const [index, token] of pending.entries()) {
-    expect((await byRecoveryCode(service, token, recoveryCodes[index] ?? '')).status).toBe(200)
+    expect((await completeByRecoveryCode(service, token, recoveryCodes[index] ?? '')).status).toBe(200)
   }
   const [row] = await database(sql`select second_factors as kinds from users where id = ${person.userId}::uuid`)
   expect(row.kinds).toEqual(['totp'])
-  expect((await byTotp(service, await person.begin(), app.code())).status).toBe(200)
+  expect((await completeByTotp(service, await person.beginLogin(), app.code())).status).toBe(200)
 })
 
 test('recovery codes are of 140 random bits, all different, and hashed alike however they are typed', () => {
-  const codes = Array.from({ length: 100 }, makeRecoveryCodes).flat()
+  const codes = Array.from({ length: 100 }, generateRecoveryCodes).flat()
   expect(new Set(codes).size).toBe(1000)
   for (const code of codes) expect(code).toMatch(/^(?:[0-9a-hjkmnp-tv-z]{4}-){6}[0-9a-hjkmnp-tv-z]{4}$/)
   const spelling = fc.record({
@@ -213,26 +217,26 @@ test('recovery codes are of 140 random bits, all different, and hashed alike how
 test('a pending login is of no use for anything else, and a stranger’s token for nothing', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const pending = await person.begin()
+  const pending = await person.beginLogin()
   expectRefusal(await callAs(service, pending)('GET', '/v5/me'), 401, 'invalid_token')
   expectRefusal(await callAs(service, pending)('GET', '/v5/me/second-factors'), 401, 'invalid_token')
   expectRefusal(await service.anonymous('POST', '/auth', { body: { token: pending } }), 401)
   for (const token of ['x', `pnd_${'A'.repeat(43)}`, `${pending}A`, person.organization.accessToken.slice(0, 400)]) {
-    expectRefusal(await byTotp(service, token, app.code()), 401, 'invalid_credentials')
+    expectRefusal(await completeByTotp(service, token, app.code()), 401, 'invalid_credentials')
   }
   // One person's pending login takes no code of another.
   const other = await newPerson(service)
   const theirs = await enrolApp(other)
-  expectRefusal(await byTotp(service, pending, theirs.app.code()), 401, 'invalid_credentials')
+  expectRefusal(await completeByTotp(service, pending, theirs.app.code()), 401, 'invalid_credentials')
   await database(sql`update pending_logins set expires_at = now() where user_id = ${person.userId}::uuid`)
-  expectRefusal(await byTotp(service, pending, app.code()), 401, 'invalid_credentials')
+  expectRefusal(await completeByTotp(service, pending, app.code()), 401, 'invalid_credentials')
 })
 
 test('a refused code and an unknown pending login are answered alike', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const wrong = await byTotp(service, await person.begin(), app.wrong())
-  const unknown = await byTotp(service, `pnd_${'A'.repeat(43)}`, app.code())
+  const wrong = await completeByTotp(service, await person.beginLogin(), app.wrongCode())
+  const unknown = await completeByTotp(service, `pnd_${'A'.repeat(43)}`, app.code())
   expect(wrong.body).toEqual(unknown.body)
 })
 
@@ -254,7 +258,7 @@ test('changes to factors need a proof of the last five minutes', async () => {
   }
   // With a factor, the password alone is no proof.
   expectRefusal(await person.call('POST', '/v5/me/reauthenticate', { body: { password: person.password } }), 422)
-  expectRefusal(await person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.wrong() } }), 422)
+  expectRefusal(await person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.wrongCode() } }), 422)
   expectRefusal(await person.call('DELETE', '/v5/me/totp'), 403, 'reauthentication_required')
   const proof = await person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.code() } })
   const call = afterProof(service, proof)
@@ -267,7 +271,7 @@ test('changes to factors need a proof of the last five minutes', async () => {
 test('the last factor takes the recovery codes along, and what was proved with it', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const elsewhere = await byTotp(service, await person.begin(), app.code())
+  const elsewhere = await completeByTotp(service, await person.beginLogin(), app.code())
   expect((await person.call('DELETE', '/v5/me/totp')).status).toBe(204)
   expectRefusal(await person.call('DELETE', '/v5/me/totp'), 404, 'not_found')
   expect((await person.call('GET', '/v5/me/second-factors')).body).toEqual({
@@ -303,16 +307,16 @@ test('after a restore without the secret a recovery code stands in for the app, 
     const { app, recoveryCodes } = await enrolApp(person)
     const client = new pg.Client(made.connection)
     await client.connect()
-    await forgetSecret(client)
+    await removeEncryptedData(client)
     await client.end()
     const step = await person.logIn()
     expect(step.body).toMatchObject({ status: 'second_factor_required', factors: ['recovery-code'] })
     const pending: string = step.body.pendingToken
-    expectRefusal(await byTotp(restored, pending, app.code()), 401, 'invalid_credentials')
-    const done = await byRecoveryCode(restored, pending, recoveryCodes[0] ?? '')
+    expectRefusal(await completeByTotp(restored, pending, app.code()), 401, 'invalid_credentials')
+    const done = await completeByRecoveryCode(restored, pending, recoveryCodes[0] ?? '')
     expect(done.status).toBe(200)
     const again = await enrolApp({ call: callAs(restored, done.body.accessToken) })
-    expect((await byTotp(restored, await person.begin(), again.app.code())).status).toBe(200)
+    expect((await completeByTotp(restored, await person.beginLogin(), again.app.code())).status).toBe(200)
   } finally {
     await restored.close()
   }
@@ -321,9 +325,9 @@ test('after a restore without the secret a recovery code stands in for the app, 
 test('a dump of the database holds no secret of an app and no recovery code, and the log neither', async () => {
   const person = await newPerson(service)
   const begun = await person.call('POST', '/v5/me/totp')
-  const app = new App(begun.body.uri)
+  const app = new AuthenticatorApp(begun.body.uri)
   const { recoveryCodes } = (await confirmApp(person, app)).body
-  const pendingToken = await person.begin()
+  const pendingToken = await person.beginLogin()
   const secret: string = begun.body.secret
   const tables = await database(sql`select relname as name from pg_class
     where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace`)

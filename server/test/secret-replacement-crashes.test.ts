@@ -7,8 +7,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { seal, unseal } from '../src/platform/secret/encryption.ts'
 import { deriveKey, fingerprint } from '../src/platform/secret/secret.ts'
 import { connect } from '../src/platform/database/connect.ts'
-import { ending, launch, run, runProcess, urlOf } from './command-line.ts'
-import { query } from './data-place.ts'
+import { waitForExit, launch, run, runProcess, databaseUrlOf } from './command-line.ts'
+import { query } from './data-directory.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 
@@ -29,7 +29,7 @@ beforeEach(async () => {
   database = await createDatabase()
   folder = join(home, String(count++))
   await mkdir(folder)
-  environment = { DATABASE_URL: urlOf(database), DATA_DIR: folder }
+  environment = { DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder }
   const words = ['bootstrap', '--email', 'ada@example.com', '--organization', 'Acme', '--password-stdin']
   const made = await run(words, { environment, input: 'a password that is long enough' })
   expect(made.code, made.errors).toBe(0)
@@ -61,7 +61,7 @@ async function assertUsable(): Promise<string> {
 /** Kills the command as soon as it waits for `holder`, and lets that go then. */
 async function killWaiting(holder: pg.Client): Promise<void> {
   const child = launch(['secret', 'replace'], { environment })
-  const ended = ending(child)
+  const ended = waitForExit(child)
   const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   await until('it waits', async () => (await query(database.connection, waits)).length === 1)
   child.kill('SIGKILL')
@@ -215,7 +215,7 @@ test('the secret of the embedded database is replaced where no service runs', as
   expect(await run(['doctor'], { environment: data })).toMatchObject({ code: 0 })
   // As a running service would: it holds the folder.
   const service = launch(['start'], { environment: { ...data, PORT: '0' } })
-  const ended = ending(service)
+  const ended = waitForExit(service)
   const note = join(folder, 'data/service.json')
   await until(
     'the service runs',

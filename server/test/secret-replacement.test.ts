@@ -7,14 +7,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { assertSecretFits } from '../src/platform/secret/secret.ts'
+import { assertSecretMatches } from '../src/platform/secret/secret.ts'
 import { readId, showId } from '../src/platform/model/ids.ts'
 import { Authenticator } from './authenticator.ts'
-import { backupPlace } from './backups.ts'
+import { createBackupFixture } from './backups.ts'
 import { Browser } from './browser.ts'
-import { entry, run, urlOf } from './command-line.ts'
-import { query } from './data-place.ts'
-import { byRecoveryCode, byTotp, enrolApp, newPerson as newOwnerWithLogin } from './factors.ts'
+import { entry, run, databaseUrlOf } from './command-line.ts'
+import { query } from './data-directory.ts'
+import { completeByRecoveryCode, completeByTotp, enrolApp, newPerson as newOwnerWithLogin } from './second-factors.ts'
 import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
 import { mailOf, newPerson } from './mail-worlds.ts'
 import { callAs, loggedIn, logIn } from './people.ts'
@@ -30,13 +30,13 @@ let database: TestDatabase
 let provider: IdentityProvider
 /** How many values the drill encrypted again. */
 let resealed = 0
-let backups: Awaited<ReturnType<typeof backupPlace>>
+let backups: Awaited<ReturnType<typeof createBackupFixture>>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rapport-replaced-'))
   database = await createDatabase()
   provider = await startIdentityProvider()
-  backups = await backupPlace()
+  backups = await createBackupFixture()
 })
 afterAll(async () => {
   await Promise.all([provider.close(), backups.close(), database.drop(), rm(folder, { recursive: true })])
@@ -50,7 +50,7 @@ async function startBoth() {
   const given = { connection: database.connection, secret, drop: async () => undefined }
   const here = await startTestService({ EGRESS_ALLOW: new URL(provider.issuer).host }, given)
   const open = await startTestService({ PUBLIC_URL: origin }, given)
-  await assertSecretFits(here.database, secret)
+  await assertSecretMatches(here.database, secret)
   return { here, open, close: () => Promise.all([here.close(), open.close()]) }
 }
 
@@ -121,7 +121,7 @@ test('the drill: under another secret every factor, connection, mail, key and pa
   const [old, sealed] = [await secretIn(), await sealedValues()]
   const columns = (await query(database.connection, sealedColumns)).map(({ of, is }) => `${of}.${is}`)
   expect(columns.filter((name) => !sealed.some(({ column }) => column === name))).toEqual([])
-  const environment = { DATABASE_URL: urlOf(database), DATA_DIR: folder }
+  const environment = { DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder }
   expect(await run(['backup', backups.file('before')], { environment })).toMatchObject({ code: 0 })
 
   const { keptIn, ...counts } = JSON.parse(await runDocumented(byFile, environment))
@@ -151,8 +151,8 @@ test('the drill: under another secret every factor, connection, mail, key and pa
   // Password, one-time code, recovery code, passkey, a login at the provider.
   const { call } = await loggedIn(open, owner.email, owner.password)
   const pending = async () => (await logIn(open, careful.email, careful.password)).body.pendingToken
-  expect((await byTotp(open, await pending(), app.code())).status).toBe(200)
-  expect((await byRecoveryCode(open, await pending(), recoveryCodes[0] ?? '')).status).toBe(200)
+  expect((await completeByTotp(open, await pending(), app.code())).status).toBe(200)
+  expect((await completeByRecoveryCode(open, await pending(), recoveryCodes[0] ?? '')).status).toBe(200)
   const options = (await open.anonymous('POST', '/auth/passkeys/options')).body
   const byPasskey = await open.anonymous('POST', '/auth/passkeys', { body: { credential: authenticator.get(options) } })
   expect(byPasskey.body).toMatchObject({ status: 'complete', userId: holder.organization.userId })
@@ -176,7 +176,7 @@ test('a backup from before is restored with the secret that was kept, which is t
   const [kept = ''] = (await readdir(folder)).filter((name) => name.startsWith('secret.replaced-'))
   const old = await secretIn(kept)
   const restored = await createEmptyDatabase()
-  const other = { DATABASE_URL: urlOf(restored), DATA_DIR: join(folder, 'other'), SECRET: old }
+  const other = { DATABASE_URL: databaseUrlOf(restored), DATA_DIR: join(folder, 'other'), SECRET: old }
   expect(await run(['restore', backups.file('before')], { environment: other })).toMatchObject({ code: 0 })
   const file = join(folder, 'new-secret')
   expect(JSON.parse(await runDocumented(bySecret, other))).toMatchObject({ resealed, keptIn: null })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Browser } from './browser.ts'
-import { App } from './factors.ts'
+import { AuthenticatorApp } from './second-factors.ts'
 import { startIdentityProvider } from './identity-provider.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
 import { callAs, goodPassword, linkIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
@@ -45,7 +45,7 @@ async function issueAll(service: TestService): Promise<Issued> {
   expect(key.status, key.text).toBe(201)
   const made = await call('POST', '/v5/imports', { body: { name: 'Test' } })
   const totp = await call('POST', '/v5/me/totp')
-  const app = new App(totp.body.uri)
+  const app = new AuthenticatorApp(totp.body.uri)
   const factors = await call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } })
   expect(factors.status, factors.text).toBe(200)
   const pending = await service.anonymous('POST', '/auth/login', {

@@ -79,14 +79,14 @@ test('the lives of sessions that the document tells are those that sessions have
   const { sessionId, refreshToken } = await loggedIn(service, owner.email, owner.password)
   const id = readId('session', sessionId)
   const days = async () => {
-    const [row] = await service.database.spanning<{ days: number }>(
+    const [row] = await service.database.crossTenantQuery<{ days: number }>(
       'check the database',
       sql`select round(extract(epoch from expires_at - now()) / 86400)::integer as days from sessions where id = ${id}::uuid`,
     )
     return row?.days
   }
   expect(await days()).toBe(Number(idle))
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`update sessions set created_at = now() - make_interval(days => ${Number(most) - 10}) where id = ${id}::uuid`,
   )
@@ -98,7 +98,7 @@ test('the lives of sessions that the document tells are those that sessions have
 test('a token stays that of its person when somebody else gets the address that was theirs', async () => {
   const [first, second] = [await newOwner(service), await newOwner(service)]
   const move = (userId: string, email: string) =>
-    service.database.spanning(
+    service.database.crossTenantQuery(
       'check the database',
       sql`update users set email = ${email}, email_key = ${email} where id = ${readId('usr', userId)}::uuid`,
     )
@@ -148,7 +148,7 @@ function openSchemas(schema: Schema, place: string): string[] {
 
 test('what an answer may hold is listed to the last field: every schema of an answer is closed, but for those of others', () => {
   const open = served.flatMap((route) =>
-    Object.values(route.answers).flatMap((answer) =>
+    Object.values(route.responses).flatMap((answer) =>
       answer.kind === 'schema' ? openSchemas(answer.schema, answer.component) : [],
     ),
   )
@@ -159,7 +159,7 @@ test('what an answer may hold is listed to the last field: every schema of an an
 
 test('every way to get a session stands in the table of ways in, and no other does', () => {
   const givesSession = (route: Route) =>
-    Object.values(route.answers).some(
+    Object.values(route.responses).some(
       (answer) => answer.kind === 'schema' && JSON.stringify(answer.schema).includes('"accessToken"'),
     )
   const [direct, navigated] = [served.filter(givesSession), served.filter(({ path }) => path.startsWith('/auth/sso/'))]

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { identifier, sql } from '../src/platform/model/sql.ts'
-import { ending, launch, run } from './command-line.ts'
-import { enrolApp, newPerson } from './factors.ts'
+import { waitForExit, launch, run } from './command-line.ts'
+import { enrolApp, newPerson } from './second-factors.ts'
 import { callAs, logIn, newEmail, newOwner } from './people.ts'
 import { until } from './processes.ts'
 import { type Json, startTestService, type TestAnswer, type TestService } from './service.ts'
@@ -18,7 +18,10 @@ afterAll(() => service.close())
 /** Runs `work` while every look at the table fails. */
 async function without(table: string, work: () => Promise<void>): Promise<void> {
   const rename = (from: string, to: string) =>
-    service.database.spanning('check the database', sql`alter table ${identifier(from)} rename to ${identifier(to)}`)
+    service.database.crossTenantQuery(
+      'check the database',
+      sql`alter table ${identifier(from)} rename to ${identifier(to)}`,
+    )
   await rename(table, `${table}_away`)
   try {
     await work()
@@ -28,7 +31,7 @@ async function without(table: string, work: () => Promise<void>): Promise<void> 
 }
 
 const countOf = async (table: string): Promise<number> => {
-  const [row] = await service.database.spanning<{ count: number }>(
+  const [row] = await service.database.crossTenantQuery<{ count: number }>(
     'check the database',
     sql`select count(*)::integer as count from ${identifier(table)}`,
   )
@@ -71,7 +74,7 @@ test('a check that cannot be made is not passed: no credential, role or limit th
 test('a second factor that cannot be checked is not passed', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const pendingToken = await person.begin()
+  const pendingToken = await person.beginLogin()
   const enter = () => service.anonymous('POST', '/auth/login/totp', { body: { pendingToken, code: app.code() } })
   for (const table of ['totp_secrets', 'pending_logins', 'sessions', 'audit_events']) {
     await without(table, async () => expect([table, (await enter()).status >= 500]).toEqual([table, true]))
@@ -101,7 +104,7 @@ test.skipIf(process.platform !== 'linux')(
     const [data, home] = [join(folder, 'data'), join(folder, 'home')]
     const environment = { PORT: '0', DATA_DIR: data, HOME: home, TMPDIR: folder, LOG_LEVEL: 'trace' }
     const child = launch(['start'], { environment })
-    const ended = ending(child)
+    const ended = waitForExit(child)
     try {
       let url = ''
       await until(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { byTotp, enrolApp, newPerson } from './factors.ts'
-import { type MailedService, startMailedService } from './joining.ts'
+import { completeByTotp, enrolApp, newPerson } from './second-factors.ts'
+import { type MailedService, startMailedService } from './mailed-service.ts'
 import type { MailReceiver } from './mail-receiver.ts'
 import { goodPassword, linkIn } from './people.ts'
 import type { TestService } from './service.ts'
@@ -31,16 +31,16 @@ test('whoever has the mailbox alone sets a new password, and still needs the sec
   expect([login.status, login.body.status]).toEqual([200, 'second_factor_required'])
   expect(login.text).not.toMatch(/accessToken|refreshToken/)
   const { pendingToken } = login.body
-  expect((await byTotp(service, pendingToken, app.wrong())).status).toBe(401)
-  expect((await byTotp(service, pendingToken, app.code(1))).status).toBe(200)
+  expect((await completeByTotp(service, pendingToken, app.wrongCode())).status).toBe(401)
+  expect((await completeByTotp(service, pendingToken, app.code(1))).status).toBe(200)
 })
 
 test('a login that waits for its second factor is over once the password was reset', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const pendingToken = await person.begin()
+  const pendingToken = await person.beginLogin()
   await resetByMail(person.email)
-  expect((await byTotp(service, pendingToken, app.code(1))).status).toBe(401)
+  expect((await completeByTotp(service, pendingToken, app.code(1))).status).toBe(401)
 })
 
 test('a link is good for its own purpose alone', async () => {

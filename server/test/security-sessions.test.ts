@@ -16,14 +16,14 @@ const refresh = (token: string) => service.anonymous('POST', '/auth', { body: { 
 
 /** As if the session had begun so many days ago. */
 const begin = (sessionId: string, days: number) =>
-  service.database.spanning(
+  service.database.crossTenantQuery(
     'manage an account',
     sql`update sessions set created_at = now() - make_interval(days => ${days}), expires_at = now() + interval '1 hour'
       where id = ${readId('session', sessionId)}::uuid`,
   )
 
 async function secondsLeft(sessionId: string): Promise<number> {
-  const [row] = await service.database.spanning<{ seconds: number }>(
+  const [row] = await service.database.crossTenantQuery<{ seconds: number }>(
     'manage an account',
     sql`select extract(epoch from expires_at - now())::int as seconds from sessions
       where id = ${readId('session', sessionId)}::uuid`,
@@ -81,7 +81,7 @@ test('the text of an access token tells whose it is and what they may do, by ids
 
 test('a password of years ago still logs in: none ends by its age', async () => {
   const { email, password } = await newOwner(service)
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'manage an account',
     sql`update users set password_changed_at = now() - interval '10 years', created_at = now() - interval '11 years'
       where email = ${email}`,

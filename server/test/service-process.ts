@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ending, type Ending, launch, urlOf } from './command-line.ts'
+import { waitForExit, type ProcessResult, launch, databaseUrlOf } from './command-line.ts'
 import type { TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import type { Json } from './service.ts'
@@ -15,7 +15,7 @@ export interface ServiceProcess {
   pid: number
   signal(signal: NodeJS.Signals): void
   /** How it ended. */
-  ended: Promise<Ending>
+  ended: Promise<ProcessResult>
   /** Pushes at the path of a trigger; undefined when no answer came. */
   push(path: string, body: unknown, headers?: Record<string, string>): Promise<PushAnswer | undefined>
 }
@@ -45,7 +45,7 @@ export async function serviceProcesses(database: TestDatabase): Promise<ServiceP
         environment: {
           PORT: '0',
           DATA_DIR: folder,
-          DATABASE_URL: `${urlOf(database)}&application_name=${encodeURIComponent(name)}`,
+          DATABASE_URL: `${databaseUrlOf(database)}&application_name=${encodeURIComponent(name)}`,
           SECRET: 'the same secret for all of them, of 32 characters and more',
           RATE_LIMIT_PER_MINUTE: '100000000',
           IMPORT_WORKERS: '1',
@@ -54,7 +54,7 @@ export async function serviceProcesses(database: TestDatabase): Promise<ServiceP
         },
       })
       running.add(child)
-      const ended = ending(child).finally(() => running.delete(child))
+      const ended = waitForExit(child).finally(() => running.delete(child))
       const url = await addressOf(folder, ended)
       return { name, url, pid: child.pid ?? 0, ended, signal: (signal) => void child.kill(signal), push: pusherTo(url) }
     },
@@ -66,8 +66,8 @@ export async function serviceProcesses(database: TestDatabase): Promise<ServiceP
   }
 }
 
-async function addressOf(folder: string, ended: Promise<Ending>): Promise<string> {
-  let end: Ending | undefined
+async function addressOf(folder: string, ended: Promise<ProcessResult>): Promise<string> {
+  let end: ProcessResult | undefined
   ended.then(
     (how) => (end = how),
     () => undefined,

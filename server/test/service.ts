@@ -2,7 +2,7 @@ import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { roleScopes } from '../src/app.ts'
-import { type BootstrapAnswer, bootstrap } from '../src/commands/bootstrap.ts'
+import { type BootstrapResult, bootstrap } from '../src/commands/bootstrap.ts'
 import { createApiKey } from '../src/commands/create-api-key.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import type { Secret } from '../src/platform/secret/secret.ts'
@@ -11,7 +11,7 @@ import { Database } from '../src/platform/database/database.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { intakePool } from '../src/resources/imports/intake/intake.ts'
-import { workPool } from '../src/resources/imports/work/work.ts'
+import { workPool } from '../src/resources/imports/work/import-workers.ts'
 import type { Route } from '../src/platform/http/route.ts'
 import { startService } from '../src/service.ts'
 import type pg from 'pg'
@@ -38,7 +38,7 @@ export interface CallOptions {
 export type Call = (method: string, path: string, options?: CallOptions) => Promise<TestAnswer<Json>>
 
 /** An organization of its own with an API key of all scopes: tests never share records, so they may run side by side. */
-export interface TestOrganization extends BootstrapAnswer {
+export interface TestOrganization extends BootstrapResult {
   call: Call
   /** The same organization with a key of other scopes. */
   withScopes(scopes: readonly string[]): Promise<Call>
@@ -72,7 +72,7 @@ export async function startTestService(
 ): Promise<TestService> {
   const { connection, drop } = given ?? (await createDatabase())
   const config = readConfig({ PORT: '0', RATE_LIMIT_PER_MINUTE: '100000000', IMPORT_WORKERS: '0', ...environment })
-  const database = new Database({ connection, size: 10, takesTurns: true })
+  const database = new Database({ connection, size: 10, limitConcurrency: true })
   const intakeDatabase = new Database({ connection, ...intakePool })
   const workDatabase = new Database({ connection, ...workPool(config) })
   const secret = given?.secret ?? secretOf(connection)
@@ -91,7 +91,7 @@ export async function startTestService(
     log,
     isReady: () => true,
     prepared: Promise.resolve(),
-    ...(served && { served }),
+    ...(served && { servedRoutes: served }),
   })
   const call = callerOf(service.url)
   return {
@@ -141,7 +141,7 @@ let lastMade: Promise<unknown> = Promise.resolve()
 
 /** What no wildcard covers has to be named: the first key of an organization may what an owner may. */
 const giveEverything = (database: Database, organizationId: string): Promise<object[]> =>
-  database.spanning(
+  database.crossTenantQuery(
     'check the database',
     sql`update api_keys set scopes = ${roleScopes('owner')}::text[], version = version + 1
       where organization_id = ${readId('org', organizationId)}::uuid`,

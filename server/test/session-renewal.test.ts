@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { Authenticator } from './authenticator.ts'
-import { enrolApp } from './factors.ts'
+import { enrolApp } from './second-factors.ts'
 import { afterProof, callAs, loggedIn, newOwner, type TestPerson } from './people.ts'
 import { requestText, sendRaw } from './raw.ts'
 import { type Json, startTestService, type TestAnswer, type TestService } from './service.ts'
@@ -22,7 +22,7 @@ afterAll(() => Promise.all([service.close(), split.close()]))
 const refresh = (token: string) => service.anonymous('POST', '/auth', { body: { token } })
 
 const sessionOf = async ({ sessionId }: Pick<TestPerson, 'sessionId'>): Promise<Json> => {
-  const [row] = await service.database.spanning<Json>(
+  const [row] = await service.database.crossTenantQuery<Json>(
     'check the database',
     sql`select ended_at is not null as ended, created_at, expires_at, user_agent, device_hash, organization_id,
       begun_by, second_factor_at is not null as strong from sessions where id = ${readId('session', sessionId)}::uuid`,

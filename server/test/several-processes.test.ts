@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { childrenOf } from '../../lab/shared/usage.ts'
 import { createApiKey } from '../src/commands/create-api-key.ts'
 import { run } from './command-line.ts'
-import { audit, newEffects, untilEnded } from './import-audit.ts'
+import { audit, newFullLead, untilFinished } from './import-audit.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from './service-process.ts'
@@ -135,9 +135,9 @@ test('what is pushed at both is worked on once', async () => {
   const organization = await maker.newOrganization()
   const path = new URL(organization.triggerUrl).pathname
   const answers = await Promise.all(
-    Array.from({ length: 80 }, () => ask(organization, path, { method: 'POST', body: newEffects() })),
+    Array.from({ length: 80 }, () => ask(organization, path, { method: 'POST', body: newFullLead() })),
   )
-  await untilEnded(maker, organization, answers.length)
+  await untilFinished(maker, organization, answers.length)
   const accepted = answers.map(({ body }) => body.id as string)
   expect(await audit(maker, organization, { accepted })).toEqual({ PROCESSED: answers.length })
 })

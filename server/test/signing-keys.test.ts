@@ -3,12 +3,12 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { findSigningKeys } from '../src/identity/access/signing-key-store.ts'
 import { createSigningKeys, rotateSigningKeys } from '../src/identity/access/signing-keys.ts'
-import { createKeyUpkeep } from '../src/identity/access/signing-keys-upkeep.ts'
+import { createKeyMaintenance } from '../src/identity/access/signing-keys-maintenance.ts'
 import type { Tokens } from '../src/identity/access/tokens.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { newId } from '../src/platform/model/ids.ts'
 import { type Access, openAccess } from './access.ts'
-import { runProcess, urlOf } from './command-line.ts'
+import { runProcess, databaseUrlOf } from './command-line.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { serviceProcesses, type ServiceProcesses } from './service-process.ts'
@@ -93,7 +93,7 @@ test('the private half of a retired key is erased, and what is kept is readable 
     ['retired', true],
   ])
   expect(kept[2]?.id).toBe(kidOf(token))
-  const [dump] = await access.database.spanning<{ text: string }>(
+  const [dump] = await access.database.crossTenantQuery<{ text: string }>(
     'check the database',
     sql`select string_agg(signing_keys::text || coalesce(encode(private_key_encrypted, 'escape'), ''), ' ') as text
       from signing_keys`,
@@ -119,7 +119,7 @@ test('a database from before has its key go on, and its next key wait until it i
   const token = await access.tokens.issue(subject)
   const database = access.database
   // As an installation of the version before has it after the migration.
-  await database.spanning('check the database', sql`delete from signing_keys where status = 'next'`)
+  await database.crossTenantQuery('check the database', sql`delete from signing_keys where status = 'next'`)
   access.clock.now += 200 * day
   const { tokens } = access.anotherProcess()
   expect(kidOf(await tokens.issue(subject))).toBe(kidOf(token))
@@ -143,7 +143,7 @@ test('the service rotates by itself after 90 days, once, however many processes 
 test('the upkeep of the service rotates, and a database that is away does not end it', async () => {
   await access.tokens.issue(subject)
   access.clock.now += 91 * day
-  const upkeep = createKeyUpkeep({ ...place(), log: pino({ level: 'silent' }), ready: Promise.resolve() })
+  const upkeep = createKeyMaintenance({ ...place(), log: pino({ level: 'silent' }), ready: Promise.resolve() })
   await until('it has rotated', async () => (await statuses()).includes('retired'))
   await upkeep.close()
 
@@ -152,14 +152,14 @@ test('the upkeep of the service rotates, and a database that is away does not en
   const database = Object.assign(Object.create(access.database), {
     spanningTransaction: () => Promise.reject(new Error('away')),
   })
-  const failing = createKeyUpkeep({ ...place(), database, log, ready: Promise.resolve() })
+  const failing = createKeyMaintenance({ ...place(), database, log, ready: Promise.resolve() })
   await until('it was told', () => lines.length > 0)
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 50, error: 'away' })
   await failing.close()
 })
 
 test('key ids that nobody knows make a process read the keys once in five seconds, not each time', async () => {
-  const spy = vi.spyOn(access.database, 'spanning')
+  const spy = vi.spyOn(access.database, 'crossTenantQuery')
   const keys = createSigningKeys(place())
   await keys.active()
   expect(spy).toHaveBeenCalledTimes(2)
@@ -198,7 +198,7 @@ afterAll(async () => {
 })
 
 test('programs that verify with the published keys notice no rotation, of whatever process', async () => {
-  const environment = { DATABASE_URL: urlOf(database), SECRET: secret }
+  const environment = { DATABASE_URL: databaseUrlOf(database), SECRET: secret }
   const rapport = async (words: string, input?: string) => {
     const { code, output, errors } = await runProcess([...words.split(' '), '--json'], {
       environment,

@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => close())
 afterEach(() => {
-  for (const { answers } of [provider, evil]) answers.clear()
+  for (const { overrides: answers } of [provider, evil]) answers.clear()
 })
 
 /** A world whose next person would join. */
@@ -117,7 +117,7 @@ test('a flow ends after ten minutes', async () => {
     .update(back.searchParams.get('state') ?? '')
     .digest()
   const age = sql`update sso_steps set expires_at = now() where hash = ${hash} returning 1`
-  expect(await service.database.spanning('check the database', age)).toHaveLength(1)
+  expect(await service.database.crossTenantQuery('check the database', age)).toHaveLength(1)
   expect(await ends(browser, back)).toBe(failed('expired'))
 })
 
@@ -139,7 +139,7 @@ test('the answer of one provider is not taken at the address of another', async 
   const [honest, attacker] = [await open(provider), await open(evil)]
   const browser = new Browser()
   const back = await goToCallback(honest, browser)
-  const before = evil.asked.length
+  const before = evil.requests.length
   // The honest provider's code, brought to the attacker's address: the attacker's provider never sees it.
   const mixed = new URL(back.href.replace(honest.connectionId, attacker.connectionId))
   expect(await ends(browser, mixed)).toBe(failed('expired'))
@@ -150,7 +150,7 @@ test('the answer of one provider is not taken at the address of another', async 
   const without = await goToCallback(honest, browser)
   without.searchParams.delete('iss')
   expect(await ends(browser, without)).toBe(failed('provider'))
-  expect(evil.asked.slice(before).filter((line) => line.startsWith('POST'))).toEqual([])
+  expect(evil.requests.slice(before).filter((line) => line.startsWith('POST'))).toEqual([])
 })
 
 test('whoever says no at the provider is told so', async () => {
@@ -197,7 +197,7 @@ const serveOurKey = () => {
 }
 
 function answerJson(path: string, body: object, at = provider): void {
-  at.answers.set(path, (_, response) => {
+  at.overrides.set(path, (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
 }
@@ -277,7 +277,7 @@ test.each<[string, unknown, RegExp]>([
 ])('a name %s hinders nobody: one that can be used is taken', async (_, name, expected) => {
   serveOurKey()
   expect(await withToken({ header: { kid: 'ours' }, claims: { name } })).toBe('#logged-in, logged in')
-  const [person] = await service.database.spanning<{ name: string }>(
+  const [person] = await service.database.crossTenantQuery<{ name: string }>(
     'check the database',
     sql`select name from users order by created_at desc, id desc limit 1`,
   )
@@ -312,18 +312,18 @@ const json = (response: ServerResponse, body: object) =>
 
 test.each(faults)('a provider that %s is told as one that does not work', async (_, answer) => {
   const world = await open()
-  provider.answers.set(discovery, (__, response) => answer(response))
+  provider.overrides.set(discovery, (__, response) => answer(response))
   const response = await new Browser().open(world.start)
   expect(response.headers.get('location')).toBe(`${service.url}/account${failed('provider')}`)
   expect(await response.text()).not.toContain('inside')
   // It is asked anew as soon as it works again.
-  provider.answers.clear()
+  provider.overrides.clear()
   expect((await goThrough(world)).hash).toBe('#logged-in')
 })
 
 test('a provider that does not answer is given up after five seconds, and one that is down at once', async () => {
   const world = await open()
-  provider.answers.set('/token', () => undefined)
+  provider.overrides.set('/token', () => undefined)
   const began = performance.now()
   expect((await goThrough(world)).hash).toBe(failed('provider'))
   expect(performance.now() - began).toBeGreaterThan(4500)

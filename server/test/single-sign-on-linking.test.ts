@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => close())
 
 const run = <Row extends object>(statement: Sql): Promise<Row[]> =>
-  service.database.spanning<Row>('check the database', statement)
+  service.database.crossTenantQuery<Row>('check the database', statement)
 
 const uuid = (prefix: string, id: string): string => readId(prefix, id) ?? ''
 

@@ -4,7 +4,7 @@ import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { Browser } from './browser.ts'
 import type { IdentityProvider } from './identity-provider.ts'
-import { type MailedService, startMailedService } from './joining.ts'
+import { type MailedService, startMailedService } from './mailed-service.ts'
 import { newEmail } from './people.ts'
 import type { Json } from './service.ts'
 import {
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => close())
 
 const run = <Row extends object>(statement: Sql): Promise<Row[]> =>
-  mailed.service.database.spanning<Row>('check the database', statement)
+  mailed.service.database.crossTenantQuery<Row>('check the database', statement)
 
 interface Scene {
   world: SsoWorld

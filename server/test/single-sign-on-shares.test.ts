@@ -60,7 +60,7 @@ test.each([
   const all = await make(slow)
   const held = new Set<ServerResponse>()
   let most = 0
-  evil.answers.set(path, (_, response) => {
+  evil.overrides.set(path, (_, response) => {
     most = Math.max(most, held.add(response).size)
     response.on('close', () => held.delete(response))
   })
@@ -78,6 +78,6 @@ test.each([
   expect(outcomes).toEqual(all.map(() => `${service.url}/account#sso-error=provider`))
   expect(service.logged.join('')).toContain('"cause":"overloaded"')
   // Who was refused goes on once there is room again.
-  evil.answers.clear()
+  evil.overrides.clear()
   expect((await goThrough(slow)).hash).toBe('#logged-in')
 })

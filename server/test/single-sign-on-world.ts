@@ -120,7 +120,7 @@ export async function newMember(
   organizationIds: readonly string[],
   { email = newEmail(), isVerified = true }: { email?: string; isVerified?: boolean } = {},
 ): Promise<Member> {
-  const run = (statement: Sql) => service.database.spanning('check the database', statement)
+  const run = (statement: Sql) => service.database.crossTenantQuery('check the database', statement)
   // The owner of an organization that is gone again: the way to a person with a password, whom nothing else is known of.
   const { userId, organizationId } = await newOwner(service)
   const [id, own] = [readId('usr', userId), readId('org', organizationId)]
@@ -158,7 +158,7 @@ export async function link(world: SsoWorld, person: TestPerson): Promise<string>
 
 /** Makes the address of a person count as theirs, as the link in a mail does. */
 export const verifyAddress = ({ database }: TestService, userId: string): Promise<object[]> =>
-  database.spanning(
+  database.crossTenantQuery(
     'check the database',
     sql`update users set verified_at = now() where id = ${readId('usr', userId)}::uuid`,
   )

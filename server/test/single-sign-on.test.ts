@@ -16,7 +16,7 @@ beforeAll(async () => {
     provider,
     other: publicProvider,
     close,
-  } = await startWithProviders(startTestService, texts, { isPublic: true, inToken: true }))
+  } = await startWithProviders(startTestService, texts, { isPublic: true, addressInIdToken: true }))
 })
 afterAll(() => close())
 

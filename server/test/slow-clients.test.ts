@@ -29,7 +29,7 @@ const echo: Route = {
     shape: { mode: 'create', readOnly: [], fields: { word: text({ label: 'Word', required: true }) } },
     required: true,
   },
-  answers: { 200: { kind: 'none' } },
+  responses: { 200: { kind: 'none' } },
   handle: async ({ body }) => ({ status: 200, text: JSON.stringify(body) }),
 }
 
@@ -46,7 +46,7 @@ beforeAll(async () => {
   const metrics = createMetrics(() => ({ total: 0, idle: 0, waiting: 0 }))
   const isReady = () => true
   const rest = { trustProxy: 1, budget, corsOrigins: [], authOrigin: undefined, metrics, isReady }
-  app = await createServer({ services, routes: [echo], patience, ...rest })
+  app = await createServer({ services, routes: [echo], timeouts: patience, ...rest })
   url = await app.listen({ port: 0, host: '127.0.0.1' })
 })
 afterAll(() => app.close())
@@ -122,14 +122,14 @@ test('unfinished bodies share one budget: a stranger who sends many is refused, 
   await until('the budget is used up', () => refusals().length >= 6)
   const [refusal] = await refusals()[0]!.answers(1)
   expect(expectRefusal(refusal!, 503, 'overloaded').description).toMatch(/bodies/)
-  expect(budget.held).toBeGreaterThan(40_000)
+  expect(budget.usedBytes).toBeGreaterThan(40_000)
   const headers = { ...json, 'x-forwarded-for': '192.0.2.2' }
   const body = JSON.stringify({ word: 'w'.repeat(150) })
   for (let count = 0; count < 5; count++) {
     expect((await fetch(`${url}/echo`, { method: 'POST', headers, body })).status).toBe(200)
   }
   for (const { socket } of strangers) socket.destroy()
-  await until('everything is given back', () => budget.held === 0)
+  await until('everything is given back', () => budget.usedBytes === 0)
 })
 
 test('a body in many chunks of one byte takes no more of the budget than its bytes', async () => {
@@ -137,11 +137,11 @@ test('a body in many chunks of one byte takes no more of the budget than its byt
   const text = JSON.stringify({ word: 'w'.repeat(150) })
   connection.write(requestText('POST', '/echo', { headers: { ...json, 'transfer-encoding': 'chunked' } }))
   for (const character of text) connection.write(`1\r\n${character}\r\n`)
-  await until('it is held', () => budget.held > 0)
-  expect(budget.held).toBeLessThanOrEqual(4096)
+  await until('it is held', () => budget.usedBytes > 0)
+  expect(budget.usedBytes).toBeLessThanOrEqual(4096)
   connection.write('0\r\n\r\n')
   const [answer] = await connection.answers(1)
   expect([answer!.status, answer!.body]).toEqual([200, text])
-  await until('it is given back', () => budget.held === 0)
+  await until('it is given back', () => budget.usedBytes === 0)
   connection.socket.destroy()
 })

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { spanningPurposes } from '../src/platform/database/spanning-purposes.ts'
+import { crossTenantPurposes } from '../src/platform/database/cross-tenant-purposes.ts'
 
 const sources = fileURLToPath(new URL('../src', import.meta.url))
 const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter(
@@ -12,7 +12,7 @@ const texts = files.map((name) => readFileSync(join(sources, name), 'utf8'))
 const uses = texts.flatMap((text) => [...text.matchAll(/\.spanning(?:Transaction)?(?:<[^(]*>)?\(\s*'([^']+)'/g)])
 
 test('every statement that spans organizations names a purpose of the closed list, and each purpose is used', () => {
-  expect(new Set(uses.map(([, purpose]) => purpose))).toEqual(new Set(spanningPurposes))
+  expect(new Set(uses.map(([, purpose]) => purpose))).toEqual(new Set(crossTenantPurposes))
 })
 
 test('only the database module and the command line reach PostgreSQL past the connections that carry an organization', () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { freePort } from '../../lab/shared/free-port.ts'
-import { ending, type Ending, launch } from './command-line.ts'
+import { waitForExit, type ProcessResult, launch } from './command-line.ts'
 import { until } from './processes.ts'
 
 export interface StartPlace {
@@ -14,7 +14,7 @@ export interface Started {
   /** What it has answered so far. */
   printed(): string
   signal(name: NodeJS.Signals): void
-  ended: Promise<Ending>
+  ended: Promise<ProcessResult>
 }
 
 /** Starts the service on a free port with a data folder in `folder`; resolves once it serves. `clean` gets what stops it. */
@@ -23,7 +23,7 @@ export async function startIn({ folder, clean }: StartPlace, environment: Record
   const child = launch(['start'], { environment: { PORT: port, DATA_DIR: join(folder, 'data'), ...environment } })
   let printed = ''
   child.stdout?.on('data', (data: Buffer) => (printed += data.toString()))
-  const ended = ending(child)
+  const ended = waitForExit(child)
   let isOver = false
   void ended.then(() => {
     isOver = true

@@ -2,18 +2,18 @@ import { Writable } from 'node:stream'
 import pg from 'pg'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { asSql, Database, type FixedStatement, type Transaction } from '../src/platform/database/database.ts'
+import { toSql, Database, type FixedStatement, type Transaction } from '../src/platform/database/database.ts'
 import { organizationParameter, type Sql, sql } from '../src/platform/model/sql.ts'
 import { readQuery } from '../src/platform/query/query-string.ts'
 import { planCount, planPage } from '../src/platform/query/page.ts'
 import { readFilters, readList } from '../src/platform/query/parse.ts'
-import { lockCurrent } from '../src/platform/resource/current.ts'
+import { lockRecords } from '../src/platform/resource/current.ts'
 import type { Resource } from '../src/platform/model/define.ts'
 import { readRecord } from '../src/platform/resource/read.ts'
-import { createUpkeep, takeStatistics as takeAll } from '../src/platform/upkeep/upkeep.ts'
+import { createMaintenance, updateStatistics as takeAll } from '../src/platform/maintenance/maintenance.ts'
 import { contacts } from '../src/resources/contacts/resource.ts'
 import { allNotes } from '../src/resources/notes/resource.ts'
-import { explain, touched } from './explain.ts'
+import { explain, recordsRead } from './explain.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { startTestService } from './service.ts'
@@ -109,10 +109,10 @@ const one = async () => {
 
 const lock = async () => {
   const changes = (await idsOf(500)).map((id) => ({ kind: 'update' as const, id, values: {} }))
-  return statementOf((transaction) => lockCurrent(transaction, contacts, changes, undefined))
+  return statementOf((transaction) => lockRecords(transaction, contacts, changes, undefined))
 }
 
-const cost = async (statement: Sql | FixedStatement) => touched(await explain(client, asSql(statement)))
+const cost = async (statement: Sql | FixedStatement) => recordsRead(await explain(client, toSql(statement)))
 
 test('of an organization that is new since the statistics, what is looked up is not read as a whole each time', async () => {
   await fill(theirs, 1, 1000)
@@ -189,7 +189,7 @@ test('a table whose statistics cannot be taken keeps no other from its own, and 
 
 test('statistics have more time than a request has, and that connection alone', async () => {
   const database = new Database({ connection: made.connection, size: 1, deadline: 300 })
-  const known = async () => (await database.spanning('check the database', sql`show statement_timeout`))[0]
+  const known = async () => (await database.crossTenantQuery('check the database', sql`show statement_timeout`))[0]
   const before = await known()
   await fillWith(`
     if current_setting('statement_timeout')::interval < interval '30 s' then raise 'hurried'; end if;
@@ -208,10 +208,10 @@ test('a service that is stopped does not wait for statistics, and leaves nobody 
   const database = new Database({ connection: made.connection, size: 2 })
   await fillWith('perform pg_advisory_xact_lock_shared(42);')
   await client.query(`select pg_advisory_lock(42)`)
-  const upkeep = createUpkeep({
+  const upkeep = createMaintenance({
     database,
     log,
-    perishables: [],
+    retentionPolicies: [],
     rendered: [],
     purged: () => undefined,
     ready: Promise.resolve(),

@@ -60,22 +60,22 @@ test.each(collectionsWith('list'))(
   '%s: the list and the count hold the own records alone',
   async (_, { list, count, ...collection }) => {
     const params = ours.params({ list, ...collection })
-    const answer = await ours.ask(list, { params, query: [['limit', '100']] })
+    const answer = await ours.request(list, { params, query: [['limit', '100']] })
     expect(answer.body.length).toBeGreaterThan(1)
     expect(secrets.filter((id) => answer.text.includes(id))).toEqual([])
-    const own = ours.records.get(collection.at) ?? ''
+    const own = ours.records.get(collection.path) ?? ''
     for (const parameter of ['startingAfter', 'endingBefore'] as const) {
-      const page = await ours.ask(list, { params, query: [[parameter, own]] })
+      const page = await ours.request(list, { params, query: [[parameter, own]] })
       expect([page.status, secrets.filter((id) => page.text.includes(id))]).toEqual([200, []])
     }
-    if (count) expect((await ours.ask(count, { params })).body).toEqual({ count: answer.body.length })
+    if (count) expect((await ours.request(count, { params })).body).toEqual({ count: answer.body.length })
   },
 )
 
 test('a cursor of the own organization is good in its own list, so that the refusals above mean something', async () => {
   for (const collection of collections) {
-    const query = [['startingAfter', ours.cursors.get(collection.at) ?? '']] as const
-    expect((await ours.ask(collection.list, { params: ours.params(collection), query })).status).toBe(200)
+    const query = [['startingAfter', ours.cursors.get(collection.path) ?? '']] as const
+    expect((await ours.request(collection.list, { params: ours.params(collection), query })).status).toBe(200)
   }
 })
 

@@ -5,16 +5,16 @@ import { isScoped, type Route } from '../src/platform/http/route.ts'
 import { operatorsOf } from '../src/platform/query/operators.ts'
 import type { Fields, Resource } from '../src/platform/model/define.ts'
 import { newId, showId } from '../src/platform/model/ids.ts'
-import { makeTriggerHash } from '../src/resources/imports/trigger.ts'
+import { generateTriggerSecret } from '../src/resources/imports/trigger.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
-import { type Collection, collections, newWorld, type RouteOptions, urlOf, type World } from './collections.ts'
+import { type Collection, collections, createFixture, type RouteOptions, urlOf, type Fixture } from './collections.ts'
 import { pathsOf } from './field-model.ts'
 import { idsOf, minimalBody, sampleValue } from './samples.ts'
 import { until } from './processes.ts'
 import type { TestService } from './service.ts'
 
 /** An organization with one record in every collection. */
-export interface Tenant extends World {
+export interface Tenant extends Fixture {
   /** The id of a record that each collection shows, by the collection's path. */
   records: ReadonlyMap<string, string>
   /** The id of a deleted record, for those that can be restored. */
@@ -34,27 +34,36 @@ export interface Case {
 }
 
 export async function newTenant(service: TestService): Promise<Tenant> {
-  const world = await newWorld(service)
+  const world = await createFixture(service)
   const records = new Map<string, string>()
   const deleted = new Map<string, string>()
   const cursors = new Map<string, string>()
   const known: Record<string, readonly string[]> = world.references
   for (const [index, collection] of collections.entries()) {
     for (const part of [0, 1]) {
-      const row = await world.make(collection, minimalBody(collection.resource, 10 * index + part, world.references))
-      records.set(collection.at, String(row.id))
+      const row = await world.createRecord(
+        collection,
+        minimalBody(collection.resource, 10 * index + part, world.references),
+      )
+      records.set(collection.path, String(row.id))
       const { idPrefix } = collection.resource
       known[idPrefix] ??= [String(row.id)]
     }
     if (collection.delete && collection.restore) {
-      const { id } = await world.make(collection, minimalBody(collection.resource, 10 * index + 2, world.references))
-      await world.ask(collection.delete, { params: world.params(collection, String(id)) })
-      deleted.set(collection.at, String(id))
+      const { id } = await world.createRecord(
+        collection,
+        minimalBody(collection.resource, 10 * index + 2, world.references),
+      )
+      await world.request(collection.delete, { params: world.params(collection, String(id)) })
+      deleted.set(collection.path, String(id))
     }
-    const { headers } = await world.ask(collection.list, { params: world.params(collection), query: [['limit', '1']] })
+    const { headers } = await world.request(collection.list, {
+      params: world.params(collection),
+      query: [['limit', '1']],
+    })
     const cursor = /[?&]startingAfter=(cur_[\w-]+)/.exec(headers.get('link') ?? '')?.[1]
-    if (cursor === undefined) throw new Error(`${collection.at} gave no cursor`)
-    cursors.set(collection.at, cursor)
+    if (cursor === undefined) throw new Error(`${collection.path} gave no cursor`)
+    cursors.set(collection.path, cursor)
   }
   return { ...world, records, deleted, cursors }
 }
@@ -79,8 +88,8 @@ export function casesOf(route: Route, ours: Tenant, theirs: Tenant): Case[] {
 
 const collectionOf = (route: Route): Collection | undefined =>
   collections
-    .filter(({ at }) => route.path === at || route.path.startsWith(`${at}/`))
-    .sort((left, right) => right.at.length - left.at.length)[0]
+    .filter(({ path: at }) => route.path === at || route.path.startsWith(`${at}/`))
+    .sort((left, right) => right.path.length - left.path.length)[0]
 
 /** The ids of a record of the tenant for a route's path. */
 function paramsOf(route: Route, tenant: Tenant): Record<string, string> {
@@ -90,7 +99,7 @@ function paramsOf(route: Route, tenant: Tenant): Record<string, string> {
     return Object.fromEntries(names.map(([name, { prefix }]) => [name, idsOf(tenant.references, prefix)[0] ?? '']))
   }
   const { records, deleted, pushes } = tenant
-  const own = tenant.params(collection, (route === collection.restore ? deleted : records).get(collection.at))
+  const own = tenant.params(collection, (route === collection.restore ? deleted : records).get(collection.path))
   const all: Record<string, string> = route.kind === 'push' ? { ...own, hash: pushes.hashOf(own.importId ?? '') } : own
   return Object.fromEntries(Object.keys(route.params).map((name) => [name, all[name] ?? '']))
 }
@@ -106,7 +115,7 @@ export function requestOf(route: Route, tenant: Tenant): RouteOptions {
 
 function createBody(route: Route, fields: Fields, { references }: Tenant): JsonObject {
   const resource = collectionOf(route)?.resource
-  if (resource && route.path === collectionOf(route)?.at) return minimalBody(resource, 500, references)
+  if (resource && route.path === collectionOf(route)?.path) return minimalBody(resource, 500, references)
   const required = Object.keys(fields).filter((name) => fields[name]?.required)
   const shape = { name: 'a body', fields } as Resource
   return Object.fromEntries(required.map((name) => [name, sampleValue(shape, name, 500, references)]))
@@ -122,7 +131,7 @@ const unknownId = (prefix: string): string => showId(prefix, newId())
 
 /** What the parameter of a path could hold, and names nothing: an id, or a secret. */
 const unknownFor = ({ prefix }: Route['params'][string]): string =>
-  prefix === '' ? makeTriggerHash() : unknownId(prefix)
+  prefix === '' ? generateTriggerSecret() : unknownId(prefix)
 
 const wholePath = 'the whole path'
 
@@ -204,7 +213,7 @@ function bodyCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
 function cursorCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Tenant): Case[] {
   const collection = collectionOf(route)
   if (route.query.kind !== 'list' || !collection) return []
-  const { resource, at } = collection
+  const { resource, path: at } = collection
   const record = theirs.records.get(at) ?? ''
   const opaque = theirs.cursors.get(at) ?? ''
   // The same cursor of nobody: its signature is another one.
@@ -240,7 +249,7 @@ const cursorsOf = (route: Route, base: RouteOptions, pairs: readonly [string, st
   )
 
 function filterCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
-  if (route.query.kind === 'none' || route.query.kind === 'words' || route.query.kind === 'one') return []
+  if (route.query.kind === 'none' || route.query.kind === 'parameters' || route.query.kind === 'one') return []
   const { kind, resource } = route.query
   // Without a change the second request meets what the first one met.
   const dry = kind === 'change' ? [['dryRun', 'true'] as const] : []
@@ -292,16 +301,16 @@ export async function dump(database: Database): Promise<Record<string, string[]>
   // What is written behind the answers would be taken for a change.
   await until('no mail waits to be composed', async () => {
     const waiting = sql`select id from mails where status = 'queued' and composed_at is null limit 1`
-    return (await database.spanning('check the database', waiting)).length === 0
+    return (await database.crossTenantQuery('check the database', waiting)).length === 0
   })
-  const tables = await database.spanning<{ name: string }>(
+  const tables = await database.crossTenantQuery<{ name: string }>(
     'check the database',
     sql`select table_name as name from information_schema.tables
       where table_schema = current_schema() and table_type = 'BASE TABLE' order by table_name`,
   )
   const rows = await Promise.all(
     tables.map(({ name }) =>
-      database.spanning<{ text: string }>(
+      database.crossTenantQuery<{ text: string }>(
         'check the database',
         sql`select (to_jsonb(content) - 'last_used_at' - 'last_used_address')::text as text from ${identifier(name)} content order by 1`,
       ),

@@ -235,8 +235,8 @@ test('what the database has forgotten of a connection is prepared again on anoth
     transaction.query<{ value: number }>(
       prepared(sql`select ${1}::integer as value, ${transaction.organization} as organization`),
     )
-  const forget = () => database.spanning('check the database', sql`deallocate all`)
-  const read = () => database.spanning<{ value: number }>('check the database', sql`select 2 as value`, 'two')
+  const forget = () => database.crossTenantQuery('check the database', sql`deallocate all`)
+  const read = () => database.crossTenantQuery<{ value: number }>('check the database', sql`select 2 as value`, 'two')
   await Promise.all([database.transaction(actor(), ask), read()])
   await forget()
   expect(await database.transaction(actor(), ask)).toMatchObject([{ value: 1 }])
@@ -244,9 +244,9 @@ test('what the database has forgotten of a connection is prepared again on anoth
   await forget()
   expect(await read()).toEqual([{ value: 2 }])
 
-  await database.spanning('check the database', sql`create table kept as select 1 as value`)
+  await database.crossTenantQuery('check the database', sql`create table kept as select 1 as value`)
   let runs = 0
-  await database.spanningTransaction('check the database', async ({ query }) => {
+  await database.crossTenantTransaction('check the database', async ({ query }) => {
     const double = prepared(sql`insert into kept select value * ${2}::integer from kept`)
     if (++runs > 1) return query(double)
     await query(double)
@@ -254,22 +254,22 @@ test('what the database has forgotten of a connection is prepared again on anoth
     return query(double).catch(() => Promise.reject(new Error('in words of its own')))
   })
   expect(runs).toBe(2)
-  expect(await database.spanning('check the database', sql`select value from kept`)).toEqual([
+  expect(await database.crossTenantQuery('check the database', sql`select value from kept`)).toEqual([
     { value: 1 },
     { value: 2 },
   ])
 })
 
 test('a name that the database has for another statement is left to that, with its connection', async () => {
-  await database.spanning('check the database', sql`prepare three as select 4 as value`)
-  const read = database.spanning<{ value: number }>('check the database', sql`select 3 as value`, 'three')
+  await database.crossTenantQuery('check the database', sql`prepare three as select 4 as value`)
+  const read = database.crossTenantQuery<{ value: number }>('check the database', sql`select 3 as value`, 'three')
   expect(await read).toEqual([{ value: 3 }])
 })
 
 test('a migration that changes what a prepared statement answers with fails no request, however many know it', async () => {
   const size = 6
   const several = new Database({ connection: made.connection, size })
-  const change = (statement: string) => several.spanning('check the database', raw(statement))
+  const change = (statement: string) => several.crossTenantQuery('check the database', raw(statement))
   const ask = (transaction: Transaction) =>
     transaction.query(prepared(sql`select migrated.*, ${transaction.organization} as organization from migrated`))
   await change('create table migrated as select 1 as one')

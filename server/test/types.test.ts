@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Create, Row, Update } from '../src/platform/model/define.ts'
 import { writeRoute } from '../src/platform/http/route.ts'
 import { bodyShape } from '../src/platform/resource/body.ts'
-import { Place } from '../src/platform/routes/standard-routes.ts'
+import { RouteGroup } from '../src/platform/routes/standard-routes.ts'
 import { companies } from '../src/resources/companies/resource.ts'
 import { companyStore } from '../src/resources/companies/store.ts'
 import type { contacts } from '../src/resources/contacts/resource.ts'
@@ -29,9 +29,9 @@ test('row, create and update types follow from the declaration', () => {
 })
 
 test('a handler gets the body in the types of its declaration', () => {
-  const place = new Place(companyStore, '/v5/companies')
+  const place = new RouteGroup(companyStore, '/v5/companies')
   const route = writeRoute({
-    ...place.change('create'),
+    ...place.changeRoute('create'),
     summary: 'Create a company',
     body: { component: 'CompanyCreate', shape: bodyShape(companies, 'create'), required: true },
     handle: async ({ body }) => {

@@ -6,9 +6,9 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Finding } from '../src/commands/doctor.ts'
 import { examineDatabase } from '../src/commands/examine-database.ts'
-import { lookAtTransactions } from '../src/commands/examine-upkeep.ts'
+import { checkTransactions } from '../src/commands/examine-maintenance.ts'
 import { readConfig } from '../src/config.ts'
-import { run, urlOf } from './command-line.ts'
+import { run, databaseUrlOf } from './command-line.ts'
 import { createEmptyDatabase, type TestDatabase } from './postgres.ts'
 import { ago, upkeepWorld, type UpkeepWorld } from './upkeep-world.ts'
 
@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 const environment = (of: TestDatabase = database) => ({
-  DATABASE_URL: urlOf(of),
+  DATABASE_URL: databaseUrlOf(of),
   DATA_DIR: folder,
   SECRET: 'a secret that is long enough for a test',
 })
@@ -67,12 +67,12 @@ test('a transaction that is forgotten is named, with how to end it', async () =>
   expect(await find('transactions')).toMatchObject({ state: 'ok' })
   // The same transaction, looked at by someone whose clock is an hour ahead.
   const later = lookingLater(world.client, '61 minutes')
-  const found = await lookAtTransactions(later)
+  const found = await checkTransactions(later)
   expect(found).toMatchObject({ name: 'transactions', state: 'wrong' })
   expect(found.message).toMatch(new RegExp(`${pid} \\(report, idle in transaction, 61 minutes\\)`))
   expect(found.advice).toContain(`select pg_terminate_backend(${pid});`)
   await world.client.query(`select pg_terminate_backend(${pid})`)
-  await expect.poll(() => lookAtTransactions(later), { timeout: 20_000 }).toMatchObject({ state: 'ok' })
+  await expect.poll(() => checkTransactions(later), { timeout: 20_000 }).toMatchObject({ state: 'ok' })
 })
 
 /** The client, for which so much time has passed: a test cannot wait until a transaction is old. */

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { dueSql, type Perishable } from '../src/platform/upkeep/store.ts'
+import { expiredSql, type RetentionPolicy } from '../src/platform/maintenance/retention-store.ts'
 import { resources } from '../src/app.ts'
-import { perishables } from '../src/perishables.ts'
-import { explain, touched } from './explain.ts'
+import { retentionPolicies } from '../src/retention-policies.ts'
+import { explain, recordsRead } from './explain.ts'
 import { leastRow } from './table-rows.ts'
 import { ago, importRowsDays, upkeepWorld, type UpkeepWorld } from './upkeep-world.ts'
 
-const all = perishables({ importRowsDays })
+const all = retentionPolicies({ importRowsDays })
 const kept = 400
 const over = 7
 
@@ -53,7 +53,7 @@ beforeAll(async () => {
     factor_failures: () => ({ id: randomUUID(), user_id: user, kind: 'totp', place: 'session' }),
     mails: () => ({ id: randomUUID(), ...mail, ended_at: ago(0) }),
   }
-  for (const { table, since, keptSeconds, isPersonal } of all) {
+  for (const { table, since, ttlSeconds: keptSeconds, isPersonal } of all) {
     const resource = resources.find((one) => one.table === table)
     const known = { contacts: home, imports: home, teams: team }
     const shape = shapes[table] ?? (resource && (() => leastRow(resource, known)))
@@ -74,16 +74,16 @@ const mail = { kind: 'sign-up', recipient: 'a@b.c', recipient_key: 'a@b.c', stat
 
 const hash = () => `\\x${randomUUID().replaceAll('-', '')}`
 
-test.each(all.map((one): [string, Perishable] => [one.name, one]))(
+test.each(all.map((one): [string, RetentionPolicy] => [one.name, one]))(
   '%s: what is over is found by an index that has nothing else to look at, from the start and from a place',
   async (_, perishable) => {
-    const nodes = await explain(world.client, dueSql(perishable, { most: 100, after: undefined }))
-    expect(touched(nodes)).toBe(over)
+    const nodes = await explain(world.client, expiredSql(perishable, { limit: 100, after: undefined }))
+    expect(recordsRead(nodes)).toBe(over)
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan')
-    const { text, values } = dueSql(perishable, { most: 3, after: undefined }).render()
+    const { text, values } = expiredSql(perishable, { limit: 3, after: undefined }).render()
     const first = await world.client.query(text, values)
-    const rest = dueSql(perishable, { most: 100, after: first.rows[2] })
+    const rest = expiredSql(perishable, { limit: 100, after: first.rows[2] })
     // The place itself is looked at again where the index does not have all of the key.
-    expect(touched(await explain(world.client, rest))).toBeLessThanOrEqual(over - 3 + 1)
+    expect(recordsRead(await explain(world.client, rest))).toBeLessThanOrEqual(over - 3 + 1)
   },
 )

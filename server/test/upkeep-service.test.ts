@@ -2,21 +2,21 @@ import { expect, test } from 'vitest'
 import { Database } from '../src/platform/database/database.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
-import { type Perishable, purge } from '../src/platform/upkeep/store.ts'
-import { perishables } from '../src/perishables.ts'
+import { type RetentionPolicy, purge } from '../src/platform/maintenance/retention-store.ts'
+import { retentionPolicies } from '../src/retention-policies.ts'
 import { createDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { type Call, startTestService } from './service.ts'
 
 /** Contacts as if they could not be restored at all: the moment of both is always. */
-const contacts = perishables({ importRowsDays: 0 }).find(({ name }) => name === 'contacts')
+const contacts = retentionPolicies({ importRowsDays: 0 }).find(({ name }) => name === 'contacts')
 
 test('a restore and a purge at the same moment: one of them wins, whole', async () => {
   const { connection, drop } = await createDatabase()
   const service = await startTestService({}, { connection, drop })
   const { call, organizationId } = await service.newOrganization()
   if (!contacts) throw new Error('deleted contacts are perishable')
-  const atOnce: Perishable = { ...contacts, keptSeconds: 0 }
+  const atOnce: RetentionPolicy = { ...contacts, ttlSeconds: 0 }
   // A busy machine may refuse for a moment; nothing has happened then.
   const insist: Call = async (...request) => {
     const answer = await call(...request)
@@ -36,7 +36,7 @@ test('a restore and a purge at the same moment: one of them wins, whole', async 
       purge(service.database, atOnce, {
         organizationId: readId('org', organizationId) ?? '',
         keys: keysOf(ids),
-        most: 500,
+        limit: 500,
       })
     const restoring = () => Promise.all(ids.map((id) => insist('POST', `/v5/contacts/${id}/restore`)))
     // One first, the other first, then both at once.
@@ -70,7 +70,7 @@ test('a service purges by itself, tells how much in its metrics, and keeps what 
   }
   await before.close()
   const database = new Database({ connection, size: 1 })
-  const run = (statement: ReturnType<typeof sql>) => database.spanning('check the database', statement)
+  const run = (statement: ReturnType<typeof sql>) => database.crossTenantQuery('check the database', statement)
   await run(sql`update contacts set deleted_at = now() - interval '31 days'`)
   await run(sql`update import_rows set status = 'INVALID', run_at = null, finished_at = now() - interval '8 days'
     where id = (select id from import_rows order by id limit 1)`)

@@ -2,9 +2,9 @@ import { pino } from 'pino'
 import { Writable } from 'node:stream'
 import pg from 'pg'
 import { Database } from '../src/platform/database/database.ts'
-import type { Perishable } from '../src/platform/upkeep/store.ts'
-import { Rounds } from '../src/platform/upkeep/upkeep.ts'
-import { perishables } from '../src/perishables.ts'
+import type { RetentionPolicy } from '../src/platform/maintenance/retention-store.ts'
+import { PurgeRounds } from '../src/platform/maintenance/maintenance.ts'
+import { retentionPolicies } from '../src/retention-policies.ts'
 import { createDatabase } from './postgres.ts'
 
 /** A database with the upkeep at hand, round by round. */
@@ -20,7 +20,7 @@ export interface UpkeepWorld {
   /** One round of the upkeep, as a process of its own would do it. */
   round(): Promise<void>
   /** Round after round of one process. */
-  rounds(of?: readonly Perishable[]): Rounds
+  rounds(of?: readonly RetentionPolicy[]): PurgeRounds
   count(table: string, where?: string): Promise<number>
   close(): Promise<void>
 }
@@ -35,11 +35,11 @@ export async function upkeepWorld(): Promise<UpkeepWorld> {
   const logged: string[] = []
   const purged: Record<string, number> = {}
   const log = pino(new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }))
-  const rounds = (of: readonly Perishable[] = perishables({ importRowsDays })) =>
-    new Rounds({
+  const rounds = (of: readonly RetentionPolicy[] = retentionPolicies({ importRowsDays })) =>
+    new PurgeRounds({
       database,
       log,
-      perishables: of,
+      retentionPolicies: of,
       purged: (name, count) => (purged[name] = (purged[name] ?? 0) + count),
     })
   return {

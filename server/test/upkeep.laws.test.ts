@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { seed } from './seed.ts'
 import { resources } from '../src/app.ts'
-import { perishables } from '../src/perishables.ts'
+import { retentionPolicies } from '../src/retention-policies.ts'
 import { type Brief, briefNames, briefs, hash, type Stored } from './upkeep-briefs.ts'
 import { leastRow } from './table-rows.ts'
 import { ago, importRowsDays, upkeepWorld, type UpkeepWorld } from './upkeep-world.ts'
@@ -268,7 +268,7 @@ async function read(world: UpkeepWorld, table: string): Promise<Map<string, Stor
 }
 
 /** Everything that is purged of; the one that is missing is only a list of what to look at. */
-const purgedTables = perishables({ importRowsDays })
+const purgedTables = retentionPolicies({ importRowsDays })
   .map(({ table }) => table)
   .filter((table) => table !== 'root_contacts_left')
 

@@ -3,9 +3,14 @@ import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { serviceActor } from '../src/platform/model/caller.ts'
 import { sql } from '../src/platform/model/sql.ts'
-import { findDue, type Perishable, purge, purgePlain } from '../src/platform/upkeep/store.ts'
-import { createUpkeep } from '../src/platform/upkeep/upkeep.ts'
-import { perishables } from '../src/perishables.ts'
+import {
+  findExpired,
+  type RetentionPolicy,
+  purge,
+  purgeWithoutDependents,
+} from '../src/platform/maintenance/retention-store.ts'
+import { createMaintenance } from '../src/platform/maintenance/maintenance.ts'
+import { retentionPolicies } from '../src/retention-policies.ts'
 import { contactStore } from '../src/resources/contacts/store.ts'
 import { until } from './processes.ts'
 import { ago, importRowsDays, upkeepWorld, type UpkeepWorld } from './upkeep-world.ts'
@@ -27,8 +32,8 @@ beforeEach(async () => {
   world.logged.length = 0
 })
 
-const all = () => perishables({ importRowsDays })
-function named(name: string): Perishable {
+const all = () => retentionPolicies({ importRowsDays })
+function named(name: string): RetentionPolicy {
   const found = all().find((one) => one.name === name)
   if (!found) throw new Error(`nothing perishable is called ${name}`)
   return found
@@ -69,10 +74,10 @@ test('a contact goes with everything that lives in it, however much that is, in 
     const step = await purge(world.database, named('contacts'), {
       organizationId: organization_id,
       keys: [[id]],
-      most: 500,
+      limit: 500,
     })
-    steps.push(step?.gone)
-    isPart = step?.isPart ?? false
+    steps.push(step?.removed)
+    isPart = step?.isPartial ?? false
   }
   expect(steps).toEqual([
     { employments: 500 },
@@ -203,14 +208,14 @@ test('a person who goes between being known and being looked up is made again', 
 
 test('what comes back between being found and being purged stays', async () => {
   const ids = await addContacts(20, { days: 31 })
-  const due = await findDue(world.database, named('contacts'), { most: 100, after: undefined })
+  const due = await findExpired(world.database, named('contacts'), { limit: 100, after: undefined })
   expect(new Set(due.map(({ key: [id] }) => id))).toEqual(new Set(ids))
   const [restored = ''] = ids
   await world.client.query(`update contacts set deleted_at = null where ${ofThis(`id = '${restored}'`)}`)
   await purge(world.database, named('contacts'), {
     organizationId: organization_id,
     keys: ids.map((id) => [id]),
-    most: 500,
+    limit: 500,
   })
   expect(await world.count('contacts', ofThis())).toBe(1)
 })
@@ -226,7 +231,7 @@ test('keys of one organization never purge what another one has under the same',
     { organization_id, id, name: 'Same', team_id, root_contact_id: id, deleted_at: ago(31) },
   ])
   await world.insert('notes', [{ organization_id, id, contact_id: id, body: 'Same' }])
-  await purge(world.database, named('contacts'), { organizationId: first, keys: [[id]], most: 500 })
+  await purge(world.database, named('contacts'), { organizationId: first, keys: [[id]], limit: 500 })
   expect(await world.count('contacts', ofThis())).toBe(1)
   expect(await world.count('notes', ofThis())).toBe(1)
   expect(await world.count('contacts', `organization_id = '${first}'`)).toBe(0)
@@ -250,15 +255,15 @@ test('what is purged for all organizations at once is told apart by organization
     await world.insert('organizations', [{ id: organization_id, name: 'Other', slug: organization_id }])
     await world.insert('teams', [{ organization_id, id: team_id, name: 'Home', is_default: true }])
   }
-  const everyone = await findDue(world.database, named('rows'), { most: 100, after: undefined })
+  const everyone = await findExpired(world.database, named('rows'), { limit: 100, after: undefined })
   expect(everyone).toHaveLength(6)
   const due = everyone.filter(({ organizationId }) => organizationId === first)
   // Tried again, and ended again, since it was found.
   await world.client.query(
     `update import_rows set finished_at = now() where id = '${ids[0]}' and organization_id = '${first}'`,
   )
-  const step = await purgePlain(world.database, named('rows'), due)
-  expect(step).toEqual({ gone: { rows: 2 }, isPart: false })
+  const step = await purgeWithoutDependents(world.database, named('rows'), due)
+  expect(step).toEqual({ removed: { rows: 2 }, isPartial: false })
   expect(await world.count('import_rows', `organization_id = '${first}'`)).toBe(1)
   expect(await world.count('import_rows', `id = any('{${ids.join()}}')`)).toBe(4)
   await world.round()
@@ -332,11 +337,11 @@ test('a purge that fails is told once a minute and tried again; the others go on
 
 test('an upkeep that is closed stops after the step under way', async () => {
   await addContacts(2500, { days: 31 })
-  const upkeep = createUpkeep({
+  const upkeep = createMaintenance({
     database: world.database,
     log: { error: () => undefined } as never,
     rendered: [],
-    perishables: all(),
+    retentionPolicies: all(),
     ready: Promise.resolve(),
     purged: () => undefined,
   })
@@ -350,8 +355,8 @@ test('an upkeep that is closed stops after the step under way', async () => {
 
 test('what is overdue by an hour is found in the order of time, and on from a place', async () => {
   for (const days of [33, 31, 32]) await addContacts(2, { days })
-  const first = await findDue(world.database, named('contacts'), { most: 3, after: undefined })
-  const rest = await findDue(world.database, named('contacts'), { most: 10, after: first.at(-1) })
+  const first = await findExpired(world.database, named('contacts'), { limit: 3, after: undefined })
+  const rest = await findExpired(world.database, named('contacts'), { limit: 10, after: first.at(-1) })
   const times = [...first, ...rest].map(({ since }) => since)
   expect(times).toHaveLength(6)
   expect(times).toEqual([...times].sort())
@@ -359,6 +364,6 @@ test('what is overdue by an hour is found in the order of time, and on from a pl
 })
 
 test('with a retention of 0 days rows are kept for ever', () => {
-  expect(perishables({ importRowsDays: 0 }).map(({ name }) => name)).not.toContain('rows')
-  expect(perishables({ importRowsDays: 1 }).map(({ name }) => name)).toContain('rows')
+  expect(retentionPolicies({ importRowsDays: 0 }).map(({ name }) => name)).not.toContain('rows')
+  expect(retentionPolicies({ importRowsDays: 1 }).map(({ name }) => name)).toContain('rows')
 })

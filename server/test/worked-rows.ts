@@ -1,10 +1,10 @@
 import { sql } from '../src/platform/model/sql.ts'
 import type { JsonObject } from '../src/platform/model/fields.ts'
 import { newId, readId } from '../src/platform/model/ids.ts'
-import { workOnNext } from '../src/resources/imports/work/batch.ts'
+import { processNextBatch } from '../src/resources/imports/work/batch.ts'
 import { pushRoute } from '../src/resources/imports/intake/push-route.ts'
 import { finding, type FindingCode, type RowStatus } from '../src/resources/imports/resource.ts'
-import type { World } from './collections.ts'
+import type { Fixture } from './collections.ts'
 
 /** The trigger URLs of an organization, and real rows that were pushed at them. */
 export interface Pushes {
@@ -18,7 +18,7 @@ export interface Pushes {
   row(importId: string): Promise<string>
 }
 
-type Maker = Pick<World, 'service' | 'organization' | 'ask'>
+type Maker = Pick<Fixture, 'service' | 'organization' | 'request'>
 
 export function pushesOf(maker: Maker): Pushes {
   const secrets = new Map<string, string>()
@@ -49,7 +49,7 @@ export function pushesOf(maker: Maker): Pushes {
   return pushes
 }
 
-async function accepted({ ask }: Maker, params: Record<string, string>, body: JsonObject): Promise<string> {
+async function accepted({ request: ask }: Maker, params: Record<string, string>, body: JsonObject): Promise<string> {
   const answer = await ask(pushRoute, { params, body })
   if (answer.status !== 200) throw new Error(`A push was refused: ${answer.text}`)
   return answer.body.id
@@ -58,13 +58,13 @@ async function accepted({ ask }: Maker, params: Record<string, string>, body: Js
 /** What a worker would do, here and now. */
 async function workOff({ service, organization }: Maker): Promise<void> {
   const organizationId = readId('org', organization.organizationId) ?? ''
-  const batch = { most: 100, leaseSeconds: 60, claimed: () => undefined }
-  for (let isMore = true; isMore;) isMore = await workOnNext(service.database, organizationId, batch)
+  const batch = { maxRows: 100, leaseSeconds: 60, onClaimed: () => undefined }
+  for (let isMore = true; isMore;) isMore = await processNextBatch(service.database, organizationId, batch)
 }
 
 /** As if all of it was long ago: the rate of the last minute would change by itself while a test looks at an import. */
 async function age({ service, organization }: Maker): Promise<void> {
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`update import_row_counts set counted_at = counted_at - interval '1 day'
       where organization_id = ${readId('org', organization.organizationId)}::uuid
@@ -119,7 +119,7 @@ const struck =
   async ({ maker, pushes, importId, round }) => {
     const id = await accepted(maker, { importId, hash: pushes.hashOf(importId) }, taken(round))
     const errors = code === undefined ? [] : [finding(code, '', 'as a test says')]
-    await maker.service.database.spanning(
+    await maker.service.database.crossTenantQuery(
       'check the database',
       sql`update import_rows set status = ${status}, attempts = ${attempts}, errors = ${JSON.stringify(errors)}::json,
           error_codes = ${errors.map((error) => error.code)}::text[],
@@ -154,7 +154,7 @@ const kinds: readonly (readonly [RowStatus, Kind])[] = [
 ]
 
 async function statusOf({ service }: Maker, id: string): Promise<string | undefined> {
-  const [row] = await service.database.spanning<{ status: string }>(
+  const [row] = await service.database.crossTenantQuery<{ status: string }>(
     'check the database',
     sql`select status from import_rows where id = ${readId('row', id)}::uuid`,
   )

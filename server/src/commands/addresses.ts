@@ -31,7 +31,7 @@ const name = 'service_addresses'
  * last counts.
  */
 export async function publishAddresses(database: Database, addresses: PublishedAddresses): Promise<void> {
-  await database.spanning(
+  await database.crossTenantQuery(
     'know where the service is reached',
     sql`insert into instance (name, value) values (${name}, ${JSON.stringify(addresses)})
       on conflict (name) do update set value = excluded.value`,
@@ -47,7 +47,7 @@ export async function addressesOf({ config, database, isShared }: Rapport): Prom
 }
 
 async function publishedAddresses(database: Database): Promise<PublishedAddresses | undefined> {
-  const [row] = await database.spanning<{ value: string }>(
+  const [row] = await database.crossTenantQuery<{ value: string }>(
     'know where the service is reached',
     sql`select value from instance where name = ${name}`,
   )

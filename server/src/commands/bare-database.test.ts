@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { connect } from '../platform/database/connect.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import { inWords, withBareDatabase } from './bare-database.ts'
+import { translateError, withBareDatabase } from './bare-database.ts'
 import { Failure } from './command.ts'
-import { findServices } from './restore-target.ts'
+import { countServiceConnections } from './restore-target.ts'
 
 let database: TestDatabase
 let client: pg.Client
@@ -43,10 +43,10 @@ test('a database that is not there, a wrong password, a full disk and the like a
     [raising('XX000'), Failure, /^The database reported an error: as told \(XX000\)\.$/],
     [entering({ host: '/nowhere' }), StartError, /^The connection to the database failed/],
   ]
-  for (const [work, kind, words] of faults) {
-    const told = inWords(await faultOf(work))
-    expect(told).toBeInstanceOf(kind)
-    expect((told as Error).message).toMatch(words)
+  for (const [work, errorClass, words] of faults) {
+    const translated = translateError(await faultOf(work))
+    expect(translated).toBeInstanceOf(errorClass)
+    expect((translated as Error).message).toMatch(words)
   }
 })
 
@@ -66,15 +66,15 @@ test('a server that takes the connection and keeps silent is told in words', asy
 
 test('a connection that is just being closed is no service; one that stays is', async () => {
   const closing = await connect({ ...database.connection, application_name: 'rapport' })
-  let looks = 0
+  let queries = 0
   const query = async (text: string, values: unknown[]) => {
     const answer = await client.query(text, values)
-    if (looks++ === 0) await closing.end()
+    if (queries++ === 0) await closing.end()
     return answer
   }
-  expect(await findServices({ query } as unknown as pg.Client, database.connection)).toBe(0)
-  expect(looks).toBeGreaterThan(1)
+  expect(await countServiceConnections({ query } as unknown as pg.Client, database.connection)).toBe(0)
+  expect(queries).toBeGreaterThan(1)
   const service = await connect({ ...database.connection, application_name: 'rapport' })
-  expect(await findServices(client, database.connection)).toBe(1)
+  expect(await countServiceConnections(client, database.connection)).toBe(1)
   await service.end()
 })

@@ -1,13 +1,13 @@
 import pg from 'pg'
 import type { Config } from '../config.ts'
-import { refusalOf } from '../platform/database/check.ts'
-import { isSilence } from '../platform/database/connect.ts'
+import { explainConnectionError } from '../platform/database/check.ts'
+import { isConnectTimeout } from '../platform/database/connect.ts'
 import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import { isConnectionLoss } from '../platform/database/failures.ts'
-import type { Purpose } from '../platform/embedded-postgres/hold.ts'
+import type { Purpose } from '../platform/embedded-postgres/database-lock.ts'
 import { SnapshotError } from '../platform/backup/format.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import { Failure, tell } from './command.ts'
+import { Failure, printMessage } from './command.ts'
 import { interruptible } from './interruptible.ts'
 
 /**
@@ -31,32 +31,32 @@ export const withBareDatabase = <Result>(
   interruptible(async (signal) => {
     const embedded =
       databaseUrl === undefined
-        ? await openEmbedded({ dataFolder, purpose, log: tell, asItIs: true, signal })
+        ? await openEmbedded({ dataFolder, purpose, log: printMessage, withoutUpgrade: true, signal })
         : undefined
     const connection = embedded?.connection ?? { connectionString: databaseUrl }
     try {
       return await work({ connection, attached: embedded?.attached ?? false, signal })
     } catch (error) {
-      throw inWords(error)
+      throw translateError(error)
     } finally {
       await embedded?.close()
     }
   })
 
 /** PostgreSQL's codes (appendix A of its manual) that an operator meets. */
-const byState: Record<string, string> = {
+const explanationByState: Record<string, string> = {
   '42501': 'The user of DATABASE_URL is not allowed to do this.',
   '53100': 'The disk of the database is full. Nothing was changed. Free some space and try again.',
   '55P03': 'Tables of the database are locked, for example by a migration. Nothing was changed. Try again later.',
 }
 
 /** The database's faults in words that say what to do; others as they are. */
-export function inWords(error: unknown): unknown {
+export function translateError(error: unknown): unknown {
   if (error instanceof SnapshotError) return new Failure(error.message, { cause: error })
   if (!(error instanceof Error)) return error
-  const refusal = refusalOf(error)
+  const refusal = explainConnectionError(error)
   if (refusal) return refusal
-  if (isSilence(error)) {
+  if (isConnectTimeout(error)) {
     return new StartError('The database did not respond. Check that it is running and that DATABASE_URL is right.', {
       cause: error,
     })
@@ -67,9 +67,9 @@ export function inWords(error: unknown): unknown {
   }
   if (!(error instanceof pg.DatabaseError)) return error
   const { message, code = '' } = error
-  const words = byState[code]
+  const explanation = explanationByState[code]
   return new Failure(
-    words === undefined ? `The database reported an error: ${message} (${code}).` : `${words} (${message})`,
+    explanation === undefined ? `The database reported an error: ${message} (${code}).` : `${explanation} (${message})`,
     {
       cause: error,
     },

@@ -6,7 +6,7 @@ import { StartError } from '../platform/database/start-error.ts'
 import { sql } from '../platform/model/sql.ts'
 import { isScoped } from '../platform/http/route.ts'
 import { readId, showId } from '../platform/model/ids.ts'
-import { type BootstrapAnswer, bootstrap } from './bootstrap.ts'
+import { type BootstrapResult, bootstrap } from './bootstrap.ts'
 import { createApiKey } from './create-api-key.ts'
 
 let access: Access
@@ -25,12 +25,12 @@ const addresses = {
   teamBaseUrl: 'https://crm.example',
 }
 
-function run(options: { email?: string; password?: string; organization: string }): Promise<BootstrapAnswer> {
+function run(options: { email?: string; password?: string; organization: string }): Promise<BootstrapResult> {
   const { database, secret, tokens } = access
   return bootstrap({ database, secret, tokens, addresses, ...owner, ...options })
 }
 
-const rowsOf = [
+const countStatements = [
   sql`select count(*)::integer as count from users`,
   sql`select count(*)::integer as count from organizations`,
   sql`select count(*)::integer as count from teams`,
@@ -44,8 +44,8 @@ const rowsOf = [
 /** How many rows each table has, the users first. */
 const counts = async () =>
   Promise.all(
-    rowsOf.map(async (statement) => {
-      const [row] = await access.database.spanning<{ count: number }>('check the database', statement)
+    countStatements.map(async (statement) => {
+      const [row] = await access.database.crossTenantQuery<{ count: number }>('check the database', statement)
       return row?.count
     }),
   )
@@ -54,8 +54,8 @@ const identify = async (credential: string, organization?: string) =>
   access.identifier.selectOrganization(await access.identifier.authenticate(`Bearer ${credential}`), organization)
 
 test('bootstrap gives one object with everything needed to begin, and all of it works', async () => {
-  const answer = await run({ organization: 'Müller & Söhne' })
-  expect(answer).toEqual({
+  const result = await run({ organization: 'Müller & Söhne' })
+  expect(result).toEqual({
     ...addresses,
     userId: expect.stringMatching(/^usr_[0-9a-f]{32}$/) as string,
     organizationId: expect.stringMatching(/^org_[0-9a-f]{32}$/) as string,
@@ -69,20 +69,20 @@ test('bootstrap gives one object with everything needed to begin, and all of it 
       /^https:\/\/crm\.example\/v5\/imports\/imp_[0-9a-f]{32}\/trigger\/\w{43}$/,
     ) as string,
   })
-  expect(answer.triggerUrl).toContain(`/${answer.importId}/`)
-  const byKey = await identify(answer.apiKey, answer.organizationId)
-  const byToken = await identify(answer.accessToken)
+  expect(result.triggerUrl).toContain(`/${result.importId}/`)
+  const byKey = await identify(result.apiKey, result.organizationId)
+  const byToken = await identify(result.accessToken)
   expect(byToken.organizationId).toBe(byKey.organizationId)
   expect(byToken.userId).toBe(byKey.userId)
-  expect((await access.sessions.refresh(answer.refreshToken)).sessionId).toBe(answer.sessionId)
+  expect((await access.sessions.refresh(result.refreshToken)).sessionId).toBe(result.sessionId)
 })
 
 test('the key has every scope by name or wildcard, except making API keys and reading the contents of mails', async () => {
   const { apiKey, organizationId } = await run({ organization: 'Able' })
   const { scopes } = await identify(apiKey, organizationId)
   const needed = [...new Set(routes.filter(isScoped).map(({ scope }) => scope))]
-  const lacking = needed.filter((scope) => !covers(scopes, scope))
-  expect(lacking.filter((scope) => !scope.startsWith('api-key:'))).toEqual(['mail-content:get:read'])
+  const missing = needed.filter((scope) => !covers(scopes, scope))
+  expect(missing.filter((scope) => !scope.startsWith('api-key:'))).toEqual(['mail-content:get:read'])
   for (const resource of ['organization', 'member', 'invitation', 'domain', 'sso-connection'])
     expect(scopes).toContain(`urn:service:${resource}:*:write`)
   expect(covers(scopes, 'api-key:create:write')).toBe(false)
@@ -91,18 +91,18 @@ test('the key has every scope by name or wildcard, except making API keys and re
 test('the audit log begins with what was made: the organization, the key and the import', async () => {
   const { organizationId, importId, apiKey, triggerUrl } = await run({ organization: 'Told' })
   const { credentialId } = await identify(apiKey, organizationId)
-  const told = await access.database.spanning<{ action: string; record_type: string; record_id: string }>(
+  const events = await access.database.crossTenantQuery<{ action: string; record_type: string; record_id: string }>(
     'check the database',
     sql`select action, actor_kind, actor_id, record_type, record_id, details from audit_events
       where organization_id = ${readId('org', organizationId) ?? ''}::uuid order by id`,
   )
   const byCommand = { actor_kind: 'command', actor_id: null, details: {} }
-  expect(told).toEqual([
+  expect(events).toEqual([
     { action: 'organization.created', record_type: 'organization', record_id: organizationId, ...byCommand },
     { action: 'api-key.created', record_type: 'api-key', record_id: showId('key', credentialId), ...byCommand },
     { action: 'import.created', record_type: 'import', record_id: importId, ...byCommand },
   ])
-  for (const secret of [apiKey, triggerUrl.slice(-43)]) expect(JSON.stringify(told)).not.toContain(secret)
+  for (const secret of [apiKey, triggerUrl.slice(-43)]) expect(JSON.stringify(events)).not.toContain(secret)
 })
 
 test('it may be run again for another organization, by the same user with the right password', async () => {
@@ -168,7 +168,7 @@ test('a key with an expiry is refused after it', async () => {
   })
   const caller = await identify(apiKey, organizationId)
   expect(id).toContain(caller.credentialId.replaceAll('-', ''))
-  await access.database.spanning(
+  await access.database.crossTenantQuery(
     'check the database',
     sql`update api_keys set expires_at = expires_at - interval '2 minutes' where id = ${caller.credentialId}`,
   )
@@ -191,30 +191,30 @@ test.each<[string, Partial<Parameters<typeof createApiKey>[0]>, RegExp]>([
 })
 
 test('no table holds anything that is usable as a secret', async () => {
-  const answer = await run({ organization: 'Secrets' })
-  const { refreshToken } = await access.sessions.refresh(answer.refreshToken)
-  const tables = await access.database.spanning<{ name: string }>(
+  const result = await run({ organization: 'Secrets' })
+  const { refreshToken } = await access.sessions.refresh(result.refreshToken)
+  const tables = await access.database.crossTenantQuery<{ name: string }>(
     'check the database',
     sql`select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
   )
   expect(tables.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['api_keys', 'sessions', 'signing_keys', 'users', 'import_triggers']),
   )
-  const dump = await access.database.spanning<{ text: string }>(
+  const dump = await access.database.crossTenantQuery<{ text: string }>(
     'check the database',
     sql`select query_to_xml(format('select * from %I', table_name), true, false, '')::text as text
       from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
   )
   const text = dump.map((row) => row.text).join('\n')
-  expect(text).toContain(answer.userId.slice(4, 12))
+  expect(text).toContain(result.userId.slice(4, 12))
   const secrets = [
-    answer.apiKey,
-    answer.apiKey.slice(4),
-    answer.accessToken,
-    answer.refreshToken,
-    answer.refreshToken.slice(-43),
+    result.apiKey,
+    result.apiKey.slice(4),
+    result.accessToken,
+    result.refreshToken,
+    result.refreshToken.slice(-43),
     refreshToken.slice(-43),
-    answer.triggerUrl.slice(-43),
+    result.triggerUrl.slice(-43),
     owner.password,
     access.secret.export().toString('hex'),
     access.secret.export().toString('base64'),

@@ -1,19 +1,19 @@
 import { sha256 } from '../platform/secret/encryption.ts'
-import { makeApiKey } from '../identity/access/api-key.ts'
-import { hashPassword, isPassword, passwordFault } from '../identity/access/passwords.ts'
+import { generateApiKey } from '../identity/access/api-key.ts'
+import { hashPassword, verifyPassword, passwordFault } from '../identity/access/passwords.ts'
 import { firstKeyScopes } from '../platform/model/scopes.ts'
 import type { Secret } from '../platform/secret/secret.ts'
 import { startSession } from '../identity/access/sessions.ts'
 import type { Tokens } from '../identity/access/tokens.ts'
 import { recordCommand } from '../platform/audit/store.ts'
-import type { Database, Spanning } from '../platform/database/database.ts'
-import { violates } from '../platform/database/failures.ts'
+import type { Database, CrossTenantConnection } from '../platform/database/database.ts'
+import { violatesConstraint } from '../platform/database/failures.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { newId, showId } from '../platform/model/ids.ts'
 import { slugOf } from '../platform/model/slug.ts'
 import { insertApiKey } from '../identity/api-keys/store.ts'
 import { insertFirstImport } from '../resources/imports/store.ts'
-import { makeTriggerHash, triggerUrl } from '../resources/imports/trigger.ts'
+import { generateTriggerSecret, triggerUrl } from '../resources/imports/trigger.ts'
 import { hasSlug, insertOrganization } from '../identity/organizations/store.ts'
 import { findUserByEmail, insertUser } from '../identity/users/store.ts'
 
@@ -28,7 +28,7 @@ export interface BootstrapOptions {
   organization: string
 }
 
-export interface BootstrapAnswer {
+export interface BootstrapResult {
   baseUrl: string
   authUrl: string
   teamBaseUrl: string
@@ -48,9 +48,9 @@ export interface BootstrapAnswer {
  * Makes an organization with its default team, its owner, a session, the first API key and an import: all of it or
  * nothing. An address that has a user already needs that user's password. Errors: `StartError`.
  */
-export async function bootstrap(options: BootstrapOptions): Promise<BootstrapAnswer> {
+export async function bootstrap(options: BootstrapOptions): Promise<BootstrapResult> {
   const { insert } = await planBootstrap(options)
-  return options.database.spanningTransaction('create an organization', insert)
+  return options.database.crossTenantTransaction('create an organization', insert)
 }
 
 /** An organization that is ready to be made. */
@@ -60,7 +60,7 @@ export interface PlannedBootstrap {
   teamId: string
   ownerId: string
   /** Makes all of it; may be called again in another transaction when the first one came to nothing. Errors: `StartError`. */
-  insert: (spanning: Spanning) => Promise<BootstrapAnswer>
+  insert: (db: CrossTenantConnection) => Promise<BootstrapResult>
 }
 
 /** Prepares what `bootstrap` makes, for whoever has more to do in the same transaction. Errors: `StartError`. */
@@ -68,23 +68,23 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
   const { database, secret, tokens, addresses } = options
   const name = readName(options.organization)
   const email = readEmail(options.email)
-  const slug = makeSlug(name)
-  if (await hasSlug(database, slug)) throw nameTaken(name, slug)
+  const slug = slugFromName(name)
+  if (await hasSlug(database, slug)) throw nameTakenError(name, slug)
   const owner = await readOwner(database, { email, password: options.password, organization: name })
 
   const organizationId = newId()
   const sessionId = newId()
   const teamId = newId()
   const importId = newId()
-  const secretPart = makeTriggerHash()
+  const triggerSecret = generateTriggerSecret()
   // Signed before the transaction: nothing can fail after it, so no organization stays behind without its credentials.
   const accessToken = await tokens.issue({ userId: owner.id, sessionId, organizationId, role: 'owner' })
-  const key = makeApiKey()
+  const key = generateApiKey()
   const keyId = newId()
-  const insert = async (spanning: Spanning): Promise<string> => {
-    if (owner.isNew) await insertUser(spanning, { ...owner, email })
-    await insertOrganization(spanning, { id: organizationId, name, slug, teamId, ownerId: owner.id })
-    await insertApiKey(spanning, {
+  const insert = async (db: CrossTenantConnection): Promise<string> => {
+    if (owner.isNew) await insertUser(db, { ...owner, email })
+    await insertOrganization(db, { id: organizationId, name, slug, teamId, ownerId: owner.id })
+    await insertApiKey(db, {
       id: keyId,
       organizationId,
       hash: sha256(key),
@@ -93,16 +93,16 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
       createdBy: owner.id,
       expiresAt: null,
     })
-    await insertFirstImport(spanning, { organizationId, id: importId, teamId, name: 'Bootstrap', secret: secretPart })
+    await insertFirstImport(db, { organizationId, id: importId, teamId, name: 'Bootstrap', secret: triggerSecret })
     for (const [action, recordType, recordId] of [
-      ['organization.created', 'organization', answer.organizationId],
+      ['organization.created', 'organization', result.organizationId],
       ['api-key.created', 'api-key', showId('key', keyId)],
-      ['import.created', 'import', answer.importId],
+      ['import.created', 'import', result.importId],
     ] as const)
-      await recordCommand(spanning, organizationId, action, { recordType, recordId })
-    return (await startSession(spanning, { secret, userId: owner.id, organizationId, sessionId })).refreshToken
+      await recordCommand(db, organizationId, action, { recordType, recordId })
+    return (await startSession(db, { secret, userId: owner.id, organizationId, sessionId })).refreshToken
   }
-  const answer = {
+  const result = {
     ...addresses,
     userId: showId('usr', owner.id),
     organizationId: showId('org', organizationId),
@@ -112,22 +112,22 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
     refreshToken: '',
     apiKey: key,
     importId: showId('imp', importId),
-    triggerUrl: triggerUrl(addresses.baseUrl, showId('imp', importId), secretPart),
+    triggerUrl: triggerUrl(addresses.baseUrl, showId('imp', importId), triggerSecret),
   }
   return {
     organizationId,
     teamId,
     ownerId: owner.id,
-    insert: async (spanning) => {
-      const refreshToken = await insert(spanning).catch((error: unknown) => {
-        if (violates(error, 'users_email_unique')) {
+    insert: async (db) => {
+      const refreshToken = await insert(db).catch((error: unknown) => {
+        if (violatesConstraint(error, 'users_email_unique')) {
           throw new StartError(
             `The user ${email} has just been created by someone else. Run the command again with their password.`,
           )
         }
-        throw violates(error, 'organizations_slug_unique') ? nameTaken(name, slug) : error
+        throw violatesConstraint(error, 'organizations_slug_unique') ? nameTakenError(name, slug) : error
       })
-      return { ...answer, refreshToken }
+      return { ...result, refreshToken }
     },
   }
 }
@@ -140,7 +140,7 @@ async function readOwner(
 ): Promise<Owner> {
   const user = await findUserByEmail(database, email)
   if (user) {
-    if (await isPassword(password, user.passwordHash, { asker: 'known', party: 'command' }))
+    if (await verifyPassword(password, user.passwordHash, { callerKind: 'known', clientKey: 'command' }))
       return { id: user.id, isNew: false }
     throw new StartError(`The user ${email} already exists, and this is not their password.`)
   }
@@ -167,13 +167,13 @@ function readEmail(text: string): string {
 }
 
 /** The organization's slug. Errors: `StartError`, the name has neither a letter nor a digit. */
-export function makeSlug(name: string): string {
+export function slugFromName(name: string): string {
   const slug = slugOf(name)
   if (slug !== undefined) return slug
   throw new StartError('The organization’s name must contain a letter or a digit.')
 }
 
-const nameTaken = (name: string, slug: string) =>
+const nameTakenError = (name: string, slug: string) =>
   new StartError(
     `An organization called "${name}" (${slug}) already exists. Choose another name, or create a key for it with \`api-key create\`.`,
   )

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
-import { isNeeded, routes } from '../app.ts'
+import { isScopeUsed, routes } from '../app.ts'
 import { parseScope } from '../platform/model/scopes.ts'
 import { isScoped } from '../platform/http/route.ts'
-import { answer, configuration, tell, UsageError, withExample } from './command.ts'
+import { printResult, configuration, printMessage, UsageError, withExample } from './command.ts'
 import { createApiKey, type CreatedApiKey } from './create-api-key.ts'
 import { withRapport } from './open.ts'
 
@@ -36,20 +36,20 @@ const createCommand = () =>
 async function run({ organization, name, scope, expires, json }: Options): Promise<void> {
   const expiresAt = readExpiry(expires)
   scope.forEach(checkScope)
-  const options = { config: configuration(), purpose: 'rapport api-key create', log: tell } as const
-  const made = await withRapport(options, ({ database }) =>
+  const options = { config: configuration(), purpose: 'rapport api-key create', log: printMessage } as const
+  const created = await withRapport(options, ({ database }) =>
     createApiKey({ database, organization, name, scopes: scope, expiresAt }),
   )
-  answer(json ? JSON.stringify(made) : describe(made))
+  printResult(json ? JSON.stringify(created) : describe(created))
 }
 
 /** A scope that no route needs makes a key that can do nothing, and is most likely a slip. */
 function checkScope(text: string): void {
   const pattern = parseScope(text)
-  if (!pattern || isNeeded(pattern)) return
-  const needed = routes.flatMap((route) => (isScoped(route) ? [route.scope] : []))
+  if (!pattern || isScopeUsed(pattern)) return
+  const usedScopes = routes.flatMap((route) => (isScoped(route) ? [route.scope] : []))
   throw new UsageError(
-    `--scope: no request needs "${text}". Available scopes:\n  ${[...new Set(needed)].sort().join('\n  ')}`,
+    `--scope: no request needs "${text}". Available scopes:\n  ${[...new Set(usedScopes)].sort().join('\n  ')}`,
   )
 }
 

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path'
 import { Writable } from 'node:stream'
 import { Command } from 'commander'
-import { isEmbeddedMade } from '../platform/embedded-postgres/data-folder.ts'
+import { embeddedDatabaseExists } from '../platform/embedded-postgres/data-folder.ts'
 import { SnapshotError } from '../platform/backup/format.ts'
 import { takeSnapshot, takeSnapshotFile } from '../platform/backup/take.ts'
 import { migrationsFolder, version } from '../release.ts'
 import { megabytes, withBareDatabase } from './bare-database.ts'
-import { answer, configuration, Failure, tell, UsageError, withExample } from './command.ts'
-import { count, tellProgress } from './progress.ts'
+import { printResult, configuration, Failure, printMessage, UsageError, withExample } from './command.ts'
+import { formatCount, startProgress } from './progress.ts'
 
 interface Options {
   force?: boolean
@@ -35,38 +35,40 @@ async function run(name: string, { force = false, json }: Options): Promise<void
   if (isPiped && (json || force)) throw new UsageError('--json and --force cannot be combined with standard output.')
   if (isPiped && process.stdout.isTTY)
     throw new UsageError('A backup cannot be written to a terminal. Name a file or use a pipe.')
-  if (config.databaseUrl === undefined && !(await isEmbeddedMade(config.dataFolder))) {
+  if (config.databaseUrl === undefined && !(await embeddedDatabaseExists(config.dataFolder))) {
     throw new Failure(`There is no database in ${config.dataFolder}. Set DATA_DIR or DATABASE_URL to the right one.`)
   }
-  const taken = await withBareDatabase(config, 'rapport backup', async ({ connection, signal }) => {
-    let progress: ReturnType<typeof tellProgress> | undefined
+  const backup = await withBareDatabase(config, 'rapport backup', async ({ connection, signal }) => {
+    let progress: ReturnType<typeof startProgress> | undefined
     const onProgress = (done: number, total: number) => {
-      progress ??= tellProgress('Backing up', total, 'rows')
-      progress.at(done)
+      progress ??= startProgress('Backing up', total, 'rows')
+      progress.update(done)
     }
     const options = { connection, migrationsFolder, version: version(), force, onProgress, signal }
-    const made = isPiped ? await takeSnapshot(standardOutput(), options) : await takeSnapshotFile(file, options)
-    progress?.end(`Wrote ${count(made.rows)} rows to ${file} (${megabytes(made.bytes)}).`)
-    return made
+    const snapshot = isPiped ? await takeSnapshot(standardOutput(), options) : await takeSnapshotFile(file, options)
+    progress?.end(`Wrote ${formatCount(snapshot.rows)} rows to ${file} (${megabytes(snapshot.bytes)}).`)
+    return snapshot
   })
-  if (taken.others.length > 0) {
-    tell(`Skipped tables that do not belong to Rapport: ${taken.others.join(', ')}.`)
+  if (backup.otherTables.length > 0) {
+    printMessage(`Skipped tables that do not belong to Rapport: ${backup.otherTables.join(', ')}.`)
   }
-  const tables = Object.fromEntries(Object.entries(taken.sums.tables).map(([table, { rows }]) => [table, rows]))
-  const { bytes, rows, header } = taken
-  if (json) answer(JSON.stringify({ file, bytes, rows, tables, takenAt: header.takenAt }))
+  const tables = Object.fromEntries(Object.entries(backup.sums.tables).map(([table, { rows }]) => [table, rows]))
+  const { bytes, rows, header } = backup
+  if (json) printResult(JSON.stringify({ file, bytes, rows, tables, takenAt: header.takenAt }))
   else if (!isPiped)
-    answer(`${file}\nIt contains personal data. A restore also needs the SECRET, which is not in it: store that too.`)
+    printResult(
+      `${file}\nIt contains personal data. A restore also needs the SECRET, which is not in it: store that too.`,
+    )
 }
 
 /** Standard output, which stays open: a reader that goes away is a fault of the backup, not of the process. */
 function standardOutput(): Writable {
   const { stdout } = process
   stdout.on('error', () => undefined)
-  const words = 'Standard output was closed before the end. The output is not a complete backup.'
+  const message = 'Standard output was closed before the end. The output is not a complete backup.'
   return new Writable({
     write: (chunk: Buffer, _encoding, done) => {
-      stdout.write(chunk, (error) => done(error ? new SnapshotError(words, { cause: error }) : null))
+      stdout.write(chunk, (error) => done(error ? new SnapshotError(message, { cause: error }) : null))
     },
   })
 }

@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 import { addressesOf } from './addresses.ts'
-import { bootstrap, type BootstrapAnswer } from './bootstrap.ts'
-import { howToPush } from './cli-import.ts'
+import { bootstrap, type BootstrapResult } from './bootstrap.ts'
+import { pushInstructions } from './cli-import.ts'
 import { commandTokens } from './command-tokens.ts'
-import { answer, configuration, tell, withExample } from './command.ts'
+import { printResult, configuration, printMessage, withExample } from './command.ts'
 import { withRapport } from './open.ts'
 import { readPassword } from './password.ts'
 
@@ -37,30 +37,30 @@ export const bootstrapCommand = () =>
 
 async function run({ email, organization, password, passwordStdin, json }: Options): Promise<void> {
   const config = configuration()
-  const given = await readPassword({ password, passwordStdin })
-  const made = await withRapport({ config, purpose: 'rapport bootstrap', log: tell }, async (rapport) => {
+  const ownerPassword = await readPassword({ password, passwordStdin })
+  const result = await withRapport({ config, purpose: 'rapport bootstrap', log: printMessage }, async (rapport) => {
     const { database, secret } = rapport
     const tokens = await commandTokens(rapport)
     const addresses = await addressesOf(rapport)
-    return bootstrap({ database, secret, tokens, addresses, email, password: given, organization })
+    return bootstrap({ database, secret, tokens, addresses, email, password: ownerPassword, organization })
   })
-  answer(json ? JSON.stringify(made) : describe(made, organization))
+  printResult(json ? JSON.stringify(result) : describe(result, organization))
 }
 
-const describe = (made: BootstrapAnswer, organization: string): string =>
+const describe = (result: BootstrapResult, organization: string): string =>
   [
     `${organization} is ready.`,
     '',
-    `  API            ${made.baseUrl}`,
-    `  organization   ${made.organizationId}`,
-    `  team           ${made.teamId}`,
-    `  user           ${made.userId}`,
-    `  API key        ${made.apiKey}`,
-    `  import         ${made.importId}`,
-    `  trigger URL    ${made.triggerUrl}`,
+    `  API            ${result.baseUrl}`,
+    `  organization   ${result.organizationId}`,
+    `  team           ${result.teamId}`,
+    `  user           ${result.userId}`,
+    `  API key        ${result.apiKey}`,
+    `  import         ${result.importId}`,
+    `  trigger URL    ${result.triggerUrl}`,
     '',
     'The key is shown only once. Try it:',
-    `  curl ${made.baseUrl}/contacts -H 'Authorization: Bearer ${made.apiKey}' -H 'Service-Organization-ID: ${made.organizationId}'`,
+    `  curl ${result.baseUrl}/contacts -H 'Authorization: Bearer ${result.apiKey}' -H 'Service-Organization-ID: ${result.organizationId}'`,
     '',
-    ...howToPush(made.triggerUrl),
+    ...pushInstructions(result.triggerUrl),
   ].join('\n')

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ending, launch, run, type RunOptions, urlOf } from '../../test/command-line.ts'
+import { waitForExit, launch, run, type RunOptions, databaseUrlOf } from '../../test/command-line.ts'
 import { loadSecret } from '../platform/secret/secret.ts'
 import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
@@ -11,7 +11,7 @@ import { type Call, type Json, startTestService, type TestService } from '../../
 import { bodyShape } from '../platform/resource/body.ts'
 import { contacts } from '../resources/contacts/resource.ts'
 import { readId } from '../platform/model/ids.ts'
-import { workOnNext } from '../resources/imports/work/batch.ts'
+import { processNextBatch } from '../resources/imports/work/batch.ts'
 
 const day = '2026-11-21'
 const size = 1500
@@ -20,7 +20,7 @@ let database: TestDatabase
 let client: pg.Client
 let service: TestService
 let folder: string
-let here: RunOptions
+let runOptions: RunOptions
 let demo: Json
 let before: Schema
 let call: Call
@@ -33,11 +33,11 @@ beforeAll(async () => {
   // The command finds the same one in its folder.
   const secret = await loadSecret({ dataFolder: folder })
   service = await startTestService({}, { ...database, secret, drop: () => Promise.resolve() })
-  here = { environment: { DATABASE_URL: urlOf(database), DATA_DIR: folder, PUBLIC_URL: service.url } }
+  runOptions = { environment: { DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder, PUBLIC_URL: service.url } }
   before = await schemaOf()
   const { code, output, errors } = await run(
     ['demo', '--contacts', String(size), '--seed', '7', '--day', day, '--json'],
-    here,
+    runOptions,
   )
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
   demo = JSON.parse(output)
@@ -98,7 +98,7 @@ test('it makes what it was asked for in a new organization, and says how to get 
   expect((await call('GET', '/v5/me')).body.email).toBe('demo@example.com')
   const again = await run(
     ['bootstrap', '--email', demo.email, '--password', demo.password, '--organization', 'B'],
-    here,
+    runOptions,
   )
   expect(again).toMatchObject({ code: 0, errors: '' })
 })
@@ -140,21 +140,21 @@ test('names of every script are found, tags and properties filter', async () => 
   expect(planned.length).toBeGreaterThan(10)
   const counted = await call('GET', '/v5/contacts/count?filter.customProperties.plan.equals=enterprise')
   expect(counted.body.count).toBe(planned.length)
-  const known = all.find(({ externalIds }) => externalIds.billing !== undefined)
-  const rival = await call('POST', '/v5/contacts', { body: { name: 'X', externalIds: known.externalIds } })
+  const withBillingId = all.find(({ externalIds }) => externalIds.billing !== undefined)
+  const rival = await call('POST', '/v5/contacts', { body: { name: 'X', externalIds: withBillingId.externalIds } })
   expect(rival.status).toBe(409)
 })
 
 test('a contact’s own values sent back change nothing', async () => {
   const writable = Object.keys(bodyShape(contacts, 'update').fields)
   for (const one of (await everyContact()).filter((_, index) => index % 29 === 0)) {
-    const was = await call('GET', `/v5/contacts/${one.id}`)
-    const body = Object.fromEntries(writable.map((name) => [name, was.body[name]]))
-    const answer = await call('PATCH', `/v5/contacts/${one.id}`, { body })
-    expect(answer.status, answer.text).toBe(200)
-    expect({ text: answer.text, tag: answer.headers.get('etag') }).toEqual({
-      text: was.text,
-      tag: was.headers.get('etag'),
+    const stateBefore = await call('GET', `/v5/contacts/${one.id}`)
+    const body = Object.fromEntries(writable.map((name) => [name, stateBefore.body[name]]))
+    const response = await call('PATCH', `/v5/contacts/${one.id}`, { body })
+    expect(response.status, response.text).toBe(200)
+    expect({ text: response.text, tag: response.headers.get('etag') }).toEqual({
+      text: stateBefore.text,
+      tag: stateBefore.headers.get('etag'),
     })
   }
 })
@@ -169,8 +169,8 @@ test('a push about someone of the demo finds them, and their company', async () 
     expect(pushed.status, pushed.text).toBe(200)
   }
   const organizationId = readId('org', demo.organizationId) ?? ''
-  const work = { most: 100, leaseSeconds: 60, claimed: () => undefined }
-  for (let isMore = true; isMore;) isMore = await workOnNext(service.database, organizationId, work)
+  const work = { maxRows: 100, leaseSeconds: 60, onClaimed: () => undefined }
+  for (let isMore = true; isMore;) isMore = await processNextBatch(service.database, organizationId, work)
   const { body: rows } = await call('GET', `/v5/imports/${demo.importId}/rows?limit=100`)
   expect(rows.length).toBe(mine.length)
   expect(new Set(rows.map(({ status }: Json) => status))).toEqual(new Set(['DUPLICATE']))
@@ -180,14 +180,14 @@ test('a push about someone of the demo finds them, and their company', async () 
 test('beside other organizations it touches nothing of theirs, and the indexes stay', async () => {
   const idsOf = async () => (await client.query('select indexrelid from pg_index order by 1')).rows
   const [indexes, all] = [await idsOf(), await everyContact()]
-  const told = await run(
+  const second = await run(
     ['demo', '--contacts', '40', '--seed', '7', '--day', day, '--organization', 'Zweite Bühne'],
-    here,
+    runOptions,
   )
-  expect(told).toMatchObject({ code: 0, errors: '' })
-  expect(told.output).toMatch(/^Zweite Bühne is ready: 40 contacts, 3 companies, /)
-  expect(told.output).toMatch(/ {2}user {11}zweite-buhne@example\.com\n {2}password {7}\S{20}\n/)
-  const [, organizationId, apiKey] = / (org_\w+)[^]* (svc_\w+)/.exec(told.output) ?? []
+  expect(second).toMatchObject({ code: 0, errors: '' })
+  expect(second.output).toMatch(/^Zweite Bühne is ready: 40 contacts, 3 companies, /)
+  expect(second.output).toMatch(/ {2}user {11}zweite-buhne@example\.com\n {2}password {7}\S{20}\n/)
+  const [, organizationId, apiKey] = / (org_\w+)[^]* (svc_\w+)/.exec(second.output) ?? []
   const theirs = callerOf({ organizationId, apiKey })
   expect((await theirs('GET', '/v5/contacts/count')).body).toEqual({ count: 40 })
   expect(await idsOf()).toEqual(indexes)
@@ -201,17 +201,17 @@ test.each([
   [['--seed', '4294967296'], /--seed: "4294967296" is not a whole number from 0 to 4,294,967,295/],
   [['--day', '2026-02-30'], /--day: "2026-02-30" is not a day/],
 ])('%j is refused before anything is done', async (words, expected) => {
-  const { code, output, errors } = await run(['demo', ...words], here)
+  const { code, output, errors } = await run(['demo', ...words], runOptions)
   expect({ code, output }).toEqual({ code: 2, output: '' })
   expect(errors).toMatch(expected)
 })
 
 test('an organization that is there already, or a user whose password is not known, is refused', async () => {
-  const taken = await run(['demo', '--contacts', '5', '--organization', 'DEMO'], here)
+  const taken = await run(['demo', '--contacts', '5', '--organization', 'DEMO'], runOptions)
   expect(taken).toMatchObject({ code: 1, output: '' })
   expect(taken.errors).toContain('An organization called "DEMO"')
-  const stranger = ['demo', '--contacts', '5', '--organization', 'Third', '--email', 'demo@example.com']
-  const refused = await run(stranger, here)
+  const otherOwner = ['demo', '--contacts', '5', '--organization', 'Third', '--email', 'demo@example.com']
+  const refused = await run(otherOwner, runOptions)
   expect(refused).toMatchObject({ code: 1, output: '' })
   expect(refused.errors).toContain('this is not their password')
 })
@@ -223,7 +223,7 @@ test.each(['SIGINT', 'SIGKILL'] as const)(
     const empty = await createDatabase()
     const watcher = new pg.Client(empty.connection)
     await watcher.connect()
-    const inOne = async (statement: string): Promise<string> => {
+    const queryValue = async (statement: string): Promise<string> => {
       const { rows } = await watcher.query<{ one: string | null }>(statement)
       return String(rows[0]?.one)
     }
@@ -232,21 +232,25 @@ test.each(['SIGINT', 'SIGKILL'] as const)(
         join pg_class on pg_class.oid = indrelid where relnamespace = 'public'::regnamespace),
       (select string_agg(conname, ';' order by conname) from pg_constraint),
       (select count(*) from organizations), (select count(*) from users), (select count(*) from contacts)) as one`
-    const was = await inOne(state)
-    const environment = { DATABASE_URL: urlOf(empty), DATA_DIR: folder }
+    const stateBefore = await queryValue(state)
+    const environment = { DATABASE_URL: databaseUrlOf(empty), DATA_DIR: folder }
     const child = launch(['demo', '--contacts', '150000'], { environment })
-    const ended = ending(child)
+    const ended = waitForExit(child)
     const working = `select count(*) as one from pg_stat_activity
       where application_name = 'rapport demo' and datname = current_database()`
-    await until('it copies', async () => (await inOne(`${working} and query like 'copy contacts%'`)) === '1', 60_000)
+    await until(
+      'it copies',
+      async () => (await queryValue(`${working} and query like 'copy contacts%'`)) === '1',
+      60_000,
+    )
     child.kill(signal)
     const { code, errors } = await ended
     if (signal === 'SIGINT') {
       expect(code).toBe(1)
       expect(errors).toContain('Interrupted: nothing was stored.')
     }
-    await until('the server gave up', async () => (await inOne(working)) === '0', 60_000)
-    expect(await inOne(state)).toBe(was)
+    await until('the server gave up', async () => (await queryValue(working)) === '0', 60_000)
+    expect(await queryValue(state)).toBe(stateBefore)
     await watcher.end()
     await empty.drop()
   },

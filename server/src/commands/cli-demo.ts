@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { addressesOf } from './addresses.ts'
-import { makeSlug } from './bootstrap.ts'
-import { howToPush } from './cli-import.ts'
+import { slugFromName } from './bootstrap.ts'
+import { pushInstructions } from './cli-import.ts'
 import { commandTokens } from './command-tokens.ts'
-import { answer, configuration, tell, UsageError, withExample } from './command.ts'
+import { printResult, configuration, printMessage, UsageError, withExample } from './command.ts'
 import { interruptible } from './interruptible.ts'
-import type { MadeDemo } from './demo/demo.ts'
+import type { DemoResult } from './demo/demo.ts'
 import { withRapport } from './open.ts'
 import { readPassword } from './password.ts'
-import { count, tellProgress } from './progress.ts'
+import { formatCount, startProgress } from './progress.ts'
 
 interface Options {
   contacts: string
@@ -22,7 +22,7 @@ interface Options {
   json?: boolean
 }
 
-const mostContacts = 1_000_000
+const maxContacts = 1_000_000
 
 /** `rapport demo`: an organization full of made-up people, to look at and to measure with. */
 export const demoCommand = () =>
@@ -31,7 +31,7 @@ export const demoCommand = () =>
       .description(
         'Create an organization full of fictional people, companies, employments and notes in many languages. The same seed creates the same data. See docs/guides/demo.md.',
       )
-      .option('--contacts <number>', `number of contacts, 1 to ${count(mostContacts)}`, '10000')
+      .option('--contacts <number>', `number of contacts, 1 to ${formatCount(maxContacts)}`, '10000')
       .option('--organization <name>', 'name of the new organization', 'Demo')
       .option('--seed <number>', 'seed of the generated data, 0 to 4294967295', '1')
       .option(
@@ -51,63 +51,63 @@ export const demoCommand = () =>
   )
 
 async function run(options: Options): Promise<void> {
-  const { organization, email = addressOf(organization), json } = options
-  const contacts = wholeNumber('--contacts', options.contacts, { least: 1, most: mostContacts })
-  const seed = wholeNumber('--seed', options.seed, { least: 0, most: 2 ** 32 - 1 })
+  const { organization, email = defaultEmail(organization), json } = options
+  const contacts = wholeNumber('--contacts', options.contacts, { min: 1, max: maxContacts })
+  const seed = wholeNumber('--seed', options.seed, { min: 0, max: 2 ** 32 - 1 })
   const day = readDay(options.day)
   const config = configuration()
-  const isGiven = options.password !== undefined || options.passwordStdin || process.env['RAPPORT_PASSWORD']
-  const password = isGiven ? await readPassword(options) : randomBytes(15).toString('base64url')
-  const made = await interruptible((signal) =>
-    withRapport({ config, purpose: 'rapport demo', log: tell }, async (rapport) => {
+  const isPasswordGiven = options.password !== undefined || options.passwordStdin || process.env['RAPPORT_PASSWORD']
+  const password = isPasswordGiven ? await readPassword(options) : randomBytes(15).toString('base64url')
+  const demo = await interruptible((signal) =>
+    withRapport({ config, purpose: 'rapport demo', log: printMessage }, async (rapport) => {
       const { connection, database, secret } = rapport
       const tokens = await commandTokens(rapport)
       const addresses = await addressesOf(rapport)
       // Loaded here, for the names in every language would slow down each other command.
-      const { makeDemo } = await import('./demo/demo.ts')
+      const { createDemo: makeDemo } = await import('./demo/demo.ts')
       return makeDemo({
         ...{ connection, database, secret, tokens, addresses, organization, email, password, contacts, seed, day },
         signal,
-        log: tell,
-        progress: tellOf(contacts),
+        log: printMessage,
+        progress: demoProgress(contacts),
       })
     }),
   )
-  const told = { ...made, email, password: isGiven ? undefined : password, seed, day: dayOf(day) }
-  answer(json ? JSON.stringify(jsonOf(told)) : describe(told, organization))
+  const summary = { ...demo, email, password: isPasswordGiven ? undefined : password, seed, day: formatDay(day) }
+  printResult(json ? JSON.stringify(toJson(summary)) : describe(summary, organization))
 }
 
-const tellOf = (contacts: number) => {
-  const loading = tellProgress('Loading', contacts, 'contacts')
-  let indexing: ReturnType<typeof tellProgress> | undefined
+const demoProgress = (contacts: number) => {
+  const loading = startProgress('Loading', contacts, 'contacts')
+  let indexing: ReturnType<typeof startProgress> | undefined
   return {
-    loaded: (done: number) => loading.at(done),
+    loaded: (done: number) => loading.update(done),
     indexed: (done: number, all: number) => {
-      indexing ??= tellProgress('Indexing', all, 'indexes')
-      indexing.at(done)
+      indexing ??= startProgress('Indexing', all, 'indexes')
+      indexing.update(done)
     },
   }
 }
 
-function wholeNumber(option: string, text: string, { least, most }: { least: number; most: number }): number {
+function wholeNumber(option: string, text: string, { min, max }: { min: number; max: number }): number {
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= least && value <= most) return value
-  throw new UsageError(`${option}: "${text}" is not a whole number from ${count(least)} to ${count(most)}.`)
+  if (value >= min && value <= max) return value
+  throw new UsageError(`${option}: "${text}" is not a whole number from ${formatCount(min)} to ${formatCount(max)}.`)
 }
 
 /** Midnight of the day, in milliseconds. */
-function readDay(text = dayOf(Date.now())): number {
+function readDay(text = formatDay(Date.now())): number {
   const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
-  if (dayOf(time) === text && time >= Date.UTC(2000)) return time
+  if (formatDay(time) === text && time >= Date.UTC(2000)) return time
   throw new UsageError(`--day: "${text}" is not a day of 2000 or later, such as 2026-11-21.`)
 }
 
-const dayOf = (time: number): string => (Number.isNaN(time) ? '' : new Date(time).toISOString().slice(0, 10))
+const formatDay = (time: number): string => (Number.isNaN(time) ? '' : new Date(time).toISOString().slice(0, 10))
 
 /** An address that nobody has: `Demo` is `demo@example.com`. */
-const addressOf = (organization: string): string => `${makeSlug(organization).slice(0, 40)}@example.com`
+const defaultEmail = (organization: string): string => `${slugFromName(organization).slice(0, 40)}@example.com`
 
-interface Told extends MadeDemo {
+interface DemoSummary extends DemoResult {
   email: string
   /** Undefined when it was given. */
   password: string | undefined
@@ -115,24 +115,27 @@ interface Told extends MadeDemo {
   day: string
 }
 
-const jsonOf = ({ bootstrap, partnerTeamId, filled, seconds, ...others }: Told) => ({
+const toJson = ({ bootstrap, partnerTeamId, counts, seconds, ...others }: DemoSummary) => ({
   ...bootstrap,
   partnerTeamId,
   ...others,
-  contacts: filled.contacts,
-  companies: filled.companies,
-  people: filled.root_contacts,
-  employments: filled.employments,
-  notes: filled.notes,
+  contacts: counts.contacts,
+  companies: counts.companies,
+  people: counts.root_contacts,
+  employments: counts.employments,
+  notes: counts.notes,
   seconds: Math.round(seconds * 1000) / 1000,
 })
 
-function describe({ bootstrap, filled, seconds, email, password, seed, day }: Told, organization: string): string {
+function describe(
+  { bootstrap, counts, seconds, email, password, seed, day }: DemoSummary,
+  organization: string,
+): string {
   const { baseUrl, organizationId, teamId, apiKey, triggerUrl } = bootstrap
-  const rate = count(Math.round(filled.contacts / seconds))
-  const rest = `${count(filled.companies)} companies, ${count(filled.employments)} employments, ${count(filled.notes)} notes`
+  const rate = formatCount(Math.round(counts.contacts / seconds))
+  const rest = `${formatCount(counts.companies)} companies, ${formatCount(counts.employments)} employments, ${formatCount(counts.notes)} notes`
   return [
-    `${organization} is ready: ${count(filled.contacts)} contacts, ${rest} in ${seconds.toFixed(1)} s (${rate} contacts/s).`,
+    `${organization} is ready: ${formatCount(counts.contacts)} contacts, ${rest} in ${seconds.toFixed(1)} s (${rate} contacts/s).`,
     `Seed ${seed}, the two years before ${day}.`,
     '',
     `  API            ${baseUrl}`,
@@ -146,6 +149,6 @@ function describe({ bootstrap, filled, seconds, email, password, seed, day }: To
     `The key${password === undefined ? ' is' : ' and the password are'} shown only once. Try it:`,
     `  curl '${baseUrl}/contacts?limit=3' -H 'Authorization: Bearer ${apiKey}' -H 'Service-Organization-ID: ${organizationId}'`,
     '',
-    ...howToPush(triggerUrl),
+    ...pushInstructions(triggerUrl),
   ].join('\n')
 }

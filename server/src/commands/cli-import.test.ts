@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Ending, run, type RunOptions, runProcess, urlOf } from '../../test/command-line.ts'
+import { type ProcessResult, run, type RunOptions, runProcess, databaseUrlOf } from '../../test/command-line.ts'
 import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../test/service.ts'
 
@@ -10,22 +10,22 @@ let database: TestDatabase
 let service: TestService
 let organization: TestOrganization
 let folder: string
-let here: RunOptions
+let runOptions: RunOptions
 
 beforeAll(async () => {
   database = await createDatabase()
   service = await startTestService({}, database)
   organization = await service.newOrganization()
   folder = await mkdtemp(join(tmpdir(), 'rapport-cli-import-'))
-  here = { environment: { DATABASE_URL: urlOf(database), DATA_DIR: folder, PUBLIC_URL: service.url } }
+  runOptions = { environment: { DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder, PUBLIC_URL: service.url } }
 })
 afterAll(async () => {
   await service.close()
   await rm(folder, { recursive: true, force: true })
 })
 
-const command = (words: readonly string[]): Promise<Ending> =>
-  run(['import', ...words, '--organization', organization.organizationId], here)
+const command = (words: readonly string[]): Promise<ProcessResult> =>
+  run(['import', ...words, '--organization', organization.organizationId], runOptions)
 
 async function asJson(words: readonly string[]): Promise<Json> {
   const { code, output, errors } = await command([...words, '--json'])
@@ -55,20 +55,20 @@ test('create makes an import that the running service serves at once, and prints
     '--merge',
     'overwrite',
   ]
-  const made = await asJson(words)
-  expect(made).toEqual({ id: expect.stringMatching(/^imp_/), triggerUrl: expect.stringMatching(urlPattern) })
-  expect(await read(made.id)).toMatchObject({
+  const created = await asJson(words)
+  expect(created).toEqual({ id: expect.stringMatching(/^imp_/), triggerUrl: expect.stringMatching(urlPattern) })
+  expect(await read(created.id)).toMatchObject({
     name: 'Landing page',
     teamId: team.id,
     tags: ['web', 'spring'],
     mergePolicy: 'overwrite',
     disabledAt: null,
   })
-  expect(await push(made.triggerUrl)).toBe(200)
-  const told = await command(['create', '--name', 'Told', '--team', team.id])
-  const [, id = '', url = ''] = /^Import (imp_\w+)\n\n {2}(\S+)\n/.exec(told.output) ?? []
+  expect(await push(created.triggerUrl)).toBe(200)
+  const printed = await command(['create', '--name', 'Told', '--team', team.id])
+  const [, id = '', url = ''] = /^Import (imp_\w+)\n\n {2}(\S+)\n/.exec(printed.output) ?? []
   expect(url).toMatch(urlPattern)
-  expect(told.output).toContain(`curl ${url} -H`)
+  expect(printed.output).toContain(`curl ${url} -H`)
   expect(await read(id)).toMatchObject({ name: 'Told', teamId: team.id, tags: [], mergePolicy: 'fill' })
 })
 
@@ -96,10 +96,10 @@ test('rotate prints the new URL and until when the one before is good', async ()
     previousUrlExpiresAt: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/),
   })
   expect([await push(triggerUrl), await push(rotated.triggerUrl)]).toEqual([200, 200])
-  const told = await command(['rotate', '--import', id, '--overlap', '0'])
-  expect(told).toMatchObject({ code: 0, output: expect.stringContaining('All previous URLs have been revoked.') })
+  const printed = await command(['rotate', '--import', id, '--overlap', '0'])
+  expect(printed).toMatchObject({ code: 0, output: expect.stringContaining('All previous URLs have been revoked.') })
   expect([await push(triggerUrl), await push(rotated.triggerUrl)]).toEqual([404, 404])
-  expect(await push(/https?:\S+/.exec(told.output)?.[0] ?? '')).toBe(200)
+  expect(await push(/https?:\S+/.exec(printed.output)?.[0] ?? '')).toBe(200)
   expect((await command(['rotate', '--import', id])).output).toMatch(/The previous URL is valid until \d{4}-/)
 })
 
@@ -120,7 +120,8 @@ test('rotate names an import by its id or its name, and guesses neither', async 
 
 test('list shows a program what the API shows, and a person a table', async () => {
   const own = await service.newOrganization()
-  const listOf = (...words: string[]) => run(['import', 'list', '--organization', own.organizationId, ...words], here)
+  const listOf = (...words: string[]) =>
+    run(['import', 'list', '--organization', own.organizationId, ...words], runOptions)
   const { body: other } = await own.call('POST', '/v5/imports', { body: { name: 'Paused' } })
   await own.call('POST', `/v5/imports/${other.id}/disable`)
   const listed = await listOf('--json')
@@ -143,10 +144,10 @@ test('list shows a program what the API shows, and a person a table', async () =
 })
 
 test('an organization that is not there is told, and so is one without imports', async () => {
-  const { code, errors } = await run(['import', 'list', '--organization', 'Nowhere'], here)
+  const { code, errors } = await run(['import', 'list', '--organization', 'Nowhere'], runOptions)
   expect({ code, errors }).toEqual({ code: 1, errors: expect.stringContaining('no organization "Nowhere"') })
   const own = await service.newOrganization()
   await own.call('DELETE', `/v5/imports/${own.importId}`)
-  const none = await runProcess(['import', 'list', '--organization', own.organizationId], here)
+  const none = await runProcess(['import', 'list', '--organization', own.organizationId], runOptions)
   expect(none).toEqual({ code: 0, errors: '', output: 'There are no imports yet.\n' })
 })

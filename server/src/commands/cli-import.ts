@@ -2,8 +2,8 @@ import { Command, Option } from 'commander'
 import type { Row } from '../platform/model/define.ts'
 import { type imports, mergePolicies, type RowStatus } from '../resources/imports/resource.ts'
 import { addressesOf } from './addresses.ts'
-import { answer, configuration, tell, UsageError, withExample } from './command.ts'
-import { listImports, type MadeImport, makeImport, rotateImport, type RotatedImport } from './imports.ts'
+import { printResult, configuration, printMessage, UsageError, withExample } from './command.ts'
+import { listImports, type CreatedImport, addImport, rotateImport, type RotatedImport } from './imports.ts'
 import { withRapport } from './open.ts'
 
 /** `rapport import`: sources of leads, each with a secret URL that other systems push at. */
@@ -49,22 +49,22 @@ const createCommand = () =>
 
 async function create({ organization, name, team, tag, merge, json }: CreateOptions): Promise<void> {
   const config = configuration()
-  const options = { config, purpose: 'rapport import create', log: tell } as const
-  const made = await withRapport(options, async (rapport) => {
+  const options = { config, purpose: 'rapport import create', log: printMessage } as const
+  const created = await withRapport(options, async (rapport) => {
     const { baseUrl } = await addressesOf(rapport)
-    return makeImport(
+    return addImport(
       { database: rapport.database, organization },
       { baseUrl, name, team, tags: tag, mergePolicy: merge },
     )
   })
-  answer(json ? JSON.stringify(made) : describeMade(made))
+  printResult(json ? JSON.stringify(created) : describeCreated(created))
 }
 
-const describeMade = ({ id, triggerUrl }: MadeImport): string =>
-  [`Import ${id}`, '', `  ${triggerUrl}`, '', ...howToPush(triggerUrl)].join('\n')
+const describeCreated = ({ id, triggerUrl }: CreatedImport): string =>
+  [`Import ${id}`, '', `  ${triggerUrl}`, '', ...pushInstructions(triggerUrl)].join('\n')
 
 /** Whoever has the URL may push: it is to be kept like a password. */
-export const howToPush = (triggerUrl: string): string[] => [
+export const pushInstructions = (triggerUrl: string): string[] => [
   'Anyone who knows this URL can push leads. It is shown only once. Try it:',
   `  curl ${triggerUrl} -H 'Content-Type: application/json' -d '{"contact":{"email":"lead@example.com"}}'`,
 ]
@@ -88,18 +88,18 @@ const rotateCommand = () =>
     '$ rapport import rotate --organization "Your company" --import "Landing page" --overlap 3600 --json',
   )
 
-async function rotate({ organization, import: named, overlap, json }: RotateOptions): Promise<void> {
+async function rotate({ organization, import: nameOrId, overlap, json }: RotateOptions): Promise<void> {
   if (overlap !== undefined && !/^\d{1,10}$/.test(overlap)) {
     throw new UsageError(`--overlap: expected a number of seconds, such as 3600; found "${overlap}".`)
   }
   const overlapSeconds = overlap === undefined ? undefined : Number(overlap)
   const config = configuration()
-  const options = { config, purpose: 'rapport import rotate', log: tell } as const
+  const options = { config, purpose: 'rapport import rotate', log: printMessage } as const
   const rotated = await withRapport(options, async (rapport) => {
     const { baseUrl } = await addressesOf(rapport)
-    return rotateImport({ database: rapport.database, organization }, { baseUrl, named, overlapSeconds })
+    return rotateImport({ database: rapport.database, organization }, { baseUrl, nameOrId, overlapSeconds })
   })
-  answer(json ? JSON.stringify(rotated) : describeRotated(rotated))
+  printResult(json ? JSON.stringify(rotated) : describeRotated(rotated))
 }
 
 const describeRotated = ({ id, triggerUrl, previousUrlExpiresAt }: RotatedImport): string =>
@@ -130,17 +130,17 @@ const listCommand = () =>
   )
 
 async function list({ organization, json }: ListOptions): Promise<void> {
-  const options = { config: configuration(), purpose: 'rapport import list', log: tell } as const
+  const options = { config: configuration(), purpose: 'rapport import list', log: printMessage } as const
   const found = await withRapport(options, ({ database }) => listImports({ database, organization }))
-  if (json) answer(JSON.stringify(found))
-  else answer(found.length === 0 ? 'There are no imports yet.' : table([headings, ...found.map(cellsOf)]))
+  if (json) printResult(JSON.stringify(found))
+  else printResult(found.length === 0 ? 'There are no imports yet.' : table([headings, ...found.map(cellsOf)]))
 }
 
 type Import = Row<typeof imports>
 
 const headings = ['ID', 'NAME', 'STATE', 'WAITING', 'PROCESSED', 'FAILED', 'OLDEST WAITING SINCE']
 
-const groups = {
+const statusGroups = {
   waiting: ['PENDING', 'PROCESSING', 'RETRYING'],
   processed: ['PROCESSED', 'PARTIAL', 'DUPLICATE'],
   failed: ['INVALID', 'CONFLICT', 'DEAD'],
@@ -151,7 +151,7 @@ function cellsOf({ id, name, disabledAt, stats }: Import): string[] {
   const sum = (statuses: readonly RowStatus[]) => String(statuses.reduce((total, status) => total + counts[status], 0))
   const state = disabledAt === null ? 'enabled' : 'disabled'
   const oldest = typeof stats.oldestPendingAt === 'string' ? stats.oldestPendingAt : '–'
-  return [id, name, state, sum(groups.waiting), sum(groups.processed), sum(groups.failed), oldest]
+  return [id, name, state, sum(statusGroups.waiting), sum(statusGroups.processed), sum(statusGroups.failed), oldest]
 }
 
 /** Columns of one width each, two spaces between them. */

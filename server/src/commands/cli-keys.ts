@@ -1,7 +1,7 @@
 import { Command } from 'commander'
-import { findSigningKeys, type KeptSigningKey } from '../identity/access/signing-key-store.ts'
+import { findSigningKeys, type StoredSigningKey } from '../identity/access/signing-key-store.ts'
 import { rotateSigningKeys } from '../identity/access/signing-keys.ts'
-import { answer, configuration, Failure, tell, withExample } from './command.ts'
+import { printResult, configuration, Failure, printMessage, withExample } from './command.ts'
 import { withRapport } from './open.ts'
 
 interface Options {
@@ -30,7 +30,7 @@ const rotateCommand = () =>
   )
 
 async function rotate({ json }: Options): Promise<void> {
-  const options = { config: configuration(), purpose: 'rapport keys rotate', log: tell } as const
+  const options = { config: configuration(), purpose: 'rapport keys rotate', log: printMessage } as const
   const rotation = await withRapport(options, ({ database, secret }) => rotateSigningKeys({ database, secret }))
   if (!rotation.rotated) {
     throw new Failure(
@@ -39,7 +39,7 @@ async function rotate({ json }: Options): Promise<void> {
     )
   }
   const { active, retired } = rotation
-  answer(
+  printResult(
     json
       ? JSON.stringify({ active, retired })
       : `${active} is now the signing key (running services notice within a minute).\n` +
@@ -57,13 +57,14 @@ const listCommand = () =>
   )
 
 async function list({ json }: Options): Promise<void> {
-  const options = { config: configuration(), purpose: 'rapport keys list', log: tell } as const
-  const keys = (await withRapport(options, ({ database }) => findSigningKeys(database))).map(shown)
-  if (json) answer(JSON.stringify({ keys }))
-  else answer(keys.length === 0 ? 'There are no keys yet. The service creates them.' : keys.map(describe).join('\n'))
+  const options = { config: configuration(), purpose: 'rapport keys list', log: printMessage } as const
+  const keys = (await withRapport(options, ({ database }) => findSigningKeys(database))).map(keyDetails)
+  if (json) printResult(JSON.stringify({ keys }))
+  else
+    printResult(keys.length === 0 ? 'There are no keys yet. The service creates them.' : keys.map(describe).join('\n'))
 }
 
-const shown = ({ id, status, createdAt, activeSince, retiredAt }: KeptSigningKey) => ({
+const keyDetails = ({ id, status, createdAt, activeSince, retiredAt }: StoredSigningKey) => ({
   id,
   status,
   createdAt,
@@ -71,7 +72,7 @@ const shown = ({ id, status, createdAt, activeSince, retiredAt }: KeptSigningKey
   retiredAt,
 })
 
-function describe({ id, status, createdAt, activeSince, retiredAt }: ReturnType<typeof shown>): string {
+function describe({ id, status, createdAt, activeSince, retiredAt }: ReturnType<typeof keyDetails>): string {
   if (status === 'next') return `${id}  next      since ${createdAt.toISOString()}`
   if (status === 'active') return `${id}  active    since ${(activeSince ?? createdAt).toISOString()}`
   return `${id}  retired   since ${retiredAt?.toISOString() ?? ''}`

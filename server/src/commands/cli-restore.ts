@@ -9,15 +9,15 @@ import { migrate, readMigrations } from '../platform/database/migrate.ts'
 import { findService } from './service-file.ts'
 import { type CheckedSnapshot, SnapshotError } from '../platform/backup/format.ts'
 import { checkSnapshot } from '../platform/backup/read.ts'
-import { findApplied, restoreSnapshot, type RestoreStanding } from '../platform/backup/restore.ts'
+import { findAppliedMigrations, restoreSnapshot, type RestoreProgress } from '../platform/backup/restore.ts'
 import { migrationsFolder } from '../release.ts'
 import { type BareDatabase, megabytes, withBareDatabase } from './bare-database.ts'
-import { answer, configuration, Failure, tell, UsageError, withExample } from './command.ts'
-import { count, type Progress, tellProgress } from './progress.ts'
-import { askLine } from './question.ts'
-import { findHoldings, findServices } from './restore-target.ts'
+import { printResult, configuration, Failure, printMessage, UsageError, withExample } from './command.ts'
+import { formatCount, type Progress, startProgress } from './progress.ts'
+import { promptLine } from './prompt.ts'
+import { findExistingData, countServiceConnections } from './restore-target.ts'
 import { compareSchema } from './schema.ts'
-import { forgetSecret } from './sealed.ts'
+import { removeEncryptedData } from './encrypted-columns.ts'
 
 interface Options {
   force?: boolean
@@ -47,16 +47,16 @@ async function run(name: string, { force = false, newSecret = false, json }: Opt
   const config = configuration()
   const file = resolve(name)
   const checked = await check(file)
-  const secret = await assertSecretFits(config, checked, newSecret)
+  const secret = await compareSecret(config, checked, newSecret)
   await assertNoService(config)
   const applied = await withBareDatabase(config, 'rapport restore', async (database) => {
     await prepareTarget(config, database, force)
     return restore(file, database, { checked, newSecret })
   })
   const { takenAt } = checked.header
-  if (secret === 'absent') tell(absentSecret(config))
-  if (json) answer(JSON.stringify({ rows: checked.rows, takenAt, applied, secretFits: secret === 'fits' }))
-  else answer(`Restored ${count(checked.rows)} rows from ${takenAt} and compared them with the backup.`)
+  if (secret === 'absent') printMessage(missingSecretMessage(config))
+  if (json) printResult(JSON.stringify({ rows: checked.rows, takenAt, applied, secretFits: secret === 'fits' }))
+  else printResult(`Restored ${formatCount(checked.rows)} rows from ${takenAt} and compared them with the backup.`)
 }
 
 /** Every byte, before anything is touched. */
@@ -64,13 +64,13 @@ async function check(file: string): Promise<CheckedSnapshot> {
   let progress: Progress | undefined
   try {
     const checked = await checkSnapshot(file, (done, total) => {
-      progress ??= tellProgress('Checking the file', Math.ceil(total / 1024), 'KiB')
-      progress.at(Math.ceil(done / 1024))
+      progress ??= startProgress('Checking the file', Math.ceil(total / 1024), 'KiB')
+      progress.update(Math.ceil(done / 1024))
     })
-    findApplied(checked.header, await readMigrations(migrationsFolder))
+    findAppliedMigrations(checked.header, await readMigrations(migrationsFolder))
     const { rapport, takenAt, postgresql } = checked.header
     progress?.end(
-      `${file} is complete: ${count(checked.rows)} rows, ${megabytes(checked.bytes)}, written by Rapport ${rapport} on PostgreSQL ${postgresql} at ${takenAt}.`,
+      `${file} is complete: ${formatCount(checked.rows)} rows, ${megabytes(checked.bytes)}, written by Rapport ${rapport} on PostgreSQL ${postgresql} at ${takenAt}.`,
     )
     return checked
   } catch (error) {
@@ -79,7 +79,7 @@ async function check(file: string): Promise<CheckedSnapshot> {
 }
 
 /** A database that cannot be started afterwards helps nobody, so this is told before anything is touched. */
-async function assertSecretFits(
+async function compareSecret(
   { dataFolder, secret: given }: Config,
   { header: { secretFingerprint } }: CheckedSnapshot,
   newSecret: boolean,
@@ -95,37 +95,37 @@ async function assertSecretFits(
   )
 }
 
-const absentSecret = ({ dataFolder }: Config): string =>
+const missingSecretMessage = ({ dataFolder }: Config): string =>
   `Before the next start, provide the backup’s secret: set SECRET, or copy the file ${secretFile} from its data folder to ${dataFolder}. If it is lost, restore again with --new-secret.`
 
 async function assertNoService({ dataFolder }: Config): Promise<void> {
   const service = await findService(dataFolder)
-  if (service) throw new Failure(running(`a service (process ${service.pid}) is running on ${dataFolder}`))
+  if (service) throw new Failure(stopFirst(`a service (process ${service.pid}) is running on ${dataFolder}`))
 }
 
-const running = (which: string): string =>
-  `A restore replaces everything, and ${which}. Nothing was changed. Stop it first.`
+const stopFirst = (what: string): string =>
+  `A restore replaces everything, and ${what}. Nothing was changed. Stop it first.`
 
 async function prepareTarget(config: Config, database: BareDatabase, force: boolean): Promise<void> {
   const { connection, attached } = database
-  if (attached) throw new Failure(running('a service is running on this database'))
+  if (attached) throw new Failure(stopFirst('a service is running on this database'))
   await checkDatabase(connection, config.databaseDurability)
-  const { foreign } = await compareSchema(connection)
-  if (foreign.length > 0) {
+  const { newer } = await compareSchema(connection)
+  if (newer.length > 0) {
     throw new Failure(
-      `The database belongs to a newer Rapport (it includes ${foreign.join(', ')}). Nothing was changed. Restore into an empty database or another DATA_DIR.`,
+      `The database belongs to a newer Rapport (it includes ${newer.join(', ')}). Nothing was changed. Restore into an empty database or another DATA_DIR.`,
     )
   }
   const client = await connect(connection)
   try {
     const assertNoConnections = async () => {
-      const services = await findServices(client, connection)
-      if (services > 0) throw new Failure(running(`${services} connections of services are open on this database`))
+      const services = await countServiceConnections(client, connection)
+      if (services > 0) throw new Failure(stopFirst(`${services} connections of services are open on this database`))
     }
     await assertNoConnections()
-    const holdings = await findHoldings(client)
-    if (holdings === undefined || force) return
-    await ask(config, holdings, database)
+    const existingData = await findExistingData(client)
+    if (existingData === undefined || force) return
+    await confirmReplacement(config, existingData, database)
     // Who answers takes time.
     await assertNoService(config)
     await assertNoConnections()
@@ -134,13 +134,17 @@ async function prepareTarget(config: Config, database: BareDatabase, force: bool
   }
 }
 
-async function ask({ databaseUrl, dataFolder }: Config, holdings: string, { signal }: BareDatabase): Promise<void> {
+async function confirmReplacement(
+  { databaseUrl, dataFolder }: Config,
+  existingData: string,
+  { signal }: BareDatabase,
+): Promise<void> {
   const where = databaseUrl === undefined ? dataFolder : 'DATABASE_URL'
-  const told = `The database of ${where} contains ${holdings}. The restore replaces all of it.`
-  if (!process.stdin.isTTY) throw new UsageError(`${told} Use --force to confirm.`)
+  const warning = `The database of ${where} contains ${existingData}. The restore replaces all of it.`
+  if (!process.stdin.isTTY) throw new UsageError(`${warning} Use --force to confirm.`)
   const { stdin: input, stderr: output } = process
-  const said = await askLine(`${told} Type yes to continue: `, { input, output, signal })
-  if (said.trim().toLowerCase() !== 'yes') throw new Failure('Nothing was changed.')
+  const reply = await promptLine(`${warning} Type yes to continue: `, { input, output, signal })
+  if (reply.trim().toLowerCase() !== 'yes') throw new Failure('Nothing was changed.')
 }
 
 /** The migrations that were applied to a backup of an older Rapport. */
@@ -149,26 +153,26 @@ async function restore(
   { connection, signal }: BareDatabase,
   { checked, newSecret }: { checked: CheckedSnapshot; newSecret: boolean },
 ): Promise<string[]> {
-  const { onProgress, end } = tellStages()
+  const { onProgress, end } = startStages()
   await restoreSnapshot(file, {
     connection,
     checked,
     migrationsFolder,
     onProgress,
     signal,
-    ...(newSecret && { finish: forgetSecret }),
+    ...(newSecret && { finish: removeEncryptedData }),
   })
   end()
-  return (await migrate(connection, { folder: migrationsFolder, log: tell })).applied
+  return (await migrate(connection, { folder: migrationsFolder, log: printMessage })).applied
 }
 
 /** A bar for each stage of the restore. */
-function tellStages() {
+function startStages() {
   let current: { stage: string; progress: Progress } | undefined
   return {
-    onProgress: ({ stage, done, total, unit, at }: RestoreStanding) => {
-      if (current?.stage !== stage) current = { stage, progress: tellProgress(stage, total, unit) }
-      current.progress.at(done, at)
+    onProgress: ({ stage, done, total, unit, item: at }: RestoreProgress) => {
+      if (current?.stage !== stage) current = { stage, progress: startProgress(stage, total, unit) }
+      current.progress.update(done, at)
     },
     end: () => current?.progress.end('Restored and compared with the backup.'),
   }

@@ -5,9 +5,9 @@ import type { Config } from '../config.ts'
 import { loadSecret, parseSecret, type Secret, secretFile } from '../platform/secret/secret.ts'
 import { findService } from './service-file.ts'
 import { withBareDatabase } from './bare-database.ts'
-import { answer, configuration, Failure, UsageError, withExample } from './command.ts'
-import { count } from './progress.ts'
-import { type Replaced, replaceSecret } from './replace-secret.ts'
+import { printResult, configuration, Failure, UsageError, withExample } from './command.ts'
+import { formatCount } from './progress.ts'
+import { type ReplacementResult, replaceSecret } from './replace-secret.ts'
 import { compareSchema } from './schema.ts'
 
 interface Options {
@@ -44,8 +44,8 @@ async function run({ newFile, json }: Options): Promise<void> {
     throw new UsageError('SECRET is set, so the command cannot change it. Provide the new one with --new-file <file>.')
   }
   const given = newFile === undefined ? undefined : await readNew(newFile)
-  const present = await presentSecret(config)
-  if (given?.equals(present))
+  const current = await loadCurrentSecret(config)
+  if (given?.equals(current))
     throw new UsageError(
       `${newFile} contains the current secret. Create a new one, for example with \`openssl rand -hex 32\`.`,
     )
@@ -53,8 +53,8 @@ async function run({ newFile, json }: Options): Promise<void> {
   if (service) throw new Failure(stopFirst(`A service (process ${service.pid}) is running on ${dataFolder}`))
   const replaced = await withBareDatabase(config, 'rapport secret', async ({ connection, attached, signal }) => {
     if (attached) throw new Failure(stopFirst('A service is running on this database'))
-    const { missing, foreign } = await compareSchema(connection)
-    if (missing.length > 0 || foreign.length > 0) {
+    const { missing, newer } = await compareSchema(connection)
+    if (missing.length > 0 || newer.length > 0) {
       throw new Failure(
         'The database schema does not match this code. Nothing was changed. Run `rapport migrate` first, or use the version that the service runs.',
       )
@@ -62,12 +62,12 @@ async function run({ newFile, json }: Options): Promise<void> {
     return replaceSecret({
       connection,
       dataFolder: secret === undefined ? dataFolder : undefined,
-      present,
+      current,
       given,
       signal,
     })
   })
-  answer(json ? JSON.stringify(replaced) : describe(replaced))
+  printResult(json ? JSON.stringify(replaced) : describe(replaced))
 }
 
 const stopFirst = (what: string): string => `${what}. Nothing was changed. Stop it first.`
@@ -80,7 +80,7 @@ async function readNew(file: string): Promise<Secret> {
 }
 
 /** None is made here: a database without its secret cannot be replaced. */
-async function presentSecret({ dataFolder, secret: given }: Config): Promise<Secret> {
+async function loadCurrentSecret({ dataFolder, secret: given }: Config): Promise<Secret> {
   const file = join(dataFolder, secretFile)
   if (given === undefined && !(await stat(file).catch(() => undefined))) {
     throw new Failure(`Neither SECRET nor ${file} exists. Provide the current secret first.`)
@@ -88,9 +88,9 @@ async function presentSecret({ dataFolder, secret: given }: Config): Promise<Sec
   return loadSecret({ dataFolder, given })
 }
 
-function describe({ resealed, endedSessions, deletedAnswers, keptIn }: Replaced): string {
+function describe({ resealed, endedSessions, deletedAnswers, keptIn }: ReplacementResult): string {
   const lines = [
-    `The secret was replaced: re-encrypted ${count(resealed)} values, ended ${count(endedSessions)} sessions, deleted ${count(deletedAnswers)} stored responses.`,
+    `The secret was replaced: re-encrypted ${formatCount(resealed)} values, ended ${formatCount(endedSessions)} sessions, deleted ${formatCount(deletedAnswers)} stored responses.`,
     keptIn === null
       ? 'Set SECRET to the new one for every service before you start it. Store the old one as long as you have older backups.'
       : `The old one is in ${keptIn}. Delete it when you no longer have older backups.`,

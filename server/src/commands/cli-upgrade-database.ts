@@ -1,8 +1,8 @@
 import { Command } from 'commander'
-import { isEmbeddedMade } from '../platform/embedded-postgres/data-folder.ts'
+import { embeddedDatabaseExists } from '../platform/embedded-postgres/data-folder.ts'
 import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import { migrationsFolder, version } from '../release.ts'
-import { answer, configuration, Failure, tell, UsageError, withExample } from './command.ts'
+import { printResult, configuration, Failure, printMessage, UsageError, withExample } from './command.ts'
 import { interruptible } from './interruptible.ts'
 
 interface Options {
@@ -27,16 +27,22 @@ export const upgradeDatabaseCommand = () =>
 async function run({ oldBinaries }: Options): Promise<void> {
   const { databaseUrl, dataFolder } = configuration()
   if (databaseUrl !== undefined) throw new UsageError('DATABASE_URL is set, so there is no embedded database to move.')
-  if (!(await isEmbeddedMade(dataFolder))) {
+  if (!(await embeddedDatabaseExists(dataFolder))) {
     throw new Failure(`There is no database in ${dataFolder}. Set DATA_DIR to the right folder.`)
   }
   const upgrade = { migrationsFolder, version: version(), oldBinaries }
   await interruptible(async (signal) => {
-    const embedded = await openEmbedded({ dataFolder, purpose: 'rapport upgrade-database', log: tell, upgrade, signal })
+    const embedded = await openEmbedded({
+      dataFolder,
+      purpose: 'rapport upgrade-database',
+      log: printMessage,
+      upgrade,
+      signal,
+    })
     await embedded.close()
     if (embedded.attached) {
       throw new Failure(`A service is running on the database of ${dataFolder}. Nothing was changed. Stop it first.`)
     }
   })
-  answer('The database already uses the PostgreSQL of this version.')
+  printResult('The database already uses the PostgreSQL of this version.')
 }

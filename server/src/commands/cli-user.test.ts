@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Ending, run, runProcess, urlOf } from '../../test/command-line.ts'
+import { type ProcessResult, run, runProcess, databaseUrlOf } from '../../test/command-line.ts'
 import { goodPassword, logIn, loggedIn, newOwner } from '../../test/people.ts'
 import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { startTestService, type TestService } from '../../test/service.ts'
@@ -20,10 +20,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const command = (words: readonly string[], more: Record<string, string> = {}, as = run): Promise<Ending> =>
-  as(['user', ...words], { environment: { DATABASE_URL: urlOf(database), DATA_DIR: folder, ...more } })
+const command = (words: readonly string[], more: Record<string, string> = {}, as = run): Promise<ProcessResult> =>
+  as(['user', ...words], { environment: { DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder, ...more } })
 /** By another process than the service's, which has to notice all the same. */
-const elsewhere = (words: readonly string[], more?: Record<string, string>) => command(words, more, runProcess)
+const inOtherProcess = (words: readonly string[], more?: Record<string, string>) => command(words, more, runProcess)
 
 test('reset-password gives a person another password and ends their sessions, at once in a running service', async () => {
   const { email, password, userId, call } = await newOwner(service)
@@ -31,7 +31,7 @@ test('reset-password gives a person another password and ends their sessions, at
   expect(weak.code).toBe(1)
   expect(weak.errors).toContain('most common')
   expect((await call('GET', '/v5/me')).status).toBe(200)
-  const done = await elsewhere(['reset-password', '--email', email, '--json'], { RAPPORT_PASSWORD: goodPassword })
+  const done = await inOtherProcess(['reset-password', '--email', email, '--json'], { RAPPORT_PASSWORD: goodPassword })
   expect(done).toEqual({ code: 0, errors: '', output: `${JSON.stringify({ userId })}\n` })
   expect((await call('GET', '/v5/me')).status).toBe(401)
   expect((await logIn(service, email, password)).status).toBe(401)
@@ -42,7 +42,7 @@ test('reset-password gives a person another password and ends their sessions, at
 
 test('end-sessions logs a person out everywhere; nobody else', async () => {
   const [one, other] = [await newOwner(service), await newOwner(service)]
-  expect((await elsewhere(['end-sessions', '--email', one.email.toUpperCase()])).code).toBe(0)
+  expect((await inOtherProcess(['end-sessions', '--email', one.email.toUpperCase()])).code).toBe(0)
   expect((await one.call('GET', '/v5/me')).status).toBe(401)
   expect((await other.call('GET', '/v5/me')).status).toBe(200)
   await loggedIn(service, one.email, one.password)
@@ -50,7 +50,7 @@ test('end-sessions logs a person out everywhere; nobody else', async () => {
 
 test('a person who is disabled is out at once and cannot log in until they are enabled again', async () => {
   const { email, password, call } = await newOwner(service)
-  const done = await elsewhere(['disable', '--email', email])
+  const done = await inOtherProcess(['disable', '--email', email])
   // The key that came with the organization works on: it is the organization's.
   expect([done.code, done.output]).toEqual([
     0,
@@ -59,7 +59,7 @@ test('a person who is disabled is out at once and cannot log in until they are e
   expect(done.output).toContain('These organizations have no other owner who can log in: ')
   expect((await call('GET', '/v5/me')).status).toBe(401)
   expect((await logIn(service, email, password)).body.code).toBe('invalid_credentials')
-  expect((await elsewhere(['enable', '--email', email])).code).toBe(0)
+  expect((await inOtherProcess(['enable', '--email', email])).code).toBe(0)
   await loggedIn(service, email, password)
 })
 

@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run, type RunOptions, runProcess, urlOf } from '../../test/command-line.ts'
+import { run, type RunOptions, runProcess, databaseUrlOf } from '../../test/command-line.ts'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { program } from '../main.ts'
 
 let database: TestDatabase
 let folder: string
-let here: RunOptions
+let runOptions: RunOptions
 
 beforeAll(async () => {
   database = await createDatabase()
   folder = await mkdtemp(join(tmpdir(), 'rapport-cli-'))
-  here = { environment: { DATABASE_URL: urlOf(database), DATA_DIR: folder } }
+  runOptions = { environment: { DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder } }
 })
 afterAll(async () => {
   await database.drop()
@@ -43,10 +43,10 @@ test('there are the commands that the documents know', () => {
 
 test.each(pathsOf(program()).map((path) => path.join(' ')))(
   '`rapport %s` explains itself with an example and its exit codes',
-  async (words) => {
-    const { code, output, errors } = await run([...words.split(' '), '--help'])
+  async (args) => {
+    const { code, output, errors } = await run([...args.split(' '), '--help'])
     expect({ code, errors }).toEqual({ code: 0, errors: '' })
-    expect(output).toMatch(new RegExp(`Example:\\n  \\$ .*\\brapport ${words}`))
+    expect(output).toMatch(new RegExp(`Example:\\n  \\$ .*\\brapport ${args}`))
     expect(output).toMatch(/Exit codes:\n {2}0 {2}done/)
   },
 )
@@ -75,8 +75,8 @@ test.each([
     ['import', 'rotate', '--organization', 'A', '--import', 'B', '--overlap', 'soon'],
     /expected a number of seconds.*"soon"/,
   ],
-])('the wrong command line %j ends with 2 and says what is wrong', async (words, expected) => {
-  const { code, output, errors } = await run(words)
+])('the wrong command line %j ends with 2 and says what is wrong', async (args, expected) => {
+  const { code, output, errors } = await run(args)
   expect({ code, output }).toEqual({ code: 2, output: '' })
   expect(errors).toMatch(expected)
 })
@@ -96,33 +96,36 @@ test('a database that cannot be reached ends a command with 3 and its reason', a
 })
 
 test('bootstrap and api-key answer a program with one JSON object and a person with words', async () => {
-  const made = await runProcess([...owner, '--organization', 'Acme', '--json'], { ...here, input: `${password}\n` })
-  expect(made).toMatchObject({ code: 0, errors: '' })
+  const created = await runProcess([...owner, '--organization', 'Acme', '--json'], {
+    ...runOptions,
+    input: `${password}\n`,
+  })
+  expect(created).toMatchObject({ code: 0, errors: '' })
   const members =
     'baseUrl authUrl teamBaseUrl userId organizationId teamId sessionId accessToken refreshToken apiKey importId triggerUrl'
-  expect(Object.keys(JSON.parse(made.output))).toEqual(members.split(' '))
+  expect(Object.keys(JSON.parse(created.output))).toEqual(members.split(' '))
   const create = ['api-key', 'create', '--organization', 'Acme', '--name', 'Reports', '--scope', 'contact:*:read']
-  const key = await run([...create, '--json'], here)
+  const key = await run([...create, '--json'], runOptions)
   expect(JSON.parse(key.output)).toEqual({
     id: expect.stringMatching(/^key_/),
     apiKey: expect.stringMatching(/^svc_/),
     scopes: ['urn:service:contact:*:read'],
   })
-  const told = await runProcess(create, here)
-  expect(told.output).toMatch(/ {2}svc_\w{40}\n/)
-  const words = await run([...owner, '--organization', 'Words'], { ...here, input: `${password}\n` })
-  expect(words.output).toMatch(/^Words is ready\.\n/)
-  expect(words.output).toMatch(
+  const printed = await runProcess(create, runOptions)
+  expect(printed.output).toMatch(/ {2}svc_\w{40}\n/)
+  const args = await run([...owner, '--organization', 'Words'], { ...runOptions, input: `${password}\n` })
+  expect(args.output).toMatch(/^Words is ready\.\n/)
+  expect(args.output).toMatch(
     / {2}trigger URL {4}http:\/\/127\.0\.0\.1:4000\/v5\/imports\/imp_\w{32}\/trigger\/\w{43}\n/,
   )
-  expect(words.output).toMatch(/curl http\S+\/trigger\/\w{43} -H 'Content-Type: application\/json' -d '\{"contact"/)
+  expect(args.output).toMatch(/curl http\S+\/trigger\/\w{43} -H 'Content-Type: application\/json' -d '\{"contact"/)
 })
 
 test('the password may come from the environment; a wrong one fails with 1 and is not shown', async () => {
-  const environment = { ...here.environment, RAPPORT_PASSWORD: password }
-  const words = ['bootstrap', '--email', 'second@example.com', '--organization']
-  expect((await run([...words, 'Second'], { environment })).code).toBe(0)
-  const wrong = await run([...words, 'Third', '--password', 'hunter2-hunter2'], { environment })
+  const environment = { ...runOptions.environment, RAPPORT_PASSWORD: password }
+  const args = ['bootstrap', '--email', 'second@example.com', '--organization']
+  expect((await run([...args, 'Second'], { environment })).code).toBe(0)
+  const wrong = await run([...args, 'Third', '--password', 'hunter2-hunter2'], { environment })
   expect(wrong).toMatchObject({ code: 1, output: '' })
   expect(wrong.errors).toContain('not their password')
   expect(wrong.errors).not.toContain('hunter2')
@@ -130,7 +133,7 @@ test('the password may come from the environment; a wrong one fails with 1 and i
 
 test('PUBLIC_URL and AUTH_ORIGIN are the addresses that bootstrap gives', async () => {
   const environment = {
-    ...here.environment,
+    ...runOptions.environment,
     PUBLIC_URL: 'https://crm.example.com/',
     AUTH_ORIGIN: 'https://auth.example.com',
   }
@@ -144,7 +147,11 @@ test('PUBLIC_URL and AUTH_ORIGIN are the addresses that bootstrap gives', async 
 
 test('migrate brings an empty database up to date, and says so again when it is', async () => {
   const empty = await createEmptyDatabase()
-  const environment = { DATABASE_URL: urlOf(empty), DATA_DIR: folder, SECRET: 'another secret of enough characters' }
+  const environment = {
+    DATABASE_URL: databaseUrlOf(empty),
+    DATA_DIR: folder,
+    SECRET: 'another secret of enough characters',
+  }
   const first = await runProcess(['migrate', '--json'], { environment })
   expect(first).toMatchObject({ code: 0, output: expect.stringContaining('"0001_foundation.sql"') })
   const second = await run(['migrate', '--json'], { environment })
@@ -153,8 +160,8 @@ test('migrate brings an empty database up to date, and says so again when it is'
 })
 
 test('doctor finds nothing wrong with a good installation, and each thing that is', async () => {
-  expect((await run(['migrate'], here)).code).toBe(0)
-  const good = await runProcess(['doctor', '--json'], here)
+  expect((await run(['migrate'], runOptions)).code).toBe(0)
+  const good = await runProcess(['doctor', '--json'], runOptions)
   const { healthy, findings } = JSON.parse(good.output)
   expect(findings.filter(({ state }: { state: string }) => state === 'wrong')).toEqual([])
   expect({ healthy, code: good.code }).toEqual({ healthy: true, code: 0 })
@@ -164,16 +171,16 @@ test('doctor finds nothing wrong with a good installation, and each thing that i
   await client.query('create table planted (id int); insert into planted values (1), (1)')
   await client.query('create unique index concurrently planted_id on planted (id)').catch(() => undefined)
   await client.query(`insert into schema_migrations (version, name, checksum) values (9999, '9999_future.sql', '')`)
-  const bad = await run(['doctor'], here)
+  const bad = await run(['doctor'], runOptions)
   await client.query('delete from schema_migrations where version = 9999; drop table planted')
   await client.end()
   expect(bad.code).toBe(1)
   expect(bad.output).toContain('WRONG  indexes: invalid, so not used: planted_id')
   expect(bad.output).toContain('WRONG  schema: newer than this code: it includes 9999_future.sql')
 
-  const otherSecret = { ...here.environment, SECRET: 'this is not the secret of that database' }
-  const stranger = await run(['doctor'], { environment: otherSecret })
-  expect(stranger.output).toMatch(/WRONG {2}secret: .*a different SECRET/)
+  const otherSecret = { ...runOptions.environment, SECRET: 'this is not the secret of that database' }
+  const wrongSecret = await run(['doctor'], { environment: otherSecret })
+  expect(wrongSecret.output).toMatch(/WRONG {2}secret: .*a different SECRET/)
   const nowhere = await run(['doctor'], { environment: { DATA_DIR: join(folder, 'none') } })
   expect(nowhere).toMatchObject({ code: 0, output: expect.stringContaining('none yet; the first start creates it') })
 })

@@ -17,7 +17,7 @@ export class UsageError extends Error {}
 export class Failure extends Error {}
 
 /** Ends a command early with an exit code of its own, its words already said. */
-export class Ended extends Error {
+export class CommandExit extends Error {
   readonly code: ExitCode
   constructor(code: ExitCode) {
     super('ended')
@@ -26,31 +26,31 @@ export class Ended extends Error {
 }
 
 /** Standard output is the command's answer; what happens meanwhile goes to standard error. */
-export function answer(text: string): void {
-  leaveBar()
+export function printResult(text: string): void {
+  endBarLine()
   process.stdout.write(`${text}\n`)
 }
-export function tell(text: string): void {
-  leaveBar()
+export function printMessage(text: string): void {
+  endBarLine()
   process.stderr.write(`${text}\n`)
 }
 
-const emptyLine = '\r\u001b[2K'
+const clearLine = '\r\u001b[2K'
 let hasBar = false
 
 /** Draws a progress bar in the current line of the terminal, over the one before. What is printed next gets its own line. */
 export function drawBar(bar: string): void {
   hasBar = true
-  process.stderr.write(`${emptyLine}${bar}`)
+  process.stderr.write(`${clearLine}${bar}`)
 }
 
 /** Removes the bar, so that what is printed next takes its line. */
 export function removeBar(): void {
-  if (hasBar) process.stderr.write(emptyLine)
+  if (hasBar) process.stderr.write(clearLine)
   hasBar = false
 }
 
-function leaveBar(): void {
+function endBarLine(): void {
   if (hasBar) process.stderr.write('\n')
   hasBar = false
 }
@@ -58,7 +58,7 @@ function leaveBar(): void {
 /** The configuration of this process; names that look misspelt are told. */
 export function configuration(): Config {
   const config = readConfig(process.env)
-  for (const warning of configWarnings(process.env)) tell(`Warning: ${warning}`)
+  for (const warning of configWarnings(process.env)) printMessage(`Warning: ${warning}`)
   return config
 }
 

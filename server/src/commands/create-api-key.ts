@@ -1,5 +1,5 @@
 import { sha256 } from '../platform/secret/encryption.ts'
-import { makeApiKey } from '../identity/access/api-key.ts'
+import { generateApiKey } from '../identity/access/api-key.ts'
 import { parseScope } from '../platform/model/scopes.ts'
 import { recordCommand } from '../platform/audit/store.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -37,12 +37,12 @@ export async function createApiKey(options: CreateApiKeyOptions): Promise<Create
   const { id: organizationId, ownerId } = await findOrganization(database, options.organization)
 
   const id = newId()
-  const apiKey = makeApiKey()
-  await database.spanningTransaction('create an API key', async (spanning) => {
+  const apiKey = generateApiKey()
+  await database.crossTenantTransaction('create an API key', async (db) => {
     const hash = sha256(apiKey)
     const key = { id, organizationId, hash, name, scopes, createdBy: ownerId, expiresAt: expiresAt ?? null }
-    await insertApiKey(spanning, key)
-    await recordCommand(spanning, organizationId, 'api-key.created', {
+    await insertApiKey(db, key)
+    await recordCommand(db, organizationId, 'api-key.created', {
       recordType: 'api-key',
       recordId: showId('key', id),
     })

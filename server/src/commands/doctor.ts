@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { type Config, configWarnings, readConfig } from '../config.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import { answer, Ended, withExample } from './command.ts'
+import { printResult, CommandExit, withExample } from './command.ts'
 import { examineDatabase } from './examine-database.ts'
 import { examineMachine } from './examine-machine.ts'
 import { examineService } from './examine-service.ts'
@@ -28,8 +28,8 @@ export const doctorCommand = () =>
 async function run({ json }: { json?: boolean }): Promise<void> {
   const findings = await examine()
   const healthy = findings.every(({ state }) => state !== 'wrong')
-  answer(json ? JSON.stringify({ healthy, findings }) : describe(findings, healthy))
-  if (!healthy) throw new Ended(1)
+  printResult(json ? JSON.stringify({ healthy, findings }) : describe(findings, healthy))
+  if (!healthy) throw new CommandExit(1)
 }
 
 async function examine(): Promise<Finding[]> {
@@ -56,11 +56,11 @@ async function examine(): Promise<Finding[]> {
   ]
 }
 
-const marks = { ok: 'ok   ', note: 'note ', wrong: 'WRONG' }
+const labels = { ok: 'ok   ', note: 'note ', wrong: 'WRONG' }
 
 function describe(findings: readonly Finding[], healthy: boolean): string {
   const lines = findings.map(({ name, state, message, advice }) => {
-    const first = `${marks[state]}  ${name}: ${message}`
+    const first = `${labels[state]}  ${name}: ${message}`
     return advice === undefined ? first : `${first}\n       → ${advice}`
   })
   return [...lines, '', healthy ? 'No problems found.' : 'Problems found; see above.'].join('\n')

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { urlOf } from '../../test/command-line.ts'
-import { query } from '../../test/data-place.ts'
+import { databaseUrlOf } from '../../test/command-line.ts'
+import { query } from '../../test/data-directory.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { readConfig } from '../config.ts'
 import { connect } from '../platform/database/connect.ts'
 import { examineDatabase } from './examine-database.ts'
-import { lookAtTransactions } from './examine-upkeep.ts'
+import { checkTransactions } from './examine-maintenance.ts'
 
 let database: TestDatabase
 let folder: string
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 test('a look that fails is a finding, with DATABASE_URL too', async () => {
   await query(database.connection, 'create table schema_migrations as select 1 as odd')
-  const config = readConfig({ DATABASE_URL: urlOf(database), DATA_DIR: folder })
+  const config = readConfig({ DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder })
   expect(await examineDatabase(config)).toContainEqual({
     name: 'database',
     state: 'wrong',
@@ -40,15 +40,15 @@ test('a backup that has run for long is a note without the advice to end it; a s
   }
   const watcher = await connect(database.connection)
   // Looked at by someone whose clock is an hour ahead: a test cannot wait until a transaction is old.
-  const look = (text: string, values: unknown[]) =>
+  const queryLater = (text: string, values: unknown[]) =>
     watcher.query(text.replaceAll('now()', `(clock_timestamp() + interval '61 minutes')`), values)
-  const later = { query: look } as unknown as pg.Client
+  const later = { query: queryLater } as unknown as pg.Client
   const backup = await begin('rapport backup')
-  const found = await lookAtTransactions(later)
+  const found = await checkTransactions(later)
   expect(found).toMatchObject({ state: 'note', message: expect.stringContaining('rapport backup') })
   expect(found.advice).not.toContain('pg_terminate_backend')
   const report = await begin('report')
-  const both = await lookAtTransactions(later)
+  const both = await checkTransactions(later)
   expect(both).toMatchObject({
     state: 'wrong',
     message: expect.stringMatching(/rapport backup[^]*report|report[^]*rapport backup/),

@@ -3,22 +3,22 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
 import { findNextSecret } from '../platform/secret/next-secret.ts'
-import { assertSecretFits, loadSecret } from '../platform/secret/secret.ts'
-import { checkDatabase, readLetters } from '../platform/database/check.ts'
+import { assertSecretMatches, loadSecret } from '../platform/secret/secret.ts'
+import { checkDatabase, readCharacterSupport } from '../platform/database/check.ts'
 import { Database } from '../platform/database/database.ts'
-import { isEmbeddedMade } from '../platform/embedded-postgres/data-folder.ts'
+import { embeddedDatabaseExists } from '../platform/embedded-postgres/data-folder.ts'
 import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import type { Finding } from './doctor.ts'
 import { connectionsOf } from './open.ts'
 import { examineMail } from './examine-mail.ts'
-import { examineUpkeep, lookAtTransactions } from './examine-upkeep.ts'
+import { examineMaintenance, checkTransactions } from './examine-maintenance.ts'
 import { compareSchema } from './schema.ts'
 
 /** Is the database there, fit for use, up to date, and in good health? */
 export async function examineDatabase(config: Config): Promise<Finding[]> {
   const { dataFolder, databaseUrl } = config
-  if (databaseUrl === undefined && !(await isEmbeddedMade(dataFolder))) {
+  if (databaseUrl === undefined && !(await embeddedDatabaseExists(dataFolder))) {
     return [{ name: 'database', state: 'note', message: 'none yet; the first start creates it' }]
   }
   try {
@@ -26,7 +26,7 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
     const embedded = await openEmbedded({ dataFolder, purpose: 'rapport doctor', log: () => undefined })
     return await examine(embedded.connection, config).finally(() => embedded.close())
   } catch (error) {
-    return [refused('database', error)]
+    return [failedFinding('database', error)]
   }
 }
 
@@ -37,7 +37,7 @@ async function examine(connection: pg.ClientConfig, config: Config): Promise<Fin
     await client.connect()
   } catch (error) {
     const advice = 'Check that it is running and that DATABASE_URL is right.'
-    return [{ name: 'database', state: 'wrong', message: `cannot be reached: ${wordsOf(error)}`, advice }]
+    return [{ name: 'database', state: 'wrong', message: `cannot be reached: ${messageOf(error)}`, advice }]
   }
   try {
     const { rows } = await client.query<{ version: string }>(`select current_setting('server_version') as version`)
@@ -46,10 +46,11 @@ async function examine(connection: pg.ClientConfig, config: Config): Promise<Fin
     const schema = await examineSchema(connection)
     found.push(schema)
     if (schema.state === 'ok') found.push(await examineSecret(connection, config))
-    for (const look of [lookAtConnections, lookAtClock, lookAtTransactions, lookAtIndexes, lookAtLetters]) {
-      found.push(await look(client, config))
+    for (const check of [checkConnections, checkClock, checkTransactions, checkIndexes, checkCharacters]) {
+      found.push(await check(client, config))
     }
-    if (schema.state === 'ok') found.push(...(await examineUpkeep(client, config)), await examineMail(client, config))
+    if (schema.state === 'ok')
+      found.push(...(await examineMaintenance(client, config)), await examineMail(client, config))
     return found
   } finally {
     await client.end()
@@ -66,15 +67,15 @@ async function examineFitness(connection: pg.ClientConfig, config: Config): Prom
       ...warnings.map((text): Finding => ({ name, state: 'note', message: text })),
     ]
   } catch (error) {
-    return [refused(name, error)]
+    return [failedFinding(name, error)]
   }
 }
 
 async function examineSchema(connection: pg.ClientConfig): Promise<Finding> {
   const name = 'schema'
-  const { missing, foreign } = await compareSchema(connection)
-  if (foreign.length > 0) {
-    const message = `newer than this code: it includes ${foreign.join(', ')}`
+  const { missing, newer } = await compareSchema(connection)
+  if (newer.length > 0) {
+    const message = `newer than this code: it includes ${newer.join(', ')}`
     return { name, state: 'wrong', message, advice: 'Start the newer version of Rapport.' }
   }
   if (missing.length === 0) return { name, state: 'ok', message: 'up to date' }
@@ -93,11 +94,11 @@ async function examineSecret(connection: pg.ClientConfig, { dataFolder, secret: 
     return { name, state: 'note', message: 'a replacement of the secret was interrupted', advice }
   }
   const database = new Database({ connection, size: 1 })
-  const check = async () => assertSecretFits(database, await loadSecret({ dataFolder, given }))
+  const check = async () => assertSecretMatches(database, await loadSecret({ dataFolder, given }))
   return attempt(name, check, 'fits this database').finally(() => database.close())
 }
 
-async function lookAtConnections(client: pg.Client, config: Config): Promise<Finding> {
+async function checkConnections(client: pg.Client, config: Config): Promise<Finding> {
   const { rows } = await client.query<{ most: number; used: number; own: number }>(
     `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
             count(*)::int as used, count(*) filter (where application_name = 'rapport')::int as own
@@ -115,7 +116,7 @@ async function lookAtConnections(client: pg.Client, config: Config): Promise<Fin
 /** Milliseconds that the clocks may differ before tokens and timestamps look odd. */
 const clockTolerance = 2000
 
-async function lookAtClock(client: pg.Client): Promise<Finding> {
+async function checkClock(client: pg.Client): Promise<Finding> {
   const before = Date.now()
   const { rows } = await client.query<{ now: number }>('select extract(epoch from clock_timestamp()) * 1000 as now')
   const skew = Math.round(Number(rows[0]?.now) - (before + Date.now()) / 2)
@@ -124,7 +125,7 @@ async function lookAtClock(client: pg.Client): Promise<Finding> {
   return { name: 'clocks', state: 'wrong', message, advice: 'Synchronize the clocks of both machines with NTP.' }
 }
 
-async function lookAtIndexes(client: pg.Client): Promise<Finding> {
+async function checkIndexes(client: pg.Client): Promise<Finding> {
   const { rows } = await client.query<{ name: string }>(
     `select indexrelid::regclass::text as name from pg_index
      where not indisvalid and not exists (select from pg_stat_progress_create_index running where running.index_relid = indexrelid)
@@ -137,40 +138,40 @@ async function lookAtIndexes(client: pg.Client): Promise<Finding> {
 }
 
 /** A certificate for searches: what the database's ctype makes of letters beyond ASCII, and our own folding of them. */
-async function lookAtLetters(client: pg.Client): Promise<Finding> {
+async function checkCharacters(client: pg.Client): Promise<Finding> {
   const name = 'letters'
   try {
-    const letters = await readLetters(client)
+    const letters = await readCharacterSupport(client)
     const { rows } = await client.query<{ folded: string }>(`select fold('ÉŁΩЖ') as folded`)
     const message = `ctype ${letters?.ctype}: ${letters?.trigrams} trigrams of two Cyrillic letters, ÉŁΩЖ folds to ${rows[0]?.folded}`
     if (letters?.trigrams && rows[0]?.folded === 'elωж') return { name, state: 'ok', message }
-    return { name, state: 'wrong', message, advice: `Searches beyond ASCII are slow or miss records. ${howToMove}` }
+    return { name, state: 'wrong', message, advice: `Searches beyond ASCII are slow or miss records. ${moveAdvice}` }
   } catch {
     return { name, state: 'note', message: 'unknown until the schema exists' }
   }
 }
 
-const howToMove = `Create a new database (create database … template template0 encoding 'UTF8' locale 'C.UTF-8') and restore a backup into it.`
+const moveAdvice = `Create a new database (create database … template template0 encoding 'UTF8' locale 'C.UTF-8') and restore a backup into it.`
 
 async function attempt(name: string, check: () => Promise<unknown>, message: string): Promise<Finding> {
   try {
     await check()
     return { name, state: 'ok', message }
   } catch (error) {
-    return refused(name, error)
+    return failedFinding(name, error)
   }
 }
 
-const refused = (name: string, error: unknown): Finding => ({
+const failedFinding = (name: string, error: unknown): Finding => ({
   name,
   state: 'wrong',
-  message: error instanceof StartError ? error.message : wordsOf(error),
+  message: error instanceof StartError ? error.message : messageOf(error),
 })
 
 /** A failed connection to several addresses has no words of its own. */
-const wordsOf = (error: unknown): string =>
+const messageOf = (error: unknown): string =>
   error instanceof AggregateError
-    ? error.errors.map(wordsOf).join('; ')
+    ? error.errors.map(messageOf).join('; ')
     : error instanceof Error
       ? error.message
       : String(error)

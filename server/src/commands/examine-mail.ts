@@ -1,9 +1,9 @@
 import type pg from 'pg'
 import type { Config } from '../config.ts'
 import type { Finding } from './doctor.ts'
-import { count } from './progress.ts'
+import { formatCount } from './progress.ts'
 
-interface Mails {
+interface MailCounts {
   waiting: number
   kept: number
   /** Within the last day. */
@@ -14,26 +14,26 @@ interface Mails {
 }
 
 /** Seconds that a mail may be due for while a service runs. */
-const patience = 15 * 60
+const maxLagSeconds = 15 * 60
 
 /** Where mails go, how many wait, and what kept the last ones from being sent. */
 export async function examineMail(client: pg.Client, { smtpUrl }: Pick<Config, 'smtpUrl'>): Promise<Finding> {
   const name = 'mail'
   const { waiting, kept, failed, reason, lag } = await countMails(client)
   if (!smtpUrl) {
-    const message = `SMTP_URL is not set; ${count(kept)} mails are stored`
+    const message = `SMTP_URL is not set; ${formatCount(kept)} mails are stored`
     const advice = 'Owners can read them at GET /v5/mails. Set SMTP_URL and MAIL_FROM to send new ones.'
     return { name, state: 'note', message, advice }
   }
-  const message = `sent through ${smtpUrl.host}:${smtpUrl.port}; ${count(waiting)} waiting, ${count(failed)} failed within a day`
-  if (lag > patience)
+  const message = `sent through ${smtpUrl.host}:${smtpUrl.port}; ${formatCount(waiting)} waiting, ${formatCount(failed)} failed within a day`
+  if (lag > maxLagSeconds)
     return { name, state: 'wrong', message, advice: 'Check that a service is running; it sends the mails.' }
   if (reason === null) return { name, state: 'ok', message }
   return { name, state: 'note', message, advice: `Last failure: ${reason}. See the log.` }
 }
 
-async function countMails(client: pg.Client): Promise<Mails> {
-  const { rows } = await client.query<Mails>(
+async function countMails(client: pg.Client): Promise<MailCounts> {
+  const { rows } = await client.query<MailCounts>(
     `select count(*) filter (where status = 'queued')::int as waiting,
        count(*) filter (where status = 'kept')::int as kept,
        count(*) filter (where status = 'failed' and ended_at > now() - interval '1 day')::int as failed,

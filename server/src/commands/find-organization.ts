@@ -4,8 +4,8 @@ import { readId, showId } from '../platform/model/ids.ts'
 import { findOrganizations } from '../identity/organizations/store.ts'
 
 /** The organization that a command names by its id, slug or name, and its owner, as uuids. Errors: `StartError`. */
-export async function findOrganization(database: Database, named: string): Promise<{ id: string; ownerId: string }> {
-  const text = named.trim()
+export async function findOrganization(database: Database, nameOrId: string): Promise<{ id: string; ownerId: string }> {
+  const text = nameOrId.trim()
   const found = await findOrganizations(database, { id: readId('org', text), text })
   const [first] = found
   if (!first) throw new StartError(`There is no organization "${text}". Use its id, slug or name.`)

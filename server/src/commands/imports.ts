@@ -6,14 +6,14 @@ import { StartError } from '../platform/database/start-error.ts'
 import { bodyShape, readBody } from '../platform/resource/body.ts'
 import type { Row } from '../platform/model/define.ts'
 import { readId, showId } from '../platform/model/ids.ts'
-import { overlapOf } from '../platform/routes/shown-once.ts'
+import { overlapOf } from '../platform/routes/one-time-secret.ts'
 import { importRotationShape, imports } from '../resources/imports/resource.ts'
-import { createImport, everyImport, findImports, rotateTrigger } from '../resources/imports/store.ts'
+import { createImport, readAllImports, findImports, rotateTrigger } from '../resources/imports/store.ts'
 import { triggerUrl } from '../resources/imports/trigger.ts'
 import { findTeam } from '../identity/teams/store.ts'
 import { findOrganization } from './find-organization.ts'
 
-interface Place {
+interface CommandTarget {
   database: Database
   /** The id, slug or name of an organization. */
   organization: string
@@ -29,66 +29,66 @@ export interface NewImport {
   mergePolicy?: string | undefined
 }
 
-export interface MadeImport {
+export interface CreatedImport {
   id: string
   /** Shown this once. */
   triggerUrl: string
 }
 
 /** Makes an import by the rules that a request has to keep. Errors: `StartError`, `ApiError`. */
-export async function makeImport({ database, organization }: Place, made: NewImport): Promise<MadeImport> {
+export async function addImport({ database, organization }: CommandTarget, made: NewImport): Promise<CreatedImport> {
   const { baseUrl, name, team, tags, mergePolicy } = made
   const actor = await actorOf(database, organization)
   const values = readBody(bodyShape(imports, 'create'), {
     name,
-    ...(team !== undefined && { teamId: await teamOf(database.reader(actor), team) }),
+    ...(team !== undefined && { teamId: await findTeamId(database.reader(actor), team) }),
     ...(tags && { tags }),
     ...(mergePolicy !== undefined && { mergePolicy }),
   })
   const { written, secret } = await database.transaction(actor, async (transaction) => {
     const made = await createImport(transaction, values)
-    await recordCommand(transaction, actor.organizationId, 'import.created', recordOf(made.written.id))
+    await recordCommand(transaction, actor.organizationId, 'import.created', auditRecord(made.written.id))
     return made
   })
-  const { recordId: id } = recordOf(written.id)
+  const { recordId: id } = auditRecord(written.id)
   return { id, triggerUrl: triggerUrl(baseUrl, id, secret) }
 }
 
-export interface AskedRotation {
+export interface RotationRequest {
   baseUrl: string
   /** The id or name of the import. */
-  named: string
+  nameOrId: string
   overlapSeconds?: number | undefined
 }
 
-export interface RotatedImport extends MadeImport {
+export interface RotatedImport extends CreatedImport {
   /** Until when the URL before is good; null when it has ended. */
   previousUrlExpiresAt: string | null
 }
 
 /** Gives an import a new trigger URL. Errors: `StartError`, `ApiError`. */
 export async function rotateImport(
-  { database, organization }: Place,
-  { baseUrl, named, overlapSeconds }: AskedRotation,
+  { database, organization }: CommandTarget,
+  { baseUrl, nameOrId, overlapSeconds }: RotationRequest,
 ): Promise<RotatedImport> {
   const overlap = overlapOf(readBody(importRotationShape, overlapSeconds === undefined ? {} : { overlapSeconds }))
   const actor = await actorOf(database, organization)
-  const importId = await importOf(database.reader(actor), named.trim())
+  const importId = await findImportId(database.reader(actor), nameOrId.trim())
   const { secret, previousEndsAt } = await database.transaction(actor, async (transaction) => {
-    await recordCommand(transaction, actor.organizationId, 'import.rotated', recordOf(importId))
+    await recordCommand(transaction, actor.organizationId, 'import.rotated', auditRecord(importId))
     return rotateTrigger(transaction, { importId, overlapSeconds: overlap })
   })
-  const { recordId: id } = recordOf(importId)
+  const { recordId: id } = auditRecord(importId)
   return { id, triggerUrl: triggerUrl(baseUrl, id, secret), previousUrlExpiresAt: previousEndsAt }
 }
 
 /** Every import of the organization, as `GET /v5/imports` shows them. Errors: `StartError`. */
-export async function listImports({ database, organization }: Place): Promise<Row<typeof imports>[]> {
+export async function listImports({ database, organization }: CommandTarget): Promise<Row<typeof imports>[]> {
   const actor = await actorOf(database, organization)
-  return JSON.parse(await everyImport(database.reader(actor))) as Row<typeof imports>[]
+  return JSON.parse(await readAllImports(database.reader(actor))) as Row<typeof imports>[]
 }
 
-const recordOf = (importId: string) => ({
+const auditRecord = (importId: string) => ({
   recordType: imports.singular,
   recordId: showId(imports.idPrefix, importId),
 })
@@ -99,19 +99,19 @@ async function actorOf(database: Database, organization: string): Promise<Actor>
 }
 
 /** The team's id as a request would name it; whether there is one of this id is for the write to say. */
-async function teamOf(db: Connection, named: string): Promise<string> {
-  if (readId('tea', named) !== undefined) return named
-  const id = await findTeam(db, named)
-  if (id === undefined) throw new StartError(`There is no team "${named}". Use its id or name.`)
+async function findTeamId(db: Connection, nameOrId: string): Promise<string> {
+  if (readId('tea', nameOrId) !== undefined) return nameOrId
+  const id = await findTeam(db, nameOrId)
+  if (id === undefined) throw new StartError(`There is no team "${nameOrId}". Use its id or name.`)
   return id
 }
 
-async function importOf(db: Connection, named: string): Promise<string> {
-  const id = readId(imports.idPrefix, named)
+async function findImportId(db: Connection, nameOrId: string): Promise<string> {
+  const id = readId(imports.idPrefix, nameOrId)
   if (id !== undefined) return id
-  const [first, ...others] = await findImports(db, named)
-  if (first === undefined) throw new StartError(`There is no import "${named}". Use its id or name.`)
+  const [first, ...others] = await findImports(db, nameOrId)
+  if (first === undefined) throw new StartError(`There is no import "${nameOrId}". Use its id or name.`)
   if (others.length === 0) return first
   const ids = [first, ...others].map((one) => showId(imports.idPrefix, one)).join(', ')
-  throw new StartError(`Several imports are called "${named}": ${ids}. Use the id.`)
+  throw new StartError(`Several imports are called "${nameOrId}": ${ids}. Use the id.`)
 }

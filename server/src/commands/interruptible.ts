@@ -1,8 +1,8 @@
 import { Interrupted } from '../platform/database/interrupted.ts'
-import { Failure, tell } from './command.ts'
+import { Failure, printMessage } from './command.ts'
 
 /** What comes within so many ms is one signal: a terminal sends Ctrl-C to npm and to us, and npm passes it on. */
-const sameSignal = 1000
+const repeatedSignalWindow = 1000
 
 /**
  * Runs work that Ctrl-C and SIGTERM interrupt: it is told by the signal and puts things in order. Who loses patience asks
@@ -10,13 +10,13 @@ const sameSignal = 1000
  */
 export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const controller = new AbortController()
-  let askedAt = 0
+  let interruptedAt = 0
   const interrupt = (signal: NodeJS.Signals) => {
     if (!controller.signal.aborted) {
-      askedAt = performance.now()
+      interruptedAt = performance.now()
       controller.abort()
-    } else if (performance.now() - askedAt > sameSignal) {
-      tell(`${signal} again: stopping immediately.`)
+    } else if (performance.now() - interruptedAt > repeatedSignalWindow) {
+      printMessage(`${signal} again: stopping immediately.`)
       process.exit(1)
     }
   }

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { answer, configuration, tell, withExample } from './command.ts'
+import { printResult, configuration, printMessage, withExample } from './command.ts'
 import { withRapport } from './open.ts'
 
 /** `rapport migrate`: brings the database to this version without serving. */
@@ -13,7 +13,7 @@ export const migrateCommand = () =>
   )
 
 async function run({ json }: { json?: boolean }): Promise<void> {
-  const options = { config: configuration(), purpose: 'rapport migrate', log: tell } as const
+  const options = { config: configuration(), purpose: 'rapport migrate', log: printMessage } as const
   const applied = await withRapport(options, ({ prepared }) => prepared)
-  answer(json ? JSON.stringify({ applied }) : 'The database is up to date.')
+  printResult(json ? JSON.stringify({ applied }) : 'The database is up to date.')
 }

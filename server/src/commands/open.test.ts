@@ -29,9 +29,9 @@ test('whatever is shared, import workers are as many as were asked for, and cost
         const shares = Array.from({ length: processes }, (_, index) => shareOf(config, index))
         const sum = (of: (share: typeof config) => number) => shares.reduce((total, share) => total + of(share), 0)
         expect(sum(({ importWorkers }) => importWorkers)).toBe(workers)
-        const least = config.costlyQueries + 1
-        for (const share of shares) expect(share.databaseConnections).toBeGreaterThanOrEqual(least)
-        if (connections >= processes * least) expect(sum((share) => share.databaseConnections)).toBe(connections)
+        const min = config.costlyQueries + 1
+        for (const share of shares) expect(share.databaseConnections).toBeGreaterThanOrEqual(min)
+        if (connections >= processes * min) expect(sum((share) => share.databaseConnections)).toBe(connections)
       },
     ),
   )

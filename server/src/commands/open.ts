@@ -1,20 +1,20 @@
 import type pg from 'pg'
 import type { Config } from '../config.ts'
-import { useBreachedPasswords } from '../identity/access/breached-passwords.ts'
-import { assertSecretFits, type Secret } from '../platform/secret/secret.ts'
-import { isSilence } from '../platform/database/connect.ts'
+import { setBreachedPasswordsFile } from '../identity/access/breached-passwords.ts'
+import { assertSecretMatches, type Secret } from '../platform/secret/secret.ts'
+import { isConnectTimeout } from '../platform/database/connect.ts'
 import { checkDatabase } from '../platform/database/check.ts'
 import { Database } from '../platform/database/database.ts'
 import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import { pause } from '../platform/background/loop.ts'
 import { isTransient } from '../platform/database/failures.ts'
-import type { Purpose } from '../platform/embedded-postgres/hold.ts'
+import type { Purpose } from '../platform/embedded-postgres/database-lock.ts'
 import { migrate } from '../platform/database/migrate.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { ApiError } from '../platform/model/errors.ts'
 import { migrationsFolder, version } from '../release.ts'
 import { intakePool } from '../resources/imports/intake/intake.ts'
-import { workPool } from '../resources/imports/work/work.ts'
+import { workPool } from '../resources/imports/work/import-workers.ts'
 import { Failure } from './command.ts'
 import { currentSecret } from './replace-secret.ts'
 import { awaitSchema } from './schema.ts'
@@ -48,7 +48,7 @@ export interface Rapport extends Pools {
  */
 export async function openRapport(options: OpenOptions): Promise<Rapport> {
   const { config, purpose, log } = options
-  await useBreachedPasswords(config.breachedPasswordsFile)
+  await setBreachedPasswordsFile(config.breachedPasswordsFile)
   const embedded = config.databaseUrl === undefined ? await openEmbedded(embeddedOptions(options)) : undefined
   const connection = embedded?.connection ?? { connectionString: config.databaseUrl }
   const secret = await currentSecret(config, connection).catch(async (error) => {
@@ -97,7 +97,7 @@ export interface Pools {
 export function openPools(config: Config, connection: pg.ClientConfig, log: (message: string) => void): Pools {
   const onIdleError = ({ message }: Error) => log(`Database: ${message}`)
   const { databaseConnections: size, processes } = config
-  const database = new Database({ connection, size, takesTurns: true, processes, onIdleError })
+  const database = new Database({ connection, size, limitConcurrency: true, processes, onIdleError })
   const intakeDatabase = new Database({ connection, ...intakePool, onIdleError })
   const workDatabase = new Database({ connection, ...workPool(config), onIdleError })
   const close = async () => {
@@ -172,10 +172,10 @@ async function prepare({
     try {
       for (const warning of await checkDatabase(connection, config.databaseDurability)) warn?.(warning)
       const applied = attached ? await awaitSchema(connection) : await applyMigrations(connection, log)
-      await assertSecretFits(database, secret)
+      await assertSecretMatches(database, secret)
       return applied
     } catch (error) {
-      if (error instanceof StartError || !(isTransient(error) || isSilence(error))) throw error
+      if (error instanceof StartError || !(isTransient(error) || isConnectTimeout(error))) throw error
       const message = `The database cannot be reached: ${(error as Error).message || String(error)}.`
       if (purpose !== 'service') throw new StartError(message, { cause: error })
       log(`${message} Retrying.`)

@@ -13,19 +13,19 @@ export async function readPassword({ password, passwordStdin }: PasswordOptions)
   if (passwordStdin) return (await text(process.stdin)).replace(/\r?\n$/, '')
   const fromEnvironment = process.env['RAPPORT_PASSWORD']
   if (fromEnvironment) return fromEnvironment
-  if (process.stdin.isTTY) return ask('Password: ')
+  if (process.stdin.isTTY) return readHiddenLine('Password: ')
   throw new UsageError('A password is required: use --password, --password-stdin, RAPPORT_PASSWORD or a terminal.')
 }
 
 /** Reads a line from the terminal without showing it. */
-function ask(question: string): Promise<string> {
+function readHiddenLine(question: string): Promise<string> {
   const { stdin, stderr } = process
   return new Promise((resolve, reject) => {
     let line = ''
-    const finish = (settle: () => void) => {
+    const finish = (complete: () => void) => {
       stdin.off('data', read).setRawMode(false).pause()
       stderr.write('\n')
-      settle()
+      complete()
     }
     const read = (chunk: string) => {
       for (const character of chunk) {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { answer, tell } from './command.ts'
-import { tellProgress } from './progress.ts'
+import { printResult, printMessage } from './command.ts'
+import { startProgress } from './progress.ts'
 
 /** What both streams of a terminal show, in order. */
 let shown = ''
@@ -21,27 +21,27 @@ afterEach(() => {
 })
 
 test('on a terminal the result stands on a line after the bar, which shows the end', () => {
-  const progress = tellProgress('Loading', 4, 'contacts')
-  progress.at(1)
-  progress.at(4)
-  answer('Demo is ready.')
-  answer('Try it.')
+  const progress = startProgress('Loading', 4, 'contacts')
+  progress.update(1)
+  progress.update(4)
+  printResult('Demo is ready.')
+  printResult('Try it.')
   const [bars, ...lines] = shown.split('\n')
   expect(bars).toMatch(/Loading █+ 100 % \(4 of 4 contacts[^\n]*\)$/)
   expect(lines).toEqual(['Demo is ready.', 'Try it.', ''])
 })
 
 test('so does what is said meanwhile, such as why it failed', () => {
-  tellProgress('Loading', 4, 'contacts').at(1)
-  tell('Interrupted: no demo was made.')
+  startProgress('Loading', 4, 'contacts').update(1)
+  printMessage('Interrupted: no demo was made.')
   expect(shown).toMatch(/contacts[^\n]*\)\nInterrupted: no demo was made\.\n$/)
 })
 
 test('the last word of a progress stands in place of its bar', () => {
-  const progress = tellProgress('Backing up', 4, 'rows')
-  progress.at(1)
+  const progress = startProgress('Backing up', 4, 'rows')
+  progress.update(1)
   progress.end('4 rows are in the file.')
   expect(shown.endsWith('\r\u001b[2K4 rows are in the file.\n')).toBe(true)
-  answer('done')
+  printResult('done')
   expect(shown.endsWith('file.\ndone\n')).toBe(true)
 })

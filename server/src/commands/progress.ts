@@ -1,44 +1,44 @@
-import { drawBar, removeBar, tell } from './command.ts'
+import { drawBar, removeBar, printMessage } from './command.ts'
 
 /** Where a long piece of work stands, told on standard error. */
 export interface Progress {
   /** So many of the whole are done; what comes next. */
-  at(done: number, next?: string): void
+  update(done: number, next?: string): void
   /** The last word, in place of the bar. */
-  end(words: string): void
+  end(message: string): void
 }
 
 const width = 24
 /** Milliseconds between two looks of somebody at a terminal, and between two lines of a log. */
-const pauses = { terminal: 100, log: 10_000 }
+const intervals = { terminal: 100, log: 10_000 }
 
 /**
  * Tells how `total` things are getting on: a bar that is redrawn on a terminal, a line every ten seconds elsewhere. A
  * total that is not known is 0: then only what is done is told.
  */
-export function tellProgress(label: string, total: number, unit: string): Progress {
+export function startProgress(label: string, total: number, unit: string): Progress {
   const isTerminal = process.stderr.isTTY
-  const pause = isTerminal ? pauses.terminal : pauses.log
+  const interval = isTerminal ? intervals.terminal : intervals.log
   const began = performance.now()
-  let next = began + (isTerminal ? 0 : pause)
+  let next = began + (isTerminal ? 0 : interval)
   return {
-    at: (done, what) => {
+    update: (done, what) => {
       const now = performance.now()
       // A bar that stays on the screen shows the end.
       if (now < next && !(isTerminal && done === total)) return
-      next = now + pause
+      next = now + interval
       const line = describe({ label, done, total, unit, what, seconds: (now - began) / 1000 })
       if (isTerminal) drawBar(line)
-      else tell(line)
+      else printMessage(line)
     },
-    end: (words) => {
+    end: (message) => {
       removeBar()
-      tell(words)
+      printMessage(message)
     },
   }
 }
 
-interface Standing {
+interface ProgressState {
   label: string
   done: number
   total: number
@@ -47,15 +47,15 @@ interface Standing {
   seconds: number
 }
 
-function describe({ label, done, total, unit, what, seconds }: Standing): string {
-  const rate = seconds > 0 ? `, ${count(Math.round(done / seconds))}/s` : ''
+function describe({ label, done, total, unit, what, seconds }: ProgressState): string {
+  const rate = seconds > 0 ? `, ${formatCount(Math.round(done / seconds))}/s` : ''
   const next = what ? `: ${what}` : ''
-  if (total <= 0) return `${label} ${count(done)} ${unit}${rate}${next}`
+  if (total <= 0) return `${label} ${formatCount(done)} ${unit}${rate}${next}`
   const share = Math.min(1, done / total)
   const bar = '█'.repeat(Math.round(share * width)).padEnd(width, '░')
-  const left = share > 0 && share < 1 ? `, ${Math.ceil((seconds / share) * (1 - share))} s left` : ''
-  return `${label} ${bar} ${Math.floor(share * 100)} % (${count(done)} of ${count(total)} ${unit}${rate}${left})${next}`
+  const remaining = share > 0 && share < 1 ? `, ${Math.ceil((seconds / share) * (1 - share))} s left` : ''
+  return `${label} ${bar} ${Math.floor(share * 100)} % (${formatCount(done)} of ${formatCount(total)} ${unit}${rate}${remaining})${next}`
 }
 
 /** 1234567 as 1,234,567. */
-export const count = (value: number): string => value.toLocaleString('en-US')
+export const formatCount = (value: number): string => value.toLocaleString('en-US')

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { adoptNextSecret, findNextSecret, nextSecretFile, storeNextSecret } from '../platform/secret/next-secret.ts'
+import { activateNextSecret, findNextSecret, nextSecretFile, storeNextSecret } from '../platform/secret/next-secret.ts'
 import { fingerprint, loadSecret, newSecret, type Secret } from '../platform/secret/secret.ts'
 import type { Config } from '../config.ts'
 import { connect } from '../platform/database/connect.ts'
@@ -7,21 +7,21 @@ import { isConnectionLoss } from '../platform/database/failures.ts'
 import { Interrupted } from '../platform/database/interrupted.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { Failure } from './command.ts'
-import { findServices } from './restore-target.ts'
-import { type Resealed, sealAnew } from './sealed.ts'
+import { countServiceConnections } from './restore-target.ts'
+import { type ReencryptionCounts, reencryptAll } from './encrypted-columns.ts'
 
-export interface Replacement {
+export interface ReplaceSecretOptions {
   connection: pg.ClientConfig
   /** The data folder whose file keeps the secret; undefined where SECRET is set, which only the operator can change. */
   dataFolder: string | undefined
-  present: Secret
+  current: Secret
   /** The secret that was given; undefined: a random one, kept in the data folder. */
   given: Secret | undefined
   /** Interrupts it, up to the moment from which it cannot be taken back. */
   signal?: AbortSignal
 }
 
-export interface Replaced extends Resealed {
+export interface ReplacementResult extends ReencryptionCounts {
   /** The file with the secret that was replaced, for backups from before. */
   keptIn: string | null
 }
@@ -31,21 +31,21 @@ export interface Replaced extends Resealed {
  * the transaction commits, and takes the place of the present one after it: whenever the process is killed, the database
  * belongs to one of the two, and the next start finds which. Errors: `Failure`, `Interrupted`.
  */
-export async function replaceSecret(replacement: Replacement): Promise<Replaced> {
-  const { connection, dataFolder, present, signal } = replacement
+export async function replaceSecret(replacement: ReplaceSecretOptions): Promise<ReplacementResult> {
+  const { connection, dataFolder, current, signal } = replacement
   const client = await connect({ ...connection, keepAlive: true, application_name: 'rapport secret' })
   const interrupt = () => client.connection.stream.destroy()
   signal?.addEventListener('abort', interrupt)
   let isCommitting = false
   try {
     await lockDatabase(client, connection)
-    const resealed = await reseal(client, replacement)
+    const resealed = await reencrypt(client, replacement)
     signal?.removeEventListener('abort', interrupt)
     isCommitting = true
     await client.query('commit')
-    return { ...resealed, keptIn: dataFolder === undefined ? null : await adoptNextSecret(dataFolder, present) }
+    return { ...resealed, keptIn: dataFolder === undefined ? null : await activateNextSecret(dataFolder, current) }
   } catch (error) {
-    throw explained(error, { isCommitting, isInterrupted: signal?.aborted ?? false })
+    throw translateError(error, { isCommitting, isInterrupted: signal?.aborted ?? false })
   } finally {
     signal?.removeEventListener('abort', interrupt)
     // Without a farewell: after a fault it may be half-way. The server rolls back.
@@ -53,7 +53,10 @@ export async function replaceSecret(replacement: Replacement): Promise<Replaced>
   }
 }
 
-function explained(error: unknown, { isCommitting, isInterrupted }: { isCommitting: boolean; isInterrupted: boolean }) {
+function translateError(
+  error: unknown,
+  { isCommitting, isInterrupted }: { isCommitting: boolean; isInterrupted: boolean },
+) {
   if (!isConnectionLoss(error)) return error
   if (isCommitting) {
     return new Failure(
@@ -71,30 +74,33 @@ async function lockDatabase(client: pg.Client, connection: pg.ClientConfig): Pro
   await client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined)
   await client.query('begin')
   await client.query('lock table instance in access exclusive mode')
-  const services = await findServices(client, connection)
+  const services = await countServiceConnections(client, connection)
   if (services === 0) return
   throw new Failure(
     `${services} connections of services are open on this database. Nothing was changed. Stop every service first.`,
   )
 }
 
-const alreadyDone: Resealed = { resealed: 0, endedSessions: 0, deletedAnswers: 0 }
+const alreadyDone: ReencryptionCounts = { resealed: 0, endedSessions: 0, deletedAnswers: 0 }
 
-async function reseal(client: pg.Client, { dataFolder, present, given }: Replacement): Promise<Resealed> {
-  const left = dataFolder === undefined ? undefined : await findNextSecret(dataFolder)
+async function reencrypt(
+  client: pg.Client,
+  { dataFolder, current, given }: ReplaceSecretOptions,
+): Promise<ReencryptionCounts> {
+  const leftover = dataFolder === undefined ? undefined : await findNextSecret(dataFolder)
   const stored = await storedFingerprint(client)
-  const next = given ?? left ?? newSecret()
+  const next = given ?? leftover ?? newSecret()
   // An earlier run was killed between the commit and the end.
   if (stored === fingerprint(next)) return alreadyDone
-  if (stored !== fingerprint(present)) {
+  if (stored !== fingerprint(current)) {
     throw new Failure(
-      left !== undefined && stored === fingerprint(left)
+      leftover !== undefined && stored === fingerprint(leftover)
         ? 'An earlier replacement was interrupted at its end. Nothing was changed. Run the command without --new-file to finish it, then run it again.'
         : 'The database belongs to a different secret than the current one. Nothing was changed.',
     )
   }
   if (dataFolder !== undefined) await storeNextSecret(dataFolder, next)
-  return sealAnew(client, { present, next })
+  return reencryptAll(client, { current, next })
 }
 
 async function storedFingerprint(client: pg.Client): Promise<string | undefined> {
@@ -110,9 +116,9 @@ export async function currentSecret(
   { dataFolder, secret: given }: Pick<Config, 'dataFolder' | 'secret'>,
   connection: pg.ClientConfig,
 ): Promise<Secret> {
-  const present = await loadSecret({ dataFolder, given })
+  const current = await loadSecret({ dataFolder, given })
   const next = given === undefined ? await findNextSecret(dataFolder) : undefined
-  if (next === undefined) return present
+  if (next === undefined) return current
   const client = await connect(connection).catch((cause: unknown) => {
     throw new StartError(
       `A replacement of the secret was interrupted (${nextSecretFile} is in ${dataFolder}), and the database is unavailable. Start again when it is available.`,
@@ -120,7 +126,7 @@ export async function currentSecret(
     )
   })
   const stored = await storedFingerprint(client).finally(() => client.end())
-  if (stored !== fingerprint(next)) return present
-  await adoptNextSecret(dataFolder, present)
+  if (stored !== fingerprint(next)) return current
+  await activateNextSecret(dataFolder, current)
   return next
 }

@@ -13,7 +13,7 @@ export interface ReservedPorts {
 /** Error: `StartError` that says which port, and which setting to change. */
 export async function reservePorts(config: Config): Promise<ReservedPorts> {
   const api = await reservePort(config.port, config.host).catch((error: unknown) => {
-    throw inWords(error, { port: 'PORT', host: 'HOST' }, config.host)
+    throw translateError(error, { port: 'PORT', host: 'HOST' }, config.host)
   })
   const { metricsPort, metricsHost } = config
   try {
@@ -25,18 +25,18 @@ export async function reservePorts(config: Config): Promise<ReservedPorts> {
     return { api, metrics, release }
   } catch (error) {
     api.release()
-    throw inWords(error, { port: 'METRICS_PORT', host: 'METRICS_HOST' }, metricsHost)
+    throw translateError(error, { port: 'METRICS_PORT', host: 'METRICS_HOST' }, metricsHost)
   }
 }
 
-function inWords(error: unknown, names: { port: string; host: string }, host: string): unknown {
+function translateError(error: unknown, names: { port: string; host: string }, host: string): unknown {
   const { code = '', port = 0 } = error as NodeJS.ErrnoException & { port?: number }
-  const words: Record<string, string> = {
+  const messages: Record<string, string> = {
     EADDRINUSE: `Port ${port} is in use. Stop the program that uses it, or set ${names.port} to another port, for example ${port + 1}.`,
     EACCES: `This user is not allowed to listen on port ${port}. Set ${names.port} to a port above 1023.`,
     EADDRNOTAVAIL: `${names.host}=${host} is not an address of this machine.`,
     ENOTFOUND: `${names.host}=${host} is not a host name that this machine can resolve.`,
   }
-  const message = words[code]
+  const message = messages[code]
   return message === undefined ? error : new StartError(message, { cause: error })
 }

@@ -8,7 +8,7 @@ import { migrationsFolder } from '../release.ts'
 /** The migrations that the database lacks, and those that only a newer code knows. */
 export interface SchemaDifference {
   missing: string[]
-  foreign: string[]
+  newer: string[]
 }
 
 const undefinedTable = '42P01'
@@ -19,7 +19,7 @@ export async function compareSchema(connection: pg.ClientConfig): Promise<Schema
   const applied = await appliedMigrations(connection)
   return {
     missing: known.filter((file) => !applied.includes(file)),
-    foreign: applied.filter((file) => !known.includes(file)),
+    newer: applied.filter((file) => !known.includes(file)),
   }
 }
 
@@ -27,11 +27,11 @@ export async function compareSchema(connection: pg.ClientConfig): Promise<Schema
  * Waits until the running service has brought the database to this code's schema. A command does not do it under a
  * service, which may be an older one; so it has applied none. Error: `StartError`.
  */
-export async function awaitSchema(connection: pg.ClientConfig, patience = 30_000): Promise<[]> {
-  const deadline = performance.now() + patience
+export async function awaitSchema(connection: pg.ClientConfig, timeout = 30_000): Promise<[]> {
+  const deadline = performance.now() + timeout
   for (;;) {
-    const { missing, foreign } = await compareSchema(connection)
-    if (foreign.length > 0)
+    const { missing, newer } = await compareSchema(connection)
+    if (newer.length > 0)
       throw new StartError('The running service is newer than this code. Use the service’s version.')
     if (missing.length === 0) return []
     if (performance.now() > deadline) {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { announceService, findService, type RunningService } from './service-file.ts'
 
 const url = 'http://127.0.0.1:4000'
-const announcement = { url, holdsFolder: false }
+const announcement = { url, ownsDataFolder: false }
 
 let folder: string
 beforeEach(async () => {
@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }))
 
 const file = () => join(folder, 'service.json')
-const leave = (note: RunningService) => writeFile(file(), JSON.stringify(note))
+const writeNote = (note: RunningService) => writeFile(file(), JSON.stringify(note))
 
 async function deadProcess(): Promise<number> {
   const dead = spawn('true')
@@ -26,28 +26,28 @@ async function deadProcess(): Promise<number> {
 
 test('a service is found while it runs, and neither after its stop nor after its death', async () => {
   expect(await findService(folder)).toBeUndefined()
-  const takeBack = await announceService(folder, announcement)
+  const withdraw = await announceService(folder, announcement)
   expect(await findService(folder)).toMatchObject({ url, pid: process.pid, host: hostname() })
   expect((await stat(file())).mode & 0o777).toBe(0o600)
-  await takeBack?.()
+  await withdraw?.()
   expect(await findService(folder)).toBeUndefined()
 
-  await leave({ url, pid: await deadProcess() })
+  await writeNote({ url, pid: await deadProcess() })
   expect(await findService(folder)).toBeUndefined()
 })
 
 test('the note of another service that runs is neither replaced nor removed', async () => {
-  await leave({ url, pid: process.ppid })
+  await writeNote({ url, pid: process.ppid })
   const before = await readFile(file(), 'utf8')
-  expect(await announceService(folder, { url: 'http://127.0.0.1:5000', holdsFolder: true })).toBeUndefined()
+  expect(await announceService(folder, { url: 'http://127.0.0.1:5000', ownsDataFolder: true })).toBeUndefined()
   expect(await readFile(file(), 'utf8')).toBe(before)
   expect(await readdir(folder)).toEqual(['service.json'])
 
   // Another one took the place since: it keeps it.
   await rm(file())
-  const takeBack = await announceService(folder, announcement)
-  await leave({ url, pid: process.ppid })
-  await takeBack?.()
+  const withdraw = await announceService(folder, announcement)
+  await writeNote({ url, pid: process.ppid })
+  await withdraw?.()
   expect(await findService(folder)).toMatchObject({ pid: process.ppid })
 })
 
@@ -59,16 +59,16 @@ test('what a crash left is replaced: a dead process, a process id that was reuse
   ]) {
     await writeFile(file(), text)
     expect(await findService(folder)).toBeUndefined()
-    const takeBack = await announceService(folder, announcement)
+    const withdraw = await announceService(folder, announcement)
     expect(await findService(folder)).toMatchObject({ url, pid: process.pid })
-    await takeBack?.()
+    await withdraw?.()
     expect(await readdir(folder)).toEqual([])
   }
 })
 
 test('the note of another machine is replaced only by the service that holds the database of the folder', async () => {
-  await leave({ url, pid: await deadProcess(), host: 'elsewhere' })
+  await writeNote({ url, pid: await deadProcess(), host: 'elsewhere' })
   expect(await announceService(folder, announcement)).toBeUndefined()
-  expect(await announceService(folder, { url, holdsFolder: true })).toBeDefined()
+  expect(await announceService(folder, { url, ownsDataFolder: true })).toBeDefined()
   expect(await findService(folder)).toMatchObject({ pid: process.pid })
 })

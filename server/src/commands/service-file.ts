@@ -16,7 +16,7 @@ export interface RunningService {
 export interface Announcement {
   url: string
   /** This process holds the folder's own database, so a note of another machine is left over from a crash. */
-  holdsFolder: boolean
+  ownsDataFolder: boolean
 }
 
 const fileName = 'service.json'
@@ -27,7 +27,7 @@ const fileName = 'service.json'
  */
 export async function announceService(
   dataFolder: string,
-  { url, holdsFolder }: Announcement,
+  { url, ownsDataFolder }: Announcement,
 ): Promise<(() => Promise<void>) | undefined> {
   const file = join(dataFolder, fileName)
   const draft = `${file}.${process.pid}.new`
@@ -35,9 +35,9 @@ export async function announceService(
   const text = JSON.stringify(own)
   await writeFile(draft, text, { mode: 0o600 })
   try {
-    const isLeftOver = async (note: RunningService) =>
-      note.host !== undefined && note.host !== own.host ? holdsFolder : !(await isRunning(note))
-    if (!(await place(draft, file, isLeftOver))) return undefined
+    const isStale = async (note: RunningService) =>
+      note.host !== undefined && note.host !== own.host ? ownsDataFolder : !(await isRunning(note))
+    if (!(await linkOrReplace(draft, file, isStale))) return undefined
   } finally {
     await rm(draft, { force: true })
   }
@@ -53,10 +53,10 @@ export async function findService(dataFolder: string): Promise<RunningService | 
 }
 
 /** Gives the draft its name. Of several that replace the same left-over note at once, one succeeds. */
-async function place(
+async function linkOrReplace(
   draft: string,
   file: string,
-  isLeftOver: (note: RunningService) => Promise<boolean>,
+  isStale: (note: RunningService) => Promise<boolean>,
 ): Promise<boolean> {
   for (;;) {
     try {
@@ -65,18 +65,18 @@ async function place(
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
-    const seen = await textOf(file)
-    const note = parse(seen)
-    if (note && !(await isLeftOver(note))) return false
+    const content = await textOf(file)
+    const note = parse(content)
+    if (note && !(await isStale(note))) return false
     const moved = `${draft}.old`
-    if (!(await succeeds(rename(file, moved)))) continue
+    if (!(await isFulfilled(rename(file, moved)))) continue
     // Someone else may have replaced it since: their note goes back.
-    if ((await textOf(moved)) !== seen) await succeeds(link(moved, file))
+    if ((await textOf(moved)) !== content) await isFulfilled(link(moved, file))
     await rm(moved, { force: true })
   }
 }
 
-const succeeds = (work: Promise<unknown>): Promise<boolean> =>
+const isFulfilled = (work: Promise<unknown>): Promise<boolean> =>
   work.then(
     () => true,
     () => false,

@@ -1,4 +1,4 @@
-import { makeOneTimeToken } from '../identity/access/one-time-token-store.ts'
+import { createOneTimeToken } from '../identity/access/one-time-token-store.ts'
 import type { Database } from '../platform/database/database.ts'
 import { beginSetUp, revokeSetUpLinks } from '../identity/auth/store.ts'
 
@@ -8,9 +8,9 @@ const lifetimeSeconds = 30 * 60
  * A link to make the first owner and organization: good once, for 30 minutes, and the links of earlier starts are good no
  * more. Undefined once there is anybody.
  */
-export const makeSetUpLink = (database: Database, root: string): Promise<string | undefined> =>
-  database.spanningTransaction('set the service up', async (spanning) => {
-    if (!(await beginSetUp(spanning))) return undefined
-    await revokeSetUpLinks(spanning)
-    return `${root}/account#set-up=${await makeOneTimeToken(spanning, { purpose: 'set-up', lifetimeSeconds })}`
+export const createSetUpLink = (database: Database, root: string): Promise<string | undefined> =>
+  database.crossTenantTransaction('set the service up', async (db) => {
+    if (!(await beginSetUp(db))) return undefined
+    await revokeSetUpLinks(db)
+    return `${root}/account#set-up=${await createOneTimeToken(db, { purpose: 'set-up', lifetimeSeconds })}`
   })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { run, runProcess, urlOf } from '../../test/command-line.ts'
+import { run, runProcess, databaseUrlOf } from '../../test/command-line.ts'
 import { createDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
 import { type Started, startIn, statusOf } from '../../test/started.ts'
@@ -30,12 +30,12 @@ const setUpToken = (printed: string): string | undefined => /\/account#set-up=(\
 const setUp = async (url: string, token: string | undefined): Promise<number> => {
   const person = { email: 'ada@example.com', name: 'Ada', organization: 'Engines', password: 'correct horse battery' }
   const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(`${url}/auth/set-up`, {
+  const response = await fetch(`${url}/auth/set-up`, {
     method: 'POST',
     headers,
     body: JSON.stringify({ ...person, token }),
   })
-  return answer.status
+  return response.status
 }
 
 test('on nothing at all it makes its database, serves, says where and what next, and leaves nothing running', async () => {
@@ -71,7 +71,7 @@ test('a link to set up that cannot be made is told in the log, with what to do',
   await client.query(`create function fault() returns trigger language plpgsql as $$ begin raise 'full'; end $$;
     create trigger fault before insert on one_time_tokens for each row execute function fault()`)
   await client.end()
-  const service = await start({ DATABASE_URL: urlOf(database) })
+  const service = await start({ DATABASE_URL: databaseUrlOf(database) })
   await until('it has said where it is', () => service.printed().includes('Rapport listens on'))
   service.signal('SIGTERM')
   const { code, output, errors } = await service.ended
@@ -125,7 +125,7 @@ test('a schema newer than the code ends the start, and nothing was changed', asy
   await client.connect()
   await client.query(`insert into schema_migrations (version, name, checksum) values (9999, '9999_future.sql', '')`)
   await client.end()
-  const environment = { PORT: '0', DATA_DIR: join(folder, 'data'), DATABASE_URL: urlOf(database) }
+  const environment = { PORT: '0', DATA_DIR: join(folder, 'data'), DATABASE_URL: databaseUrlOf(database) }
   const { code, errors } = await runProcess(['start'], { environment })
   expect(code).toBe(3)
   expect(errors).toContain('9999_future.sql')

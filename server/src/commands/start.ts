@@ -4,19 +4,19 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { createLog } from '../log.ts'
 import { announceService } from './service-file.ts'
-import { reported } from '../platform/background/reported.ts'
+import { errorForLog } from '../platform/background/error-for-log.ts'
 import type { Service } from '../service.ts'
 import { addressesOfService, localUrl, publishAddresses } from './addresses.ts'
-import { answer, configuration, withExample } from './command.ts'
-import { drain, drainLimit } from './drain.ts'
+import { printResult, configuration, withExample } from './command.ts'
+import { drain, drainTimeout } from './drain.ts'
 import { openRapport, type Rapport } from './open.ts'
 import { reservePorts } from './reserve-ports.ts'
-import { makeSetUpLink } from './set-up-link.ts'
+import { createSetUpLink } from './set-up-link.ts'
 
 /** Milliseconds that a worker process may take beyond the limit of its requests. */
-const workerEndLimit = 2000
+const workerExitTimeout = 2000
 /** A terminal sends Ctrl-C to npm and to us, and npm passes it on: within this many ms it is one signal. */
-const sameSignal = 1000
+const repeatedSignalWindow = 1000
 
 /** `rapport start`: serves until it is told to stop. */
 export const startCommand = () =>
@@ -48,79 +48,81 @@ async function start(): Promise<void> {
     throw error
   })
   let service: Service | undefined
-  let takeBack: (() => Promise<void>) | undefined
+  let withdraw: (() => Promise<void>) | undefined
   try {
-    const isReady = () => rapport.isPrepared() && !stop.isAsked()
+    const isReady = () => rapport.isPrepared() && !stop.isRequested()
     service = await startService({ ...rapport, config, log, isReady, ports, stop })
     const url = config.port === 0 ? service.url : localUrl(config.host, config.port)
-    takeBack = await announce(config, url, log)
-    await Promise.race([rapport.prepared, stop.asked])
-    if (!stop.isAsked()) await greet(rapport, url, log)
-    await stop.asked
+    withdraw = await announce(config, url, log)
+    await Promise.race([rapport.prepared, stop.requested])
+    if (!stop.isRequested()) await printWelcome(rapport, url, log)
+    await stop.requested
     // Still serving, no longer ready: who shares out the requests gets time to see it.
     await delay(config.drainMilliseconds)
   } finally {
-    await takeBack?.()
+    await withdraw?.()
     ports.release()
-    await drain(service, log, isPrimary ? drainLimit + workerEndLimit : drainLimit)
+    await drain(service, log, isPrimary ? drainTimeout + workerExitTimeout : drainTimeout)
     await rapport.close()
   }
   log.info('Stopped.')
 }
 
 /** The first signal asks to stop; one that comes later, when somebody lost patience, ends the process at once. */
-function stopSignal(log: Logger): { asked: Promise<void>; isAsked(): boolean } {
-  let askedAt: number | undefined
+function stopSignal(log: Logger): { requested: Promise<void>; isRequested(): boolean } {
+  let requestedAt: number | undefined
   let resolve: () => void = () => undefined
-  const asked = new Promise<void>((settle) => {
+  const requested = new Promise<void>((settle) => {
     resolve = settle
   })
-  const ask = (signal: NodeJS.Signals) => {
-    if (askedAt === undefined) {
-      askedAt = performance.now()
+  const requestStop = (signal: NodeJS.Signals) => {
+    if (requestedAt === undefined) {
+      requestedAt = performance.now()
       log.info(`${signal}: stopping after the requests in progress.`)
       resolve()
-    } else if (performance.now() - askedAt > sameSignal) {
+    } else if (performance.now() - requestedAt > repeatedSignalWindow) {
       log.warn(`${signal} again: stopping immediately. The next start takes over the database.`)
       process.exit(1)
     }
   }
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, ask)
-  return { asked, isAsked: () => askedAt !== undefined }
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, requestStop)
+  return { requested, isRequested: () => requestedAt !== undefined }
 }
 
 /** Lets the commands of this data folder find the service; without a folder there is nobody to tell. */
 async function announce(config: Config, url: string, log: Logger): Promise<(() => Promise<void>) | undefined> {
   const { dataFolder, databaseUrl } = config
   try {
-    const takeBack = await announceService(dataFolder, { url, holdsFolder: databaseUrl === undefined })
-    if (takeBack === undefined)
+    const withdraw = await announceService(dataFolder, { url, ownsDataFolder: databaseUrl === undefined })
+    if (withdraw === undefined)
       log.warn(`${dataFolder} contains the service.json of another service, which was not changed.`)
-    return takeBack
+    return withdraw
   } catch (error) {
     log.debug(`service.json could not be written to ${dataFolder}: ${(error as Error).message}`)
     return undefined
   }
 }
 
-const noLink =
+const linkFailedMessage =
   'The set-up link could not be created. If there are no users yet, start again, or run `node bin/rapport.js bootstrap` on this machine.'
 
-const unpublished =
+const notPublishedMessage =
   'The addresses of this service could not be stored. Until the next start, commands print the addresses of their own settings.'
 
-async function greet({ config, database }: Rapport, url: string, log: Logger): Promise<void> {
+async function printWelcome({ config, database }: Rapport, url: string, log: Logger): Promise<void> {
   const addresses = addressesOfService(config, url)
   const { root } = addresses
-  await publishAddresses(database, addresses).catch((error: unknown) => log.error(reported(error), unpublished))
+  await publishAddresses(database, addresses).catch((error: unknown) =>
+    log.error(errorForLog(error), notPublishedMessage),
+  )
   const lines = [
     `Rapport listens on ${url}`,
     `  API            ${root}/v5`,
     `  API explorer   ${root}/v5/swagger`,
     `  OpenAPI        ${root}/v5/docs`,
   ]
-  const link = await makeSetUpLink(database, addresses.authOrigin ?? root).catch((error: unknown) => {
-    log.error(reported(error), noLink)
+  const link = await createSetUpLink(database, addresses.authOrigin ?? root).catch((error: unknown) => {
+    log.error(errorForLog(error), linkFailedMessage)
     return undefined
   })
   if (link !== undefined) {
@@ -132,5 +134,5 @@ async function greet({ config, database }: Rapport, url: string, log: Logger): P
       '  node bin/rapport.js bootstrap --email you@example.com --organization "Your company"',
     )
   }
-  answer(lines.join('\n'))
+  printResult(lines.join('\n'))
 }

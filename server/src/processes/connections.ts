@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** Milliseconds between two looks for connections that have become idle. */
-const pause = 20
+const pollInterval = 20
 
 /** The connections of a worker process: the primary accepts them and hands them over. */
 export class HandedConnections {
@@ -18,7 +18,7 @@ export class HandedConnections {
   }
 
   /** Takes one over, as if the server itself had accepted it. */
-  take(socket: Socket): void {
+  accept(socket: Socket): void {
     this.#open.add(socket)
     socket.once('close', () => this.#open.delete(socket))
     socket.allowHalfOpen = true
@@ -31,7 +31,7 @@ export class HandedConnections {
     for (;;) {
       this.#server?.closeIdleConnections()
       if (this.#open.size === 0) return
-      await delay(pause)
+      await delay(pollInterval)
     }
   }
 }

@@ -17,9 +17,9 @@ class End extends EventEmitter {
   peer: EventEmitter | undefined
   connected = true
   /** Messages that wait while the other process stands still. */
-  held: unknown[] | undefined
+  heldMessages: unknown[] | undefined
   send = (message: unknown): boolean => {
-    if (this.held) this.held.push(message)
+    if (this.heldMessages) this.heldMessages.push(message)
     else setImmediate(() => this.peer?.emit('message', JSON.parse(JSON.stringify(message))))
     return true
   }
@@ -54,34 +54,34 @@ test('two workers charge one bucket', async () => {
 })
 
 /** Works that end when they are told, and what is known of them. */
-function works() {
+function blockedTasks() {
   const ends: (() => void)[] = []
   let running = 0
-  const work = async () => {
+  const task = async () => {
     running++
     await new Promise<void>((resolve) => ends.push(resolve))
     running--
   }
-  return { work, endFirst: () => ends.shift()?.(), running: () => running }
+  return { work: task, endFirst: () => ends.shift()?.(), running: () => running }
 }
 
-const settled = async () => {
+const settle = async () => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 test('costly queries of two workers take turns; those of a worker that has died are over', async () => {
   const [left, right] = twoWorkers(config)
-  const { work, endFirst, running } = works()
-  const first = [left, right, right].map(({ costlyQueries }) => costlyQueries.run('organization', work))
-  await settled()
+  const { work: task, endFirst, running } = blockedTasks()
+  const first = [left, right, right].map(({ costlyQueries }) => costlyQueries.run('organization', task))
+  await settle()
   expect(running()).toBe(2)
   endFirst()
-  await settled()
+  await settle()
   expect(running()).toBe(2)
   // Both that run are the right one's.
   right.end()
-  const next = [left, left].map(({ costlyQueries }) => costlyQueries.run('organization', work))
-  await settled()
+  const next = [left, left].map(({ costlyQueries }) => costlyQueries.run('organization', task))
+  await settle()
   expect(running()).toBe(4)
   for (let count = 0; count < 4; count++) endFirst()
   await Promise.all([...first, ...next])
@@ -89,17 +89,17 @@ test('costly queries of two workers take turns; those of a worker that has died 
 
 test('a refusal comes over as the error that it was', async () => {
   const [left, right] = twoWorkers({ ...config, costlyQueries: 1 })
-  const { work, endFirst } = works()
-  const first = left.costlyQueries.run('one', work)
-  await settled()
-  const waiting = Array.from({ length: 64 }, () => right.costlyQueries.run('one', work))
-  await settled()
-  const error = await left.costlyQueries.run('one', work).catch((refusal: unknown) => refusal)
+  const { work: task, endFirst } = blockedTasks()
+  const first = left.costlyQueries.run('one', task)
+  await settle()
+  const waiting = Array.from({ length: 64 }, () => right.costlyQueries.run('one', task))
+  await settle()
+  const error = await left.costlyQueries.run('one', task).catch((refusal: unknown) => refusal)
   expect(error).toBeInstanceOf(ApiError)
   expect(error).toMatchObject({ code: 'overloaded', status: 503, headers: { 'retry-after': '3' } })
   for (let count = 0; count < 65; count++) {
     endFirst()
-    await settled()
+    await settle()
   }
   await Promise.all([first, ...waiting])
 })
@@ -108,6 +108,6 @@ test('without the primary a charge is refused with 503: at once when it has ende
   const [left, right] = twoWorkers(config, 50)
   left.worker.disconnect()
   await expect(left.limiter.charge('read', 'one')).rejects.toMatchObject({ status: 503 })
-  right.worker.held = []
+  right.worker.heldMessages = []
   await expect(right.limiter.charge('read', 'one')).rejects.toMatchObject({ status: 503 })
 })

@@ -7,21 +7,21 @@ type Functions<Names> = { [Name in keyof Names]: (...values: never[]) => unknown
 type Values<F> = F extends (...values: infer V) => unknown ? V : never
 type Result<F> = F extends (...values: never[]) => infer R ? Awaited<R> : never
 
-type Refusal = { code: ErrorCode; description: string; headers: Record<string, string> } | { message: string }
+type SerializedError = { code: ErrorCode; description: string; headers: Record<string, string> } | { message: string }
 
 /** A call (with an id where an answer is wanted), what came of one, or the error that it ended with. */
-type Entry =
+type Message =
   | { call: string; id?: number; values: unknown[] }
-  | { answer: number; value: unknown }
-  | { answer: number; error: Refusal }
+  | { responseTo: number; value: unknown }
+  | { responseTo: number; error: SerializedError }
 
-interface Waiting {
+interface PendingCall {
   resolve(value: never): void
   reject(error: unknown): void
 }
 
 /** One end of the channel between a process and one that it started: the child in the parent, `process` in the child. */
-interface End {
+interface ChannelEnd {
   readonly connected: boolean
   send?: ChildProcess['send'] | undefined
   on(event: 'message', listener: (message: unknown, handle: unknown) => void): unknown
@@ -39,18 +39,18 @@ interface LinkOptions {
  * Calls between two processes. All calls and answers of one turn of the event loop share a message: under load a message
  * carries many requests.
  */
-export class Link<Theirs extends Functions<Theirs>> {
-  readonly #end: End
-  readonly #waiting = new Map<number, Waiting>()
+export class Link<Remote extends Functions<Remote>> {
+  readonly #end: ChannelEnd
+  readonly #waiting = new Map<number, PendingCall>()
   #lastId = 0
-  #entries: Entry[] = []
+  #entries: Message[] = []
 
-  constructor(end: End, { functions, onSocket }: LinkOptions) {
+  constructor(end: ChannelEnd, { functions, onSocket }: LinkOptions) {
     this.#end = end
-    const ours = new Map<string, (...values: unknown[]) => unknown>(Object.entries(functions))
+    const localFunctions = new Map<string, (...values: unknown[]) => unknown>(Object.entries(functions))
     end.on('message', (message: unknown, handle: unknown) => {
       if (message === 'connection') onSocket?.(handle as Socket | undefined)
-      else for (const entry of message as Entry[]) this.#receive(entry, ours)
+      else for (const entry of message as Message[]) this.#receive(entry, localFunctions)
     })
     end.on('disconnect', () => {
       for (const { reject } of this.#waiting.values()) reject(unreachable())
@@ -59,7 +59,10 @@ export class Link<Theirs extends Functions<Theirs>> {
   }
 
   /** Calls a function over there and waits for what it gives. Errors: what it throws; 503 when that process is gone. */
-  ask<Name extends keyof Theirs & string>(call: Name, ...values: Values<Theirs[Name]>): Promise<Result<Theirs[Name]>> {
+  request<Name extends keyof Remote & string>(
+    call: Name,
+    ...values: Values<Remote[Name]>
+  ): Promise<Result<Remote[Name]>> {
     return new Promise((resolve, reject) => {
       if (!this.#end.connected) return reject(unreachable())
       const id = ++this.#lastId
@@ -69,18 +72,18 @@ export class Link<Theirs extends Functions<Theirs>> {
   }
 
   /** Calls a function over there without waiting for it. */
-  tell<Name extends keyof Theirs & string>(call: Name, ...values: Values<Theirs[Name]>): void {
+  send<Name extends keyof Remote & string>(call: Name, ...values: Values<Remote[Name]>): void {
     this.#post({ call, values })
   }
 
   /** Hands an accepted connection over, of which nothing has been read. */
-  pass(socket: Socket): void {
+  handOver(socket: Socket): void {
     this.#end.send?.('connection', socket, undefined, (error) => {
       if (error) socket.destroy()
     })
   }
 
-  #post(entry: Entry): void {
+  #post(entry: Message): void {
     this.#entries.push(entry)
     if (this.#entries.length > 1) return
     setImmediate(() => {
@@ -91,13 +94,13 @@ export class Link<Theirs extends Functions<Theirs>> {
     })
   }
 
-  #receive(entry: Entry, ours: ReadonlyMap<string, (...values: unknown[]) => unknown>): void {
-    if ('call' in entry) void this.#perform(entry, ours.get(entry.call))
+  #receive(entry: Message, localFunctions: ReadonlyMap<string, (...values: unknown[]) => unknown>): void {
+    if ('call' in entry) void this.#perform(entry, localFunctions.get(entry.call))
     else {
-      const waiting = this.#waiting.get(entry.answer)
-      this.#waiting.delete(entry.answer)
-      if ('error' in entry) waiting?.reject(errorOf(entry.error))
-      else waiting?.resolve(entry.value as never)
+      const pendingCall = this.#waiting.get(entry.responseTo)
+      this.#waiting.delete(entry.responseTo)
+      if ('error' in entry) pendingCall?.reject(deserializeError(entry.error))
+      else pendingCall?.resolve(entry.value as never)
     }
   }
 
@@ -107,13 +110,13 @@ export class Link<Theirs extends Functions<Theirs>> {
   ): Promise<void> {
     try {
       if (!perform) throw new Error(`${call} is not a function of this process`)
-      const given = perform(...values)
+      const result = perform(...values)
       // What needs no wait is answered in the same turn.
-      const value = given instanceof Promise ? await given : given
-      if (id !== undefined) this.#post({ answer: id, value })
+      const value = result instanceof Promise ? await result : result
+      if (id !== undefined) this.#post({ responseTo: id, value })
     } catch (error) {
       if (id === undefined) throw error
-      this.#post({ answer: id, error: refusalOf(error) })
+      this.#post({ responseTo: id, error: serializeError(error) })
     }
   }
 }
@@ -121,12 +124,12 @@ export class Link<Theirs extends Functions<Theirs>> {
 const unreachable = (): ApiError =>
   new ApiError('overloaded', 'The service is stopping or starting again.', { headers: { 'retry-after': '1' } })
 
-function refusalOf(error: unknown): Refusal {
+function serializeError(error: unknown): SerializedError {
   if (!(error instanceof ApiError)) return { message: error instanceof Error ? error.message : String(error) }
   return { code: error.code, description: error.description, headers: { ...error.headers } }
 }
 
-const errorOf = (refusal: Refusal): Error =>
-  'code' in refusal
-    ? new ApiError(refusal.code, refusal.description, { headers: refusal.headers })
-    : new Error(refusal.message)
+const deserializeError = (serialized: SerializedError): Error =>
+  'code' in serialized
+    ? new ApiError(serialized.code, serialized.description, { headers: serialized.headers })
+    : new Error(serialized.message)

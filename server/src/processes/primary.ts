@@ -5,9 +5,9 @@ import type { Rapport } from '../commands/open.ts'
 import type { ReservedPorts } from '../commands/reserve-ports.ts'
 import { serveMetrics } from '../platform/http/metrics.ts'
 import { createLimits, serveLimits } from './limits.ts'
-import type { Assignment, Work } from './protocol.ts'
+import type { Assignment, WorkKind } from './protocol.ts'
 import { SummedMetrics } from './summed-metrics.ts'
-import { type Attendance, Workers } from './workers.ts'
+import { type WorkerHandlers, Workers } from './workers.ts'
 import { buildId, workerFile } from '../release.ts'
 import type { Service } from '../service.ts'
 
@@ -15,7 +15,7 @@ export interface PrimaryOptions extends Pick<Rapport, 'connection' | 'secret' | 
   config: Config
   log: Logger
   ports: ReservedPorts
-  stop: { asked: Promise<void>; isAsked(): boolean }
+  stop: { requested: Promise<void>; isRequested(): boolean }
 }
 
 /**
@@ -27,7 +27,7 @@ export async function startWorkers({ config, log, ports, stop, ...rapport }: Pri
   const limits = createLimits(config)
   const metrics = new SummedMetrics()
   const build = buildId()
-  const attend = (index: number): Attendance => {
+  const createHandlers = (index: number): WorkerHandlers => {
     const served = serveLimits(limits)
     const begin = (): Assignment => ({
       index,
@@ -36,10 +36,10 @@ export async function startWorkers({ config, log, ports, stop, ...rapport }: Pri
       secret: rapport.secret.export().toString('hex'),
       url,
       isPrepared: rapport.isPrepared(),
-      isStopping: stop.isAsked(),
+      isStopping: stop.isRequested(),
     })
-    const notify = (work: Work) => {
-      for (const other of workers.all) if (other.index !== index) other.link.tell('notify', work)
+    const notify = (work: WorkKind) => {
+      for (const other of workers.all) if (other.index !== index) other.link.send('notify', work)
     }
     const end = () => {
       served.end()
@@ -51,23 +51,23 @@ export async function startWorkers({ config, log, ports, stop, ...rapport }: Pri
     count: config.processes,
     file: workerFile,
     log,
-    attend,
-    obstacle: () =>
+    createHandlers,
+    restartBlocker: () =>
       buildId() === build ? undefined : 'a process cannot be replaced: the code was built anew; restart the service',
   })
   process.once('exit', () => workers.kill())
-  const tellAll = (what: 'prepared' | 'stopping') => {
-    for (const { link } of workers.all) link.tell(what)
+  const sendToAll = (what: 'prepared' | 'stopping') => {
+    for (const { link } of workers.all) link.send(what)
   }
   void rapport.prepared.then(
-    () => tellAll('prepared'),
+    () => sendToAll('prepared'),
     () => undefined,
   )
-  void stop.asked.then(() => tellAll('stopping'))
-  ports.api.passTo((socket) => workers.pass(socket))
+  void stop.requested.then(() => sendToAll('stopping'))
+  ports.api.passConnectionsTo((socket) => workers.handOver(socket))
   const { metricsPort: port, metricsHost: host } = config
   const exporter = await serveMetrics(() => metrics.text(workers.all), { port, host, reserved: ports.metrics, log })
-  await Promise.race([workers.allReady, stop.asked])
+  await Promise.race([workers.allReady, stop.requested])
   return {
     url,
     close: async () => {

@@ -4,7 +4,7 @@ import type { MetricsSnapshot } from '../platform/http/metrics.ts'
 import type { Queue } from './limits.ts'
 
 /** What there may be more of to do. */
-export type Work = 'imports' | 'mail'
+export type WorkKind = 'imports' | 'mail'
 
 /** What a worker process needs to know before it serves. */
 export interface Assignment {
@@ -30,9 +30,9 @@ export interface PrimaryFunctions {
   charge(kind: RateKind, key: string): Allowance
   refund(kind: RateKind, key: string): Allowance
   /** Resolves when it is the turn of `turn`, a number of the worker's choice; errors: `overloaded`. */
-  enter(queue: Queue, party: string, turn: number): Promise<void>
-  leave(turn: number): void
-  notify(work: Work): void
+  enter(queue: Queue, tenant: string, slot: number): Promise<void>
+  leave(slot: number): void
+  notify(work: WorkKind): void
 }
 
 /** What the primary process calls in a worker. */
@@ -43,6 +43,6 @@ export interface WorkerFunctions {
   stopping(): void
   /** Finish the requests under way, and end. */
   close(): void
-  notify(work: Work): void
+  notify(work: WorkKind): void
   metrics(): Promise<MetricsSnapshot>
 }

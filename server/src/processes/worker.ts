@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { drain, drainLimit } from '../commands/drain.ts'
+import { drain, drainTimeout } from '../commands/drain.ts'
 import { openPools, shareOf } from '../commands/open.ts'
 import { readConfig } from '../config.ts'
 import { createLog } from '../log.ts'
-import { useBreachedPasswords } from '../identity/access/breached-passwords.ts'
+import { setBreachedPasswordsFile } from '../identity/access/breached-passwords.ts'
 import { parseSecret } from '../platform/secret/secret.ts'
 import { HandedConnections } from './connections.ts'
 import { remoteLimits } from './limits.ts'
@@ -12,16 +12,16 @@ import type { Assignment, PrimaryFunctions, WorkerFunctions } from './protocol.t
 import { type LocalService, startService } from '../service.ts'
 
 /** Milliseconds that requests under way may take once the primary is gone, which counts what is limited. */
-const orphanDrainLimit = 3000
+const orphanDrainTimeout = 3000
 
 /** A worker process of `rapport start`: serves until the primary tells it to end, or is gone. */
-export async function work(): Promise<void> {
+export async function runWorker(): Promise<void> {
   // A terminal sends them to all processes; what follows is for the primary to say.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
-  const isOrphan = once(process, 'disconnect').then(() => true)
+  const disconnected = once(process, 'disconnect').then(() => true)
   const state = { isPrepared: false, isStopping: false }
   const [prepared, setPrepared] = signal()
-  const [told, close] = signal()
+  const [closeRequested, close] = signal()
   const connections = new HandedConnections()
   const running: { service?: LocalService } = {}
   const functions: WorkerFunctions = {
@@ -37,11 +37,11 @@ export async function work(): Promise<void> {
   const primary = new Link<PrimaryFunctions>(process, {
     functions,
     onSocket: (socket) => {
-      primary.tell('taken')
-      if (socket) connections.take(socket)
+      primary.send('taken')
+      if (socket) connections.accept(socket)
     },
   })
-  const assignment = await primary.ask('begin')
+  const assignment = await primary.request('begin')
   if (assignment.isPrepared) setPrepared()
   state.isStopping ||= assignment.isStopping
   const parts = await open(assignment)
@@ -54,22 +54,22 @@ export async function work(): Promise<void> {
       connections,
       limits: remoteLimits(primary),
       isFirst: assignment.index === 0,
-      notify: (kind) => primary.tell('notify', kind),
+      notify: (kind) => primary.send('notify', kind),
     },
   })
   running.service = service
-  primary.tell('ready')
-  const hasNoPrimary = await Promise.race([told.then(() => false), isOrphan])
-  if (hasNoPrimary) parts.log.error('The process that started this one is gone: ending.')
+  primary.send('ready')
+  const isOrphaned = await Promise.race([closeRequested.then(() => false), disconnected])
+  if (isOrphaned) parts.log.error('The process that started this one is gone: ending.')
   state.isStopping = true
-  await drain(service, parts.log, hasNoPrimary ? orphanDrainLimit : drainLimit)
+  await drain(service, parts.log, isOrphaned ? orphanDrainTimeout : drainTimeout)
   await parts.close()
 }
 
 /** What a service is made of, from the assignment and the environment, which is the primary's. */
 async function open({ index, processes, connection, secret: text }: Assignment) {
   const config = shareOf({ ...readConfig(process.env), processes }, index)
-  await useBreachedPasswords(config.breachedPasswordsFile)
+  await setBreachedPasswordsFile(config.breachedPasswordsFile)
   const log = createLog(config.logLevel, index + 1)
   const pools = openPools(config, connection, (message) => log.info(message))
   const secret = parseSecret(text)

@@ -5,7 +5,7 @@ import { Link } from './link.ts'
 import type { PrimaryFunctions, WorkerFunctions } from './protocol.ts'
 
 /** What the primary does for one worker process. */
-export interface Attendance {
+export interface WorkerHandlers {
   functions: Omit<PrimaryFunctions, 'ready' | 'taken'>
   /** Called when the process has ended. */
   end(): void
@@ -17,8 +17,8 @@ export interface WorkersOptions {
   file: string
   log: Logger
   /** Why no worker can be started now; undefined while one can. */
-  obstacle: () => string | undefined
-  attend: (index: number) => Attendance
+  restartBlocker: () => string | undefined
+  createHandlers: (index: number) => WorkerHandlers
 }
 
 export interface Worker {
@@ -35,9 +35,9 @@ interface Started extends Worker {
 }
 
 /** Milliseconds before a worker that has ended is replaced: doubled each time, until one lasts. */
-const pauses = { shortest: 100, longest: 5000 }
+const restartDelays = { shortest: 100, longest: 5000 }
 /** Milliseconds after which a worker has lasted. */
-const lasting = 30_000
+const stableAfter = 30_000
 
 /** The worker processes of a primary process. One that ends is replaced. */
 export class Workers {
@@ -53,7 +53,7 @@ export class Workers {
 
   constructor(options: WorkersOptions) {
     this.#options = options
-    for (let index = 0; index < options.count; index++) this.#start(index, pauses.shortest)
+    for (let index = 0; index < options.count; index++) this.#start(index, restartDelays.shortest)
   }
 
   get all(): readonly Worker[] {
@@ -61,7 +61,7 @@ export class Workers {
   }
 
   /** Hands a connection to the worker that keeps the fewest waiting, each in turn; false when none is ready. */
-  pass(socket: Socket): boolean {
+  handOver(socket: Socket): boolean {
     const { count } = this.#options
     let chosen: Started | undefined
     for (let step = 0; step < count; step++) {
@@ -71,7 +71,7 @@ export class Workers {
     if (!chosen) return false
     this.#first = (chosen.index + 1) % count
     chosen.pending++
-    chosen.link.pass(socket)
+    chosen.link.handOver(socket)
     return true
   }
 
@@ -81,7 +81,7 @@ export class Workers {
     for (const restart of this.#restarts) clearTimeout(restart)
     const ends = [...this.#started.values()].map(async ({ child, link, isReady }) => {
       const ended = new Promise((resolve) => child.once('exit', resolve))
-      if (isReady) link.tell('close')
+      if (isReady) link.send('close')
       else child.kill('SIGKILL')
       await ended
     })
@@ -94,17 +94,17 @@ export class Workers {
     for (const { child } of this.#started.values()) child.kill('SIGKILL')
   }
 
-  #start(index: number, pause: number): void {
-    const { file, log, obstacle, attend } = this.#options
-    const reason = obstacle()
+  #start(index: number, delay: number): void {
+    const { file, log, restartBlocker, createHandlers } = this.#options
+    const reason = restartBlocker()
     if (reason !== undefined) {
       log.error({ worker: index + 1 }, reason)
-      this.#startLater(index, pauses.longest)
+      this.#startLater(index, restartDelays.longest)
       return
     }
     const startedAt = performance.now()
     const child = fork(file, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-    const { functions: others, end } = attend(index)
+    const { functions: others, end } = createHandlers(index)
     const functions: PrimaryFunctions = {
       ...others,
       ready: () => {
@@ -120,19 +120,19 @@ export class Workers {
       this.#started.delete(index)
       end()
       if (this.#isClosing) return
-      const lasted = performance.now() - startedAt > lasting
+      const wasStable = performance.now() - startedAt > stableAfter
       log.error({ worker: index + 1, pid: child.pid, ...why }, 'a process of the service ended; it is replaced')
-      this.#startLater(index, lasted ? pauses.shortest : pause)
+      this.#startLater(index, wasStable ? restartDelays.shortest : delay)
     }
     child.once('error', (error) => ended({ error: error.message }))
     child.once('exit', (code, signal) => ended({ code, signal }))
   }
 
-  #startLater(index: number, pause: number): void {
+  #startLater(index: number, delay: number): void {
     const restart = setTimeout(() => {
       this.#restarts.delete(restart)
-      this.#start(index, Math.min(2 * pause, pauses.longest))
-    }, pause)
+      this.#start(index, Math.min(2 * delay, restartDelays.longest))
+    }, delay)
     this.#restarts.add(restart)
   }
 

@@ -1,13 +1,13 @@
-import { columnOf, initialOf, type Resource } from '../../platform/model/define.ts'
+import { columnOf, initialValues, type Resource } from '../../platform/model/define.ts'
 import type { Field, JsonValue } from '../../platform/model/fields.ts'
-import type { Made } from './made.ts'
+import type { GeneratedRecord } from './generated-record.ts'
 
-const nothing = '\\N'
+const nullMarker = '\\N'
 
 /** A table as COPY fills it: its columns, and the line of each record. */
 export interface CopiedTable {
   columns: readonly string[]
-  lineOf: (made: Made) => string
+  lineOf: (record: GeneratedRecord) => string
 }
 
 interface Column {
@@ -19,32 +19,32 @@ interface Column {
 
 /** The table of a resource, by its declaration: what a record does not say has the field's initial value. */
 export function copiedTable(resource: Resource, organizationId: string): CopiedTable {
-  const initial = initialOf(resource)
+  const initial = initialValues(resource)
   const stored = Object.entries(resource.fields).filter(([, field]) => field.computed === undefined)
   const columns = stored.map(([name, field]): Column => {
     const write = writerOf(field)
-    const begin = initial[name] ?? null
-    return { name, write, initial: begin === null ? nothing : write(begin) }
+    const initialValue = initial[name] ?? null
+    return { name, write, initial: initialValue === null ? nullMarker : write(initialValue) }
   })
   const hidden = Object.keys(resource.hidden)
   return {
     columns: ['organization_id', ...stored.map(([name]) => columnOf(name)), ...hidden, 'revision'],
-    lineOf: ({ values, hidden: unseen, revision }) => {
+    lineOf: ({ values, hidden: hiddenValues, revision }) => {
       let line = organizationId
-      for (const { name, write, initial: begin } of columns) {
+      for (const { name, write, initial: initialValue } of columns) {
         const value = values[name]
-        line += '\t' + (value === undefined ? begin : value === null ? nothing : write(value))
+        line += '\t' + (value === undefined ? initialValue : value === null ? nullMarker : write(value))
       }
-      for (const name of hidden) line += '\t' + textOrNothing(unseen[name] ?? null)
+      for (const name of hidden) line += '\t' + textOrNull(hiddenValues[name] ?? null)
       return `${line}\t${revision}\n`
     },
   }
 }
 
 /** A table that no resource declares. */
-export const plainLine = (values: readonly (string | null)[]): string => `${values.map(textOrNothing).join('\t')}\n`
+export const plainLine = (values: readonly (string | null)[]): string => `${values.map(textOrNull).join('\t')}\n`
 
-const textOrNothing = (value: string | null): string => (value === null ? nothing : escaped(value))
+const textOrNull = (value: string | null): string => (value === null ? nullMarker : escapeText(value))
 
 function writerOf({ databaseType, idPrefix }: Field): (value: JsonValue) => string {
   if (idPrefix !== undefined) {
@@ -53,21 +53,21 @@ function writerOf({ databaseType, idPrefix }: Field): (value: JsonValue) => stri
   }
   switch (databaseType) {
     case 'text':
-      return (value) => escaped(String(value))
+      return (value) => escapeText(String(value))
     case 'text[]':
-      return (value) => (Array.isArray(value) && value.length > 0 ? listOf(value) : '{}')
+      return (value) => (Array.isArray(value) && value.length > 0 ? arrayLiteral(value) : '{}')
     case 'jsonb':
-      return (value) => escaped(JSON.stringify(value))
+      return (value) => escapeText(JSON.stringify(value))
     default:
       return String
   }
 }
 
-const listOf = (words: readonly JsonValue[]): string =>
-  escaped(`{${words.map((word) => `"${String(word).replace(/["\\]/g, '\\$&')}"`).join()}}`)
+const arrayLiteral = (items: readonly JsonValue[]): string =>
+  escapeText(`{${items.map((item) => `"${String(item).replace(/["\\]/g, '\\$&')}"`).join()}}`)
 
-const special: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
 /** As the text format of COPY has it: https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2 */
-const escaped = (text: string): string =>
-  /[\\\n\r\t]/.test(text) ? text.replace(/[\\\n\r\t]/g, (letter) => special[letter] ?? letter) : text
+const escapeText = (text: string): string =>
+  /[\\\n\r\t]/.test(text) ? text.replace(/[\\\n\r\t]/g, (character) => escapes[character] ?? character) : text

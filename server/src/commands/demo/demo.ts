@@ -1,15 +1,15 @@
 import pg from 'pg'
 import { connect } from '../../platform/database/connect.ts'
 import { isConnectionLoss, sqlState } from '../../platform/database/failures.ts'
-import type { Spanning } from '../../platform/database/database.ts'
-import { type LaidAside, layAside, makeAgain } from '../../platform/database/laid-aside.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
+import { type DroppedIndexes, dropIndexes, recreateIndexes } from '../../platform/database/dropped-indexes.ts'
 import type { Sql } from '../../platform/model/sql.ts'
 import { newId, showId } from '../../platform/model/ids.ts'
-import { type BootstrapAnswer, type BootstrapOptions, planBootstrap, type PlannedBootstrap } from '../bootstrap.ts'
+import { type BootstrapResult, type BootstrapOptions, planBootstrap, type PlannedBootstrap } from '../bootstrap.ts'
 import { Failure } from '../command.ts'
-import { fill, type Filled, filledTables } from './load.ts'
+import { fill, type TableCounts, filledTables } from './load.ts'
 
-export interface MakeDemoOptions extends BootstrapOptions {
+export interface CreateDemoOptions extends BootstrapOptions {
   connection: pg.ClientConfig
   contacts: number
   seed: number
@@ -20,14 +20,14 @@ export interface MakeDemoOptions extends BootstrapOptions {
   log: (message: string) => void
   progress: {
     loaded: (contacts: number) => void
-    indexed: (made: number, all: number) => void
+    indexed: (created: number, all: number) => void
   }
 }
 
-export interface MadeDemo {
-  bootstrap: BootstrapAnswer
+export interface DemoResult {
+  bootstrap: BootstrapResult
   partnerTeamId: string
-  filled: Filled
+  counts: TableCounts
   seconds: number
 }
 
@@ -38,7 +38,7 @@ const indexedTables = [...filledTables, 'company_external_ids']
  * Makes an organization full of made-up people: in one transaction, so that it is there with everything or not at all,
  * however this ends. Errors: `StartError`, `Failure`.
  */
-export async function makeDemo(options: MakeDemoOptions): Promise<MadeDemo> {
+export async function createDemo(options: CreateDemoOptions): Promise<DemoResult> {
   const { connection, signal, log } = options
   const plan = await planBootstrap(options)
   const client = await connect({ ...connection, keepAlive: true, application_name: 'rapport demo' })
@@ -50,18 +50,20 @@ export async function makeDemo(options: MakeDemoOptions): Promise<MadeDemo> {
     const began = performance.now()
     await prepareSession(client)
     await client.query('begin')
-    const aside = await setAsideWhenEmpty(client)
-    const made = await fillOrganization(client, plan, options)
-    await makeAgain(client, aside, (done) => options.progress.indexed(done, aside.length))
+    const droppedIndexes = await dropIndexesIfEmpty(client)
+    const created = await fillOrganization(client, plan, options)
+    await recreateIndexes(client, droppedIndexes, (done) => options.progress.indexed(done, droppedIndexes.length))
     // From here on it cannot be taken back.
     signal.removeEventListener('abort', interrupt)
     isCommitting = true
     await client.query('commit')
     // It is made: whatever happens now, its credentials have to be told.
-    await learn(client, aside).catch((error: unknown) => log(`Updating the statistics failed: ${String(error)}.`))
-    return { ...made, seconds: (performance.now() - began) / 1000 }
+    await updateStatistics(client, droppedIndexes).catch((error: unknown) =>
+      log(`Updating the statistics failed: ${String(error)}.`),
+    )
+    return { ...created, seconds: (performance.now() - began) / 1000 }
   } catch (error) {
-    throw explained(error, { isCommitting, isInterrupted: signal.aborted })
+    throw translateError(error, { isCommitting, isInterrupted: signal.aborted })
   } finally {
     signal.removeEventListener('abort', interrupt)
     client.end().catch(() => undefined)
@@ -71,22 +73,26 @@ export async function makeDemo(options: MakeDemoOptions): Promise<MadeDemo> {
 async function fillOrganization(
   client: pg.Client,
   { insert, organizationId, teamId, ownerId }: PlannedBootstrap,
-  { seed, contacts, day, progress }: MakeDemoOptions,
-): Promise<Omit<MadeDemo, 'seconds'>> {
-  const bootstrap = await insert(spanningOf(client))
+  { seed, contacts, day, progress }: CreateDemoOptions,
+): Promise<Omit<DemoResult, 'seconds'>> {
+  const bootstrap = await insert(crossTenantConnection(client))
   const partnerTeamId = newId()
   const team = [organizationId, partnerTeamId, 'Partners']
   await client.query('insert into teams (organization_id, id, name) values ($1, $2, $3)', team)
   const demo = { seed, contacts, end: day, organizationId, teamId, partnerTeamId, ownerId }
-  const filled = await fill(client, demo, progress.loaded)
-  return { bootstrap, partnerTeamId: showId('tea', partnerTeamId), filled }
+  const counts = await fill(client, demo, progress.loaded)
+  return { bootstrap, partnerTeamId: showId('tea', partnerTeamId), counts }
 }
 
 /** Why it came to nothing, in words. */
-function explained(error: unknown, { isCommitting, isInterrupted }: { isCommitting: boolean; isInterrupted: boolean }) {
+function translateError(
+  error: unknown,
+  { isCommitting, isInterrupted }: { isCommitting: boolean; isInterrupted: boolean },
+) {
   if (isCommitting) {
-    const words = 'The database did not confirm, so the organization may or may not exist. Check before you try again.'
-    return new Failure(words, { cause: error })
+    const message =
+      'The database did not confirm, so the organization may or may not exist. Check before you try again.'
+    return new Failure(message, { cause: error })
   }
   if (isInterrupted) return new Failure('Interrupted: nothing was stored.', { cause: error })
   if (!(error instanceof pg.DatabaseError) && !isConnectionLoss(error)) return error
@@ -110,20 +116,20 @@ async function prepareSession(client: pg.Client): Promise<void> {
 }
 
 /** A lock that others do not give, or that would have been a deadlock. */
-const inTheWay = ['55P03', '40P01']
+const lockErrorCodes = ['55P03', '40P01']
 
 /**
  * Indexes are built faster when the tables are full. Only where there is no organization yet: nobody can be reading the
  * tables then, which stay locked until the end. Where they cannot be locked, it goes the slower way.
  */
-async function setAsideWhenEmpty(client: pg.Client): Promise<LaidAside> {
+async function dropIndexesIfEmpty(client: pg.Client): Promise<DroppedIndexes> {
   if (!(await isEmpty(client))) return []
   try {
     await client.query(`lock table organizations, ${indexedTables.join(', ')} in access exclusive mode`)
     // Someone may have been faster.
-    return (await isEmpty(client)) ? await layAside(client, indexedTables) : []
+    return (await isEmpty(client)) ? await dropIndexes(client, indexedTables) : []
   } catch (error) {
-    if (!inTheWay.includes(sqlState(error) ?? '')) throw error
+    if (!lockErrorCodes.includes(sqlState(error) ?? '')) throw error
     await client.query('rollback')
     await client.query('begin')
     return []
@@ -139,9 +145,9 @@ async function isEmpty(client: pg.Client): Promise<boolean> {
 }
 
 /** Statistics of what is there now; and no search shall have to read what waits to be put into an index. */
-async function learn(client: pg.Client, aside: LaidAside): Promise<void> {
+async function updateStatistics(client: pg.Client, droppedIndexes: DroppedIndexes): Promise<void> {
   await client.query(`analyze ${filledTables.join(', ')}`)
-  if (aside.length > 0) return
+  if (droppedIndexes.length > 0) return
   await client.query(
     `select gin_clean_pending_list(index.indexrelid) from pg_index index
       join pg_class class on class.oid = index.indexrelid join pg_am access on access.oid = class.relam
@@ -150,7 +156,7 @@ async function learn(client: pg.Client, aside: LaidAside): Promise<void> {
   )
 }
 
-const spanningOf = (client: pg.Client): Spanning => ({
+const crossTenantConnection = (client: pg.Client): CrossTenantConnection => ({
   query: async <Row extends object>(statement: Sql) =>
     (await client.query<Row & pg.QueryResultRow>(statement.render())).rows,
 })

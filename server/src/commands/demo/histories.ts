@@ -1,10 +1,10 @@
 import type { Companies } from './companies.ts'
-import type { Made } from './made.ts'
+import type { GeneratedRecord } from './generated-record.ts'
 import type { Person } from './people.ts'
 import type { Random } from './random.ts'
-import { idAt, instant, month, Timeline } from './timeline.ts'
+import { idAt, formatInstant, formatMonth, Timeline } from './timeline.ts'
 
-interface Parts {
+interface DemoContext {
   random: Random
   timeline: Timeline
   companies: Companies
@@ -29,69 +29,69 @@ const levels = Object.entries({
 })
 
 export function titleOf(random: Random): Title {
-  const [form, seniority] = random.one(levels)
-  return { title: form.replace('%', random.one(areas)), seniority }
+  const [template, seniority] = random.pick(levels)
+  return { title: template.replace('%', random.pick(areas)), seniority }
 }
 
 /** The job that a person has, and some that it had. */
-export function jobsOf(person: Person, { random, companies }: Parts): Made[] {
+export function jobsOf(person: Person, { random, companies }: DemoContext): GeneratedRecord[] {
   const { employer, title, createdAt } = person
-  if (!random.isLikely(0.26)) return []
-  const jobs: Made[] = []
-  const add = (organization: string, words: { title: string | null; start: number; end: number | null }) => {
+  if (!random.chance(0.26)) return []
+  const jobs: GeneratedRecord[] = []
+  const add = (organization: string, details: { title: string | null; start: number; end: number | null }) => {
     const values = {
       id: `emp_${idAt(createdAt)}`,
       contactId: `con_${person.id}`,
       organization,
-      title: words.title,
-      current: words.end === null,
-      start: month(words.start),
-      end: words.end === null ? null : month(words.end),
-      createdAt: instant(createdAt),
-      updatedAt: instant(createdAt),
+      title: details.title,
+      current: details.end === null,
+      start: formatMonth(details.start),
+      end: details.end === null ? null : formatMonth(details.end),
+      createdAt: formatInstant(createdAt),
+      updatedAt: formatInstant(createdAt),
     }
     jobs.push({ values, hidden: {}, revision: 1 })
   }
-  let until = Timeline.monthOf(createdAt) - random.below(90)
-  const past = random.below(3)
+  let until = Timeline.monthOf(createdAt) - random.integerBelow(90)
+  const past = random.integerBelow(3)
   const former = Array.from({ length: past }, () => ({
-    company: random.one(companies.employers),
-    title: random.isLikely(0.8) ? titleOf(random).title : null,
-    gap: random.below(4),
-    months: 6 + random.below(80),
+    company: random.pick(companies.employers),
+    title: random.chance(0.8) ? titleOf(random).title : null,
+    gap: random.integerBelow(4),
+    months: 6 + random.integerBelow(80),
   }))
   if (employer) add(employer.name, { title: title?.title ?? null, start: until, end: null })
-  for (const { company, title: held, gap, months } of former) {
+  for (const { company, title: formerTitle, gap, months } of former) {
     const end = until - gap
     until = end - months
-    add(company.name, { title: held, start: until, end })
+    add(company.name, { title: formerTitle, start: until, end })
   }
   return jobs
 }
 
 /** What somebody wrote down about a person: the last time that something happened was a note. */
-export function notesOf(person: Person, { random, timeline }: Parts, authorId: string): Made[] {
+export function notesOf(person: Person, { random, timeline }: DemoContext, authorId: string): GeneratedRecord[] {
   const { activeAt, createdAt } = person
-  if (activeAt === undefined || !random.isLikely(0.12)) return []
-  const moments = random.isLikely(0.3) ? [activeAt, timeline.between(createdAt, activeAt, random.next())] : [activeAt]
+  if (activeAt === undefined || !random.chance(0.12)) return []
+  const moments = random.chance(0.3) ? [activeAt, timeline.between(createdAt, activeAt, random.next())] : [activeAt]
   return moments.map((moment) => {
     const values = {
       id: `not_${idAt(moment)}`,
       contactId: `con_${person.id}`,
-      body: random.one(texts),
+      body: random.pick(noteTexts),
       source: 'manual',
       authorId,
       importRowId: null,
       // It has been read: a demo is no work for the reasoning step.
       reasoningQueuedAt: null,
-      createdAt: instant(moment),
-      updatedAt: instant(moment),
+      createdAt: formatInstant(moment),
+      updatedAt: formatInstant(moment),
     }
     return { values, hidden: {}, revision: 1 }
   })
 }
 
-const texts = [
+const noteTexts = [
   'Asked for a quote for twelve seats; wants to hear back before the end of the month.',
   'Met at the spring conference.\nInterested in the partner programme, less so in training.',
   'Prefers a call in the afternoon. Don’t email on Fridays.',

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { renderAllSql } from '../../platform/resource/renderings.ts'
@@ -9,7 +9,7 @@ import { contacts } from '../../resources/contacts/resource.ts'
 import { employments } from '../../resources/employments/resource.ts'
 import { notes } from '../../resources/notes/resource.ts'
 import { type CopiedTable, copiedTable, plainLine } from './copy-text.ts'
-import type { MadePerson } from './made.ts'
+import type { GeneratedPerson } from './generated-record.ts'
 import { type DemoOptions, People } from './people.ts'
 
 /** The tables that are filled, each one after those that it refers to. */
@@ -22,26 +22,30 @@ export const filledTables = [
   'notes',
 ] as const
 type FilledTable = (typeof filledTables)[number]
-export type Filled = Record<FilledTable, number>
+export type TableCounts = Record<FilledTable, number>
 
 /** Lines of COPY for each table. */
 type Lines = Record<FilledTable, string[]>
 
 /** Companies or people that are made up while those before them are written. */
-const batch = 4000
+const batchSize = 4000
 /** How many are made up before the connection has its turn, and how many lines it is given at once. */
-const slice = 50
+const chunkSize = 50
 
 /** Fills the tables over a connection that is in a transaction; `told` hears how many contacts there are by now. */
-export async function fill(client: pg.Client, options: DemoOptions, told: (contacts: number) => void): Promise<Filled> {
+export async function fill(
+  client: pg.Client,
+  options: DemoOptions,
+  onProgress: (contacts: number) => void,
+): Promise<TableCounts> {
   const tables = tablesOf(options.organizationId)
-  const filled = emptyOf(() => 0)
+  const counts = perTable(() => 0)
   const write = async (lines: Lines): Promise<void> => {
     for (const name of filledTables) {
       if (lines[name].length > 0) await copy(client, { name, columns: tables[name].columns }, lines[name])
-      filled[name] += lines[name].length
+      counts[name] += lines[name].length
     }
-    told(filled.contacts)
+    onProgress(counts.contacts)
   }
   let writing = Promise.resolve()
   for await (const lines of batchesOf(new People(options), options.contacts, tables)) {
@@ -55,34 +59,34 @@ export async function fill(client: pg.Client, options: DemoOptions, told: (conta
     const { text, values } = renderAllSql(resource, options.organizationId).render()
     await client.query(text, values)
   }
-  return filled
+  return counts
 }
 
 async function* batchesOf(people: People, count: number, tables: Tables): AsyncGenerator<Lines> {
   const { companies: all } = people
-  for (let first = 0; first < all.employers.length; first += batch) {
-    const lines = emptyOf<string[]>(() => [])
+  for (let first = 0; first < all.employers.length; first += batchSize) {
+    const lines = perTable<string[]>(() => [])
     await eachOf(first, all.employers.length, (index) => {
       lines.companies.push(tables.companies.lineOf(all.make(index)))
     })
     yield lines
   }
-  for (let first = 0; first < count; first += batch) {
-    const lines = emptyOf<string[]>(() => [])
+  for (let first = 0; first < count; first += batchSize) {
+    const lines = perTable<string[]>(() => [])
     await eachOf(first, count, (index) => addPerson(lines, people.make(index), tables))
     yield lines
   }
 }
 
 async function eachOf(first: number, end: number, make: (index: number) => void): Promise<void> {
-  const last = Math.min(first + batch, end)
+  const last = Math.min(first + batchSize, end)
   for (let index = first; index < last; index++) {
     make(index)
-    if (index % slice === 0) await turn()
+    if (index % chunkSize === 0) await yieldToEventLoop()
   }
 }
 
-function addPerson(lines: Lines, { contact, root, jobs, notes: texts }: MadePerson, tables: Tables): void {
+function addPerson(lines: Lines, { contact, root, jobs, notes: texts }: GeneratedPerson, tables: Tables): void {
   if (root) lines.root_contacts.push(tables.root_contacts.lineOf([root.id, root.emailKey, root.createdAt]))
   lines.contacts.push(tables.contacts.lineOf(contact))
   const { id, teamId, externalIds } = contact.values
@@ -113,7 +117,7 @@ const plainTable = (columns: readonly string[], organizationId: string) => ({
   lineOf: (values: readonly (string | null)[]) => plainLine([organizationId, ...values]),
 })
 
-const emptyOf = <Value>(value: () => Value): Record<FilledTable, Value> => ({
+const perTable = <Value>(value: () => Value): Record<FilledTable, Value> => ({
   companies: value(),
   root_contacts: value(),
   contacts: value(),
@@ -127,11 +131,11 @@ async function copy(
   { name, columns }: Pick<CopiedTable, 'columns'> & { name: string },
   lines: readonly string[],
 ): Promise<void> {
-  const named = columns.map((column) => `"${column}"`).join(', ')
-  await pipeline(Readable.from(chunksOf(lines)), client.query(copyFrom(`copy ${name} (${named}) from stdin`)))
+  const columnList = columns.map((column) => `"${column}"`).join(', ')
+  await pipeline(Readable.from(chunksOf(lines)), client.query(copyFrom(`copy ${name} (${columnList}) from stdin`)))
 }
 
 function* chunksOf(lines: readonly string[]): Generator<Buffer> {
-  for (let first = 0; first < lines.length; first += slice)
-    yield Buffer.from(lines.slice(first, first + slice).join(''))
+  for (let first = 0; first < lines.length; first += chunkSize)
+    yield Buffer.from(lines.slice(first, first + chunkSize).join(''))
 }

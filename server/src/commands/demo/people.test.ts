@@ -10,7 +10,7 @@ import { employments } from '../../resources/employments/resource.ts'
 import { notes } from '../../resources/notes/resource.ts'
 import { phoneNumber } from '../../platform/model/phone.ts'
 import { timeZoneName } from '../../platform/model/time-zone.ts'
-import type { Made, MadePerson } from './made.ts'
+import type { GeneratedRecord, GeneratedPerson } from './generated-record.ts'
 import { type DemoOptions, People } from './people.ts'
 import { makePlaces } from './places.ts'
 import { Random } from './random.ts'
@@ -23,7 +23,7 @@ const ids = {
   ownerId: '01a20074-400d-72ad-a53f-11f0604adaba',
 }
 
-function make(options: Partial<DemoOptions>): { people: MadePerson[]; employers: Made[] } {
+function make(options: Partial<DemoOptions>): { people: GeneratedPerson[]; employers: GeneratedRecord[] } {
   const whole = { seed: 1, contacts: 4000, end: day, ...ids, ...options }
   const all = new People(whole)
   return {
@@ -33,17 +33,17 @@ function make(options: Partial<DemoOptions>): { people: MadePerson[]; employers:
 }
 
 const usual = make({})
-const contactsOf = ({ people }: ReturnType<typeof make>): Made[] => people.map(({ contact }) => contact)
+const contactsOf = ({ people }: ReturnType<typeof make>): GeneratedRecord[] => people.map(({ contact }) => contact)
 
 /** What a caller may send to make the record: a name that follows from its parts is not said. */
-function sendable(resource: Resource, { values }: Made): JsonObject {
+function sendable(resource: Resource, { values }: GeneratedRecord): JsonObject {
   const follows = values.name === [values.firstName, values.lastName].filter(Boolean).join(' ')
   const names = Object.keys(values).filter((name) => resource.fields[name]?.writable && !(name === 'name' && follows))
   return Object.fromEntries(names.flatMap((name) => (values[name] === null ? [] : [[name, values[name] ?? null]])))
 }
 
 /** What the API would do with it: the record it would make, and its hidden columns. */
-function assertMadeByTheRules(resource: Resource, made: Made): void {
+function assertMatchesApi(resource: Resource, made: GeneratedRecord): void {
   const body = sendable(resource, made)
   const read = readBody(bodyShape(resource, 'create'), body)
   expect(read).toEqual(body)
@@ -61,25 +61,25 @@ function assertMadeByTheRules(resource: Resource, made: Made): void {
 
 test('each record is one that the API would have made of the same values', () => {
   for (const { contact, jobs, notes: texts } of usual.people) {
-    assertMadeByTheRules(contacts, contact)
-    for (const job of jobs) assertMadeByTheRules(employments, job)
+    assertMatchesApi(contacts, contact)
+    for (const job of jobs) assertMatchesApi(employments, job)
     for (const text of texts) expect(readBody(bodyShape(notes, 'create'), { body: text.values.body })).toBeTruthy()
   }
-  for (const employer of usual.employers) assertMadeByTheRules(companies, employer)
+  for (const employer of usual.employers) assertMatchesApi(companies, employer)
   expect(usual.people.flatMap(({ jobs }) => jobs).length).toBeGreaterThan(1000)
   expect(usual.people.flatMap(({ notes: texts }) => texts).length).toBeGreaterThan(200)
 })
 
 test('the same seed makes the same people, whatever the organization; another one makes others', () => {
-  const told = (made: ReturnType<typeof make>) =>
+  const comparable = (made: ReturnType<typeof make>) =>
     contactsOf(made).map(({ values: { name, email, phone, tags, createdAt, customProperties } }) =>
       JSON.stringify([name, email, phone, tags, createdAt, customProperties]),
     )
   const elsewhere = make({ organizationId: 'f'.repeat(32) })
-  expect(told(elsewhere)).toEqual(told(usual))
+  expect(comparable(elsewhere)).toEqual(comparable(usual))
   expect(elsewhere.people[0]?.contact.values.id).not.toBe(usual.people[0]?.contact.values.id)
-  const other = new Set(told(make({ seed: 2 })))
-  expect(told(usual).filter((one) => other.has(one))).toEqual([])
+  const other = new Set(comparable(make({ seed: 2 })))
+  expect(comparable(usual).filter((one) => other.has(one))).toEqual([])
 })
 
 test('an address is one contact’s in its team, and a person is behind each address', () => {
@@ -168,7 +168,12 @@ test('there is something of everything, and of nothing all', () => {
 test('each language has names that its addresses tell apart, and places that are where they say', () => {
   const places = makePlaces(new Random(1))
   for (const { language, zone, country, latitude, longitude, phone, digits, location } of places) {
-    for (const names of [language.women.firsts, language.women.lasts, language.men.firsts, language.men.lasts]) {
+    for (const names of [
+      language.women.firstNames,
+      language.women.lastNames,
+      language.men.firstNames,
+      language.men.lastNames,
+    ]) {
       expect(new Set(names.map(({ text }) => text)).size, language.code).toBeGreaterThanOrEqual(10)
       for (const { latin, text } of names) expect(latin, text).toMatch(/^[a-z]+$/)
     }
@@ -180,7 +185,7 @@ test('each language has names that its addresses tell apart, and places that are
     expect(timeZoneName(zone)).toBe(zone)
     expect(location).toMatch(/, /)
   }
-  const texts = places.flatMap(({ language }) => language.women.firsts.map(({ text }) => text)).join(' ')
+  const texts = places.flatMap(({ language }) => language.women.firstNames.map(({ text }) => text)).join(' ')
   for (const script of scripts) expect(texts, script).toMatch(new RegExp(`\\p{Script=${script}}`, 'u'))
 })
 

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { emailKey } from '../../platform/model/texts.ts'
-import { Companies, type Employer, firstFree, tagsOf } from './companies.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
+import { Companies, type Employer, firstUnused, tagsOf } from './companies.ts'
 import { jobsOf, notesOf, type Title, titleOf } from './histories.ts'
-import type { Made, MadePerson } from './made.ts'
+import type { GeneratedRecord, GeneratedPerson } from './generated-record.ts'
 import { makePlaces, type Name, type Place } from './places.ts'
 import { Random } from './random.ts'
-import { idAt, instant, Timeline } from './timeline.ts'
+import { idAt, formatInstant, Timeline } from './timeline.ts'
 
 export interface DemoOptions {
   seed: number
@@ -31,7 +31,7 @@ export interface Person {
   activeAt: number | undefined
 }
 
-const everyNthIsPartners = 33
+const partnerInterval = 33
 
 /** The people of a demo, one after the other: the same ones for the same options. */
 export class People {
@@ -44,14 +44,14 @@ export class People {
   readonly #addresses = new Set<string>()
   readonly #ids: { team: string; partners: string; owner: string }
   /** For the next one, who may be the same person in another team. */
-  #previous: { called: Called; rootId: string } | undefined
+  #previous: { identity: PersonIdentity; rootId: string } | undefined
 
   constructor(options: DemoOptions) {
     this.#options = options
     this.#random = new Random(options.seed)
     this.#timeline = new Timeline(options.end)
     this.#lot = makePlaces(this.#random).flatMap((place) => Array<Place>(place.weight).fill(place))
-    const parts = { lot: this.#lot, random: this.#random, timeline: this.#timeline }
+    const parts = { weightedPlaces: this.#lot, random: this.#random, timeline: this.#timeline }
     this.companies = new Companies(options.contacts, parts)
     this.#ids = {
       team: showId('tea', options.teamId),
@@ -61,35 +61,35 @@ export class People {
   }
 
   /** The person of this number; to be asked for one after the other, from 0 on. */
-  make(index: number): MadePerson {
+  make(index: number): GeneratedPerson {
     const [random, timeline] = [this.#random, this.#timeline]
-    const createdAt = timeline.moment((index + random.next()) / this.#options.contacts)
-    const employer = random.isLikely(0.68) ? this.#companyAt(createdAt) : undefined
-    const isLocal = employer !== undefined && random.isLikely(0.92)
+    const createdAt = timeline.timeAtShare((index + random.next()) / this.#options.contacts)
+    const employer = random.chance(0.68) ? this.#companyAt(createdAt) : undefined
+    const isLocal = employer !== undefined && random.chance(0.92)
     const person: Person = {
       id: idAt(createdAt),
-      place: isLocal ? employer.place : random.one(this.#lot),
+      place: isLocal ? employer.place : random.pick(this.#lot),
       employer,
-      title: random.isLikely(employer ? 0.78 : 0.2) ? titleOf(random) : undefined,
+      title: random.chance(employer ? 0.78 : 0.2) ? titleOf(random) : undefined,
       createdAt,
-      activeAt: random.isLikely(0.8) ? timeline.between(createdAt, timeline.end, random.next() ** 0.7) : undefined,
+      activeAt: random.chance(0.8) ? timeline.between(createdAt, timeline.end, random.next() ** 0.7) : undefined,
     }
-    const isPartners = index % everyNthIsPartners === 17
-    const again = isPartners && index % (4 * everyNthIsPartners) === 17 ? this.#previous : undefined
-    const called = again ? sameAs(again.called) : this.#named(person, index)
-    const rootId = again?.rootId ?? idAt(createdAt)
-    const contact = this.#contactOf(person, called, {
+    const isPartnerContact = index % partnerInterval === 17
+    const samePerson = isPartnerContact && index % (4 * partnerInterval) === 17 ? this.#previous : undefined
+    const identity = samePerson ? withoutHandles(samePerson.identity) : this.#named(person, index)
+    const rootId = samePerson?.rootId ?? idAt(createdAt)
+    const contact = this.#contactOf(person, identity, {
       index,
       rootContactId: `rcn_${rootId}`,
-      teamId: isPartners ? this.#ids.partners : this.#ids.team,
+      teamId: isPartnerContact ? this.#ids.partners : this.#ids.team,
     })
-    this.#previous = !isPartners && called.email !== null ? { called, rootId } : undefined
+    this.#previous = !isPartnerContact && identity.email !== null ? { identity, rootId } : undefined
     const parts = { random, timeline, companies: this.companies }
     return {
       contact,
-      root: again
+      root: samePerson
         ? undefined
-        : { id: rootId, emailKey: contact.hidden.email_key ?? null, createdAt: instant(createdAt) },
+        : { id: rootId, emailKey: contact.hidden.email_key ?? null, createdAt: formatInstant(createdAt) },
       jobs: jobsOf(person, parts),
       notes: notesOf(person, parts, this.#ids.owner),
     }
@@ -98,48 +98,52 @@ export class People {
   /** One of the companies that there are by then, the older ones more often. */
   #companyAt(time: number): Employer | undefined {
     const { employers } = this.companies
-    const known = Math.min(employers.length, Math.floor(employers.length * this.#timeline.shareBy(time)) + 1)
-    return employers[Math.floor(known * this.#random.next() ** 1.8)]
+    const existingCount = Math.min(employers.length, Math.floor(employers.length * this.#timeline.shareAt(time)) + 1)
+    return employers[Math.floor(existingCount * this.#random.next() ** 1.8)]
   }
 
   /** How a person is called and written to. */
-  #named({ place: { language }, employer }: Person, index: number): Called {
+  #named({ place: { language }, employer }: Person, index: number): PersonIdentity {
     const random = this.#random
-    const { firsts, lasts } = random.isLikely(0.5) ? language.women : language.men
-    const [first, last] = [random.one(firsts), random.one(lasts)]
-    const isMononym = random.isLikely(language.code === 'id' ? 0.35 : 0.02)
-    const lastName = isMononym ? null : familyName(last, lasts, language.code, random)
-    const email = random.isLikely(0.9) ? this.#addressOf(first, last, employer?.host ?? privateHost) : null
-    const isOnlyAddress = email !== null && random.isLikely(0.03)
+    const { firstNames, lastNames } = random.chance(0.5) ? language.women : language.men
+    const [first, last] = [random.pick(firstNames), random.pick(lastNames)]
+    const isMononym = random.chance(language.code === 'id' ? 0.35 : 0.02)
+    const lastName = isMononym ? null : familyName(last, lastNames, language.code, random)
+    const email = random.chance(0.9) ? this.#addressOf(first, last, employer?.host ?? privateHost) : null
+    const hasOnlyEmail = email !== null && random.chance(0.03)
     const handle = () => `${first.latin}-${last.latin}-${index.toString(36)}`
     return {
-      firstName: isOnlyAddress ? null : first.text,
-      lastName: isOnlyAddress ? null : lastName,
-      name: isOnlyAddress ? null : wholeName(language.code, first.text, lastName),
-      nickname: !isOnlyAddress && random.isLikely(0.04) ? capital(first.latin.slice(0, 3)) : null,
+      firstName: hasOnlyEmail ? null : first.text,
+      lastName: hasOnlyEmail ? null : lastName,
+      name: hasOnlyEmail ? null : fullName(language.code, first.text, lastName),
+      nickname: !hasOnlyEmail && random.chance(0.04) ? capitalize(first.latin.slice(0, 3)) : null,
       email,
-      linkedinHandle: random.isLikely(0.14) ? handle() : null,
-      githubHandle: random.isLikely(0.03) ? handle() : null,
-      twitterHandle: random.isLikely(0.03) ? handle().replaceAll('-', '_') : null,
+      linkedinHandle: random.chance(0.14) ? handle() : null,
+      githubHandle: random.chance(0.03) ? handle() : null,
+      twitterHandle: random.chance(0.03) ? handle().replaceAll('-', '_') : null,
     }
   }
 
   /** Each company has a form of its own. */
   #addressOf(first: Name, last: Name, host: string): string {
-    const form = host.length % 3
-    const [one, other] = form === 2 ? [last.latin, first.latin] : [first.latin, last.latin]
-    const local = `${one}${form === 1 ? '_' : '.'}${other}`
-    const address = firstFree(this.#addresses, (number) => `${local}${number}@${host}`)
-    return this.#random.isLikely(0.04) ? capital(address) : address
+    const format = host.length % 3
+    const [one, other] = format === 2 ? [last.latin, first.latin] : [first.latin, last.latin]
+    const local = `${one}${format === 1 ? '_' : '.'}${other}`
+    const address = firstUnused(this.#addresses, (number) => `${local}${number}@${host}`)
+    return this.#random.chance(0.04) ? capitalize(address) : address
   }
 
-  #contactOf(person: Person, called: Called, { index, rootContactId, teamId }: Placing): Made {
+  #contactOf(
+    person: Person,
+    identity: PersonIdentity,
+    { index, rootContactId, teamId }: ContactLinks,
+  ): GeneratedRecord {
     const random = this.#random
     const { id, place, employer, title, createdAt, activeAt } = person
-    const { firstName, lastName, name, nickname, email, linkedinHandle, githubHandle, twitterHandle } = called
-    const changes = random.isLikely(0.3) ? 1 + random.below(6) : 0
+    const { firstName, lastName, name, nickname, email, linkedinHandle, githubHandle, twitterHandle } = identity
+    const changes = random.chance(0.3) ? 1 + random.integerBelow(6) : 0
     const updatedAt = changes === 0 ? createdAt : this.#timeline.between(createdAt, this.#timeline.end, random.next())
-    const hasPhone = random.isLikely(email === null ? 0.85 : 0.55)
+    const hasPhone = random.chance(email === null ? 0.85 : 0.55)
     const { city, state, countryCode, location, timeZone, latitude, longitude } = locationOf(random, place)
     // Member by member: copying from other objects takes longer than all the rest.
     const values: JsonObject = {
@@ -153,14 +157,13 @@ export class People {
       teamId,
       phone: hasPhone ? `${place.phone}${random.digits(place.digits)}` : null,
       tags: tagsOf(random),
-      status: random.isLikely(0.74) ? 'active' : random.one(statuses),
-      emailOptOut: random.isLikely(0.06),
+      status: random.chance(0.74) ? 'active' : random.pick(statuses),
+      emailOptOut: random.chance(0.06),
       companyId: employer ? `com_${employer.id}` : null,
       customProperties: propertiesOf(random, place.language.code, this.#timeline.end),
-      bio:
-        title && random.isLikely(0.08) ? [title.title, employer?.name, place.city].filter(Boolean).join(' · ') : null,
-      avatar: random.isLikely(0.1) ? `https://pictures.example/people/${index}.jpg` : null,
-      website: random.isLikely(0.04) ? `https://people.example/${index.toString(36)}` : null,
+      bio: title && random.chance(0.08) ? [title.title, employer?.name, place.city].filter(Boolean).join(' · ') : null,
+      avatar: random.chance(0.1) ? `https://pictures.example/people/${index}.jpg` : null,
+      website: random.chance(0.04) ? `https://people.example/${index.toString(36)}` : null,
       city,
       state,
       countryCode,
@@ -172,13 +175,13 @@ export class People {
       githubHandle,
       twitterHandle,
       employmentTitle: title?.title ?? null,
-      employmentSeniority: title && random.isLikely(0.8) ? title.seniority : null,
+      employmentSeniority: title && random.chance(0.8) ? title.seniority : null,
       externalIds: externalIdsOf(random, index),
-      ownerId: random.isLikely(0.45) ? this.#ids.owner : null,
-      blockedAt: activeAt !== undefined && random.isLikely(0.004) ? instant(activeAt) : null,
-      lastActivityAt: activeAt === undefined ? null : instant(activeAt),
-      createdAt: instant(createdAt),
-      updatedAt: instant(updatedAt),
+      ownerId: random.chance(0.45) ? this.#ids.owner : null,
+      blockedAt: activeAt !== undefined && random.chance(0.004) ? formatInstant(activeAt) : null,
+      lastActivityAt: activeAt === undefined ? null : formatInstant(activeAt),
+      createdAt: formatInstant(createdAt),
+      updatedAt: formatInstant(updatedAt),
     }
     return { values, hidden: { email_key: email === null ? null : emailKey(email) }, revision: 1 + changes }
   }
@@ -189,7 +192,7 @@ const sources = ['website', 'fair', 'recommendation', 'webinar', 'import', 'phon
 const plans = ['free', 'team', 'business', 'enterprise']
 const interests = ['product', 'training', 'support', 'events', 'prices']
 
-interface Placing {
+interface ContactLinks {
   index: number
   rootContactId: string
   teamId: string
@@ -199,7 +202,7 @@ interface Placing {
 const privateHost = 'letterbox.example'
 
 /** How a person is called, and where it is found. */
-interface Called {
+interface PersonIdentity {
   firstName: string | null
   lastName: string | null
   name: string | null
@@ -211,59 +214,59 @@ interface Called {
 }
 
 /** The same person with another team: the name and the address. */
-const sameAs = (called: Called): Called => ({
-  ...called,
+const withoutHandles = (identity: PersonIdentity): PersonIdentity => ({
+  ...identity,
   ...{ nickname: null, linkedinHandle: null, githubHandle: null, twitterHandle: null },
 })
 
-const familyFirst: Readonly<Record<string, string>> = { zh: '', ko: '', ja: ' ', vi: ' ' }
+const familyNameFirst: Readonly<Record<string, string>> = { zh: '', ko: '', ja: ' ', vi: ' ' }
 
 /** In the order of the language. */
-function wholeName(language: string, first: string, last: string | null): string {
+function fullName(language: string, first: string, last: string | null): string {
   if (last === null) return first
-  const separator = familyFirst[language]
+  const separator = familyNameFirst[language]
   return separator === undefined ? `${first} ${last}` : `${last}${separator}${first}`
 }
 
 /** Some people have two, some an apostrophe in it. */
-function familyName(last: Name, lasts: readonly Name[], language: string, random: Random): string {
-  if (language === 'en' && random.isLikely(0.06)) return `O’${last.text}`
-  if (language in familyFirst || !random.isLikely(0.06)) return last.text
-  return `${last.text}-${random.one(lasts).text}`
+function familyName(last: Name, lastNames: readonly Name[], language: string, random: Random): string {
+  if (language === 'en' && random.chance(0.06)) return `O’${last.text}`
+  if (language in familyNameFirst || !random.chance(0.06)) return last.text
+  return `${last.text}-${random.pick(lastNames).text}`
 }
 
-const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
+const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
 
 function locationOf(random: Random, place: Place) {
-  const hasCity = random.isLikely(0.72)
-  const isExact = hasCity && random.isLikely(0.35)
-  const near = (degrees: number) => Math.round((degrees + (random.next() - 0.5) / 10) * 10_000) / 10_000
+  const hasCity = random.chance(0.72)
+  const isExact = hasCity && random.chance(0.35)
+  const jitter = (degrees: number) => Math.round((degrees + (random.next() - 0.5) / 10) * 10_000) / 10_000
   return {
     city: hasCity ? place.city : null,
-    state: hasCity && random.isLikely(0.7) ? place.state : null,
-    countryCode: hasCity || random.isLikely(0.5) ? place.country : null,
-    location: random.isLikely(0.4) ? place.location : null,
-    timeZone: random.isLikely(0.6) ? place.zone : null,
-    latitude: isExact ? near(place.latitude) : null,
-    longitude: isExact ? near(place.longitude) : null,
+    state: hasCity && random.chance(0.7) ? place.state : null,
+    countryCode: hasCity || random.chance(0.5) ? place.country : null,
+    location: random.chance(0.4) ? place.location : null,
+    timeZone: random.chance(0.6) ? place.zone : null,
+    latitude: isExact ? jitter(place.latitude) : null,
+    longitude: isExact ? jitter(place.longitude) : null,
   }
 }
 
 function propertiesOf(random: Random, language: string, end: number): JsonObject {
   const properties: JsonObject = {}
-  if (random.isLikely(0.7)) properties.plan = random.common(plans)
-  if (random.isLikely(0.55)) properties.score = random.below(101)
-  if (random.isLikely(0.5)) properties.source = random.common(sources)
-  if (random.isLikely(0.35)) properties.language = language
-  if (random.isLikely(0.3)) properties.newsletter = random.isLikely(0.6)
-  if (random.isLikely(0.15)) properties.interests = [...new Set([random.one(interests), random.one(interests)])]
-  if (random.isLikely(0.2)) properties.renewsOn = instant(end + random.below(365) * 86_400_000).slice(0, 10)
+  if (random.chance(0.7)) properties.plan = random.pickSkewed(plans)
+  if (random.chance(0.55)) properties.score = random.integerBelow(101)
+  if (random.chance(0.5)) properties.source = random.pickSkewed(sources)
+  if (random.chance(0.35)) properties.language = language
+  if (random.chance(0.3)) properties.newsletter = random.chance(0.6)
+  if (random.chance(0.15)) properties.interests = [...new Set([random.pick(interests), random.pick(interests)])]
+  if (random.chance(0.2)) properties.renewsOn = formatInstant(end + random.integerBelow(365) * 86_400_000).slice(0, 10)
   return properties
 }
 
 function externalIdsOf(random: Random, index: number): JsonObject {
   const ids: JsonObject = {}
-  if (random.isLikely(0.16)) ids.billing = `cus_${(100_000 + index).toString()}`
-  if (random.isLikely(0.06)) ids.helpdesk = `H-${index.toString(36).toUpperCase()}`
+  if (random.chance(0.16)) ids.billing = `cus_${(100_000 + index).toString()}`
+  if (random.chance(0.06)) ids.helpdesk = `H-${index.toString(36).toUpperCase()}`
   return ids
 }

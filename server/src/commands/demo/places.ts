@@ -8,8 +8,8 @@ export interface Name {
 }
 
 interface Names {
-  firsts: readonly Name[]
-  lasts: readonly Name[]
+  firstNames: readonly Name[]
+  lastNames: readonly Name[]
 }
 
 /** Names are made once: asking faker for each person would take longer than all the rest. */
@@ -131,12 +131,12 @@ function makeLanguage(locale: string, randomizer: Randomizer): Language {
     new Faker({ locale: allFakers[name as keyof typeof allFakers].rawDefinitions, randomizer })
   const [faker, english] = [fakerOf(locale), fakerOf('en')]
   const namesOf = (sex: SexType): Names => ({
-    firsts: makeNames(
+    firstNames: makeNames(
       faker,
       () => faker.person.firstName(sex),
       () => english.person.firstName(sex),
     ),
-    lasts: makeNames(
+    lastNames: makeNames(
       faker,
       () => faker.person.lastName(sex),
       () => english.person.lastName(sex),

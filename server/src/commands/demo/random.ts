@@ -15,29 +15,29 @@ export class Random {
   }
 
   /** A whole number from 0 to below the limit. */
-  below(limit: number): number {
+  integerBelow(limit: number): number {
     return Math.floor(this.next() * limit)
   }
 
-  isLikely(share: number): boolean {
+  chance(share: number): boolean {
     return this.next() < share
   }
 
-  one<Value>(values: readonly Value[]): Value {
-    return at(values, this.below(values.length))
+  pick<Value>(values: readonly Value[]): Value {
+    return itemAt(values, this.integerBelow(values.length))
   }
 
   /** One of them, the first ones far more often than the last. */
-  common<Value>(values: readonly Value[]): Value {
-    return at(values, Math.floor(this.next() ** 2 * values.length))
+  pickSkewed<Value>(values: readonly Value[]): Value {
+    return itemAt(values, Math.floor(this.next() ** 2 * values.length))
   }
 
   digits(count: number): string {
-    return String(this.below(10 ** count)).padStart(count, '0')
+    return String(this.integerBelow(10 ** count)).padStart(count, '0')
   }
 }
 
-export function at<Value>(values: readonly Value[], index: number): Value {
+export function itemAt<Value>(values: readonly Value[], index: number): Value {
   const value = values[index]
   if (value === undefined) throw new Error(`There is nothing at ${index}.`)
   return value

@@ -2,7 +2,7 @@ import { newIdAt } from '../../platform/model/ids.ts'
 
 const day = 24 * 60 * 60 * 1000
 /** The two years before the reference day that a demo tells of. */
-const span = 730 * day
+const period = 730 * day
 
 /** When things happened. */
 export class Timeline {
@@ -14,13 +14,13 @@ export class Timeline {
   }
 
   /** The moment by which this share of all was there: few at first, more and more later. */
-  moment(share: number): number {
-    return Math.floor(this.end - span + (span - 1) * share ** 0.6)
+  timeAtShare(share: number): number {
+    return Math.floor(this.end - period + (period - 1) * share ** 0.6)
   }
 
   /** The share of all that was there by this moment. */
-  shareBy(time: number): number {
-    return Math.max(0, (time - this.end + span) / span) ** (1 / 0.6)
+  shareAt(time: number): number {
+    return Math.max(0, (time - this.end + period) / period) ** (1 / 0.6)
   }
 
   /** A moment between two, nearer to the second one for a greater share. */
@@ -39,17 +39,17 @@ export class Timeline {
 export const idAt = (time: number): string => newIdAt(time).replaceAll('-', '')
 
 /** The days that were written before: a thousandth of what is written is new. */
-const days = new Map<number, string>()
+const dateCache = new Map<number, string>()
 const twoDigits = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, '0'))
 const threeDigits = Array.from({ length: 1000 }, (_, value) => String(value).padStart(3, '0'))
 
 /** As the API writes an instant. Put together, because `toISOString` takes five times as long. */
-export function instant(time: number): string {
+export function formatInstant(time: number): string {
   const number = Math.floor(time / day)
-  let date = days.get(number)
+  let date = dateCache.get(number)
   if (date === undefined) {
     date = new Date(number * day).toISOString().slice(0, 11)
-    days.set(number, date)
+    dateCache.set(number, date)
   }
   const rest = time - number * day
   const seconds = Math.floor(rest / 1000)
@@ -58,4 +58,5 @@ export function instant(time: number): string {
 }
 
 /** As the API writes a month. */
-export const month = (count: number): string => `${Math.floor(count / 12)}-${String((count % 12) + 1).padStart(2, '0')}`
+export const formatMonth = (count: number): string =>
+  `${Math.floor(count / 12)}-${String((count % 12) + 1).padStart(2, '0')}`

@@ -6,10 +6,10 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const prefix = 'svc_'
 const randomLength = 34
 const checksumLength = 6
-const shape = new RegExp(`^${prefix}[0-9A-Za-z]{${randomLength + checksumLength}}$`)
+const pattern = new RegExp(`^${prefix}[0-9A-Za-z]{${randomLength + checksumLength}}$`)
 
 /** A new API key: `svc_`, 34 random characters (202 bits) and a checksum of 6, all base62. */
-export function makeApiKey(): string {
+export function generateApiKey(): string {
   const body = Array.from({ length: randomLength }, () => alphabet[randomInt(alphabet.length)]).join('')
   return prefix + body + checksum(body)
 }
@@ -19,7 +19,7 @@ export const looksLikeApiKey = (text: string): boolean => text.startsWith(prefix
 
 /** The hash of a key that a caller sent, or undefined for a text that cannot be a key: a typo costs no query. */
 export function apiKeyHash(text: string): Buffer | undefined {
-  if (!shape.test(text)) return undefined
+  if (!pattern.test(text)) return undefined
   const end = prefix.length + randomLength
   if (checksum(text.slice(prefix.length, end)) !== text.slice(end)) return undefined
   return sha256(text)

@@ -4,18 +4,18 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { run, runProcess, urlOf } from '../../../test/command-line.ts'
+import { run, runProcess, databaseUrlOf } from '../../../test/command-line.ts'
 import { newOwner } from '../../../test/people.ts'
 import { createDatabase } from '../../../test/postgres.ts'
 import { startTestService } from '../../../test/service.ts'
-import { isBreached, useBreachedPasswords } from './breached-passwords.ts'
+import { isBreached, setBreachedPasswordsFile } from './breached-passwords.ts'
 import { passwordFault } from './passwords.ts'
 
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rapport-breached-'))
 })
-afterEach(() => useBreachedPasswords(undefined))
+afterEach(() => setBreachedPasswordsFile(undefined))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const sha1 = (text: string): string => createHash('sha1').update(text).digest('hex').toUpperCase()
@@ -71,17 +71,17 @@ test('a file of hashes adds to the list: each of its passwords is refused, and n
     ['\n', (line: string) => line.toLowerCase()],
     ['\n', (line: string) => line.slice(0, 40)],
   ] as const) {
-    await useBreachedPasswords(await fileOf(lines.map(form), end))
+    await setBreachedPasswordsFile(await fileOf(lines.map(form), end))
     for (const password of breached) expect(await isBreached(password), password).toBe(true)
     for (let round = 0; round < 100; round++) expect(await isBreached(randomBytes(12).toString('base64'))).toBe(false)
   }
-  await useBreachedPasswords(undefined)
+  await setBreachedPasswordsFile(undefined)
   expect(await isBreached(breached[0] ?? '')).toBe(false)
 })
 
 test.each([1, 2, 3])('a file of %i lines is searched to its ends', async (count) => {
   const breached = Array.from({ length: count }, () => randomBytes(12).toString('base64'))
-  await useBreachedPasswords(await fileOf(breached.map(sha1).sort()))
+  await setBreachedPasswordsFile(await fileOf(breached.map(sha1).sort()))
   for (const password of breached) expect(await isBreached(password)).toBe(true)
   expect(await isBreached('nobody has leaked this')).toBe(false)
 })
@@ -98,7 +98,7 @@ test('a file that cannot be searched is refused at the start, with the reason', 
     ['too long', await fileOf([...lines.slice(0, 250), 'x'.repeat(50_000)])],
   ]
   for (const [why, file] of refused) {
-    await expect(useBreachedPasswords(file)).rejects.toThrow(new RegExp(`BREACHED_PASSWORDS_FILE .*${why}`))
+    await expect(setBreachedPasswordsFile(file)).rejects.toThrow(new RegExp(`BREACHED_PASSWORDS_FILE .*${why}`))
   }
 })
 
@@ -106,7 +106,7 @@ test('BREACHED_PASSWORDS_FILE is heeded by commands and services', async () => {
   const database = await createDatabase()
   try {
     const password = 'velvet harbour ledger'
-    const environment = { DATABASE_URL: urlOf(database), DATA_DIR: folder, SECRET: randomUUID() }
+    const environment = { DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder, SECRET: randomUUID() }
     const words = ['bootstrap', '--email', 'ada@example.com', '--organization', 'Engines', '--password', password]
     const file = await fileOf([`${sha1(password)}:12`])
     const refused = await run(words, { environment: { ...environment, BREACHED_PASSWORDS_FILE: file } })

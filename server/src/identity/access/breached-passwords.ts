@@ -8,8 +8,8 @@ import { StartError } from '../../platform/database/start-error.ts'
  * in the operator's file of hashes, for exactly this password.
  */
 export async function isBreached(password: string): Promise<boolean> {
-  if ((await shippedList()).has(fold(password))) return true
-  return extraFile !== undefined && (await isListed(extraFile, password))
+  if ((await bundledList()).has(fold(password))) return true
+  return operatorFile !== undefined && (await isInFile(operatorFile, password))
 }
 
 /** One form for all cases, widths and encodings of a text (full case folding, near enough). */
@@ -18,23 +18,23 @@ export const fold = (text: string): string => text.normalize('NFKC').toUpperCase
 let loaded: Promise<ReadonlySet<string>> | undefined
 
 /** 44,150 passwords of 12 characters or more (server/data/README.md). Loaded with the first use: they take 5 MB. */
-const shippedList = (): Promise<ReadonlySet<string>> => (loaded ??= readShippedList())
+const bundledList = (): Promise<ReadonlySet<string>> => (loaded ??= readBundledList())
 
-async function readShippedList(): Promise<ReadonlySet<string>> {
+async function readBundledList(): Promise<ReadonlySet<string>> {
   const file = createRequire(import.meta.url).resolve('#data/breached-passwords.txt')
   const text = await readFile(file, 'utf8')
   return new Set(text.trimEnd().split('\n').map(fold))
 }
 
-let extraFile: string | undefined
+let operatorFile: string | undefined
 
 /**
  * Sets BREACHED_PASSWORDS_FILE for this process: SHA-1 hashes in hexadecimal, sorted, one a line, each followed by a colon
  * and a count or by nothing, as Have I Been Pwned publishes them. Error: `StartError` when the file is something else.
  */
-export async function useBreachedPasswords(file: string | undefined): Promise<void> {
+export async function setBreachedPasswordsFile(file: string | undefined): Promise<void> {
   if (file !== undefined) await assertSorted(file)
-  extraFile = file
+  operatorFile = file
 }
 
 const linePattern = /^([0-9A-F]{40})(?::\d{1,12})?$/i
@@ -63,13 +63,13 @@ async function lineAt(handle: FileHandle, position: number): Promise<Line | unde
 }
 
 /** A binary search on the file itself, which may have 40 GB: about 35 reads. Opened each time, so that it can be replaced. */
-async function isListed(file: string, password: string): Promise<boolean> {
+async function isInFile(file: string, password: string): Promise<boolean> {
   const handle = await open(file)
   try {
     const { size } = await handle.stat()
     for (const text of new Set([password, password.normalize('NFKC')])) {
       const wanted = createHash('sha1').update(text).digest('hex').toUpperCase()
-      if (await isIn(handle, size, wanted)) return true
+      if (await containsHash(handle, size, wanted)) return true
     }
     return false
   } finally {
@@ -77,7 +77,7 @@ async function isListed(file: string, password: string): Promise<boolean> {
   }
 }
 
-async function isIn(handle: FileHandle, size: number, wanted: string): Promise<boolean> {
+async function containsHash(handle: FileHandle, size: number, wanted: string): Promise<boolean> {
   let [low, high] = [0, size]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
@@ -89,7 +89,7 @@ async function isIn(handle: FileHandle, size: number, wanted: string): Promise<b
   return false
 }
 
-const samples = 64
+const sampleCount = 64
 
 /** Finds out at the start, and not at somebody's first password, that the file cannot be searched. */
 async function assertSorted(file: string): Promise<void> {
@@ -98,8 +98,8 @@ async function assertSorted(file: string): Promise<void> {
     try {
       const { size } = await handle.stat()
       let last = ''
-      for (let sample = 0; sample <= samples; sample++) {
-        const line = await lineAt(handle, Math.floor((sample * size) / samples))
+      for (let sample = 0; sample <= sampleCount; sample++) {
+        const line = await lineAt(handle, Math.floor((sample * size) / sampleCount))
         if (line && line.hash < last) throw new Error('its lines are not sorted by hash')
         last = line?.hash ?? last
       }

@@ -15,9 +15,9 @@ test('the first failure of an address is logged at once, and the rest of a minut
   const { lines, failures } = watched()
   const since = new Date().toISOString()
   for (let index = 0; index < 20; index++) {
-    failures.note({ address: '203.0.113.7', account: `account ${index % 15}`, isRefused: index >= 18 })
+    failures.record({ address: '203.0.113.7', account: `account ${index % 15}`, isRefused: index >= 18 })
   }
-  failures.note({ address: '203.0.113.8', account: 'account 0', isRefused: false })
+  failures.record({ address: '203.0.113.8', account: 'account 0', isRefused: false })
   expect(lines).toMatchObject([
     { address: '203.0.113.7', msg: 'a login failed', time: expect.any(Number) },
     { address: '203.0.113.8', msg: 'a login failed' },
@@ -27,14 +27,14 @@ test('the first failure of an address is logged at once, and the rest of a minut
   expect(lines.slice(2)).toMatchObject([
     { address: '203.0.113.7', failed: 18, refused: 2, accounts: 15, since, msg: 'logins failed from one address' },
   ])
-  failures.note({ address: '203.0.113.7', account: 'account 0', isRefused: false })
+  failures.record({ address: '203.0.113.7', account: 'account 0', isRefused: false })
   expect(lines[3]).toMatchObject({ address: '203.0.113.7', msg: 'a login failed' })
 })
 
 test('a flood from many addresses is counted, and fills neither log nor memory', () => {
   const { lines, failures } = watched()
   for (let index = 0; index < 50_000; index++) {
-    failures.note({ address: `address ${index}`, account: `account ${index}`, isRefused: false })
+    failures.record({ address: `address ${index}`, account: `account ${index}`, isRefused: false })
   }
   expect(lines).toHaveLength(100)
   vi.advanceTimersByTime(60_000)
@@ -44,7 +44,7 @@ test('a flood from many addresses is counted, and fills neither log nor memory',
 
 test('what was counted is logged when the service stops', () => {
   const { lines, failures } = watched()
-  for (const account of ['one', 'two']) failures.note({ address: '203.0.113.7', account, isRefused: false })
+  for (const account of ['one', 'two']) failures.record({ address: '203.0.113.7', account, isRefused: false })
   failures.close()
   expect(lines[1]).toMatchObject({ failed: 2, accounts: 2 })
   vi.advanceTimersByTime(60_000)

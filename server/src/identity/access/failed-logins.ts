@@ -10,12 +10,12 @@ export interface FailedLogin {
 }
 
 export interface FailedLogins {
-  note(failure: FailedLogin): void
+  record(failure: FailedLogin): void
   /** Logs what was counted so far. */
   close(): void
 }
 
-interface Counted {
+interface LoginCounts {
   failed: number
   refused: number
   accounts: Set<string>
@@ -30,25 +30,25 @@ const max = { addresses: 100, accounts: 1000 }
  * line for each address. So password spraying shows, and a flood of it does not fill the disk.
  */
 export function createFailedLogins(log: Logger): FailedLogins {
-  let counts = new Map<string, Counted>()
-  let others = newCount()
+  let counts = new Map<string, LoginCounts>()
+  let others = newCounts()
   let since = 0
   let timer: NodeJS.Timeout | undefined
 
   function close(): void {
     clearTimeout(timer)
     timer = undefined
-    const during = { since: new Date(since).toISOString() }
+    const window = { since: new Date(since).toISOString() }
     for (const [address, { accounts, failed, refused }] of counts) {
       if (failed + refused === 1) continue
-      log.warn({ address, failed, refused, accounts: accounts.size, ...during }, 'logins failed from one address')
+      log.warn({ address, failed, refused, accounts: accounts.size, ...window }, 'logins failed from one address')
     }
     const { accounts, failed, refused } = others
     if (failed + refused > 0) {
-      log.warn({ failed, refused, accounts: accounts.size, ...during }, 'logins failed from more addresses')
+      log.warn({ failed, refused, accounts: accounts.size, ...window }, 'logins failed from more addresses')
     }
     counts = new Map()
-    others = newCount()
+    others = newCounts()
   }
 
   function open(): void {
@@ -57,21 +57,21 @@ export function createFailedLogins(log: Logger): FailedLogins {
   }
 
   return {
-    note({ address, account, isRefused }) {
+    record({ address, account, isRefused }) {
       if (timer === undefined) open()
-      let counted = counts.get(address)
-      if (counted === undefined && counts.size < max.addresses) {
-        counted = newCount()
-        counts.set(address, counted)
+      let entry = counts.get(address)
+      if (entry === undefined && counts.size < max.addresses) {
+        entry = newCounts()
+        counts.set(address, entry)
         log.warn({ address, isRefused }, 'a login failed')
       }
-      counted ??= others
-      if (isRefused) counted.refused++
-      else counted.failed++
-      if (counted.accounts.size < max.accounts) counted.accounts.add(account)
+      entry ??= others
+      if (isRefused) entry.refused++
+      else entry.failed++
+      if (entry.accounts.size < max.accounts) entry.accounts.add(account)
     },
     close,
   }
 }
 
-const newCount = (): Counted => ({ failed: 0, refused: 0, accounts: new Set() })
+const newCounts = (): LoginCounts => ({ failed: 0, refused: 0, accounts: new Set() })

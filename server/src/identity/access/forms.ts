@@ -1,6 +1,6 @@
 import type { BodyFault } from '../../platform/model/errors.ts'
 import type { PublicRoute } from '../../platform/http/route.ts'
-import { shapeOf } from '../../platform/resource/body.ts'
+import { bodyShapeOf } from '../../platform/resource/body.ts'
 import type { Fields } from '../../platform/model/define.ts'
 import { flag, secretText, text, type JsonObject } from '../../platform/model/fields.ts'
 import type { PasswordOwner } from './common-passwords.ts'
@@ -26,28 +26,28 @@ export const formFields = {
 /** A body of these members. */
 export const bodyOf = <F extends Fields>(component: string, fields: F) => ({
   component,
-  shape: shapeOf(fields),
+  shape: bodyShapeOf(fields),
   required: true,
 })
 
 /** The fault of the new password in the body, given whose it is to be; none while it is missing. */
 export async function passwordFaults(body: JsonObject, owner: PasswordOwner): Promise<BodyFault[]> {
-  const password = wordOf(body, 'password')
+  const password = stringOf(body, 'password')
   const message = password === '' ? undefined : await passwordFault(password, owner)
   return message === undefined ? [] : [{ field: 'password', message }]
 }
 
 /** Words of a body that were checked to be there. */
-export const wordOf = (body: JsonObject, name: string): string => String(body[name] ?? '')
+export const stringOf = (body: JsonObject, name: string): string => String(body[name] ?? '')
 
 /** A route that needs no credential, on the host of the authentication. */
 export const authRoute = <Body>(
   route: Pick<
     PublicRoute<Body>,
-    'path' | 'operation' | 'summary' | 'description' | 'body' | 'answers' | 'errors' | 'check' | 'handle'
+    'path' | 'operation' | 'summary' | 'description' | 'body' | 'responses' | 'errors' | 'check' | 'handle'
   >,
 ): PublicRoute => {
-  const whole: PublicRoute<Body> = {
+  const complete: PublicRoute<Body> = {
     kind: 'public',
     host: 'auth',
     method: 'POST',
@@ -56,5 +56,5 @@ export const authRoute = <Body>(
     query: { kind: 'none' },
     ...route,
   }
-  return whole as PublicRoute<never>
+  return complete as PublicRoute<never>
 }

@@ -3,14 +3,14 @@ import { ApiError } from '../../platform/model/errors.ts'
 import { createHashQueue } from './hash-queue.ts'
 
 /** Works that stay until they are told to end. */
-function works() {
+function blockedTasks() {
   const ends: (() => void)[] = []
-  let [running, most] = [0, 0]
+  let [running, peak] = [0, 0]
   return {
     ends,
-    most: () => most,
+    peak: () => peak,
     work: async () => {
-      most = Math.max(most, ++running)
+      peak = Math.max(peak, ++running)
       await new Promise<void>((resolve) => ends.push(resolve))
       running--
     },
@@ -22,22 +22,22 @@ const isOverloaded = (error: unknown): boolean =>
 
 test('two run at a time at most, 32 wait, and the next is told to come back', async () => {
   const queue = createHashQueue({ concurrency: 2, waitMilliseconds: 60_000 })
-  const { ends, work, most } = works()
-  const taken = Array.from({ length: 34 }, () => queue.run('stranger', 'a', work))
+  const { ends, work, peak } = blockedTasks()
+  const accepted = Array.from({ length: 34 }, () => queue.run('stranger', 'a', work))
   for (let more = 0; more < 5; more++) {
     expect(isOverloaded(await queue.run('stranger', 'a', work).catch((error: unknown) => error))).toBe(true)
   }
-  for (let done = 0; done < taken.length; done++) {
+  for (let done = 0; done < accepted.length; done++) {
     while (ends.length <= done) await new Promise((resolve) => setImmediate(resolve))
     ends[done]?.()
   }
-  await Promise.all(taken)
-  expect(most()).toBe(2)
+  await Promise.all(accepted)
+  expect(peak()).toBe(2)
 })
 
 test('one that waited too long is refused, was never started, and leaves its place to others', async () => {
   const queue = createHashQueue({ concurrency: 1, queue: 1, waitMilliseconds: 10 })
-  const { ends, work } = works()
+  const { ends, work } = blockedTasks()
   const first = queue.run('stranger', 'a', work)
   expect(isOverloaded(await queue.run('stranger', 'a', work).catch((error: unknown) => error))).toBe(true)
   expect(ends).toHaveLength(1)
@@ -57,14 +57,14 @@ test('a work that fails gives its turn back', async () => {
 
 test('whoever fills the queue waits for themselves: another is let in, a turn later', async () => {
   const queue = createHashQueue({ concurrency: 1, queue: 4, waitMilliseconds: 60_000 })
-  const { ends, work } = works()
+  const { ends, work } = blockedTasks()
   const order: string[] = []
-  const ask = (party: string) =>
-    queue.run('stranger', party, work).then(
-      () => order.push(party),
-      () => order.push(`${party} refused`),
+  const submit = (clientKey: string) =>
+    queue.run('stranger', clientKey, work).then(
+      () => order.push(clientKey),
+      () => order.push(`${clientKey} refused`),
     )
-  const all = [...Array.from({ length: 5 }, () => ask('a')), ask('b')]
+  const all = [...Array.from({ length: 5 }, () => submit('a')), submit('b')]
   for (let done = 0; done < 5; done++) {
     while (ends.length <= done) await new Promise((resolve) => setImmediate(resolve))
     ends[done]?.()
@@ -75,24 +75,24 @@ test('whoever fills the queue waits for themselves: another is let in, a turn la
 
 test('known callers and strangers take turns: neither number keeps the other out', async () => {
   const queue = createHashQueue({ concurrency: 1, queue: 4, waitMilliseconds: 60_000 })
-  const { ends, work } = works()
+  const { ends, work } = blockedTasks()
   const order: string[] = []
-  const ask = (asker: 'known' | 'stranger', party: string) =>
-    queue.run(asker, party, work).then(
-      () => order.push(asker),
-      () => order.push(`${asker} refused`),
+  const submit = (callerKind: 'known' | 'stranger', clientKey: string) =>
+    queue.run(callerKind, clientKey, work).then(
+      () => order.push(callerKind),
+      () => order.push(`${callerKind} refused`),
     )
   // From an address each, so that none takes another's place in the queue.
   const all = [
-    ...Array.from({ length: 7 }, (_, index) => ask('stranger', `s${index}`)),
-    ...Array.from({ length: 3 }, (_, index) => ask('known', `k${index}`)),
+    ...Array.from({ length: 7 }, (_, index) => submit('stranger', `s${index}`)),
+    ...Array.from({ length: 3 }, (_, index) => submit('known', `k${index}`)),
   ]
   for (let done = 0; done < 8; done++) {
     while (ends.length <= done) await new Promise((resolve) => setImmediate(resolve))
     ends[done]?.()
   }
   await Promise.all(all)
-  const turns = order.filter((told) => !told.includes('refused'))
+  const turns = order.filter((outcome) => !outcome.includes('refused'))
   expect(turns).toEqual(['stranger', 'known', 'stranger', 'known', 'stranger', 'known', 'stranger', 'stranger'])
-  expect(order.filter((told) => told.includes('refused'))).toEqual(['stranger refused', 'stranger refused'])
+  expect(order.filter((outcome) => outcome.includes('refused'))).toEqual(['stranger refused', 'stranger refused'])
 })

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { createGate } from '../../platform/background/limiter.ts'
+import { createConcurrencyLimiter } from '../../platform/background/concurrency-limiter.ts'
 
 const limits = {
   // A core stays for everything else; more than two would take 19 MiB each and help nobody to log in sooner.
@@ -16,14 +16,14 @@ const refusals = {
 }
 
 /** Who asks: `known` has shown a device that the account knows, a session or a one-time link. Anybody can be a `stranger`. */
-export type Asker = 'known' | 'stranger'
+export type CallerKind = 'known' | 'stranger'
 
 export interface HashQueue {
   /**
    * Runs `work` when its turn comes; `overloaded` (503) when the asker's queue is full or the wait too long, and then `work`
    * was not started. Works of one party share the turns.
    */
-  run<Result>(asker: Asker, party: string, work: () => Promise<Result>): Promise<Result>
+  run<Result>(callerKind: CallerKind, clientKey: string, work: () => Promise<Result>): Promise<Result>
 }
 
 /**
@@ -33,14 +33,18 @@ export interface HashQueue {
  */
 export function createHashQueue(options: Partial<typeof limits> = {}): HashQueue {
   const { concurrency, queue, waitMilliseconds, knownWaitMilliseconds } = { ...limits, ...options }
-  const common = { concurrency, queue, refusals }
+  const common = { concurrency, queue, messages: refusals }
   const queues = {
-    known: createGate({ ...common, waitMilliseconds: knownWaitMilliseconds }),
-    stranger: createGate({ ...common, waitMilliseconds }),
+    known: createConcurrencyLimiter({ ...common, waitMilliseconds: knownWaitMilliseconds }),
+    stranger: createConcurrencyLimiter({ ...common, waitMilliseconds }),
   }
   // Each queue lets in as many as may run, so that one waits here for a single turn of the other's at most.
-  const turns = createGate({ ...common, queue: 2 * concurrency, waitMilliseconds: knownWaitMilliseconds })
+  const shared = createConcurrencyLimiter({
+    ...common,
+    queue: 2 * concurrency,
+    waitMilliseconds: knownWaitMilliseconds,
+  })
   return {
-    run: (asker, party, work) => queues[asker].run(party, () => turns.run(asker, work)),
+    run: (callerKind, clientKey, work) => queues[callerKind].run(clientKey, () => shared.run(callerKind, work)),
   }
 }

@@ -1,17 +1,17 @@
 import { roleScopes } from '../../app.ts'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Access, openAccess } from '../../../test/access.ts'
-import type { BootstrapAnswer } from '../../commands/bootstrap.ts'
+import type { BootstrapResult } from '../../commands/bootstrap.ts'
 import { createApiKey } from '../../commands/create-api-key.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 import { newId, readId, showId } from '../../platform/model/ids.ts'
-import { makeApiKey } from './api-key.ts'
+import { generateApiKey } from './api-key.ts'
 import type { Identifier } from '../../platform/http/identifier.ts'
 import { firstKeyScopes } from '../../platform/model/scopes.ts'
 
 let access: Access
-let ours: BootstrapAnswer
+let ours: BootstrapResult
 
 beforeAll(async () => {
   access = await openAccess()
@@ -35,7 +35,7 @@ async function identify(
   return identifier.selectOrganization(await identifier.authenticate(authorization), organization)
 }
 
-const change = (statement: Sql) => access.database.spanning<object>('check the database', statement)
+const change = (statement: Sql) => access.database.crossTenantQuery<object>('check the database', statement)
 
 const uuidOf = (id: string) => readId(id.slice(0, id.indexOf('_')), id)
 
@@ -57,10 +57,10 @@ test.each([
   'Bearer a b',
   'Bearer nonsense',
   'Bearer svc_nonsense',
-  `Bearer ${makeApiKey()}`,
-  `Bearer ${makeApiKey().slice(0, -1)}`,
-  `Token ${makeApiKey()}`,
-  makeApiKey(),
+  `Bearer ${generateApiKey()}`,
+  `Bearer ${generateApiKey().slice(0, -1)}`,
+  `Token ${generateApiKey()}`,
+  generateApiKey(),
 ])('"%s" is 401 invalid_token', async (header) => {
   await expect(identify(header, ours.organizationId)).rejects.toMatchObject({
     code: 'invalid_token',
@@ -102,7 +102,7 @@ test.each(['', ' ', 'org_', 'org 1', `usr_${'0'.repeat(32)}`, `org_${'0'.repeat(
 
 test('a foreign organization and one that does not exist are the same 403', async () => {
   const theirs = await access.newOrganization()
-  const strangers = await access.database.spanning<{ id: string }>(
+  const strangers = await access.database.crossTenantQuery<{ id: string }>(
     'check the database',
     sql`insert into organizations (id, name, slug) values (${newId()}, 'Strangers', ${newId()}) returning id`,
   )
@@ -222,7 +222,7 @@ test('the use of a key is written down at most once a minute', async () => {
     scopes: ['contact:list:read'],
   })
   const lastUse = async () => {
-    const rows = await access.database.spanning<{ at: string | null }>(
+    const rows = await access.database.crossTenantQuery<{ at: string | null }>(
       'check the database',
       sql`select last_used_at::text as at from api_keys where id = ${uuidOf(id)}`,
     )

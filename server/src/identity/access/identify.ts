@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import type { Database, Spanning } from '../../platform/database/database.ts'
+import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'
 import {
-  AddressRefused,
+  AddressNotAllowed,
   type Credential,
   type Identifier,
   type KeyCredential,
@@ -10,19 +10,19 @@ import {
 } from '../../platform/http/identifier.ts'
 import { invalidParameters } from '../../platform/model/errors.ts'
 import { hasIdForm, readId } from '../../platform/model/ids.ts'
-import { isFresh } from './account-store.ts'
+import { hasRecentAuthentication } from './account-store.ts'
 import { apiKeyHash, looksLikeApiKey } from './api-key.ts'
 import type { Caller } from '../../platform/model/caller.ts'
 import { isWithin } from './networks.ts'
 import {
   foreignOrganization,
   formerOrganization,
-  homeless,
+  noOrganization,
   invalidToken,
   missingAuthorization,
-  proofRequired,
+  reauthenticationRequired,
   secondFactorRequired,
-} from './refusals.ts'
+} from './auth-errors.ts'
 import type { RoleScopes } from '../../platform/model/scopes.ts'
 import {
   apiKeyLive,
@@ -30,22 +30,22 @@ import {
   findMembership,
   findSession,
   isLive,
-  noteApiKeyUse,
-  noteSessionUse,
+  recordApiKeyUse,
+  recordSessionUse,
   sessionLive,
 } from './store.ts'
 import type { Tokens } from './tokens.ts'
 
 const organizationHeader = 'Service-Organization-ID'
-const rememberedCredentials = 10_000
+const maxCachedCredentials = 10_000
 /** Milliseconds between two notes of a key's use. */
-const noteInterval = 60_000
+const lastUsedInterval = 60_000
 
 /**
  * Turns request headers into callers. What was read is remembered in this process; every later statement checks in
  * its own trip that it still holds (`Caller.live`), so a revocation counts at once in every process.
  */
-export const createIdentifier = (options: IdentifierOptions): Identifier => new RememberingIdentifier(options)
+export const createIdentifier = (options: IdentifierOptions): Identifier => new CachingIdentifier(options)
 
 interface IdentifierOptions {
   database: Database
@@ -55,12 +55,12 @@ interface IdentifierOptions {
   clock?: () => number
 }
 
-class RememberingIdentifier implements Identifier {
+class CachingIdentifier implements Identifier {
   readonly #database: Database
   readonly #tokens: Tokens
   readonly #roleScopes: RoleScopes
   readonly #clock: () => number
-  readonly #known = new LRUCache<string, Credential>({ max: rememberedCredentials })
+  readonly #known = new LRUCache<string, Credential>({ max: maxCachedCredentials })
   readonly #origins = new WeakMap<Caller, string>()
 
   constructor({ database, tokens, roleScopes, clock = Date.now }: IdentifierOptions) {
@@ -90,13 +90,13 @@ class RememberingIdentifier implements Identifier {
       : this.#selectForSession(credential, header)
   }
 
-  noteSessionUse(credential: Credential, address: string): void {
+  recordSessionUse(credential: Credential, address: string): void {
     if (credential.kind !== 'session') return
     const now = this.#clock()
-    if (now - credential.notedAt < noteInterval) return
+    if (now - credential.notedAt < lastUsedInterval) return
     credential.notedAt = now
     // Off the request's way: a failure here concerns nobody who waits.
-    noteSessionUse(this.#database, { id: credential.id, address }).catch(() => undefined)
+    recordSessionUse(this.#database, { id: credential.id, address }).catch(() => undefined)
   }
 
   forget(caller: Caller): void {
@@ -108,38 +108,44 @@ class RememberingIdentifier implements Identifier {
     if (!(await isLive(this.#database, caller.live))) throw new CredentialChanged()
   }
 
-  async assertFresh(caller: Caller): Promise<void> {
+  async assertRecentAuthentication(caller: Caller): Promise<void> {
     // A key cannot prove anything: that the scope was given to it by name (`covers`) is what counts.
     if (caller.kind === 'key') return
-    const isProved = (db: Spanning) => isFresh(db, caller.credentialId)
-    if (!(await this.#database.spanningTransaction('manage an account', isProved))) throw proofRequired()
+    const isRecent = (db: CrossTenantConnection) => hasRecentAuthentication(db, caller.credentialId)
+    if (!(await this.#database.crossTenantTransaction('manage an account', isRecent))) throw reauthenticationRequired()
   }
 
   async #authenticateKey(text: string): Promise<Credential> {
     const hash = apiKeyHash(text)
     if (!hash) throw invalidToken()
     const cacheKey = `key:${hash.toString('base64')}`
-    const remembered = this.#known.get(cacheKey)
-    if (remembered) return remembered
-    const kept = await findApiKey(this.#database, hash)
-    if (!kept) throw invalidToken()
-    const { id, version: _, ...rest } = kept
-    const caller: Caller = { kind: 'key', credentialId: id, ...rest, role: undefined, live: apiKeyLive(kept, { hash }) }
+    const cached = this.#known.get(cacheKey)
+    if (cached) return cached
+    const apiKey = await findApiKey(this.#database, hash)
+    if (!apiKey) throw invalidToken()
+    const { id, version: _, ...rest } = apiKey
+    const caller: Caller = {
+      kind: 'key',
+      credentialId: id,
+      ...rest,
+      role: undefined,
+      live: apiKeyLive(apiKey, { hash }),
+    }
     this.#origins.set(caller, cacheKey)
-    const read: KeyCredential = { kind: 'key', id, hash, cacheKey, caller, notedAt: -Infinity }
-    this.#known.set(cacheKey, read)
-    return read
+    const credential: KeyCredential = { kind: 'key', id, hash, cacheKey, caller, notedAt: -Infinity }
+    this.#known.set(cacheKey, credential)
+    return credential
   }
 
   async #authenticateToken(text: string): Promise<Credential> {
     const subject = await this.#tokens.verify(text)
     if (!subject) throw invalidToken()
     const cacheKey = `session:${subject.sessionId}`
-    const remembered = this.#known.get(cacheKey)
-    if (remembered) return remembered
+    const cached = this.#known.get(cacheKey)
+    if (cached) return cached
     const session = await findSession(this.#database, subject.sessionId)
     if (!session) throw invalidToken()
-    const read: SessionCredential = {
+    const credential: SessionCredential = {
       kind: 'session',
       id: subject.sessionId,
       cacheKey,
@@ -147,17 +153,17 @@ class RememberingIdentifier implements Identifier {
       callers: new Map(),
       notedAt: -Infinity,
     }
-    this.#known.set(cacheKey, read)
-    return read
+    this.#known.set(cacheKey, credential)
+    return credential
   }
 
   /** Off the request's way: a failure here concerns nobody who waits. */
   #noteUse(key: KeyCredential, address: string | undefined): void {
     const now = this.#clock()
-    if (now - key.notedAt < noteInterval) return
+    if (now - key.notedAt < lastUsedInterval) return
     key.notedAt = now
     const { organizationId } = key.caller
-    noteApiKeyUse(this.#database, { organizationId, id: key.id, address: address ?? null }).catch(() => undefined)
+    recordApiKeyUse(this.#database, { organizationId, id: key.id, address: address ?? null }).catch(() => undefined)
   }
 
   async #selectForKey(key: KeyCredential, header: string | undefined, address: string | undefined): Promise<Caller> {
@@ -173,7 +179,7 @@ class RememberingIdentifier implements Identifier {
         this.forget(key.caller)
         throw error
       })
-      throw new AddressRefused(key.caller, address)
+      throw new AddressNotAllowed(key.caller, address)
     }
     // A refusal out of memory has to be true now: a key revoked meanwhile is a 401, whatever else is wrong.
     if (!(await findApiKey(this.#database, key.hash))) {
@@ -187,8 +193,8 @@ class RememberingIdentifier implements Identifier {
   async #selectForSession(session: SessionCredential, header: string | undefined): Promise<Caller> {
     const wanted = header === undefined ? undefined : readId('org', header)
     const isMalformed = header !== undefined && wanted === undefined
-    const remembered = isMalformed ? undefined : session.callers.get(wanted ?? '')
-    if (remembered) return remembered
+    const cached = isMalformed ? undefined : session.callers.get(wanted ?? '')
+    if (cached) return cached
     const membership = await findMembership(this.#database, { sessionId: session.id, organizationId: wanted })
     if (!membership) {
       this.#known.delete(session.cacheKey)
@@ -196,7 +202,7 @@ class RememberingIdentifier implements Identifier {
     }
     if (isMalformed) throw hasIdForm('org', header) ? foreignOrganization() : headerFault(headerForm)
     const { organizationId, role, lacksFactor } = membership
-    if (organizationId === null) throw homeless()
+    if (organizationId === null) throw noOrganization()
     if (role === null) throw wanted === undefined ? formerOrganization() : foreignOrganization()
     if (lacksFactor) throw secondFactorRequired()
     const caller: Caller = {

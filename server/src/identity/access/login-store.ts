@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { sha256 } from '../../platform/secret/encryption.ts'
-import type { Spanning } from '../../platform/database/database.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import type { Perishable } from '../../platform/upkeep/store.ts'
+import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 import { newId } from '../../platform/model/ids.ts'
 import type { Role } from '../../platform/model/scopes.ts'
 
 /** Seconds within which the second factor has to follow the password, and how many wrong ones it may take. */
 const pendingSeconds = 600
-const mostFailures = 5
+const maxFailures = 5
 
-const shape = /^pnd_[A-Za-z0-9_-]{43}$/
+const pattern = /^pnd_[A-Za-z0-9_-]{43}$/
 
 /** A login whose password was right; the ids are uuids. */
 export interface PendingLogin {
@@ -21,33 +21,33 @@ export interface PendingLogin {
 
 /** Remembers that the password was right, and gives the token that the second step needs. */
 export async function beginPendingLogin(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   { userId, wantsCookie }: { userId: string; wantsCookie: boolean },
 ): Promise<string> {
   const text = `pnd_${randomBytes(32).toString('base64url')}`
-  await spanning.query(sql`
+  await db.query(sql`
     insert into pending_logins (id, hash, user_id, wants_cookie, expires_at)
     values (${newId()}, ${sha256(text)}, ${userId}, ${wantsCookie}, now() + make_interval(secs => ${pendingSeconds}))`)
   return text
 }
 
 /** The login of this token, locked until the transaction ends; undefined when it is over or has failed too often. */
-export async function lockPendingLogin(spanning: Spanning, text: string): Promise<PendingLogin | undefined> {
-  if (!shape.test(text)) return undefined
-  const [row] = await spanning.query<PendingLogin>(sql`
+export async function lockPendingLogin(db: CrossTenantConnection, text: string): Promise<PendingLogin | undefined> {
+  if (!pattern.test(text)) return undefined
+  const [row] = await db.query<PendingLogin>(sql`
     select id, user_id as "userId", wants_cookie as "wantsCookie" from pending_logins
-    where hash = ${sha256(text)} and expires_at > now() and failures < ${mostFailures} for update`)
+    where hash = ${sha256(text)} and expires_at > now() and failures < ${maxFailures} for update`)
   return row
 }
 
 /** Counts a wrong second factor. Has to be committed: give the refusal out of the transaction as a value. */
-export async function failPendingLogin(spanning: Spanning, id: string): Promise<void> {
-  await spanning.query(sql`update pending_logins set failures = failures + 1 where id = ${id}::uuid`)
+export async function recordPendingLoginFailure(db: CrossTenantConnection, id: string): Promise<void> {
+  await db.query(sql`update pending_logins set failures = failures + 1 where id = ${id}::uuid`)
 }
 
 /** The login is complete: its token is good no more. */
-export async function endPendingLogin(spanning: Spanning, id: string): Promise<void> {
-  await spanning.query(sql`delete from pending_logins where id = ${id}::uuid`)
+export async function endPendingLogin(db: CrossTenantConnection, id: string): Promise<void> {
+  await db.query(sql`delete from pending_logins where id = ${id}::uuid`)
 }
 
 /** Where a request comes from, as an account may know it. */
@@ -58,20 +58,24 @@ export interface Device {
 }
 
 /** Is a row of `sessions` one that was used within 30 days, and by this browser, or from this address by this program? */
-export const isKnownBy = ({ deviceHash, address, userAgent }: Device): { cookie: Sql; place: Sql } => {
+export const knownDeviceConditions = ({
+  deviceHash,
+  address,
+  userAgent,
+}: Device): { cookie: Sql; addressAndProgram: Sql } => {
   const isRecent = sql`sessions.last_used_at > now() - interval '30 days'`
   return {
     cookie: sql`(${isRecent} and sessions.device_hash = ${deviceHash}::bytea)`,
-    place: sql`(${isRecent} and sessions.address = ${address}::text
+    addressAndProgram: sql`(${isRecent} and sessions.address = ${address}::text
       and sessions.user_agent is not distinct from ${userAgent}::text)`,
   }
 }
 
 /** Does the person (uuid) use this device? */
-export async function isKnownDevice(spanning: Spanning, userId: string, device: Device): Promise<boolean> {
-  const { cookie, place } = isKnownBy(device)
-  const [row] = await spanning.query<{ isKnown: boolean }>(sql`
-    select exists (select from sessions where user_id = ${userId}::uuid and (${cookie} or ${place})) as "isKnown"`)
+export async function isKnownDevice(db: CrossTenantConnection, userId: string, device: Device): Promise<boolean> {
+  const { cookie, addressAndProgram } = knownDeviceConditions(device)
+  const [row] = await db.query<{ isKnown: boolean }>(sql`
+    select exists (select from sessions where user_id = ${userId}::uuid and (${cookie} or ${addressAndProgram})) as "isKnown"`)
   return row?.isKnown ?? false
 }
 
@@ -88,14 +92,14 @@ export interface LoginFacts {
 
 /** The facts of the person (uuid), locked until the transaction ends; undefined when they were disabled. */
 export async function lockForLogin(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   userId: string,
   device: Device,
 ): Promise<LoginFacts | undefined> {
-  const { cookie, place } = isKnownBy(device)
-  const [facts] = await spanning.query<LoginFacts>(sql`
+  const { cookie, addressAndProgram } = knownDeviceConditions(device)
+  const [facts] = await db.query<LoginFacts>(sql`
     select users.last_login_at is not null and not exists (
-        select from sessions where user_id = users.id and (${cookie} or ${place})) as "isNewDevice",
+        select from sessions where user_id = users.id and (${cookie} or ${addressAndProgram})) as "isNewDevice",
       users.password_hash is null and (select count(*) from members where user_id = users.id) < 2 as "hasProviderAlone",
       (select members.organization_id from members
         left join lateral (select max(last_used_at) as used from sessions
@@ -110,21 +114,21 @@ export async function lockForLogin(
 
 /** Writes down that the person logs in, with the session that begins and what the audit logs are told. */
 export async function writeLogin(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   userId: string,
   { session, events }: { session: Sql; events: Sql },
 ): Promise<void> {
-  await spanning.query(sql`
+  await db.query(sql`
     with session as (${session}), events as (${events})
     update users set last_login_at = now() where id = ${userId}::uuid`)
 }
 
 /** Logins that were never completed. */
-export const lapsedLogins: Perishable = {
+export const expiredPendingLogins: RetentionPolicy = {
   name: 'pending logins',
   table: 'pending_logins',
   key: { id: 'uuid' },
   since: 'expires_at',
-  keptSeconds: 0,
+  ttlSeconds: 0,
   isPersonal: true,
 }

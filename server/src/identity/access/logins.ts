@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { sha256 } from '../../platform/secret/encryption.ts'
-import { byPerson } from '../../platform/audit/actor.ts'
+import { userActor } from '../../platform/audit/actor.ts'
 import { insertEvents } from '../audit-log/store.ts'
 import type { PersonEvent } from '../../platform/audit/store.ts'
-import type { Spanning } from '../../platform/database/database.ts'
-import { assertOwnPage, makeCookie, readCookie } from '../../platform/http/cookies.ts'
-import type { Answer, PublicRequest } from '../../platform/http/route.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
+import { assertSameOrigin, createCookie, readCookie } from '../../platform/http/cookies.ts'
+import type { RouteResponse, PublicRequest } from '../../platform/http/route.ts'
 import { queueMail } from '../mails/store.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { lockForLogin, writeLogin } from './login-store.ts'
-import { invalidCredentials } from './refusals.ts'
-import { makeSession } from './sessions.ts'
+import { invalidCredentials } from './auth-errors.ts'
+import { prepareSession } from './sessions.ts'
 
 export interface Login {
   /** A uuid. */
@@ -28,7 +28,7 @@ export interface Login {
   by: 'password' | 'totp' | 'recovery-code' | 'passkey' | 'single-sign-on' | 'set-up' | 'sign-up' | 'invitation'
 }
 
-type Asking = Pick<PublicRequest, 'services' | 'client'>
+type ClientContext = Pick<PublicRequest, 'services' | 'client'>
 
 /** The answer of a login that is complete. */
 export const loginSchema = {
@@ -45,19 +45,19 @@ export const loginSchema = {
 }
 
 /** Refuses a login that wants a cookie and does not come from a page of ours: nobody logs a visitor in as someone else. */
-export function checkCookieWish({ services, client }: Asking, wantsCookie: boolean): void {
-  if (wantsCookie) assertOwnPage(services, client)
+export function assertCookieAllowed({ services, client }: ClientContext, wantsCookie: boolean): void {
+  if (wantsCookie) assertSameOrigin(services, client)
 }
 
 /** What the browser keeps to be known again, if it is of our making. */
-function deviceOf({ services, client }: Asking): string | undefined {
+function readDeviceCookie({ services, client }: ClientContext): string | undefined {
   const text = readCookie(services, client, 'device')
   return text !== undefined && /^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined
 }
 
 /** SHA-256 of what the browser keeps to be known again; null when it keeps nothing. */
-export function deviceHashOf(asking: Asking): Buffer | null {
-  const text = deviceOf(asking)
+export function readDeviceHash(context: ClientContext): Buffer | null {
+  const text = readDeviceCookie(context)
   return text === undefined ? null : sha256(text)
 }
 
@@ -65,13 +65,17 @@ export function deviceHashOf(asking: Asking): Buffer | null {
  * Logs the person in: a new session, always (nothing of the caller's choosing becomes one), the notice about a new device,
  * the line in the audit log, and the answer with the tokens.
  */
-export async function completeLogin(asking: Asking, db: Spanning, login: Login): Promise<Answer> {
-  const { services, client } = asking
+export async function completeLogin(
+  context: ClientContext,
+  db: CrossTenantConnection,
+  login: Login,
+): Promise<RouteResponse> {
+  const { services, client } = context
   const { userId, wantsCookie, isStrong, isNavigation = false } = login
-  checkCookieWish(asking, wantsCookie && !isNavigation)
-  const kept = deviceOf(asking)
-  const device = kept ?? randomBytes(32).toString('base64url')
-  const deviceHash = kept !== undefined || wantsCookie ? sha256(device) : null
+  assertCookieAllowed(context, wantsCookie && !isNavigation)
+  const existing = readDeviceCookie(context)
+  const device = existing ?? randomBytes(32).toString('base64url')
+  const deviceHash = existing !== undefined || wantsCookie ? sha256(device) : null
   const { address, userAgent } = client
   const { secret, tokens, sessions } = services
   // The session that this browser had is nobody's any more.
@@ -82,12 +86,12 @@ export async function completeLogin(asking: Asking, db: Spanning, login: Login):
   const { isNewDevice, hasProviderAlone, home, organizations } = facts
   const organizationId = login.organizationId ?? home
   // What whoever runs a provider could add or change by it would outlast its say, and reach other organizations.
-  const isProof = login.by !== 'single-sign-on' || isStrong || hasProviderAlone
-  const how = { userAgent, address, deviceHash, isStrong, isProof, begunBy: login.by }
-  const { sessionId, refreshToken, insertion } = makeSession({ secret, userId, organizationId, ...how })
+  const allowsSensitiveActions = login.by !== 'single-sign-on' || isStrong || hasProviderAlone
+  const details = { userAgent, address, deviceHash, isStrong, allowsSensitiveActions, begunBy: login.by }
+  const { sessionId, refreshToken, insertion } = prepareSession({ secret, userId, organizationId, ...details })
   const event: PersonEvent = {
     action: 'login.succeeded',
-    ...byPerson(userId, client),
+    ...userActor(userId, client),
     recordType: 'session',
     recordId: showId('session', sessionId),
     details: { by: login.by, isNewDevice },
@@ -98,11 +102,11 @@ export async function completeLogin(asking: Asking, db: Spanning, login: Login):
   )
   await writeLogin(db, userId, { session: insertion, events })
   if (isNewDevice) {
-    const said = { device: userAgent ?? 'an unknown program', address, at: new Date().toISOString() }
-    await queueMail(db, { kind: 'new-device', recipient: login.email, userId, facts: said })
+    const deviceFacts = { device: userAgent ?? 'an unknown program', address, at: new Date().toISOString() }
+    await queueMail(db, { kind: 'new-device', recipient: login.email, userId, facts: deviceFacts })
   }
   const role = organizations.find(({ id }) => id === organizationId)?.role ?? null
-  const answer = {
+  const response = {
     status: 'complete',
     userId: showId('usr', userId),
     sessionId: showId('session', sessionId),
@@ -110,7 +114,7 @@ export async function completeLogin(asking: Asking, db: Spanning, login: Login):
     ...(!wantsCookie && { refreshToken }),
   }
   const cookies = wantsCookie
-    ? [makeCookie(services, client, 'refresh', refreshToken), makeCookie(services, client, 'device', device)]
+    ? [createCookie(services, client, 'refresh', refreshToken), createCookie(services, client, 'device', device)]
     : []
-  return { status: 200, text: JSON.stringify(answer), cookies }
+  return { status: 200, text: JSON.stringify(response), cookies }
 }

@@ -6,32 +6,32 @@ export function readNetwork(text: string): { network: string } | { fault: string
   const [address = '', bits, ...rest] = text.trim().split('/')
   // Strict: `010.0.0.1` is eight to one reader and ten to another, and an interface's name means nothing here.
   const isAddress = isIP(address) !== 0 && !address.includes('%')
-  const most = isIPv6(address) ? 128 : 32
-  const length = bits === undefined ? most : Number(bits)
-  if (!isAddress || rest.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)) || length > most) {
+  const maxLength = isIPv6(address) ? 128 : 32
+  const length = bits === undefined ? maxLength : Number(bits)
+  if (!isAddress || rest.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)) || length > maxLength) {
     return { fault: 'expected an IP address such as 203.0.113.7, or a network such as 203.0.113.0/24 or 2001:db8::/32' }
   }
   if (length === 0) return { fault: 'allows every address; leave the list empty instead' }
-  const [first, prefix] = unmapped(ipaddr.parse(address), length)
+  const [first, prefix] = unmapAddress(ipaddr.parse(address), length)
   const start = first.toByteArray()
   if (start.some((byte, index) => (byte & (0xff >> Math.min(8, Math.max(0, prefix - 8 * index)))) !== 0)) {
     return {
-      fault: `has bits set after the first ${prefix}; expected ${shown(networkOf(start, prefix))}/${prefix}`,
+      fault: `has bits set after the first ${prefix}; expected ${formatAddress(networkOf(start, prefix))}/${prefix}`,
     }
   }
-  return { network: prefix === 8 * start.length ? shown(first) : `${shown(first)}/${prefix}` }
+  return { network: prefix === 8 * start.length ? formatAddress(first) : `${formatAddress(first)}/${prefix}` }
 }
 
 type Address = ReturnType<typeof ipaddr.parse>
 
 /** An IPv4 address in the form of an IPv6 one (RFC 4291 section 2.5.5.2) is the same caller. */
-function unmapped(address: Address, length: number): [Address, number] {
+function unmapAddress(address: Address, length: number): [Address, number] {
   if (address.kind() !== 'ipv6' || length < 96) return [address, length]
   const same = ipaddr.process(address.toString())
   return same.kind() === 'ipv4' ? [same, length - 96] : [address, length]
 }
 
-const shown = (address: Address): string =>
+const formatAddress = (address: Address): string =>
   'toRFC5952String' in address ? address.toRFC5952String() : address.toString()
 
 const networkOf = (bytes: readonly number[], prefix: number): Address =>
@@ -43,7 +43,7 @@ export function isWithin(networks: readonly string[], address: string | undefine
   if (address === undefined || isIP(address) === 0) return false
   const caller = ipaddr.process(address)
   return networks.some((network) => {
-    const [start, prefix] = parsed(network)
+    const [start, prefix] = parseNetwork(network)
     return start.kind() === caller.kind() && caller.match(start, prefix)
   })
 }
@@ -53,15 +53,15 @@ export function areWithin(inner: readonly string[], outer: readonly string[]): b
   if (outer.length === 0) return true
   if (inner.length === 0) return false
   return inner.every((network) => {
-    const [start, prefix] = parsed(network)
+    const [start, prefix] = parseNetwork(network)
     return outer.some((other) => {
-      const [wide, bits] = parsed(other)
+      const [wide, bits] = parseNetwork(other)
       return wide.kind() === start.kind() && bits <= prefix && start.match(wide, bits)
     })
   })
 }
 
-function parsed(network: string): [Address, number] {
+function parseNetwork(network: string): [Address, number] {
   if (network.includes('/')) return ipaddr.parseCIDR(network)
   const address = ipaddr.parse(network)
   return [address, address.kind() === 'ipv6' ? 128 : 32]

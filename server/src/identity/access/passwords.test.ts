@@ -3,20 +3,20 @@ import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { seed } from '../../../test/seed.ts'
-import { hashPassword, isPassword, needsRehash, passwordFault } from './passwords.ts'
+import { hashPassword, verifyPassword, needsRehash, passwordFault } from './passwords.ts'
 
-const asking = { asker: 'known', party: 'a' } as const
+const asKnown = { callerKind: 'known', clientKey: 'a' } as const
 
 test('a password is kept as argon2id with 19 MiB and two passes, and only that password fits', async () => {
   const stored = await hashPassword('correct horse battery', 'a')
   expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
-  expect(await isPassword('correct horse battery', stored, asking)).toBe(true)
-  expect(await isPassword('correct horse battery.', stored, asking)).toBe(false)
+  expect(await verifyPassword('correct horse battery', stored, asKnown)).toBe(true)
+  expect(await verifyPassword('correct horse battery.', stored, asKnown)).toBe(false)
 })
 
 test('the same letters in another Unicode encoding are the same password', async () => {
   expect(
-    await isPassword('pa\u0308ssword with marks', await hashPassword('p\u00e4ssword with marks', 'a'), asking),
+    await verifyPassword('pa\u0308ssword with marks', await hashPassword('p\u00e4ssword with marks', 'a'), asKnown),
   ).toBe(true)
 })
 
@@ -27,7 +27,7 @@ test('no password is that of a person who has none, and to find that out takes t
   for (let round = 0; round < 9; round++) {
     for (const kind of ['known', 'unknown'] as const) {
       const before = process.cpuUsage()
-      expect(await isPassword('wrong horse battery', kind === 'known' ? stored : null, asking)).toBe(false)
+      expect(await verifyPassword('wrong horse battery', kind === 'known' ? stored : null, asKnown)).toBe(false)
       const { user, system } = process.cpuUsage(before)
       times[kind].push(user + system)
     }
@@ -50,7 +50,7 @@ test('a hash of other parameters is to be made anew, one of today is not', async
 test('while many passwords are hashed, the rest of the process goes on: what it reads it has before they are done', async () => {
   let hashed = 0
   const all = Promise.all(
-    Array.from({ length: 20 }, () => isPassword('any password at all', null, asking).then(() => hashed++)),
+    Array.from({ length: 20 }, () => verifyPassword('any password at all', null, asKnown).then(() => hashed++)),
   )
   for (let read = 0; read < 50; read++) await readFile(import.meta.filename)
   expect(hashed).toBeLessThan(20)

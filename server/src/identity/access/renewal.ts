@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { Spanning } from '../../platform/database/database.ts'
-import { makeCookie, readCookie } from '../../platform/http/cookies.ts'
-import type { Answer, PublicRequest } from '../../platform/http/route.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
+import { createCookie, readCookie } from '../../platform/http/cookies.ts'
+import type { RouteResponse, PublicRequest } from '../../platform/http/route.ts'
 import { newId, showId } from '../../platform/model/ids.ts'
-import { roleIn } from './account-store.ts'
-import { invalidToken } from './refusals.ts'
+import { findRole } from './account-store.ts'
+import { invalidToken } from './auth-errors.ts'
 import { firstRefreshToken } from './sessions.ts'
-import { succeedSession } from './store.ts'
+import { replaceSession } from './store.ts'
 
 export interface Renewal {
   /** Uuids. */
@@ -24,26 +24,26 @@ export interface Renewal {
  */
 export async function renewSession(
   { services, client }: Pick<PublicRequest, 'services' | 'client'>,
-  db: Spanning,
+  db: CrossTenantConnection,
   { userId, sessionId, wantsCookie, isStrong }: Renewal,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   const { secret, sessions, tokens } = services
   const successor = { id: newId(), nonce: randomBytes(32) }
-  const renewed = await succeedSession(db, sessionId, { ...successor, isStrong, at: new Date() })
+  const renewed = await replaceSession(db, sessionId, { ...successor, isStrong, at: new Date() })
   if (!renewed) throw invalidToken()
   // The session that this browser had besides is nobody's any more.
   const replaced = wantsCookie ? readCookie(services, client, 'refresh') : undefined
   if (replaced !== undefined) await sessions.end(replaced, db)
   const { organizationId } = renewed
-  const role = await roleIn(db, userId, organizationId)
+  const role = await findRole(db, userId, organizationId)
   const refreshToken = firstRefreshToken(secret, successor.id, successor.nonce)
-  const answer = {
+  const response = {
     status: 'complete',
     userId: showId('usr', userId),
     sessionId: showId('session', successor.id),
     accessToken: await tokens.issue({ userId, sessionId: successor.id, organizationId, role }),
     ...(!wantsCookie && { refreshToken }),
   }
-  const cookies = wantsCookie ? [makeCookie(services, client, 'refresh', refreshToken)] : []
-  return { status: 200, text: JSON.stringify(answer), cookies }
+  const cookies = wantsCookie ? [createCookie(services, client, 'refresh', refreshToken)] : []
+  return { status: 200, text: JSON.stringify(response), cookies }
 }

@@ -1,13 +1,13 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Access, openAccess } from '../../../test/access.ts'
-import type { BootstrapAnswer } from '../../commands/bootstrap.ts'
+import type { BootstrapResult } from '../../commands/bootstrap.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { readId } from '../../platform/model/ids.ts'
-import { createSessions, repeatWindow } from './sessions.ts'
+import { createSessions, reuseGracePeriod } from './sessions.ts'
 
 let access: Access
-let begun: BootstrapAnswer
+let begun: BootstrapResult
 
 beforeAll(async () => {
   access = await openAccess()
@@ -31,7 +31,7 @@ const expectRefused = (token: string) =>
   })
 
 async function hasEnded(): Promise<boolean> {
-  const [row] = await access.database.spanning<{ ended: boolean }>(
+  const [row] = await access.database.crossTenantQuery<{ ended: boolean }>(
     'find the session of a request',
     sql`select ended_at is not null as ended from sessions where id = ${readId('session', begun.sessionId)}::uuid`,
   )
@@ -39,12 +39,12 @@ async function hasEnded(): Promise<boolean> {
 }
 
 test('a refresh gives two new tokens for the same user and session', async () => {
-  const answer = await refresh(begun.refreshToken)
-  expect(Object.keys(answer).sort()).toEqual(['accessToken', 'refreshToken', 'sessionId', 'userId'])
-  expect(answer).toMatchObject({ userId: begun.userId, sessionId: begun.sessionId })
-  expect(answer.refreshToken).not.toBe(begun.refreshToken)
-  expect(answer.accessToken).not.toBe(begun.accessToken)
-  expect(await access.tokens.verify(answer.accessToken)).toEqual({
+  const response = await refresh(begun.refreshToken)
+  expect(Object.keys(response).sort()).toEqual(['accessToken', 'refreshToken', 'sessionId', 'userId'])
+  expect(response).toMatchObject({ userId: begun.userId, sessionId: begun.sessionId })
+  expect(response.refreshToken).not.toBe(begun.refreshToken)
+  expect(response.accessToken).not.toBe(begun.accessToken)
+  expect(await access.tokens.verify(response.accessToken)).toEqual({
     userId: readId('usr', begun.userId),
     sessionId: readId('session', begun.sessionId),
     organizationId: readId('org', begun.organizationId),
@@ -64,7 +64,7 @@ test('a chain of refreshes goes on as long as each takes the newest token', asyn
 
 test('the last token, presented again within 30 seconds, gives the same successor, which still works', async () => {
   const first = await refresh(begun.refreshToken)
-  access.clock.now += repeatWindow
+  access.clock.now += reuseGracePeriod
   const again = await refresh(begun.refreshToken)
   expect(again.refreshToken).toBe(first.refreshToken)
   expect((await refresh(first.refreshToken)).refreshToken).not.toBe(first.refreshToken)
@@ -72,16 +72,16 @@ test('the last token, presented again within 30 seconds, gives the same successo
 
 test('fifty refreshes at once, in two processes, give one successor', async () => {
   const other = access.anotherProcess().sessions
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 50 }, (_, index) => (index % 2 ? other : access.sessions).refresh(begun.refreshToken)),
   )
-  expect(new Set(answers.map(({ refreshToken }) => refreshToken)).size).toBe(1)
+  expect(new Set(responses.map(({ refreshToken }) => refreshToken)).size).toBe(1)
   expect(await hasEnded()).toBe(false)
 })
 
 test('presented after 30 seconds it is refused and the whole session ends, for good', async () => {
   const { refreshToken } = await refresh(begun.refreshToken)
-  access.clock.now += repeatWindow + 1
+  access.clock.now += reuseGracePeriod + 1
   await expectRefused(begun.refreshToken)
   expect(await hasEnded()).toBe(true)
   await expectRefused(refreshToken)

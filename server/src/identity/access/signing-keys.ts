@@ -1,5 +1,5 @@
 import { calculateJwkThumbprint, exportJWK, exportPKCS8, generateKeyPair, importJWK, importPKCS8, type JWK } from 'jose'
-import type { Database, Spanning } from '../../platform/database/database.ts'
+import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
 import { unseal, seal } from '../../platform/secret/encryption.ts'
 import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
 import {
@@ -7,7 +7,7 @@ import {
   deleteSigningKeys,
   findSigningKeys,
   insertSigningKey,
-  type KeptSigningKey,
+  type StoredSigningKey,
   lockSigningKeys,
   type NewSigningKey,
   retireSigningKey,
@@ -27,7 +27,7 @@ export interface SigningKeys {
   published(): Promise<JWK[]>
 }
 
-export interface KeyPlace {
+export interface SigningKeyContext {
   database: Database
   secret: Secret
   /** Milliseconds since 1970. */
@@ -40,43 +40,43 @@ export const signingAlgorithm = 'ES256'
 export const keySetMaxAge = 5 * 60
 
 /** Milliseconds after which a process looks which key signs now. */
-const staleAfter = 60_000
+const reloadAfter = 60_000
 /** Milliseconds between two look-ups of ids that nobody knows: anyone can write such an id into a token. */
-const betweenLookUps = 5000
+const minReloadInterval = 5000
 /** Milliseconds for which a key is published before it signs: whoever keeps the key set has asked again by then. */
-const publishedBefore = 3 * keySetMaxAge * 1000
+const publishingPeriod = 3 * keySetMaxAge * 1000
 /** Milliseconds that a key signs before the service takes the next one by itself. */
-const signsFor = 90 * 24 * 60 * 60 * 1000
+const signingPeriod = 90 * 24 * 60 * 60 * 1000
 /** Milliseconds that a retired key is kept: a token's 24 hours, and what clocks and memories of processes may differ. */
-const keptFor = 25 * 60 * 60 * 1000
+const retirementPeriod = 25 * 60 * 60 * 1000
 
 /** The keys as this process remembers them: read again once a minute, and for an id that it does not know. */
-export function createSigningKeys(place: KeyPlace & { clock: () => number }): SigningKeys {
-  const { clock } = place
-  let held: HeldKeys | undefined
-  let loading: Promise<HeldKeys> | undefined
+export function createSigningKeys(context: SigningKeyContext & { clock: () => number }): SigningKeys {
+  const { clock } = context
+  let cached: LoadedKeys | undefined
+  let loading: Promise<LoadedKeys> | undefined
 
-  const load = (): Promise<HeldKeys> =>
-    (loading ??= loadKeys(place, clock())
-      .then((loaded) => (held = loaded))
+  const load = (): Promise<LoadedKeys> =>
+    (loading ??= loadKeys(context, clock())
+      .then((loaded) => (cached = loaded))
       .finally(() => (loading = undefined)))
   // A clock that was set back must not make the memory last for ever.
-  const isYounger = ({ loadedAt }: HeldKeys, milliseconds: number) => Math.abs(clock() - loadedAt) < milliseconds
-  const recent = async (): Promise<HeldKeys> => (held && isYounger(held, staleAfter) ? held : load())
+  const isYoungerThan = ({ loadedAt }: LoadedKeys, milliseconds: number) => Math.abs(clock() - loadedAt) < milliseconds
+  const currentKeys = async (): Promise<LoadedKeys> => (cached && isYoungerThan(cached, reloadAfter) ? cached : load())
 
   return {
-    active: async () => (await recent()).active,
+    active: async () => (await currentKeys()).active,
     async find(id) {
-      const keys = await recent()
+      const keys = await currentKeys()
       const known = keys.publicKeys.get(id)
-      if (known || isYounger(keys, betweenLookUps)) return known
+      if (known || isYoungerThan(keys, minReloadInterval)) return known
       return (await load()).publicKeys.get(id)
     },
-    published: async () => (await recent()).published,
+    published: async () => (await currentKeys()).published,
   }
 }
 
-interface HeldKeys {
+interface LoadedKeys {
   active: { id: string; privateKey: PrivateKey }
   publicKeys: ReadonlyMap<string, PublicKey>
   published: JWK[]
@@ -84,46 +84,44 @@ interface HeldKeys {
   loadedAt: number
 }
 
-async function loadKeys({ database, secret }: KeyPlace, now: number): Promise<HeldKeys> {
-  let kept = await findSigningKeys(database)
-  if (!isComplete(kept)) {
-    await database.spanningTransaction('keep the signing key', (spanning) =>
-      lockComplete(spanning, secret, new Date(now)),
-    )
-    kept = await findSigningKeys(database)
+async function loadKeys({ database, secret }: SigningKeyContext, now: number): Promise<LoadedKeys> {
+  let stored = await findSigningKeys(database)
+  if (!isComplete(stored)) {
+    await database.crossTenantTransaction('keep the signing key', (db) => lockCompleteKeys(db, secret, new Date(now)))
+    stored = await findSigningKeys(database)
   }
-  const [active] = kept
+  const [active] = stored
   if (active?.status !== 'active' || !active.privateKeyEncrypted) {
     throw new Error('The database has no active signing key.')
   }
   const pem = unseal(deriveKey(secret, 'signing key', active.id), active.privateKeyEncrypted).toString()
   const publicKeys = await Promise.all(
-    kept.map(async ({ id, publicJwk }) => [id, await importJWK(publicJwk, signingAlgorithm)] as const),
+    stored.map(async ({ id, publicJwk }) => [id, await importJWK(publicJwk, signingAlgorithm)] as const),
   )
   return {
     active: { id: active.id, privateKey: await importPKCS8(pem, signingAlgorithm) },
     publicKeys: new Map(publicKeys),
-    published: kept.map(({ publicJwk }) => publicJwk),
+    published: stored.map(({ publicJwk }) => publicJwk),
     loadedAt: now,
   }
 }
 
-const isComplete = ([first, second]: readonly KeptSigningKey[]): boolean =>
+const isComplete = ([first, second]: readonly StoredSigningKey[]): boolean =>
   first?.status === 'active' && second?.status === 'next'
 
 /** The keys, locked; those that are missing are made: both on an empty database, the next one after an upgrade. */
-async function lockComplete(spanning: Spanning, secret: Secret, at: Date) {
-  const kept = await lockSigningKeys(spanning)
-  const of = async (status: 'active' | 'next'): Promise<KeptSigningKey> =>
-    kept.find((key) => key.status === status) ?? insertSigningKey(spanning, await makeKey(secret), { status, at })
-  const active = await of('active')
-  const next = await of('next')
+async function lockCompleteKeys(db: CrossTenantConnection, secret: Secret, at: Date) {
+  const stored = await lockSigningKeys(db)
+  const findOrCreate = async (status: 'active' | 'next'): Promise<StoredSigningKey> =>
+    stored.find((key) => key.status === status) ?? insertSigningKey(db, await generateKey(secret), { status, at })
+  const active = await findOrCreate('active')
+  const next = await findOrCreate('next')
   // Made together, and nothing signed before them: no key set was ever without the next one.
-  const areFirst = next.createdAt <= active.createdAt && kept.every(({ status }) => status !== 'retired')
-  return { active, next, areFirst }
+  const isFirstPair = next.createdAt <= active.createdAt && stored.every(({ status }) => status !== 'retired')
+  return { active, next, areFirst: isFirstPair }
 }
 
-async function makeKey(secret: Secret): Promise<NewSigningKey> {
+async function generateKey(secret: Secret): Promise<NewSigningKey> {
   const { publicKey, privateKey } = await generateKeyPair(signingAlgorithm, { extractable: true })
   const jwk = await exportJWK(publicKey)
   const id = await calculateJwkThumbprint(jwk)
@@ -145,19 +143,19 @@ export type Rotation = { rotated: true; retired: string; active: string } | { ro
  * 90 days. Of several processes at once, one rotates.
  */
 export const rotateSigningKeys = (
-  { database, secret, clock = Date.now }: KeyPlace,
+  { database, secret, clock = Date.now }: SigningKeyContext,
   { onlyIfDue = false } = {},
 ): Promise<Rotation> =>
-  database.spanningTransaction('keep the signing key', async (spanning) => {
+  database.crossTenantTransaction('keep the signing key', async (db) => {
     const at = new Date(clock())
-    const { active, next, areFirst } = await lockComplete(spanning, secret, at)
-    await deleteSigningKeys(spanning, new Date(at.getTime() - keptFor))
-    const knownAt = areFirst ? 0 : next.createdAt.getTime() + publishedBefore
-    const dueAt = onlyIfDue ? (active.activeSince ?? active.createdAt).getTime() + signsFor : 0
-    const possibleAt = new Date(Math.max(knownAt, dueAt))
+    const { active, next, areFirst: isFirstPair } = await lockCompleteKeys(db, secret, at)
+    await deleteSigningKeys(db, new Date(at.getTime() - retirementPeriod))
+    const usableAt = isFirstPair ? 0 : next.createdAt.getTime() + publishingPeriod
+    const dueAt = onlyIfDue ? (active.activeSince ?? active.createdAt).getTime() + signingPeriod : 0
+    const possibleAt = new Date(Math.max(usableAt, dueAt))
     if (possibleAt > at) return { rotated: false, possibleAt }
-    await retireSigningKey(spanning, active.id, at)
-    await activateSigningKey(spanning, next.id, at)
-    await insertSigningKey(spanning, await makeKey(secret), { status: 'next', at })
+    await retireSigningKey(db, active.id, at)
+    await activateSigningKey(db, next.id, at)
+    await insertSigningKey(db, await generateKey(secret), { status: 'next', at })
     return { rotated: true, retired: active.id, active: next.id }
   })

@@ -1,9 +1,9 @@
-import type { Database, Spanning } from '../../platform/database/database.ts'
+import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import type { Perishable } from '../../platform/upkeep/store.ts'
+import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 import type { Role } from '../../platform/model/scopes.ts'
 
-export interface KeptApiKey {
+export interface StoredApiKey {
   id: string
   organizationId: string
   userId: string
@@ -14,8 +14,8 @@ export interface KeptApiKey {
 }
 
 /** The API key of this hash, if it is good now: the key's own, or one from before a rotation that has not ended. */
-export async function findApiKey(database: Database, hash: Buffer): Promise<KeptApiKey | undefined> {
-  const rows = await database.spanning<KeptApiKey>(
+export async function findApiKey(database: Database, hash: Buffer): Promise<StoredApiKey | undefined> {
+  const rows = await database.crossTenantQuery<StoredApiKey>(
     'find the API key of a request',
     sql`select id, organization_id as "organizationId", created_by as "userId", scopes,
         allowed_addresses as "allowedAddresses", expires_at as "expiresAt", version
@@ -28,24 +28,24 @@ export async function findApiKey(database: Database, hash: Buffer): Promise<Kept
 }
 
 /** Is the key still good by this hash, and what it was when it was read? One look-up by primary key, two for a previous hash. */
-export function apiKeyLive(key: KeptApiKey, { hash }: { hash: Buffer }): Sql {
+export function apiKeyLive(key: StoredApiKey, { hash }: { hash: Buffer }): Sql {
   // As text, so that a statement is text all through.
-  const shown = `\\x${hash.toString('hex')}`
+  const hashText = `\\x${hash.toString('hex')}`
   return sql`exists (select from api_keys credential_key
     where credential_key.organization_id = ${key.organizationId}::uuid and credential_key.id = ${key.id}::uuid
       and credential_key.version = ${key.version}::integer and credential_key.revoked_at is null
       and (credential_key.expires_at is null or credential_key.expires_at > now())
-      and (credential_key.hash = ${shown}::bytea or exists (
+      and (credential_key.hash = ${hashText}::bytea or exists (
         select from api_key_previous_hashes credential_hash
-        where credential_hash.hash = ${shown}::bytea and credential_hash.ends_at > now())))`
+        where credential_hash.hash = ${hashText}::bytea and credential_hash.ends_at > now())))`
 }
 
 /** Writes down that the key is in use and from where, unless that was done less than a minute ago. */
-export async function noteApiKeyUse(
+export async function recordApiKeyUse(
   database: Database,
   { organizationId, id, address }: { organizationId: string; id: string; address: string | null },
 ): Promise<void> {
-  await database.spanning(
+  await database.crossTenantQuery(
     'note the last use of a key',
     sql`update api_keys set last_used_at = now(), last_used_address = ${address}
       where organization_id = ${organizationId}::uuid and id = ${id}::uuid
@@ -55,7 +55,7 @@ export async function noteApiKeyUse(
 
 /** Whose session this is, if it has not ended. */
 export async function findSession(database: Database, id: string): Promise<{ userId: string } | undefined> {
-  const rows = await database.spanning<{ userId: string }>(
+  const rows = await database.crossTenantQuery<{ userId: string }>(
     'find the session of a request',
     sql`select user_id as "userId" from sessions
       where id = ${id}::uuid and ended_at is null and expires_at > now()`,
@@ -75,7 +75,7 @@ export async function findMembership(
   database: Database,
   { sessionId, organizationId }: { sessionId: string; organizationId: string | undefined },
 ): Promise<Membership | undefined> {
-  const rows = await database.spanning<Membership>(
+  const rows = await database.crossTenantQuery<Membership>(
     'find the session of a request',
     sql`select wanted.id as "organizationId", members.role,
         coalesce(organizations.requires_second_factor, false) and sessions.second_factor_at is null as "lacksFactor"
@@ -110,7 +110,10 @@ export function sessionLive(session: {
 
 /** Is what the expression says true now? */
 export async function isLive(database: Database, live: Sql): Promise<boolean> {
-  const rows = await database.spanning<{ live: boolean }>('find the session of a request', sql`select ${live} as live`)
+  const rows = await database.crossTenantQuery<{ live: boolean }>(
+    'find the session of a request',
+    sql`select ${live} as live`,
+  )
   return rows[0]?.live === true
 }
 
@@ -124,12 +127,12 @@ export interface NewSession {
   address: string | null
   deviceHash: Buffer | null
   isStrong: boolean
-  isProof: boolean
+  allowsSensitiveActions: boolean
   begunBy: string | null
 }
 
 /** Days that a session lives without being refreshed, and at most. */
-const sessionDays = { idle: 30, most: 90 }
+const sessionDays = { idle: 30, max: 90 }
 
 /** The insertion of the session. */
 export const insertSession = (session: NewSession): Sql => {
@@ -140,7 +143,7 @@ export const insertSession = (session: NewSession): Sql => {
         begun_by, proved_at, second_factor_at, expires_at)
     values (${session.id}, ${session.userId}, ${session.organizationId}, ${session.nonce}, ${startedAt}, ${startedAt},
       ${startedAt}, ${session.userAgent}, ${session.address}, ${session.deviceHash},
-      ${session.begunBy}, ${session.isProof ? startedAt : new Date(0)}, ${session.isStrong ? startedAt : null},
+      ${session.begunBy}, ${session.allowsSensitiveActions ? startedAt : new Date(0)}, ${session.isStrong ? startedAt : null},
       ${startedAt}::timestamptz + make_interval(days => ${sessionDays.idle}))`
 }
 
@@ -155,12 +158,12 @@ export interface Successor {
  * Ends the session and begins another one in its place, of the same age, in which the person has just proved who they
  * are; undefined when it had ended before.
  */
-export async function succeedSession(
-  spanning: Spanning,
+export async function replaceSession(
+  db: CrossTenantConnection,
   id: string,
   { id: successorId, nonce, isStrong, at }: Successor,
 ): Promise<{ organizationId: string | null } | undefined> {
-  const rows = await spanning.query<{ organizationId: string | null }>(
+  const rows = await db.query<{ organizationId: string | null }>(
     sql`with former as (
         update sessions set ended_at = ${at} where id = ${id}::uuid and ended_at is null returning *)
       insert into sessions
@@ -168,7 +171,7 @@ export async function succeedSession(
           begun_by, proved_at, second_factor_at, expires_at)
       select ${successorId}, user_id, organization_id, ${nonce}, ${at}, created_at, ${at}, user_agent, address,
         device_hash, begun_by, ${at}, case when ${isStrong}::boolean then ${at}::timestamptz else second_factor_at end,
-        least(created_at + make_interval(days => ${sessionDays.most}),
+        least(created_at + make_interval(days => ${sessionDays.max}),
           ${at}::timestamptz + make_interval(days => ${sessionDays.idle}))
       from former
       returning organization_id as "organizationId"`,
@@ -177,18 +180,18 @@ export async function succeedSession(
 }
 
 /** Writes down that the session is in use, and from where, unless that was done less than a minute ago. */
-export async function noteSessionUse(
+export async function recordSessionUse(
   database: Database,
   { id, address }: { id: string; address: string },
 ): Promise<void> {
-  await database.spanning(
+  await database.crossTenantQuery(
     'note the last use of a session',
     sql`update sessions set last_used_at = now(), address = ${address}
       where id = ${id}::uuid and ended_at is null and last_used_at < now() - interval '1 minute'`,
   )
 }
 
-export interface KeptSession {
+export interface StoredSession {
   userId: string
   organizationId: string | null
   nonce: Buffer
@@ -203,8 +206,8 @@ export interface KeptSession {
 }
 
 /** The session, locked until the transaction ends: its refresh tokens are judged one after another. */
-export async function lockSession(spanning: Spanning, id: string): Promise<KeptSession | undefined> {
-  const rows = await spanning.query<KeptSession>(
+export async function lockSession(db: CrossTenantConnection, id: string): Promise<StoredSession | undefined> {
+  const rows = await db.query<StoredSession>(
     sql`select user_id as "userId", organization_id as "organizationId", nonce, generation,
         (extract(epoch from rotated_at) * 1000)::float8 as "rotatedAt",
         (extract(epoch from expires_at) * 1000)::float8 as "expiresAt", ended_at is not null as ended,
@@ -215,28 +218,28 @@ export async function lockSession(spanning: Spanning, id: string): Promise<KeptS
   return rows[0]
 }
 
-export async function rotateSession(spanning: Spanning, id: string, at: Date): Promise<void> {
-  await spanning.query(
+export async function rotateSession(db: CrossTenantConnection, id: string, at: Date): Promise<void> {
+  await db.query(
     sql`update sessions set generation = generation + 1, rotated_at = ${at}, last_used_at = ${at},
-        expires_at = least(created_at + make_interval(days => ${sessionDays.most}),
+        expires_at = least(created_at + make_interval(days => ${sessionDays.max}),
           ${at}::timestamptz + make_interval(days => ${sessionDays.idle}))
       where id = ${id}::uuid`,
   )
 }
 
-export async function endSession(spanning: Spanning, id: string, at: Date): Promise<void> {
-  await spanning.query(sql`update sessions set ended_at = ${at} where id = ${id}::uuid and ended_at is null`)
+export async function endSession(db: CrossTenantConnection, id: string, at: Date): Promise<void> {
+  await db.query(sql`update sessions set ended_at = ${at} where id = ${id}::uuid and ended_at is null`)
 }
 
 /** Sessions that were ended a while ago. */
-export const endedSessions: Perishable = {
+export const endedSessions: RetentionPolicy = {
   name: 'sessions',
   table: 'sessions',
   key: { id: 'uuid' },
   since: 'ended_at',
-  keptSeconds: 30 * 24 * 60 * 60,
+  ttlSeconds: 30 * 24 * 60 * 60,
   isPersonal: true,
 }
 
 /** Sessions that nobody used for so long that they ended by themselves. */
-export const lapsedSessions: Perishable = { ...endedSessions, name: 'lapsed sessions', since: 'expires_at' }
+export const expiredSessions: RetentionPolicy = { ...endedSessions, name: 'lapsed sessions', since: 'expires_at' }

@@ -6,17 +6,17 @@ import { seed } from '../../../test/seed.ts'
 import { Database } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { type Attempt, createThrottle, type Throttle, waitOf } from './throttle.ts'
+import { type Attempt, createThrottle, type Throttle, remainingWait } from './throttle.ts'
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 let databases: Database[]
 beforeAll(async () => {
-  made = await createDatabase()
-  databases = [1, 2].map(() => new Database({ connection: made.connection, size: 10 }))
+  testDatabase = await createDatabase()
+  databases = [1, 2].map(() => new Database({ connection: testDatabase.connection, size: 10 }))
 })
 afterAll(async () => {
   await Promise.all(databases.map((database) => database.close()))
-  await made.drop()
+  await testDatabase.drop()
 })
 
 const secret = createSecretKey(randomBytes(32))
@@ -151,9 +151,9 @@ test('of fifty attempts from one address that wait for their turn together, no m
       wait(index % 2 ? one : two, { ...someone(), address }, queued(index === 49 ? 'in' : undefined)),
     ),
   )
-  const told = waits.filter((seconds) => seconds === undefined)
-  expect(told.length).toBeLessThanOrEqual(20)
-  expect(told.length).toBeGreaterThan(10)
+  const completed = waits.filter((seconds) => seconds === undefined)
+  expect(completed.length).toBeLessThanOrEqual(20)
+  expect(completed.length).toBeGreaterThan(10)
 })
 
 test('an attempt that could not be judged counts as nothing, and its error is what the caller gets', async () => {
@@ -181,7 +181,10 @@ test('the database keeps no address of an account, and nothing to try addresses 
   const attempt = someone()
   await wait(one, attempt)
   const [database] = databases
-  const rows = await database?.spanning<{ text: string }>('log in', sql`select t::text as text from login_failures t`)
+  const rows = await database?.crossTenantQuery<{ text: string }>(
+    'log in',
+    sql`select t::text as text from login_failures t`,
+  )
   const dump = (rows ?? []).map(({ text }) => text).join('\n')
   expect(dump).toContain('2001:db8:')
   expect(dump).not.toContain(attempt.account)
@@ -198,14 +201,14 @@ test('however failures are spread, an account is tried at most ten times in 15 m
       for (const pause of given) {
         now += pause
         const recent = failed.filter((at) => at > now - 24 * hour).toReversed()
-        const milliseconds = waitOf({ ofAccount: recent.slice(0, 50), ofAddress: [] }, now)
+        const milliseconds = remainingWait({ ofAccount: recent.slice(0, 50), ofAddress: [] }, now)
         expect(milliseconds).toBeLessThanOrEqual(4 * hour)
         if (milliseconds === 0) failed.push(now)
       }
-      const most = (span: number) =>
+      const mostWithin = (span: number) =>
         Math.max(0, ...failed.map((at) => failed.filter((other) => other >= at && other < at + span).length))
-      expect(most(15 * minute)).toBeLessThanOrEqual(10)
-      expect(most(24 * hour)).toBeLessThanOrEqual(100)
+      expect(mostWithin(15 * minute)).toBeLessThanOrEqual(10)
+      expect(mostWithin(24 * hour)).toBeLessThanOrEqual(100)
     }),
     { seed },
   )

@@ -8,13 +8,13 @@ import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
 import {
   type AttemptSource,
   beginAttempt,
-  beginAttemptIfFew,
+  beginAttemptIfTolerated,
   clearFailures,
-  clearFailuresIfFew,
+  clearFailuresIfTolerated,
   type Failures,
   findFailures,
-  freeFailures,
-  keepFailure,
+  toleratedFailures,
+  storeFailure,
   removeAttempt,
 } from './throttle-store.ts'
 
@@ -40,12 +40,12 @@ const minute = 60_000
 const hour = 60 * minute
 
 const addressLimits = [
-  { failures: freeFailures.address + 1, milliseconds: minute },
+  { failures: toleratedFailures.address + 1, milliseconds: minute },
   { failures: 100, milliseconds: hour },
 ]
 
 /** With every ten failures in a day, the time that the last ten of them stop the next attempt doubles. */
-const accountLimit = { failures: freeFailures.account + 1, milliseconds: 15 * minute, most: 4 * hour }
+const accountLimit = { failures: toleratedFailures.account + 1, milliseconds: 15 * minute, max: 4 * hour }
 
 /**
  * Slows the guessing of passwords down, for all processes on one database. A stranger who fails on purpose makes other
@@ -63,60 +63,60 @@ export function createThrottle({
   onFailure?: (failure: FailedLogin) => void
   clock?: () => number
 }): Throttle {
-  const keyKey = deriveKey(secret, 'failed login')
+  const hmacKey = deriveKey(secret, 'failed login')
   return {
-    async attempt({ account, address: given, source }, verify) {
-      const address = addressKey(given)
-      const accountKey = createHmac('sha256', keyKey).update(account).digest()
+    async attempt({ account, address: clientAddress, source }, verify) {
+      const address = addressKey(clientAddress)
+      const accountKey = createHmac('sha256', hmacKey).update(account).digest()
       const at = new Date(clock())
-      const tried = { id: newId(), at, accountKey, address, source }
-      let isTold = false
-      const tell = (isRefused: boolean) => {
-        if (!isTold) onFailure?.({ address, account: accountKey.toString('hex'), isRefused })
-        isTold = true
+      const recorded = { id: newId(), at, accountKey, address, source }
+      let isReported = false
+      const report = (isRefused: boolean) => {
+        if (!isReported) onFailure?.({ address, account: accountKey.toString('hex'), isRefused })
+        isReported = true
       }
-      const admit = (failures: Failures) => {
-        const wait = waitOf(failures, at.getTime())
+      const assertAllowed = (failures: Failures) => {
+        const wait = remainingWait(failures, at.getTime())
         if (wait <= 0) return
-        tell(true)
-        throw refused(wait)
+        report(true)
+        throw tooManyAttempts(wait)
       }
       // Refused without a trace, as most of a flood are.
-      const before = await beginAttemptIfFew(database, tried)
+      const before = await beginAttemptIfTolerated(database, recorded)
       if (!before.areFew) {
-        admit(before)
-        await beginAttempt(database, tried)
+        assertAllowed(before)
+        await beginAttempt(database, recorded)
       }
       try {
         // Others that came at the same moment have left their trace by now, or will see this one's.
-        admit(await findFailures(database, tried))
+        assertAllowed(await findFailures(database, recorded))
         const result = await verify()
         if (result !== undefined) {
           // Of many that waited for their turn together no more are told what came of them than would have been let in
           // one after another: not even that they were right.
-          const during = await clearFailuresIfFew(database, tried)
+          const during = await clearFailuresIfTolerated(database, recorded)
           if (!during.areFew) {
-            admit(during)
-            await clearFailures(database, tried)
+            assertAllowed(during)
+            await clearFailures(database, recorded)
           }
           return result
         }
       } catch (error) {
-        await removeAttempt(database, tried.id).catch(() => undefined)
+        await removeAttempt(database, recorded.id).catch(() => undefined)
         throw error
       }
-      tell(false)
-      await keepFailure(database, tried.id, address)
-      admit(await findFailures(database, tried))
+      report(false)
+      await storeFailure(database, recorded.id, address)
+      assertAllowed(await findFailures(database, recorded))
       return undefined
     },
   }
 }
 
 /** Milliseconds until the next attempt is let through; 0 when it is now. */
-export function waitOf({ ofAccount, ofAddress }: Failures, now: number): number {
+export function remainingWait({ ofAccount, ofAddress }: Failures, now: number): number {
   const tens = Math.floor(ofAccount.length / accountLimit.failures)
-  const pause = tens === 0 ? 0 : Math.min(accountLimit.milliseconds * 2 ** (tens - 1), accountLimit.most)
+  const pause = tens === 0 ? 0 : Math.min(accountLimit.milliseconds * 2 ** (tens - 1), accountLimit.max)
   const ends = [
     (ofAccount[accountLimit.failures - 1] ?? -Infinity) + pause,
     ...addressLimits.map(({ failures, milliseconds }) => (ofAddress[failures - 1] ?? -Infinity) + milliseconds),
@@ -124,7 +124,7 @@ export function waitOf({ ofAccount, ofAddress }: Failures, now: number): number 
   return Math.max(0, ...ends.map((end) => end - now))
 }
 
-function refused(milliseconds: number): ApiError {
+function tooManyAttempts(milliseconds: number): ApiError {
   const seconds = Math.ceil(milliseconds / 1000)
   return new ApiError(
     'rate_limited',

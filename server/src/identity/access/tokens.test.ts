@@ -18,10 +18,10 @@ const subject = { userId: newId(), sessionId: newId(), organizationId: newId() }
 beforeAll(async () => {
   access = await openAccess()
   await access.tokens.issue({ ...subject, role: 'member' })
-  const [kept] = await findSigningKeys(access.database)
-  if (!kept?.privateKeyEncrypted) throw new Error('no signing key was kept')
-  const pem = unseal(deriveKey(access.secret, 'signing key', kept.id), kept.privateKeyEncrypted)
-  signing = { id: kept.id, privateKey: createPrivateKey(pem) }
+  const [stored] = await findSigningKeys(access.database)
+  if (!stored?.privateKeyEncrypted) throw new Error('no signing key was kept')
+  const pem = unseal(deriveKey(access.secret, 'signing key', stored.id), stored.privateKeyEncrypted)
+  signing = { id: stored.id, privateKey: createPrivateKey(pem) }
 })
 
 afterAll(async () => {

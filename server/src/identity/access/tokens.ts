@@ -33,7 +33,7 @@ export const accessTokenLifetime = 24 * 60 * 60
 
 // Seconds that the clocks of two processes may differ.
 const clockTolerance = 5
-const rememberedTokens = 10_000
+const maxCachedTokens = 10_000
 const type = 'at+jwt'
 const audience = 'urn:rapport:api'
 
@@ -55,7 +55,7 @@ export function createTokens({
   const issuer = `urn:rapport:${fingerprint(secret)}`
   const keys = createSigningKeys({ database, secret, clock })
   // By hash, so that the memory holds no usable token.
-  const verified = new LRUCache<string, Verified>({ max: rememberedTokens })
+  const cache = new LRUCache<string, Verified>({ max: maxCachedTokens })
 
   return {
     async issue({ userId, sessionId, organizationId, role }) {
@@ -76,13 +76,13 @@ export function createTokens({
 
     async verify(token) {
       const hash = sha256(token).toString('base64')
-      const known = verified.get(hash)
-      if (known) return known.expires > clock() ? known.subject : undefined
+      const cached = cache.get(hash)
+      if (cached) return cached.expires > clock() ? cached.subject : undefined
       const checked = await check(token, keys, { issuer, now: clock() }).catch((error: unknown) => {
         if (error instanceof errors.JOSEError) return undefined
         throw error
       })
-      if (checked) verified.set(hash, checked)
+      if (checked) cache.set(hash, checked)
       return checked?.subject
     },
 

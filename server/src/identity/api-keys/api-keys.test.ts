@@ -33,14 +33,14 @@ afterAll(async () => {
 
 const at = '/v5/api-keys'
 const inDatabase = <Row extends object>(statement: Sql) =>
-  service.database.spanning<Row>('check the database', statement)
+  service.database.crossTenantQuery<Row>('check the database', statement)
 const uuidOf = (prefix: string, id: string): string => readId(prefix, id) ?? ''
 
 /** The owner of the organization, by access token. */
 const session = ({ accessToken }: TestOrganization = organization): Call => callAs(service, accessToken)
 
 /** Whoever has the text of a key of the organization. */
-const holder = (apiKey: string, { organizationId } = organization, from = service): Call =>
+const callWithKey = (apiKey: string, { organizationId } = organization, from = service): Call =>
   callAs(from, apiKey, { 'service-organization-id': organizationId })
 
 /** A new key, made by the owner. */
@@ -51,7 +51,7 @@ async function newKey(body: object = {}, by: Call = session()): Promise<Json> {
 }
 
 const mayRead = async (apiKey: string, from = service): Promise<number> =>
-  (await holder(apiKey, organization, from)('GET', '/v5/contacts')).status
+  (await callWithKey(apiKey, organization, from)('GET', '/v5/contacts')).status
 
 const full = (...scopes: string[]) => scopes.map((scope) => `urn:service:${scope}`)
 
@@ -73,7 +73,7 @@ test('a key is shown once, works, and is told from then on without its text', as
   expect(made.headers.get('location')).toBe(`${at}/${record.id}`)
   expect(await mayRead(apiKey)).toBe(200)
   await until('the use is noted', async () => (await session()('GET', `${at}/${record.id}`)).body.lastUsedAt !== null)
-  expect((await holder(apiKey)('POST', '/v5/contacts', { body: { name: 'Ada' } })).status).toBe(403)
+  expect((await callWithKey(apiKey)('POST', '/v5/contacts', { body: { name: 'Ada' } })).status).toBe(403)
 
   const shown = await session()('GET', `${at}/${record.id}`)
   expect(shown.body).toEqual({ ...record, lastUsedAt: expect.any(String) as string, lastUsedAddress: '127.0.0.1' })
@@ -219,7 +219,7 @@ test('of rotations at once each gives a text, and all of them are good', async (
 test('a key is good from its addresses alone, in every process at once, and the refusal is told', async () => {
   const { id, apiKey } = await newKey()
   const from = (address: string, process = service) =>
-    holder(apiKey, organization, process)('GET', '/v5/contacts', { headers: { 'x-forwarded-for': address } })
+    callWithKey(apiKey, organization, process)('GET', '/v5/contacts', { headers: { 'x-forwarded-for': address } })
   const statuses = async (address: string) => [(await from(address)).status, (await from(address, other)).status]
   expect(await statuses('198.51.100.1')).toEqual([200, 200])
   const body = { allowedAddresses: ['203.0.113.0/24', '2001:db8::/32', '203.0.113.0/24'] }
@@ -235,10 +235,10 @@ test('a key is good from its addresses alone, in every process at once, and the 
   // The lists of others, and what else is wrong, are not told.
   expect(refused.body.description).not.toContain('203.0.113')
   const address = 'filter.address.equals=198.51.100.1'
-  const told = async () =>
+  const denials = async () =>
     (await organization.call('GET', `/v5/audit-log?filter.actorId.equals=${id}&${address}`)).body as Json[]
-  await until('it is told', async () => (await told()).length > 0)
-  expect((await told())[0]).toMatchObject({
+  await until('it is told', async () => (await denials()).length > 0)
+  expect((await denials())[0]).toMatchObject({
     action: 'access.denied',
     actorKind: 'key',
     details: { reason: 'address', route: '/v5/contacts' },
@@ -253,7 +253,7 @@ test('a forwarded address counts only behind a proxy that is trusted', async () 
   const by = callAs(direct, own.accessToken)
   const body = { name: 'Office', scopes: ['contact:*:read'], allowedAddresses: ['203.0.113.7'] }
   const { apiKey } = (await by('POST', at, { body })).body
-  const refused = await holder(apiKey, own, direct)('GET', '/v5/contacts', {
+  const refused = await callWithKey(apiKey, own, direct)('GET', '/v5/contacts', {
     headers: { 'x-forwarded-for': '203.0.113.7', forwarded: 'for=203.0.113.7', 'x-real-ip': '203.0.113.7' },
   })
   expect([refused.status, refused.body.description]).toEqual([403, expect.stringContaining('127.0.0.1')])
@@ -263,7 +263,7 @@ test('a forwarded address counts only behind a proxy that is trusted', async () 
 test('an allowed address counts with a port or in the form of IPv6, and is noted in its usual form', async () => {
   const { id, apiKey } = await newKey({ allowedAddresses: ['203.0.113.7', '2001:db8::/64'] })
   const status = async (address: string) =>
-    (await holder(apiKey)('GET', '/v5/contacts', { headers: { 'x-forwarded-for': address } })).status
+    (await callWithKey(apiKey)('GET', '/v5/contacts', { headers: { 'x-forwarded-for': address } })).status
   for (const address of ['203.0.113.7:4711', '::ffff:203.0.113.7', '[2001:DB8:0::7]:443']) {
     expect([address, await status(address)]).toEqual([address, 200])
   }
@@ -278,7 +278,8 @@ test('an allowed address counts with a port or in the form of IPv6, and is noted
 test('the last use is noted with its address, and a refused one is none', async () => {
   const { id, apiKey } = await newKey({ allowedAddresses: ['203.0.113.7'] })
   const read = async () => (await session()('GET', `${at}/${id}`)).body
-  const use = (address: string) => holder(apiKey)('GET', '/v5/contacts', { headers: { 'x-forwarded-for': address } })
+  const use = (address: string) =>
+    callWithKey(apiKey)('GET', '/v5/contacts', { headers: { 'x-forwarded-for': address } })
   expect((await use('203.0.113.8')).status).toBe(403)
   expect((await use('203.0.113.7')).status).toBe(200)
   await until('it is noted', async () => (await read()).lastUsedAt !== null)

@@ -1,24 +1,24 @@
 import { readNetwork } from '../access/networks.ts'
 import { parseScope } from '../../platform/model/scopes.ts'
 import { defineResource } from '../../platform/model/define.ts'
-import { id, type JsonValue, reference, text, timestamp, words } from '../../platform/model/fields.ts'
-import { rotationShape } from '../../platform/routes/shown-once.ts'
-import type { Normalized } from '../../platform/model/texts.ts'
+import { id, type JsonValue, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
+import { rotationBody } from '../../platform/routes/one-time-secret.ts'
+import type { Normalized } from '../../platform/model/normalizers.ts'
 
 /** Each word of a list in its usual form, without repetitions; the first fault, with the word that has it. */
-function normalizeWords(value: JsonValue, read: (word: string) => string | { fault: string }): Normalized {
-  const found = (Array.isArray(value) ? value : []).map((word) => ({ word, is: read(String(word)) }))
-  for (const { word, is } of found) {
-    if (typeof is !== 'string') return { fault: `"${String(word).slice(0, 100)}" ${is.fault}` }
+function normalizeList(value: JsonValue, read: (item: string) => string | { fault: string }): Normalized {
+  const found = (Array.isArray(value) ? value : []).map((item) => ({ word: item, result: read(String(item)) }))
+  for (const { word: item, result } of found) {
+    if (typeof result !== 'string') return { fault: `"${String(item).slice(0, 100)}" ${result.fault}` }
   }
-  return { value: [...new Set(found.map(({ is }) => String(is)))] }
+  return { value: [...new Set(found.map(({ result }) => String(result)))] }
 }
 
-const scopeForm = {
+const invalidScope = {
   fault: 'is not a scope; see GET /v5/scopes for all scopes and wildcards, such as urn:service:contact:*:read',
 }
 
-const listOfScopes = words({
+const listOfScopes = stringList({
   label: 'Scopes',
   description:
     'The key’s permissions, as listed by `GET /v5/scopes`. You can grant only scopes that you have. `contact:list:read` is short for `urn:service:contact:list:read`',
@@ -32,33 +32,33 @@ const scopes = {
   normalize: (value: JsonValue): Normalized =>
     Array.isArray(value) && value.length === 0
       ? { fault: 'expected at least one scope' }
-      : normalizeWords(value, (word) => parseScope(word) ?? scopeForm),
+      : normalizeList(value, (item) => parseScope(item) ?? invalidScope),
 }
 
 const allowedAddresses = {
-  ...words({
+  ...stringList({
     label: 'Allowed addresses',
     description:
       'IP addresses and networks (`203.0.113.7`, `203.0.113.0/24`, `2001:db8::/32`) from which the key can be used; if empty, from anywhere',
     max: 50,
   }),
   normalize: (value: JsonValue): Normalized =>
-    normalizeWords(value, (word) => {
-      const read = readNetwork(word)
+    normalizeList(value, (item) => {
+      const read = readNetwork(item)
       return 'network' in read ? read.network : read
     }),
 }
 
-const instantForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/
+const timestampPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/
 
-const end = timestamp({ label: 'Expires at', description: 'When the key expires; null if it never does' })
+const expiry = timestamp({ label: 'Expires at', description: 'When the key expires; null if it never does' })
 
 const expiresAt = {
-  ...end,
+  ...expiry,
   // One that is still to come, for the documentation.
-  schema: { ...end.schema, examples: ['2099-12-31T23:59:59.000Z'] },
+  schema: { ...expiry.schema, examples: ['2099-12-31T23:59:59.000Z'] },
   normalize(value: JsonValue): Normalized {
-    const at = typeof value === 'string' && instantForm.test(value) ? new Date(value) : undefined
+    const at = typeof value === 'string' && timestampPattern.test(value) ? new Date(value) : undefined
     if (!at || Number.isNaN(at.getTime()) || at.getUTCFullYear() > 9999) {
       return { fault: 'expected a timestamp with a time zone, such as 2027-01-31T12:00:00Z' }
     }
@@ -103,4 +103,4 @@ export const apiKeys = defineResource({
 })
 
 /** What a rotation is asked for with. */
-export const keyRotationShape = rotationShape('texts')
+export const keyRotationShape = rotationBody('texts')

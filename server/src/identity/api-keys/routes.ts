@@ -2,25 +2,25 @@ import { type Fault, invalidBody } from '../../platform/model/errors.ts'
 import { type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
 import { text, timestamp, type JsonObject } from '../../platform/model/fields.ts'
-import { changeOne, Place, standardRoutes } from '../../platform/routes/standard-routes.ts'
-import { besideRecord, overlapOf, withMembers } from '../../platform/routes/shown-once.ts'
+import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { recordWithSecret, overlapOf, withSecretFields } from '../../platform/routes/one-time-secret.ts'
 import { apiKeys, keyRotationShape } from './resource.ts'
-import { assertAhead, assertMayGive, assertNotRevoked, isWider, powerOf } from './rules.ts'
+import { assertFutureExpiry, assertMayGrant, assertNotRevoked, grantsMore, permissionsOf } from './rules.ts'
 import { apiKeyStore, createKey, rotateKey, showKeyId } from './store.ts'
 
-const place = new Place(apiKeyStore, '/v5/api-keys')
+const place = new RouteGroup(apiKeyStore, '/v5/api-keys')
 
-const keyText = text({
+const keyValue = text({
   label: 'API key',
   description: 'The key itself. It is shown only once: store it, and keep it secret',
   readOnly: true,
   nullable: false,
 })
 
-const keyWithText = withMembers(apiKeys, 'ApiKeyWithText', { apiKey: keyText })
+const keyWithValue = withSecretFields(apiKeys, 'ApiKeyWithText', { apiKey: keyValue })
 
-const rotatedKey = withMembers(apiKeys, 'RotatedApiKey', {
-  apiKey: keyText,
+const rotatedKey = withSecretFields(apiKeys, 'RotatedApiKey', {
+  apiKey: keyValue,
   previousKeyExpiresAt: timestamp({
     label: 'Previous key expires at',
     description: 'When the previous value expires; null if it has expired',
@@ -29,7 +29,7 @@ const rotatedKey = withMembers(apiKeys, 'RotatedApiKey', {
 })
 
 /** Each change needs a fresh proof. */
-const change = (action: string) => ({ ...place.change(action), fresh: true })
+const change = (action: string) => ({ ...place.changeRoute(action), requiresRecentAuthentication: true })
 
 const rules =
   'A person must have re-authenticated recently; a key needs a scope that names `api-key`. Nobody can grant a scope that they lack. Only a logged-in owner can grant scopes to create keys or to manage people and settings.'
@@ -43,14 +43,14 @@ const createRoute = (isNeeded: IsNeeded): WriteRoute => ({
   description: `Only this response contains \`apiKey\`. If you lose it, rotate the key. ${rules}`,
   body: { component: 'ApiKeyCreate', shape: bodyShape(apiKeys, 'create'), required: true },
   audited: 'api-key.created',
-  answers: { 201: { kind: 'record', resource: keyWithText } },
+  responses: { 201: { kind: 'record', resource: keyWithValue } },
   async handle({ db, caller, body }) {
     assertNeeded(body, isNeeded)
-    assertAhead(body)
-    assertMayGive(caller, powerOf(body))
+    assertFutureExpiry(body)
+    assertMayGrant(caller, permissionsOf(body))
     const { written, apiKey } = await createKey(db, caller.userId, body)
-    const { text, headers } = besideRecord(written, { apiKey })
-    return { status: 201, text, headers: { ...headers, location: `${place.at}/${showKeyId(written.id)}` } }
+    const { text, headers } = recordWithSecret(written, { apiKey })
+    return { status: 201, text, headers: { ...headers, location: `${place.path}/${showKeyId(written.id)}` } }
   },
 })
 
@@ -67,9 +67,9 @@ const updateRoute = (isNeeded: IsNeeded): WriteRoute => ({
       values: body,
       columns: (before) => {
         assertNotRevoked(before)
-        if (body.expiresAt !== before.expiresAt) assertAhead(body)
-        const after = powerOf({ ...before, ...body })
-        if (isWider(powerOf(before), after)) assertMayGive(caller, after)
+        if (body.expiresAt !== before.expiresAt) assertFutureExpiry(body)
+        const after = permissionsOf({ ...before, ...body })
+        if (grantsMore(permissionsOf(before), after)) assertMayGrant(caller, after)
         return {}
       },
     })
@@ -82,17 +82,17 @@ const rotateRoute = writeRoute({
   description: `Previous values stay valid for at most \`overlapSeconds\`; one that already expires earlier still does. Nothing else about the key changes. A key can rotate itself. ${rules}`,
   body: { component: 'ApiKeyRotation', shape: keyRotationShape, required: false },
   audited: 'api-key.rotated',
-  answers: { 200: { kind: 'record', resource: rotatedKey } },
+  responses: { 200: { kind: 'record', resource: rotatedKey } },
   async handle({ db, caller, params, body, revisions }) {
     const keyId = place.id(params)
     const check = (before: JsonObject) => {
       assertNotRevoked(before)
       // The same power in the same hands; anyone else would get what they may not have.
-      if (caller.kind !== 'key' || caller.credentialId !== keyId) assertMayGive(caller, powerOf(before))
+      if (caller.kind !== 'key' || caller.credentialId !== keyId) assertMayGrant(caller, permissionsOf(before))
     }
     const rotated = await rotateKey(db, { keyId, overlapSeconds: overlapOf(body), revisions, check })
     const { written, apiKey, previousEndsAt } = rotated
-    return { status: 200, ...besideRecord(written, { apiKey, previousKeyExpiresAt: previousEndsAt }) }
+    return { status: 200, ...recordWithSecret(written, { apiKey, previousKeyExpiresAt: previousEndsAt }) }
   },
 })
 
@@ -111,7 +111,7 @@ const revokeRoute: WriteRoute = {
 
 /** The routes of API keys. */
 export const apiKeyRoutes = (isNeeded: IsNeeded): Route[] => [
-  ...standardRoutes(apiKeyStore, { at: place.at, operations: ['list', 'count', 'get'] }),
+  ...standardRoutes(apiKeyStore, { path: place.path, operations: ['list', 'count', 'get'] }),
   createRoute(isNeeded),
   updateRoute(isNeeded),
   rotateRoute,

@@ -5,21 +5,21 @@ import { areWithin } from '../access/networks.ts'
 import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
 
 /** What a key may do, where and until when. */
-export interface Power {
+export interface KeyPermissions {
   scopes: readonly string[]
   allowedAddresses: readonly string[]
   expiresAt: string | null
 }
 
 /** The power of a record as it is shown, or of a body that makes one. */
-export const powerOf = (row: JsonObject): Power => ({
+export const permissionsOf = (row: JsonObject): KeyPermissions => ({
   scopes: (row.scopes ?? []) as string[],
   allowedAddresses: (row.allowedAddresses ?? []) as string[],
   expiresAt: (row.expiresAt ?? null) as string | null,
 })
 
 /** Does the key get something that it had not: a scope, an address, time? */
-export function isWider(before: Power, after: Power): boolean {
+export function grantsMore(before: KeyPermissions, after: KeyPermissions): boolean {
   return (
     after.scopes.some((scope) => !coversScope(before.scopes, scope)) ||
     !areWithin(after.allowedAddresses, before.allowedAddresses) ||
@@ -34,8 +34,8 @@ const endsWithin = (inner: string | null, outer: string | null): boolean =>
  * Whoever gives a key its power, or gets its text, must have that power: every scope, and for a key that makes a key also
  * no more addresses and no more time than its own. Errors: 403, 422.
  */
-export function assertMayGive(caller: Caller, power: Power): void {
-  const refused = refusedScopes(caller, power.scopes)
+export function assertMayGrant(caller: Caller, permissions: KeyPermissions): void {
+  const refused = refusedScopes(caller, permissions.scopes)
   if (refused.length > 0) {
     const isOwned = refused.every((scope) => coversScope(caller.scopes, scope))
     const description = isOwned
@@ -47,10 +47,10 @@ export function assertMayGive(caller: Caller, power: Power): void {
   }
   if (caller.kind !== 'key') return
   const faults: BodyFault[] = []
-  if (!areWithin(power.allowedAddresses, caller.allowedAddresses)) {
+  if (!areWithin(permissions.allowedAddresses, caller.allowedAddresses)) {
     faults.push({ field: 'allowedAddresses', message: 'must not exceed those of the requesting key' })
   }
-  if (!endsWithin(power.expiresAt, caller.expiresAt?.toISOString() ?? null)) {
+  if (!endsWithin(permissions.expiresAt, caller.expiresAt?.toISOString() ?? null)) {
     faults.push({ field: 'expiresAt', message: 'must not be later than that of the requesting key' })
   }
   if (faults.length > 0) throw invalidBody(faults)
@@ -63,7 +63,7 @@ export function assertNotRevoked({ revokedAt }: JsonObject): void {
 }
 
 /** Error: 422 for an end that is past. */
-export function assertAhead({ expiresAt }: JsonObject): void {
+export function assertFutureExpiry({ expiresAt }: JsonObject): void {
   if (typeof expiresAt !== 'string' || Date.parse(expiresAt) > Date.now()) return
   throw invalidBody([{ field: 'expiresAt', message: 'expected a time in the future; to end a key now, revoke it' }])
 }

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../platform/model/fields.ts'
 import { sha256 } from '../../platform/secret/encryption.ts'
-import { makeApiKey } from '../access/api-key.ts'
-import type { Spanning, Transaction } from '../../platform/database/database.ts'
+import { generateApiKey } from '../access/api-key.ts'
+import type { CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { standardStore, writeOne } from '../../platform/resource/store.ts'
-import type { Written } from '../../platform/resource/write.ts'
-import type { Perishable } from '../../platform/upkeep/store.ts'
+import type { WrittenRecord } from '../../platform/resource/write.ts'
+import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 import { apiKeys } from './resource.ts'
 
 export interface NewApiKey {
@@ -21,8 +21,8 @@ export interface NewApiKey {
   expiresAt: Date | null
 }
 
-export async function insertApiKey(spanning: Spanning, key: NewApiKey): Promise<void> {
-  await spanning.query(
+export async function insertApiKey(db: CrossTenantConnection, key: NewApiKey): Promise<void> {
+  await db.query(
     sql`insert into api_keys (organization_id, id, hash, name, scopes, created_by, expires_at)
       values (${key.organizationId}, ${key.id}, ${key.hash}, ${key.name}, ${key.scopes}::text[], ${key.createdBy}, ${key.expiresAt})`,
   )
@@ -31,14 +31,18 @@ export async function insertApiKey(spanning: Spanning, key: NewApiKey): Promise<
 export const apiKeyStore = standardStore(apiKeys)
 
 /** A key and its text, which only its hash is kept of. */
-export interface WithText {
-  written: Written
+export interface KeyWithValue {
+  written: WrittenRecord
   apiKey: string
 }
 
 /** Makes a key in the name of the user (uuid). Errors: 422. */
-export async function createKey(transaction: Transaction, createdBy: string, values: JsonObject): Promise<WithText> {
-  const apiKey = makeApiKey()
+export async function createKey(
+  transaction: Transaction,
+  createdBy: string,
+  values: JsonObject,
+): Promise<KeyWithValue> {
+  const apiKey = generateApiKey()
   const columns = { hash: hexOf(sha256(apiKey)), created_by: createdBy }
   return { written: await writeOne(apiKeyStore, transaction, { kind: 'create', values, columns }), apiKey }
 }
@@ -60,8 +64,8 @@ export interface KeyRotation {
 export async function rotateKey(
   transaction: Transaction,
   { keyId, overlapSeconds, revisions, check }: KeyRotation,
-): Promise<WithText & { previousEndsAt: string | null }> {
-  const apiKey = makeApiKey()
+): Promise<KeyWithValue & { previousEndsAt: string | null }> {
+  const apiKey = generateApiKey()
   // The text before, which the write replaces; it locks the key, so that of two rotations one sees what the other did.
   const [before] = await transaction.query<{ hash: Buffer }>(sql`
     select hash from api_keys where organization_id = ${transaction.organization} and id = ${keyId}::uuid for update`)
@@ -71,12 +75,12 @@ export async function rotateKey(
   }
   const change = { kind: 'update', id: keyId, values: {}, columns, revisions } as const
   const written = await writeOne(apiKeyStore, transaction, change)
-  const previousEndsAt = await endTexts(transaction, { keyId, hash: before?.hash, overlapSeconds })
+  const previousEndsAt = await expirePreviousHashes(transaction, { keyId, hash: before?.hash, overlapSeconds })
   return { written, apiKey, previousEndsAt }
 }
 
 /** Keeps the text before for the overlap, and no other for longer; tells when the last of them ends. */
-async function endTexts(
+async function expirePreviousHashes(
   transaction: Transaction,
   { keyId, hash, overlapSeconds }: { keyId: string; hash: Buffer | undefined; overlapSeconds: number },
 ): Promise<string | null> {
@@ -100,12 +104,12 @@ async function endTexts(
 export const showKeyId = (id: string): string => showId(apiKeys.idPrefix, id)
 
 /** Texts from before a rotation whose time is over. */
-export const endedKeyTexts: Perishable = {
+export const expiredKeyHashes: RetentionPolicy = {
   name: 'api_key_texts',
   table: 'api_key_previous_hashes',
   key: { api_key_id: 'uuid', hash: 'bytea' },
   since: 'ends_at',
-  keptSeconds: 0,
+  ttlSeconds: 0,
 }
 
 /** Bytes as a recordset takes them. */

@@ -10,7 +10,7 @@ import {
   type TestService,
 } from '../../../test/service.ts'
 import { createApiKey } from '../../commands/create-api-key.ts'
-import { makeImport, rotateImport } from '../../commands/imports.ts'
+import { addImport, rotateImport } from '../../commands/imports.ts'
 import { recordPersonEvent } from './store.ts'
 import type { Sql } from '../../platform/model/sql.ts'
 import { sql } from '../../platform/model/sql.ts'
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 const inDatabase = <Row extends object>(statement: Sql) =>
-  service.database.spanning<Row>('check the database', statement)
+  service.database.crossTenantQuery<Row>('check the database', statement)
 
 const uuidOf = (prefix: string, id: string): string => readId(prefix, id) ?? ''
 
@@ -210,10 +210,10 @@ test('a scope that is lacking is told once a minute for each credential and scop
   }
   await until('the refusals are told', async () => (await countEvents(own)) >= before + 4)
   await reader('GET', '/v5/companies')
-  const told = (await events(undefined, own)).filter(({ action }) => action === 'scope.denied')
-  expect(told).toHaveLength(4)
-  expect(new Set(told.map(({ actorId, details }) => `${actorId} ${details.scope} ${details.route}`)).size).toBe(4)
-  expect(told).toEqual(
+  const denials = (await events(undefined, own)).filter(({ action }) => action === 'scope.denied')
+  expect(denials).toHaveLength(4)
+  expect(new Set(denials.map(({ actorId, details }) => `${actorId} ${details.scope} ${details.route}`)).size).toBe(4)
+  expect(denials).toEqual(
     expect.arrayContaining([
       expect.objectContaining({
         actorKind: 'key',
@@ -223,7 +223,7 @@ test('a scope that is lacking is told once a minute for each credential and scop
       }),
     ]),
   )
-  expect(JSON.stringify(told)).not.toContain('Secret')
+  expect(JSON.stringify(denials)).not.toContain('Secret')
 })
 
 test('a request that names someone else’s organization is told to nobody', async () => {
@@ -244,8 +244,8 @@ test('what the command line does is told without a person’s name', async () =>
   const { database } = service
   const place = { database, organization: organization.organizationId }
   const key = await createApiKey({ ...place, name: 'Reports', scopes: ['contact:list:read'] })
-  const made = await makeImport(place, { baseUrl: 'http://localhost/v5', name: `Command ${randomUUID()}` })
-  await rotateImport(place, { baseUrl: 'http://localhost/v5', named: made.id })
+  const made = await addImport(place, { baseUrl: 'http://localhost/v5', name: `Command ${randomUUID()}` })
+  await rotateImport(place, { baseUrl: 'http://localhost/v5', nameOrId: made.id })
   const byCommand = { actorKind: 'command', actorId: null, address: null, requestId: null }
   expect(await events(key.id)).toMatchObject([{ action: 'api-key.created', ...byCommand }])
   expect(await events(made.id)).toMatchObject([
@@ -261,16 +261,16 @@ test('what happens to a person is told in each of their organizations, and nowhe
   const userId = uuidOf('usr', home.userId)
   await inDatabase(sql`insert into members (organization_id, user_id, role)
     values (${uuidOf('org', elsewhere.organizationId)}, ${userId}, 'viewer')`)
-  await service.database.spanningTransaction('check the database', (spanning) =>
-    recordPersonEvent(spanning, userId, { action: 'login.failed', actorKind: 'anonymous', actorId: null }),
+  await service.database.crossTenantTransaction('check the database', (db) =>
+    recordPersonEvent(db, userId, { action: 'login.failed', actorKind: 'anonymous', actorId: null }),
   )
   for (const [own, count] of [
     [home, 1],
     [elsewhere, 1],
     [foreign, 0],
   ] as const) {
-    const told = (await events(undefined, own)).filter(({ action }) => action === 'login.failed')
-    expect(told).toHaveLength(count)
+    const denials = (await events(undefined, own)).filter(({ action }) => action === 'login.failed')
+    expect(denials).toHaveLength(count)
   }
 })
 

@@ -3,7 +3,7 @@ import { auditActions } from './actions.ts'
 import { defineResource } from '../../platform/model/define.ts'
 import { choice, document, id, text, timestamp } from '../../platform/model/fields.ts'
 
-const served = { readOnly: true, equality: 'indexed', indexedAlong: 'createdAt' } as const
+const readOnlyIndexed = { readOnly: true, equality: 'indexed', indexedAlong: 'createdAt' } as const
 
 /**
  * What was done in the organization, by whom and from where. Events are only ever added. `actions` are those that the
@@ -26,7 +26,7 @@ export const auditEventsWith = (actions: readonly string[]) =>
         label: 'Action',
         description: 'What happened',
         nullable: false,
-        ...served,
+        ...readOnlyIndexed,
       }),
       actorKind: choice(actorKinds, {
         label: 'Kind of actor',
@@ -35,9 +35,9 @@ export const auditEventsWith = (actions: readonly string[]) =>
         readOnly: true,
         nullable: false,
       }),
-      actorId: text({ label: 'Actor', description: 'Id of the person or the key', ...served }),
+      actorId: text({ label: 'Actor', description: 'Id of the person or the key', ...readOnlyIndexed }),
       recordType: text({ label: 'Kind of record', description: 'Kind of the affected record', readOnly: true }),
-      recordId: text({ label: 'Record', description: 'Id of the affected record', ...served }),
+      recordId: text({ label: 'Record', description: 'Id of the affected record', ...readOnlyIndexed }),
       address: text({ label: 'Address', description: 'IP address of the caller', readOnly: true }),
       requestId: text({
         label: 'Request',

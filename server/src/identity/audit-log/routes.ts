@@ -7,7 +7,7 @@ import { auditEventsWith } from './resource.ts'
 export function auditLogPart(actions: readonly string[]): Part {
   const auditEvents = auditEventsWith(actions)
   const routes = standardRoutes(standardStore(auditEvents), {
-    at: '/v5/audit-log',
+    path: '/v5/audit-log',
     operations: ['list', 'count', 'get'],
   })
   return { resources: [auditEvents], routes }

@@ -1,15 +1,15 @@
 import { eventColumns, eventValues, type PersonEvent } from '../../platform/audit/store.ts'
-import type { Spanning } from '../../platform/database/database.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 
 /** Writes what happened to a person (a login, a factor) into the log of each organization that the person is in. */
-export async function recordPersonEvent(spanning: Spanning, userId: string, event: PersonEvent): Promise<void> {
-  const memberships = await spanning.query<{ id: string }>(
+export async function recordPersonEvent(db: CrossTenantConnection, userId: string, event: PersonEvent): Promise<void> {
+  const memberships = await db.query<{ id: string }>(
     sql`select organization_id as id from members where user_id = ${userId}::uuid order by 1`,
   )
   if (memberships.length === 0) return
-  await spanning.query(
+  await db.query(
     insertEvents(
       memberships.map(({ id }) => id),
       event,

@@ -1,17 +1,17 @@
-import { lockAccount, ownAccount } from '../access/account-store.ts'
-import { authRoute, bodyOf, wordOf } from '../access/forms.ts'
-import { readOneTimeToken, spendOneTimeToken } from '../access/one-time-token-store.ts'
-import { byThemselves } from '../../platform/audit/actor.ts'
+import { lockAccount, lockOwnAccount } from '../access/account-store.ts'
+import { authRoute, bodyOf, stringOf } from '../access/forms.ts'
+import { readOneTimeToken, consumeOneTimeToken } from '../access/one-time-token-store.ts'
+import { ownAccountEvent } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../audit-log/store.ts'
-import type { Spanning } from '../../platform/database/database.ts'
-import { violates } from '../../platform/database/failures.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
+import { violatesConstraint } from '../../platform/database/failures.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
 import type { AccountRoute } from '../access/account-route.ts'
 import type { Client } from '../../platform/http/route.ts'
 import { queueMail } from '../mails/store.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { emailKey } from '../../platform/model/texts.ts'
-import { accepted, acceptedSchema, asks, deadLink } from './forms.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
+import { accepted, acceptedSchema, requestFields, deadLink } from './forms.ts'
 import { revokeLinks, setAddress, setName } from './store.ts'
 
 export const changeAddressRoute: AccountRoute = {
@@ -25,13 +25,13 @@ export const changeAddressRoute: AccountRoute = {
   tag: 'account',
   params: {},
   query: { kind: 'none' },
-  fresh: true,
-  body: bodyOf('AddressChange', { email: asks.email }),
-  answers: { 202: { kind: 'schema', component: 'Accepted', schema: acceptedSchema } },
+  requiresRecentAuthentication: true,
+  body: bodyOf('AddressChange', { email: requestFields.email }),
+  responses: { 202: { kind: 'schema', component: 'Accepted', schema: acceptedSchema } },
   async handle({ services, db, person, body }) {
     // Only the last link counts: an earlier one may have gone to a mistyped address.
     await revokeLinks(db, person.userId)
-    await queueMail(db, { kind: 'verify-address', recipient: wordOf(body, 'email'), userId: person.userId })
+    await queueMail(db, { kind: 'verify-address', recipient: stringOf(body, 'email'), userId: person.userId })
     services.mail.wake()
     return accepted
   },
@@ -50,12 +50,12 @@ export const verifyAddressRoute = authRoute({
   summary: 'Verify an address with a mailed link',
   description:
     'Does not log in. A link for a different address than the account’s stays valid and returns 403; the person confirms it at `/v5/me/address/confirm`. Only a link sent by mail verifies an address; 422 for one that an owner read in the outbox.',
-  body: bodyOf('AddressVerification', { token: asks.token }),
-  answers: { 200: { kind: 'schema', component: 'VerifiedAddress', schema: verifiedSchema } },
+  body: bodyOf('AddressVerification', { token: requestFields.token }),
+  responses: { 200: { kind: 'schema', component: 'VerifiedAddress', schema: verifiedSchema } },
   errors: [403],
   async handle({ services, client, body }) {
-    const email = await services.database.spanningTransaction('log in', (db) =>
-      verify(db, { token: wordOf(body, 'token'), client, by: undefined }),
+    const email = await services.database.crossTenantTransaction('log in', (db) =>
+      verify(db, { token: stringOf(body, 'token'), client, requesterId: undefined }),
     )
     return { status: 200, text: JSON.stringify({ email }) }
   },
@@ -71,11 +71,11 @@ export const confirmAddressRoute: AccountRoute = {
   tag: 'account',
   params: {},
   query: { kind: 'none' },
-  body: bodyOf('AddressVerification', { token: asks.token }),
-  answers: { 200: { kind: 'schema', component: 'VerifiedAddress', schema: verifiedSchema } },
+  body: bodyOf('AddressVerification', { token: requestFields.token }),
+  responses: { 200: { kind: 'schema', component: 'VerifiedAddress', schema: verifiedSchema } },
   errors: [409],
   async handle({ services, db, client, person, body }) {
-    const email = await verify(db, { token: wordOf(body, 'token'), client, by: person.userId })
+    const email = await verify(db, { token: stringOf(body, 'token'), client, requesterId: person.userId })
     services.mail.wake()
     return { status: 200, text: JSON.stringify({ email }) }
   },
@@ -85,42 +85,43 @@ interface Verification {
   token: string
   client: Client
   /** The person who asks, a uuid; undefined when nobody is logged in. */
-  by: string | undefined
+  requesterId: string | undefined
 }
 
 /** Uses the link up and gives the address that the account has from now on. Errors: 403, 409, 422. */
-async function verify(db: Spanning, { token, client, by }: Verification): Promise<string> {
-  const said = await readOneTimeToken(db, 'verify-address', token)
-  const person = said && said.userId !== null ? await lockAccount(db, said.userId) : undefined
-  if (!said || said.email === null || !person || (by !== undefined && by !== person.id)) throw deadLink()
-  const isChanged = emailKey(said.email) !== emailKey(person.email)
-  if (isChanged && by === undefined) throw needsPerson()
-  const spent = await spendOneTimeToken(db, 'verify-address', token)
-  if (!spent) throw deadLink()
-  const { isMailed } = spent
-  if (!isChanged && !isMailed) throw notMailed()
-  await setAddress(db, person.id, { email: said.email, isVerified: isMailed }).catch((error: unknown) => {
-    throw violates(error, 'users_email_unique') ? taken() : error
+async function verify(db: CrossTenantConnection, { token, client, requesterId }: Verification): Promise<string> {
+  const link = await readOneTimeToken(db, 'verify-address', token)
+  const person = link && link.userId !== null ? await lockAccount(db, link.userId) : undefined
+  if (!link || link.email === null || !person || (requesterId !== undefined && requesterId !== person.id))
+    throw deadLink()
+  const isChanged = emailKey(link.email) !== emailKey(person.email)
+  if (isChanged && requesterId === undefined) throw loginRequired()
+  const consumed = await consumeOneTimeToken(db, 'verify-address', token)
+  if (!consumed) throw deadLink()
+  const { isMailed } = consumed
+  if (!isChanged && !isMailed) throw linkNotMailed()
+  await setAddress(db, person.id, { email: link.email, isVerified: isMailed }).catch((error: unknown) => {
+    throw violatesConstraint(error, 'users_email_unique') ? addressTaken() : error
   })
   await recordPersonEvent(db, person.id, {
     action: isChanged ? 'email.changed' : 'email.verified',
-    ...byThemselves(person.id, client),
+    ...ownAccountEvent(person.id, client),
   })
   // To the address from before: whoever has it should know.
   if (isChanged) {
     const facts = { what: 'address-changed' } as const
     await queueMail(db, { kind: 'account-changed', recipient: person.email, userId: person.id, facts })
   }
-  return said.email
+  return link.email
 }
 
-const needsPerson = () =>
+const loginRequired = () =>
   new ApiError(
     'insufficient_permissions',
     'This link is for a different address than the account’s. Log in, then open it.',
   )
 
-const notMailed = () =>
+const linkNotMailed = () =>
   invalidBody([
     {
       field: 'token',
@@ -128,7 +129,7 @@ const notMailed = () =>
     },
   ])
 
-const taken = () =>
+const addressTaken = () =>
   new ApiError('already_exists', 'email: belongs to a different account now', {
     details: [{ field: 'email', message: 'belongs to a different account now' }],
   })
@@ -149,11 +150,11 @@ export const updateMeRoute: AccountRoute = {
   tag: 'account',
   params: {},
   query: { kind: 'none' },
-  body: bodyOf('PersonUpdate', { name: asks.personName }),
-  answers: { 200: { kind: 'schema', component: 'Person', schema: personSchema } },
+  body: bodyOf('PersonUpdate', { name: requestFields.personName }),
+  responses: { 200: { kind: 'schema', component: 'Person', schema: personSchema } },
   async handle({ db, person, body }) {
-    await setName(db, person.userId, wordOf(body, 'name'))
-    const { email, name } = await ownAccount(db, person.userId)
+    await setName(db, person.userId, stringOf(body, 'name'))
+    const { email, name } = await lockOwnAccount(db, person.userId)
     return { status: 200, text: JSON.stringify({ id: showId('usr', person.userId), email, name }) }
   },
 }

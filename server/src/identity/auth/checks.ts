@@ -1,8 +1,8 @@
-import { authRoute, bodyOf, wordOf } from '../access/forms.ts'
+import { authRoute, bodyOf, stringOf } from '../access/forms.ts'
 import { passwordFault } from '../access/passwords.ts'
 import type { PublicRoute } from '../../platform/http/route.ts'
-import { choice, email, words } from '../../platform/model/fields.ts'
-import { asks, deadLink, readLink } from './forms.ts'
+import { choice, email, stringList } from '../../platform/model/fields.ts'
+import { requestFields, deadLink, readLink } from './forms.ts'
 
 const nullableText = { type: ['string', 'null'] }
 
@@ -21,9 +21,9 @@ const checkLinkRoute = authRoute({
       description: 'The part of the link between `#` and `=`',
       required: true,
     }),
-    token: asks.token,
+    token: requestFields.token,
   }),
-  answers: {
+  responses: {
     200: {
       kind: 'schema',
       component: 'CheckedLink',
@@ -37,9 +37,9 @@ const checkLinkRoute = authRoute({
   },
   async handle(request) {
     const purpose = purposes.find((one) => one === request.body.purpose)
-    const { said } = purpose ? await readLink(request, purpose) : {}
-    if (!said) throw deadLink()
-    return { status: 200, text: JSON.stringify({ email: said.email }) }
+    const { link } = purpose ? await readLink(request, purpose) : {}
+    if (!link) throw deadLink()
+    return { status: 200, text: JSON.stringify({ email: link.email }) }
   },
 })
 
@@ -50,11 +50,11 @@ const checkPasswordRoute = authRoute({
   summary: 'Check a new password',
   description: 'Returns what is wrong with a proposed password. Nothing is stored.',
   body: bodyOf('PasswordCheck', {
-    password: asks.password,
+    password: requestFields.password,
     email: email({ label: 'Email', description: 'The person’s name' }),
-    names: words({ label: 'Names', description: 'Names of the person and the organization', count: 5, max: 100 }),
+    names: stringList({ label: 'Names', description: 'Names of the person and the organization', count: 5, max: 100 }),
   }),
-  answers: {
+  responses: {
     200: {
       kind: 'schema',
       component: 'CheckedPassword',
@@ -70,7 +70,10 @@ const checkPasswordRoute = authRoute({
   },
   async handle({ body }) {
     const names = Array.isArray(body.names) ? body.names.map(String) : []
-    const fault = await passwordFault(wordOf(body, 'password'), { email: wordOf(body, 'email') || undefined, names })
+    const fault = await passwordFault(stringOf(body, 'password'), {
+      email: stringOf(body, 'email') || undefined,
+      names,
+    })
     return { status: 200, text: JSON.stringify({ fault: fault ?? null }) }
   },
 })

@@ -18,9 +18,11 @@ const systems: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** What a person would call the program of this `User-Agent`: `Firefox on Windows`. */
-export function deviceOf(userAgent: string | null): string {
+export function deviceName(userAgent: string | null): string {
   if (userAgent === null || userAgent.trim() === '') return 'An unknown program'
-  const [program, system] = [programs, systems].map((known) => known.find(([form]) => form.test(userAgent))?.[1])
+  const [program, system] = [programs, systems].map(
+    (patterns) => patterns.find(([pattern]) => pattern.test(userAgent))?.[1],
+  )
   if (program === undefined) return (userAgent.split(/[\s/(]/, 1)[0] ?? '').slice(0, 40) || 'An unknown program'
   return system === undefined ? program : `${program} on ${system}`
 }

@@ -1,11 +1,11 @@
-import { formFields, wordOf } from '../access/forms.ts'
-import { type OneTimePurpose, readOneTimeToken, type Spent } from '../access/one-time-token-store.ts'
+import { formFields, stringOf } from '../access/forms.ts'
+import { type OneTimePurpose, readOneTimeToken, type OneTimeToken } from '../access/one-time-token-store.ts'
 import { type ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
 import type { PublicRequest } from '../../platform/http/route.ts'
 import { email, secretText, text } from '../../platform/model/fields.ts'
 
 /** What the bodies of these routes are made of. */
-export const asks = {
+export const requestFields = {
   ...formFields,
   email: email({ label: 'Email', required: true }),
   password: secretText({ label: 'Password', required: true, max: 1000 }),
@@ -21,11 +21,11 @@ export const deadLink = (): ApiError => invalidBody([deadLinkFault])
 export async function readLink(
   { services, body }: PublicRequest,
   purpose: OneTimePurpose,
-): Promise<{ said: Spent | undefined; faults: BodyFault[] }> {
-  const token = wordOf(body, 'token')
-  if (token === '') return { said: undefined, faults: [] }
-  const said = await services.database.spanningTransaction('log in', (db) => readOneTimeToken(db, purpose, token))
-  return { said, faults: said ? [] : [deadLinkFault] }
+): Promise<{ link: OneTimeToken | undefined; faults: BodyFault[] }> {
+  const token = stringOf(body, 'token')
+  if (token === '') return { link: undefined, faults: [] }
+  const link = await services.database.crossTenantTransaction('log in', (db) => readOneTimeToken(db, purpose, token))
+  return { link, faults: link ? [] : [deadLinkFault] }
 }
 
 /** What an answer says that only promises to do something, whoever asked. */

@@ -1,15 +1,15 @@
 import type { Account } from '../access/account-store.ts'
-import { authRoute, bodyOf, wordOf } from '../access/forms.ts'
+import { authRoute, bodyOf, stringOf } from '../access/forms.ts'
 import { beginPendingLogin } from '../access/login-store.ts'
-import { checkCookieWish, completeLogin, deviceHashOf, loginSchema } from '../access/logins.ts'
-import type { Asker } from '../access/hash-queue.ts'
-import { hashPassword, isPassword, needsRehash } from '../access/passwords.ts'
-import { invalidCredentials } from '../access/refusals.ts'
+import { assertCookieAllowed, completeLogin, readDeviceHash, loginSchema } from '../access/logins.ts'
+import type { CallerKind } from '../access/hash-queue.ts'
+import { hashPassword, verifyPassword, needsRehash } from '../access/passwords.ts'
+import { invalidCredentials } from '../access/auth-errors.ts'
 import { addressKey } from '../../platform/http/rate-limit.ts'
-import type { Answer, PublicRequest } from '../../platform/http/route.ts'
-import { emailKey } from '../../platform/model/texts.ts'
-import { asks } from './forms.ts'
-import { findLogin, lockUnchanged, noteFailedLogin, replaceHash } from './store.ts'
+import type { RouteResponse, PublicRequest } from '../../platform/http/route.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
+import { requestFields } from './forms.ts'
+import { findLogin, lockIfPasswordUnchanged, recordFailedLogin, replacePasswordHash } from './store.ts'
 
 const secondStepSchema = {
   type: 'object',
@@ -29,57 +29,70 @@ export const loginRoute = authRoute({
   summary: 'Log in with a password',
   description:
     'If the response is `second_factor_required`, complete the login at `/auth/login/totp`, `/auth/login/recovery-code` or `/auth/login/passkey`. An error does not say whether the address or the password is wrong.',
-  body: bodyOf('LoginRequest', { email: asks.email, password: asks.password, cookie: asks.cookie }),
-  answers: {
+  body: bodyOf('LoginRequest', {
+    email: requestFields.email,
+    password: requestFields.password,
+    cookie: requestFields.cookie,
+  }),
+  responses: {
     200: { kind: 'schema', component: 'LoginStep', schema: { oneOf: [loginSchema, secondStepSchema] } },
   },
   errors: [401, 403],
   handle: logIn,
 })
 
-async function logIn(request: PublicRequest): Promise<Answer> {
+async function logIn(request: PublicRequest): Promise<RouteResponse> {
   const { services, client, body } = request
   const wantsCookie = body.cookie === true
-  checkCookieWish(request, wantsCookie)
-  const account = emailKey(wordOf(body, 'email'))
+  assertCookieAllowed(request, wantsCookie)
+  const account = emailKey(stringOf(body, 'email'))
   const { address, userAgent } = client
-  const found = await findLogin(services.database, account, { deviceHash: deviceHashOf(request), address, userAgent })
+  const found = await findLogin(services.database, account, { deviceHash: readDeviceHash(request), address, userAgent })
   const attempt = { account, address, source: found.source }
-  const [password, party] = [wordOf(body, 'password'), addressKey(address)]
-  const asker = found.source === 'stranger' ? 'stranger' : 'known'
-  const person = await services.throttle.attempt(attempt, () => verify(password, found.person, { asker, party }))
+  const [password, clientKey] = [stringOf(body, 'password'), addressKey(address)]
+  const callerKind = found.source === 'stranger' ? 'stranger' : 'known'
+  const person = await services.throttle.attempt(attempt, () =>
+    verify(password, found.person, { callerKind, clientKey }),
+  )
   if (!person) {
     // Not awaited: a line in the log of who exists must not show in the time.
-    if (found.person) void noteFailedLogin(services.database, found.person.id, client).catch(() => undefined)
+    if (found.person) void recordFailedLogin(services.database, found.person.id, client).catch(() => undefined)
     throw invalidCredentials()
   }
-  const rehashed = needsRehash(person.passwordHash) ? await hashPassword(password, party) : undefined
-  return services.database.spanningTransaction('log in', async (db) => {
+  const rehashed = needsRehash(person.passwordHash) ? await hashPassword(password, clientKey) : undefined
+  return services.database.crossTenantTransaction('log in', async (db) => {
     // Changed since it was verified, the password is another one.
-    const known = await lockUnchanged(db, person)
-    if (!known) throw invalidCredentials()
-    if (rehashed !== undefined) await replaceHash(db, person.id, rehashed)
+    const lockedPerson = await lockIfPasswordUnchanged(db, person)
+    if (!lockedPerson) throw invalidCredentials()
+    if (rehashed !== undefined) await replacePasswordHash(db, person.id, rehashed)
     const login = { userId: person.id, wantsCookie }
-    if (known.factors.length === 0) {
-      return completeLogin(request, db, { ...login, email: known.email, isStrong: false, by: 'password' })
+    if (lockedPerson.factors.length === 0) {
+      return completeLogin(request, db, { ...login, email: lockedPerson.email, isStrong: false, by: 'password' })
     }
-    return { status: 200, text: JSON.stringify({ status: 'second_factor_required', ...(await secondStep(known)) }) }
+    return {
+      status: 200,
+      text: JSON.stringify({ status: 'second_factor_required', ...(await secondStep(lockedPerson)) }),
+    }
 
     async function secondStep({ factors }: Account) {
-      return { pendingToken: await beginPendingLogin(db, login), factors: [...factors, 'recovery-code'].filter(unique) }
+      return {
+        pendingToken: await beginPendingLogin(db, login),
+        factors: [...factors, 'recovery-code'].filter(isFirstOccurrence),
+      }
     }
   })
 }
 
-const unique = (word: string, index: number, words: readonly string[]): boolean => words.indexOf(word) === index
+const isFirstOccurrence = (value: string, index: number, values: readonly string[]): boolean =>
+  values.indexOf(value) === index
 
 /** The person, when the password is theirs. It takes as long when there is nobody. */
 async function verify(
   password: string,
   person: Account | undefined,
-  turn: { asker: Asker; party: string },
+  hashCaller: { callerKind: CallerKind; clientKey: string },
 ): Promise<(Account & { passwordHash: string }) | undefined> {
-  const isRight = await isPassword(password, person?.passwordHash ?? null, turn)
+  const isRight = await verifyPassword(password, person?.passwordHash ?? null, hashCaller)
   if (!isRight || !person || person.passwordHash === null) return undefined
   return { ...person, passwordHash: person.passwordHash }
 }

@@ -62,7 +62,7 @@ const file = (
   tag: 'authentication',
   params: {},
   query: { kind: 'none' },
-  answers: { 200: { kind: 'text', mediaType } },
+  responses: { 200: { kind: 'text', mediaType } },
   handle: async (request) => ({
     status: 200,
     text: textOf(request),

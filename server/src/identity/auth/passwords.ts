@@ -1,26 +1,26 @@
-import { isFresh, lockAccount, ownAccount } from '../access/account-store.ts'
-import { authRoute, bodyOf, passwordFaults, wordOf } from '../access/forms.ts'
-import { checkCookieWish, loginSchema } from '../access/logins.ts'
-import { spendOneTimeToken } from '../access/one-time-token-store.ts'
-import { hashPassword, isPassword, passwordFault } from '../access/passwords.ts'
-import { proofRequired } from '../access/refusals.ts'
+import { hasRecentAuthentication, lockAccount, lockOwnAccount } from '../access/account-store.ts'
+import { authRoute, bodyOf, passwordFaults, stringOf } from '../access/forms.ts'
+import { assertCookieAllowed, loginSchema } from '../access/logins.ts'
+import { consumeOneTimeToken } from '../access/one-time-token-store.ts'
+import { hashPassword, verifyPassword, passwordFault } from '../access/passwords.ts'
+import { reauthenticationRequired } from '../access/auth-errors.ts'
 import { renewSession } from '../access/renewal.ts'
 import type { Secret } from '../../platform/secret/secret.ts'
 import { startSession } from '../access/sessions.ts'
 import { endSession } from '../access/store.ts'
-import { byThemselves } from '../../platform/audit/actor.ts'
+import { ownAccountEvent } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../audit-log/store.ts'
 import type { AuditAction } from '../../platform/audit/store.ts'
-import type { Spanning } from '../../platform/database/database.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { invalidBody } from '../../platform/model/errors.ts'
-import { chargeTry } from '../../platform/http/exchange.ts'
+import { chargeAttempt } from '../../platform/http/request-context.ts'
 import { clearSiteData } from '../../platform/http/cookies.ts'
 import { addressKey } from '../../platform/http/rate-limit.ts'
-import type { AccountRoute, AccountWork } from '../access/account-route.ts'
+import type { AccountRoute, DetachedAccountRequest } from '../access/account-route.ts'
 import type { Client } from '../../platform/http/route.ts'
 import { queueMail } from '../mails/store.ts'
-import { emailKey } from '../../platform/model/texts.ts'
-import { accepted, acceptedSchema, asks, deadLink, readLink } from './forms.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
+import { accepted, acceptedSchema, requestFields, deadLink, readLink } from './forms.ts'
 import { setPassword, setVerifiedByReset } from './store.ts'
 
 /** The same answer, in the same time, for every address: whoever has the mailbox learns more. */
@@ -29,13 +29,13 @@ export const forgotPasswordRoute = authRoute({
   operation: 'forgotPassword',
   summary: 'Request a link to set a new password',
   description: 'Sends a link to the address if it has an account. The link works once, for 30 minutes.',
-  body: bodyOf('ForgottenPassword', { email: asks.email }),
-  answers: { 202: { kind: 'schema', component: 'Accepted', schema: acceptedSchema } },
+  body: bodyOf('ForgottenPassword', { email: requestFields.email }),
+  responses: { 202: { kind: 'schema', component: 'Accepted', schema: acceptedSchema } },
   async handle(request) {
     const { services, body } = request
-    await chargeTry(request)
-    await services.database.spanningTransaction('log in', (db) =>
-      queueMail(db, { kind: 'reset-password', recipient: wordOf(body, 'email') }),
+    await chargeAttempt(request)
+    await services.database.crossTenantTransaction('log in', (db) =>
+      queueMail(db, { kind: 'reset-password', recipient: stringOf(body, 'email') }),
     )
     services.mail.wake()
     return accepted
@@ -49,28 +49,28 @@ export const resetPasswordRoute = authRoute({
   summary: 'Set a new password with a mailed link',
   description:
     'Ends every session of the person. Does not log in, but a login from the same device is then allowed regardless of failed attempts elsewhere.',
-  body: bodyOf('PasswordReset', { token: asks.token, password: asks.newPassword }),
-  answers: { 204: { kind: 'none' } },
+  body: bodyOf('PasswordReset', { token: requestFields.token, password: requestFields.newPassword }),
+  responses: { 204: { kind: 'none' } },
   async check(request) {
-    await chargeTry(request)
-    const { said, faults } = await readLink(request, 'reset-password')
-    return [...faults, ...(await passwordFaults(request.body, { email: said?.email ?? undefined }))]
+    await chargeAttempt(request)
+    const { link, faults } = await readLink(request, 'reset-password')
+    return [...faults, ...(await passwordFaults(request.body, { email: link?.email ?? undefined }))]
   },
   async handle(request) {
     const { services, client, body } = request
-    const token = wordOf(body, 'token')
-    const { said } = await readLink(request, 'reset-password')
-    if (!said || said.userId === null) throw deadLink()
-    const { userId } = said
-    const hash = await hashPassword(wordOf(body, 'password'), addressKey(client.address))
-    await services.database.spanningTransaction('log in', async (db) => {
+    const token = stringOf(body, 'token')
+    const { link } = await readLink(request, 'reset-password')
+    if (!link || link.userId === null) throw deadLink()
+    const { userId } = link
+    const hash = await hashPassword(stringOf(body, 'password'), addressKey(client.address))
+    await services.database.crossTenantTransaction('log in', async (db) => {
       const person = await lockAccount(db, userId)
-      const used = await spendOneTimeToken(db, 'reset-password', token)
-      if (!person || !used) throw deadLink()
+      const consumed = await consumeOneTimeToken(db, 'reset-password', token)
+      if (!person || !consumed) throw deadLink()
       await setPassword(db, { userId, hash })
-      await setVerifiedByReset(db, userId, used.isMailed)
+      await setVerifiedByReset(db, userId, consumed.isMailed)
       await rememberDevice(db, { secret: services.secret, userId, client })
-      await tell(db, { userId, email: person.email, client, action: 'password.reset' })
+      await reportPasswordChange(db, { userId, email: person.email, client, action: 'password.reset' })
     })
     services.mail.wake()
     return { status: 204, headers: clearSiteData }
@@ -89,25 +89,30 @@ export const changePasswordRoute: AccountRoute = {
   params: {},
   query: { kind: 'none' },
   body: bodyOf('PasswordChange', {
-    currentPassword: { ...asks.password, label: 'Current password', required: false },
-    newPassword: asks.newPassword,
+    currentPassword: { ...requestFields.password, label: 'Current password', required: false },
+    newPassword: requestFields.newPassword,
   }),
-  answers: { 204: { kind: 'none' } },
-  async outside(request) {
+  responses: { 204: { kind: 'none' } },
+  async handleOutsideTransaction(request) {
     const { services, body, client, person, transact } = request
-    const account = await transact((db) => ownAccount(db, person.userId))
+    const account = await transact((db) => lockOwnAccount(db, person.userId))
     if (account.passwordHash !== null) await assertPassword(request, 'currentPassword', account)
-    else if (!(await transact((db) => isFresh(db, person.sessionId)))) throw proofRequired()
-    const newPassword = wordOf(body, 'newPassword')
+    else if (!(await transact((db) => hasRecentAuthentication(db, person.sessionId)))) throw reauthenticationRequired()
+    const newPassword = stringOf(body, 'newPassword')
     const fault = await passwordFault(newPassword, { email: account.email, names: [account.name] })
     if (fault !== undefined) throw invalidBody([{ field: 'newPassword', message: fault }])
     const hash = await hashPassword(newPassword, person.userId)
     await transact(async (db) => {
-      const now = await lockAccount(db, person.userId)
+      const current = await lockAccount(db, person.userId)
       // Changed meanwhile: what was verified is not the current one any more.
-      if (now?.passwordHash !== account.passwordHash) throw wrongPassword('currentPassword')
+      if (current?.passwordHash !== account.passwordHash) throw wrongPassword('currentPassword')
       await setPassword(db, { userId: person.userId, hash, except: person.sessionId })
-      await tell(db, { userId: person.userId, email: account.email, client, action: 'password.changed' })
+      await reportPasswordChange(db, {
+        userId: person.userId,
+        email: account.email,
+        client,
+        action: 'password.changed',
+      })
     })
     services.mail.wake()
     return { status: 204 }
@@ -115,7 +120,7 @@ export const changePasswordRoute: AccountRoute = {
 }
 
 /** For those who have nothing stronger: a person with a second factor proves that one. */
-export const proveRoute: AccountRoute = {
+export const reauthenticateRoute: AccountRoute = {
   kind: 'account',
   method: 'POST',
   path: '/v5/me/reauthenticate',
@@ -126,15 +131,15 @@ export const proveRoute: AccountRoute = {
   tag: 'account',
   params: {},
   query: { kind: 'none' },
-  body: bodyOf('PasswordProof', { password: asks.password, cookie: asks.cookie }),
-  answers: { 200: { kind: 'schema', component: 'Login', schema: loginSchema } },
-  standsOnBothHosts: true,
+  body: bodyOf('PasswordProof', { password: requestFields.password, cookie: requestFields.cookie }),
+  responses: { 200: { kind: 'schema', component: 'Login', schema: loginSchema } },
+  isOnBothHosts: true,
   errors: [403],
-  async outside(request) {
+  async handleOutsideTransaction(request) {
     const { client, person, body, transact } = request
     const wantsCookie = body.cookie === true
-    checkCookieWish(request, wantsCookie)
-    const account = await transact((db) => ownAccount(db, person.userId))
+    assertCookieAllowed(request, wantsCookie)
+    const account = await transact((db) => lockOwnAccount(db, person.userId))
     if (account.factors.length > 0) {
       throw invalidBody([{ field: 'password', message: 'is not enough; use your second factor' }])
     }
@@ -142,7 +147,7 @@ export const proveRoute: AccountRoute = {
     return transact(async (db) => {
       await recordPersonEvent(db, person.userId, {
         action: 'reauthentication.succeeded',
-        ...byThemselves(person.userId, client),
+        ...ownAccountEvent(person.userId, client),
       })
       return renewSession(request, db, { ...person, wantsCookie, isStrong: false })
     })
@@ -151,18 +156,19 @@ export const proveRoute: AccountRoute = {
 
 /** Error: 422 when it is not the person's password, 429 after too many of those. */
 async function assertPassword(
-  { services, client, body, person, transact }: AccountWork,
+  { services, client, body, person, transact }: DetachedAccountRequest,
   field: string,
   { email, passwordHash }: { email: string; passwordHash: string | null },
 ): Promise<void> {
   const attempt = { account: emailKey(email), address: client.address, source: 'session' } as const
-  const turn = { asker: 'known', party: person.userId } as const
-  const verify = async () => ((await isPassword(wordOf(body, field), passwordHash, turn)) ? true : undefined)
+  const hashCaller = { callerKind: 'known', clientKey: person.userId } as const
+  const verify = async () =>
+    (await verifyPassword(stringOf(body, field), passwordHash, hashCaller)) ? true : undefined
   if (await services.throttle.attempt(attempt, verify)) return
   await transact((db) =>
     recordPersonEvent(db, person.userId, {
       action: 'reauthentication.failed',
-      ...byThemselves(person.userId, client),
+      ...ownAccountEvent(person.userId, client),
       details: { factor: 'password' },
     }),
   )
@@ -176,20 +182,20 @@ const wrongPassword = (field: string) => invalidBody([{ field, message: 'is not 
  * place is known by its sessions, so this one has ended before it began.
  */
 async function rememberDevice(
-  db: Spanning,
+  db: CrossTenantConnection,
   { secret, userId, client }: { secret: Secret; userId: string; client: Client },
 ): Promise<void> {
   const { userAgent, address } = client
-  const how = { userAgent, address, isProof: false, begunBy: 'reset-password' }
-  const { sessionId } = await startSession(db, { secret, userId, organizationId: null, ...how })
+  const details = { userAgent, address, allowsSensitiveActions: false, begunBy: 'reset-password' }
+  const { sessionId } = await startSession(db, { secret, userId, organizationId: null, ...details })
   await endSession(db, sessionId, new Date())
 }
 
 /** The audit log's line, and a mail to whoever the account belongs to. */
-async function tell(
-  db: Spanning,
+async function reportPasswordChange(
+  db: CrossTenantConnection,
   { userId, email, client, action }: { userId: string; email: string; client: Client; action: AuditAction },
 ): Promise<void> {
-  await recordPersonEvent(db, userId, { action, ...byThemselves(userId, client) })
+  await recordPersonEvent(db, userId, { action, ...ownAccountEvent(userId, client) })
   await queueMail(db, { kind: 'account-changed', recipient: email, userId, facts: { what: 'password-changed' } })
 }

@@ -1,14 +1,14 @@
-import { authRoute, bodyOf, wordOf } from '../access/forms.ts'
+import { authRoute, bodyOf, stringOf } from '../access/forms.ts'
 import { keySetMaxAge } from '../access/signing-keys.ts'
-import { assertOwnPage, clearSiteData, endCookie, makeCookie, readCookie } from '../../platform/http/cookies.ts'
+import { assertSameOrigin, clearSiteData, clearCookie, createCookie, readCookie } from '../../platform/http/cookies.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { byPerson } from '../../platform/audit/actor.ts'
+import { userActor } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../audit-log/store.ts'
 import type { PublicRequest, PublicRoute } from '../../platform/http/route.ts'
-import { missingAuthorization } from '../access/refusals.ts'
+import { missingAuthorization } from '../access/auth-errors.ts'
 import { secretText } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { asks } from './forms.ts'
+import { requestFields } from './forms.ts'
 
 const tokensSchema = {
   type: 'object',
@@ -40,11 +40,11 @@ export const refreshRoute: PublicRoute = authRoute({
   description:
     'Both tokens in the response are new. If you send the previous refresh token again within 30 seconds and its successor is unused, you get the same successor. Otherwise the session ends.',
   body: bodyOf('RefreshRequest', { token: secretText({ label: 'Refresh token', required: true }) }),
-  answers: { 200: { kind: 'schema', component: 'Tokens', schema: tokensSchema } },
+  responses: { 200: { kind: 'schema', component: 'Tokens', schema: tokensSchema } },
   errors: [401],
   handle: async ({ services, body }) => ({
     status: 200,
-    text: JSON.stringify(await services.sessions.refresh(wordOf(body, 'token'))),
+    text: JSON.stringify(await services.sessions.refresh(stringOf(body, 'token'))),
   }),
 })
 
@@ -56,23 +56,23 @@ export const refreshCookieRoute = authRoute({
   description:
     'Only for the service’s own pages. Requires the cookie, the service’s own `Origin` and the JSON body `{}`, and replaces the cookie.',
   body: bodyOf('CookieRefreshRequest', {}),
-  answers: { 200: { kind: 'schema', component: 'CookieTokens', schema: cookieTokensSchema } },
+  responses: { 200: { kind: 'schema', component: 'CookieTokens', schema: cookieTokensSchema } },
   errors: [401, 403],
   async handle({ services, client }) {
-    assertOwnPage(services, client)
+    assertSameOrigin(services, client)
     const token = readCookie(services, client, 'refresh')
     if (token === undefined) throw missingAuthorization()
-    const { refreshToken, ...shown } = await services.sessions.refresh(token).catch(endingSession)
+    const { refreshToken, ...tokens } = await services.sessions.refresh(token).catch(withClearedSiteData)
     return {
       status: 200,
-      text: JSON.stringify(shown),
-      cookies: [makeCookie(services, client, 'refresh', refreshToken)],
+      text: JSON.stringify(tokens),
+      cookies: [createCookie(services, client, 'refresh', refreshToken)],
     }
   },
 })
 
 /** The cookie's session has ended elsewhere: here too nothing of it is left. The cookie may be another session's by now. */
-function endingSession(error: unknown): never {
+function withClearedSiteData(error: unknown): never {
   if (!(error instanceof ApiError) || error.status !== 401) throw error
   throw new ApiError(error.code, error.description, { headers: { ...error.headers, ...clearSiteData } })
 }
@@ -84,20 +84,25 @@ export const logoutRoute = authRoute({
   description:
     'Send the token in the body or, from the service’s own pages, in the cookie. The session’s access tokens become invalid. The response is the same for an unknown token.',
   body: bodyOf('Logout', {
-    token: { ...asks.token, required: false, label: 'Refresh token', description: 'If absent, the cookie is used' },
+    token: {
+      ...requestFields.token,
+      required: false,
+      label: 'Refresh token',
+      description: 'If absent, the cookie is used',
+    },
   }),
-  answers: { 204: { kind: 'none' } },
+  responses: { 204: { kind: 'none' } },
   errors: [403],
   async handle(request) {
     const { services, client, body } = request
     const isCookie = body.token === undefined
-    if (isCookie) assertOwnPage(services, client)
-    const token = isCookie ? readCookie(services, client, 'refresh') : wordOf(body, 'token')
+    if (isCookie) assertSameOrigin(services, client)
+    const token = isCookie ? readCookie(services, client, 'refresh') : stringOf(body, 'token')
     if (token !== undefined) await logOut(request, token)
     return {
       status: 204,
       headers: clearSiteData,
-      ...(isCookie && { cookies: [endCookie(services, client, 'refresh')] }),
+      ...(isCookie && { cookies: [clearCookie(services, client, 'refresh')] }),
     }
   },
 })
@@ -108,11 +113,11 @@ async function logOut({ services, client }: PublicRequest, token: string): Promi
   const { userId, sessionId } = ended
   const event = {
     action: 'session.ended',
-    ...byPerson(userId, client),
+    ...userActor(userId, client),
     recordType: 'session',
     recordId: showId('session', sessionId),
   } as const
-  await services.database.spanningTransaction('log in', (db) => recordPersonEvent(db, userId, event))
+  await services.database.crossTenantTransaction('log in', (db) => recordPersonEvent(db, userId, event))
 }
 
 const keySetSchema = {
@@ -131,7 +136,7 @@ export const keySetRoute: PublicRoute = {
   tag: 'authentication',
   params: {},
   query: { kind: 'none' },
-  answers: { 200: { kind: 'schema', component: 'KeySet', schema: keySetSchema } },
+  responses: { 200: { kind: 'schema', component: 'KeySet', schema: keySetSchema } },
   handle: async ({ services }) => ({
     status: 200,
     text: JSON.stringify(await services.tokens.jwks()),

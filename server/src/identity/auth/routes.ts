@@ -1,10 +1,10 @@
-import { served } from '../access/account-route.ts'
+import { toRoute } from '../access/account-route.ts'
 import type { Route } from '../../platform/http/route.ts'
 import { changeAddressRoute, confirmAddressRoute, updateMeRoute, verifyAddressRoute } from './addresses.ts'
 import { loginRoute } from './login.ts'
 import { checkRoutes } from './checks.ts'
-import { confirmSignUpRoute, setUpRoute, signUpRoute } from './new-people.ts'
-import { changePasswordRoute, forgotPasswordRoute, proveRoute, resetPasswordRoute } from './passwords.ts'
+import { confirmSignUpRoute, setUpRoute, signUpRoute } from './sign-up.ts'
+import { changePasswordRoute, forgotPasswordRoute, reauthenticateRoute, resetPasswordRoute } from './passwords.ts'
 import { keySetRoute, logoutRoute, refreshCookieRoute, refreshRoute } from './refresh.ts'
 import { sessionRoutes } from './sessions.ts'
 
@@ -27,8 +27,8 @@ export const authRoutes: Route[] = [
 export const accountRoutes: Route[] = [
   updateMeRoute,
   changePasswordRoute,
-  proveRoute,
+  reauthenticateRoute,
   changeAddressRoute,
   confirmAddressRoute,
   ...sessionRoutes,
-].map(served)
+].map(toRoute)

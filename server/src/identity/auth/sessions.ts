@@ -1,12 +1,12 @@
-import { byPerson } from '../../platform/audit/actor.ts'
+import { userActor } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../audit-log/store.ts'
-import type { Spanning } from '../../platform/database/database.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { clearSiteData, endCookie } from '../../platform/http/cookies.ts'
+import { clearSiteData, clearCookie } from '../../platform/http/cookies.ts'
 import type { AccountRequest, AccountRoute } from '../access/account-route.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { deviceOf } from './devices.ts'
-import { endOwnSession, endSessions, liveSessions, type ShownSession } from './store.ts'
+import { deviceName } from './devices.ts'
+import { endOwnSession, endSessions, findActiveSessions, type SessionSummary } from './store.ts'
 
 const time = { type: 'string', format: 'date-time' }
 
@@ -47,10 +47,13 @@ export const sessionRoutes: AccountRoute[] = [
     operation: 'listSessions',
     summary: 'List your sessions',
     description: 'All active sessions, most recently used first.',
-    answers: { 200: { kind: 'schema', component: 'Sessions', schema: sessionsSchema } },
+    responses: { 200: { kind: 'schema', component: 'Sessions', schema: sessionsSchema } },
     async handle({ db, person }) {
-      const sessions = await liveSessions(db, person.userId)
-      return { status: 200, text: JSON.stringify(sessions.map((session) => shown(session, person.sessionId))) }
+      const sessions = await findActiveSessions(db, person.userId)
+      return {
+        status: 200,
+        text: JSON.stringify(sessions.map((session) => sessionResponse(session, person.sessionId))),
+      }
     },
   },
   {
@@ -60,10 +63,10 @@ export const sessionRoutes: AccountRoute[] = [
     operation: 'endSessions',
     summary: 'Log out everywhere',
     description: 'Ends all your sessions, including this one.',
-    answers: { 204: { kind: 'none' } },
+    responses: { 204: { kind: 'none' } },
     async handle(request) {
       await endSessions(request.db, request.person.userId)
-      await tellEnd(request.db, request, undefined)
+      await recordSessionEnd(request.db, request, undefined)
       return { status: 204, headers: clearSiteData, cookies: cookiesOf(request) }
     },
   },
@@ -75,13 +78,13 @@ export const sessionRoutes: AccountRoute[] = [
     summary: 'End a session',
     description: 'Ends one of your sessions; its tokens become invalid.',
     params: { sessionId: { prefix: 'session', resource: 'session' } },
-    answers: { 204: { kind: 'none' } },
+    responses: { 204: { kind: 'none' } },
     errors: [404],
     async handle(request) {
       const sessionId = request.params.sessionId ?? ''
       const isEnded = await endOwnSession(request.db, request.person.userId, sessionId)
       if (!isEnded) throw new ApiError('not_found', 'You have no active session with this id.')
-      await tellEnd(request.db, request, sessionId)
+      await recordSessionEnd(request.db, request, sessionId)
       const isOwn = sessionId === request.person.sessionId
       return { status: 204, ...(isOwn && { headers: clearSiteData, cookies: cookiesOf(request) }) }
     },
@@ -91,24 +94,28 @@ export const sessionRoutes: AccountRoute[] = [
 /** Where no cookie could have been given, there is none to take back. */
 function cookiesOf({ services, client }: AccountRequest): string[] {
   try {
-    return [endCookie(services, client, 'refresh')]
+    return [clearCookie(services, client, 'refresh')]
   } catch {
     return []
   }
 }
 
-const shown = ({ id, organizationId, ...session }: ShownSession, current: string) => ({
+const sessionResponse = ({ id, organizationId, ...session }: SessionSummary, current: string) => ({
   id: showId('session', id),
   isCurrent: id === current,
-  device: deviceOf(session.userAgent),
+  device: deviceName(session.userAgent),
   ...session,
   organizationId: organizationId === null ? null : showId('org', organizationId),
 })
 
-const tellEnd = (db: Spanning, { person, client }: AccountRequest, sessionId: string | undefined): Promise<void> =>
+const recordSessionEnd = (
+  db: CrossTenantConnection,
+  { person, client }: AccountRequest,
+  sessionId: string | undefined,
+): Promise<void> =>
   recordPersonEvent(db, person.userId, {
     action: 'session.ended',
-    ...byPerson(person.userId, client),
+    ...userActor(person.userId, client),
     recordType: 'session',
     ...(sessionId !== undefined && { recordId: showId('session', sessionId) }),
     details: { everywhere: sessionId === undefined },

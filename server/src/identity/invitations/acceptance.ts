@@ -1,14 +1,14 @@
-import { authRoute, bodyOf, formFields, passwordFaults, wordOf } from '../access/forms.ts'
-import { checkCookieWish, completeLogin, loginSchema } from '../access/logins.ts'
+import { authRoute, bodyOf, formFields, passwordFaults, stringOf } from '../access/forms.ts'
+import { assertCookieAllowed, completeLogin, loginSchema } from '../access/logins.ts'
 import { hashPassword } from '../access/passwords.ts'
-import { byPerson } from '../../platform/audit/actor.ts'
+import { userActor } from '../../platform/audit/actor.ts'
 import { recordEvent } from '../../platform/audit/store.ts'
-import type { Spanning } from '../../platform/database/database.ts'
-import { violates } from '../../platform/database/failures.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
+import { violatesConstraint } from '../../platform/database/failures.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
-import { chargeTry } from '../../platform/http/exchange.ts'
+import { chargeAttempt } from '../../platform/http/request-context.ts'
 import { addressKey } from '../../platform/http/rate-limit.ts'
-import { type AccountRoute, served } from '../access/account-route.ts'
+import { type AccountRoute, toRoute } from '../access/account-route.ts'
 import type { Client, Route } from '../../platform/http/route.ts'
 import { newId, showId } from '../../platform/model/ids.ts'
 import { addMember } from '../members/store.ts'
@@ -16,15 +16,15 @@ import { chooseOrganization, readMembership } from '../organizations/store.ts'
 import { membershipSchema } from '../organizations/resource.ts'
 import { insertUser } from '../users/store.ts'
 import {
-  addressOf,
+  lockEmailKey,
   closeInvitation,
   isSameAddress,
-  noteVerified,
-  openInvitation,
+  markVerified,
+  lockInvitationByToken,
   type OpenInvitation,
 } from './store.ts'
 
-const shown = {
+const previewProperties = {
   organization: { type: 'string', description: 'The name of the organization' },
   email: { type: 'string' },
   role: { type: 'string' },
@@ -32,27 +32,34 @@ const shown = {
 }
 
 /** Not whether the address has an account: without a mail server the link is read by an owner, who may not know. */
-const look = authRoute({
+const previewRoute = authRoute({
   path: '/auth/invitations/preview',
   operation: 'previewInvitation',
   summary: 'Preview an invitation',
   description: 'Returns the invited address, the organization and the role. Does not use the link up.',
   body: bodyOf('InvitationLink', { token: formFields.token }),
-  answers: {
+  responses: {
     200: {
       kind: 'schema',
       component: 'InvitationShown',
-      schema: { type: 'object', required: Object.keys(shown), additionalProperties: false, properties: shown },
+      schema: {
+        type: 'object',
+        required: Object.keys(previewProperties),
+        additionalProperties: false,
+        properties: previewProperties,
+      },
     },
   },
   async handle({ services, body }) {
-    const found = await services.database.spanningTransaction('log in', (db) => opened(db, String(body.token)))
+    const found = await services.database.crossTenantTransaction('log in', (db) =>
+      requireInvitation(db, String(body.token)),
+    )
     const { organization, email, role, expiresAt } = found
     return { status: 200, text: JSON.stringify({ organization, email, role, expiresAt }) }
   },
 })
 
-const accept = authRoute({
+const acceptRoute = authRoute({
   path: '/auth/invitations/accept',
   operation: 'acceptInvitation',
   summary: 'Create an account with an invitation, and log in',
@@ -64,39 +71,39 @@ const accept = authRoute({
     password: { ...formFields.newPassword, label: 'Password' },
     cookie: formFields.cookie,
   }),
-  answers: { 200: { kind: 'schema', component: 'Login', schema: loginSchema } },
+  responses: { 200: { kind: 'schema', component: 'Login', schema: loginSchema } },
   errors: [403, 409],
   async check(request) {
     const { services, body } = request
-    await chargeTry(request)
+    await chargeAttempt(request)
     if (services.signUp === 'closed') {
       throw new ApiError(
         'insufficient_permissions',
         'This service does not accept new people (SIGN_UP). Ask its operator.',
       )
     }
-    const [link, name] = [wordOf(body, 'token'), wordOf(body, 'name')]
-    const found = await services.database.spanningTransaction('log in', (db) => openInvitation(db, link))
+    const [link, name] = [stringOf(body, 'token'), stringOf(body, 'name')]
+    const found = await services.database.crossTenantTransaction('log in', (db) => lockInvitationByToken(db, link))
     const owner = found ? { email: found.email, names: [name, found.organization] } : { names: [name] }
     const linkFaults = found || link === '' ? [] : [deadInvitation]
     return [...linkFaults, ...(await passwordFaults(body, owner))]
   },
   async handle(request) {
     const { services, client, body } = request
-    const [link, name, password] = [wordOf(body, 'token'), wordOf(body, 'name'), wordOf(body, 'password')]
+    const [link, name, password] = [stringOf(body, 'token'), stringOf(body, 'name'), stringOf(body, 'password')]
     const wantsCookie = body.cookie === true
-    checkCookieWish(request, wantsCookie)
+    assertCookieAllowed(request, wantsCookie)
     // After every other check: a refusal for another reason must not reveal whether the address has an account.
-    assertNew(await services.database.spanningTransaction('log in', (db) => opened(db, link)))
+    assertNoAccount(await services.database.crossTenantTransaction('log in', (db) => requireInvitation(db, link)))
     // Hashed before the transaction: nobody waits for a connection meanwhile.
     const passwordHash = await hashPassword(password, addressKey(client.address))
     const userId = newId()
-    return services.database.spanningTransaction('log in', async (db) => {
-      const invitation = await opened(db, link)
-      assertNew(invitation)
+    return services.database.crossTenantTransaction('log in', async (db) => {
+      const invitation = await requireInvitation(db, link)
+      assertNoAccount(invitation)
       const { email, isMailed } = invitation
       await insertUser(db, { id: userId, email, name, passwordHash, isVerified: isMailed }).catch((error: unknown) => {
-        throw violates(error, 'users_email_unique') ? hasAccount() : error
+        throw violatesConstraint(error, 'users_email_unique') ? accountExists() : error
       })
       await join(db, { invitation, userId, client })
       return completeLogin(request, db, { userId, email, wantsCookie, isStrong: false, by: 'invitation' })
@@ -104,7 +111,7 @@ const accept = authRoute({
   },
 })
 
-const acceptOwn: AccountRoute = {
+const acceptOwnRoute: AccountRoute = {
   kind: 'account',
   method: 'POST',
   path: '/v5/me/invitations',
@@ -116,13 +123,13 @@ const acceptOwn: AccountRoute = {
   params: {},
   query: { kind: 'none' },
   body: bodyOf('OwnInvitation', { token: formFields.token }),
-  answers: { 200: { kind: 'schema', component: 'OwnOrganization', schema: membershipSchema } },
+  responses: { 200: { kind: 'schema', component: 'OwnOrganization', schema: membershipSchema } },
   errors: [403],
   async handle({ client, person, db, body }) {
     const { userId, sessionId } = person
     // The person first, so that a change of the address and this wait for each other.
-    const address = await addressOf(db, userId)
-    const invitation = await opened(db, String(body.token))
+    const address = await lockEmailKey(db, userId)
+    const invitation = await requireInvitation(db, String(body.token))
     if (!isSameAddress(invitation, address)) {
       throw new ApiError(
         'insufficient_permissions',
@@ -130,7 +137,7 @@ const acceptOwn: AccountRoute = {
       )
     }
     const { organizationId } = invitation
-    if (invitation.isMailed) await noteVerified(db, userId)
+    if (invitation.isMailed) await markVerified(db, userId)
     await join(db, { invitation, userId, client })
     await chooseOrganization(db, { sessionId, organizationId, onlyIfNone: true })
     const text = await readMembership(db, { organizationId, userId })
@@ -140,8 +147,8 @@ const acceptOwn: AccountRoute = {
 }
 
 /** The invitation behind the link. Error: 422. */
-async function opened(db: Spanning, link: string): Promise<OpenInvitation> {
-  const found = await openInvitation(db, link)
+async function requireInvitation(db: CrossTenantConnection, link: string): Promise<OpenInvitation> {
+  const found = await lockInvitationByToken(db, link)
   if (found) return found
   throw invalidBody([deadInvitation])
 }
@@ -151,24 +158,24 @@ const deadInvitation = {
   message: 'was used or withdrawn, or has expired; ask for a new invitation',
 }
 
-function assertNew({ userId }: OpenInvitation): void {
-  if (userId !== null) throw hasAccount()
+function assertNoAccount({ userId }: OpenInvitation): void {
+  if (userId !== null) throw accountExists()
 }
 
-function hasAccount(): ApiError {
+function accountExists(): ApiError {
   const message = 'already has an account; log in with it, then accept the invitation at POST /v5/me/invitations'
   return new ApiError('already_exists', `email: ${message}`, { details: [{ field: 'email', message }] })
 }
 
 /** The person becomes a member, and the invitation is no more. */
 async function join(
-  db: Spanning,
+  db: CrossTenantConnection,
   { invitation, userId, client }: { invitation: OpenInvitation; userId: string; client: Client },
 ): Promise<void> {
   const { id, organizationId, role, teamId } = invitation
   const isNew = await addMember(db, { organizationId, userId, role, teamId })
   await closeInvitation(db, invitation)
-  const event = { organizationId, ...byPerson(userId, client) }
+  const event = { organizationId, ...userActor(userId, client) }
   const [recordType, recordId] = ['invitation', showId('inv', id)]
   await recordEvent(db, { ...event, action: 'invitation.accepted', recordType, recordId })
   if (!isNew) return
@@ -176,4 +183,4 @@ async function join(
   await recordEvent(db, { ...event, action: 'member.added', ...member, details: { role, by: 'invitation' } })
 }
 
-export const acceptanceRoutes: Route[] = [look, accept, served(acceptOwn)]
+export const acceptanceRoutes: Route[] = [previewRoute, acceptRoute, toRoute(acceptOwnRoute)]

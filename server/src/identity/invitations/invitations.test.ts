@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type MailedService, startMailedService } from '../../../test/joining.ts'
+import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
 import { callAs, goodPassword, linkIn, logIn, newEmail, newOwner, type TestPerson } from '../../../test/people.ts'
 import type { Json } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
@@ -18,11 +18,11 @@ const forbidden = { status: 403, body: { code: 'insufficient_permissions' } }
 const post = (at: string, body: unknown) => mailed.service.anonymous('POST', at, { body })
 const accept = (token: string, more = {}) =>
   post('/auth/invitations/accept', { token, name: 'Grace Hopper', password: goodPassword, ...more })
-const look = (token: string) => post('/auth/invitations/preview', { token })
+const preview = (token: string) => post('/auth/invitations/preview', { token })
 
 /** As if the invitation was sent so many seconds ago. */
 const age = (id: string, seconds: number) =>
-  mailed.service.database.spanning(
+  mailed.service.database.crossTenantQuery(
     'manage an account',
     sql`update invitations set sent_at = sent_at - make_interval(secs => ${seconds}),
         expires_at = expires_at - make_interval(secs => ${seconds}) where id = ${readId('inv', id)}::uuid`,
@@ -40,7 +40,7 @@ test('who is invited looks at the invitation, makes an account with it once, and
   expect(Date.parse(shown.expiresAt) - Date.parse(shown.sentAt)).toBeCloseTo(7 * 24 * 60 * 60 * 1000, -4)
   const { body: organization } = await owner.call('GET', '/v5/organization')
   for (let time = 0; time < 2; time++) {
-    expect((await look(token)).body).toEqual({
+    expect((await preview(token)).body).toEqual({
       organization: organization.name,
       email,
       role: 'admin',
@@ -58,7 +58,7 @@ test('who is invited looks at the invitation, makes an account with it once, and
   expect((await owner.call('GET', `/v5/teams/${team.id}/members`)).body).toMatchObject([{ id: accepted.body.userId }])
   expect((await owner.call('GET', path)).body).toEqual([])
   expect(await accept(token)).toMatchObject(deadLink)
-  expect(await look(token)).toMatchObject(deadLink)
+  expect(await preview(token)).toMatchObject(deadLink)
   expect((await logIn(mailed.service, email)).status).toBe(200)
   const log = await owner.call('GET', `/v5/audit-log?filter.recordId.equals=${id}&sort=asc`)
   expect(log.body).toMatchObject([
@@ -70,9 +70,9 @@ test('who is invited looks at the invitation, makes an account with it once, and
 test('one link used many times at the same moment makes one person', async () => {
   const owner = await newOwner(mailed.service)
   const { token, email } = await mailed.invite(owner.call)
-  const answers = await Promise.all(Array.from({ length: 6 }, () => accept(token)))
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-  for (const { status } of answers) expect([200, 409, 422]).toContain(status)
+  const responses = await Promise.all(Array.from({ length: 6 }, () => accept(token)))
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+  for (const { status } of responses) expect([200, 409, 422]).toContain(status)
   expect((await membersOf(owner)).filter((one) => one === email)).toHaveLength(1)
 })
 
@@ -96,7 +96,7 @@ test('a person with an account is told to log in, and joins with the session of 
     email: other.email.replace(/^[^@]+/, (local) => local.toUpperCase()),
     role: 'viewer',
   })
-  expect((await look(token)).status).toBe(200)
+  expect((await preview(token)).status).toBe(200)
   const refused = await accept(token)
   expect(refused).toMatchObject({ status: 409, body: { code: 'already_exists' } })
   expect(refused.body.description).toContain('log in')
@@ -134,7 +134,7 @@ test('an invitation ends after its days, and is sent again with a link that repl
   const { id, email, token } = await mailed.invite(owner.call, { expiresInDays: 1 })
   const resend = () => owner.call('POST', `${path}/${id}/resend`)
   await age(id, 24 * 60 * 60 + 1)
-  expect(await look(token)).toMatchObject(deadLink)
+  expect(await preview(token)).toMatchObject(deadLink)
   expect(await accept(token)).toMatchObject(deadLink)
   const again = await resend()
   expect(again, again.text).toMatchObject({ status: 200, body: { id, email } })
@@ -176,13 +176,13 @@ test('what somebody sent lets nobody in while nobody may log in as them', async 
   const owner = await newOwner(mailed.service)
   const { token } = await mailed.invite(owner.call, { role: 'owner' })
   const disabled = (isDisabled: boolean) =>
-    mailed.service.database.spanning(
+    mailed.service.database.crossTenantQuery(
       'manage an account',
       sql`update users set disabled_at = case when ${isDisabled}::boolean then now() end
         where id = ${readId('usr', owner.userId)}::uuid`,
     )
   await disabled(true)
-  expect(await look(token)).toMatchObject(deadLink)
+  expect(await preview(token)).toMatchObject(deadLink)
   expect(await accept(token)).toMatchObject(deadLink)
   await disabled(false)
   expect((await accept(token)).status).toBe(200)
@@ -192,15 +192,15 @@ test('a token of another purpose, of nobody, or half of one opens nothing', asyn
   const owner = await newOwner(mailed.service)
   const { token } = await mailed.invite(owner.call)
   for (const wrong of ['', 'x', token.slice(0, -1), `${token}x`, `ott_${'A'.repeat(43)}`, "' or true --"]) {
-    const answers = [await look(wrong), await accept(wrong)]
-    for (const answer of answers)
-      expect(answer, wrong).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
+    const responses = [await preview(wrong), await accept(wrong)]
+    for (const response of responses)
+      expect(response, wrong).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
   }
   for (const at of ['/auth/reset-password', '/auth/sign-up/confirm']) {
-    const answer = await post(at, { token, password: goodPassword, name: 'Grace', organization: 'Navy' })
-    expect(answer.status, at).toBeGreaterThanOrEqual(400)
+    const response = await post(at, { token, password: goodPassword, name: 'Grace', organization: 'Navy' })
+    expect(response.status, at).toBeGreaterThanOrEqual(400)
   }
-  expect((await look(token)).status).toBe(200)
+  expect((await preview(token)).status).toBe(200)
 })
 
 test('those who are no administrators see and send no invitations', async () => {
@@ -245,13 +245,13 @@ test('about one invitation five mails are sent in an hour, and of their links th
   expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3500)
   expect((await owner.call('GET', `${path}/${id}`)).body).toEqual(before)
-  const looks = await Promise.all(links.map(look))
-  expect(looks.map(({ status }) => status)).toEqual([422, 422, 422, 422, 200])
+  const previews = await Promise.all(links.map(preview))
+  expect(previews.map(({ status }) => status)).toEqual([422, 422, 422, 422, 200])
 })
 
 test('an organization sends a hundred invitations an hour, and then waits; another one goes on', async () => {
   const owner = await newOwner(mailed.service)
-  await mailed.service.database.spanning(
+  await mailed.service.database.crossTenantQuery(
     'manage an account',
     sql`insert into mails (id, organization_id, kind, recipient, recipient_key, status, run_at, ended_at, created_at)
       select gen_random_uuid(), ${readId('org', owner.organizationId)}::uuid, 'invitation', 'x@example.com', 'x@example.com',
@@ -271,10 +271,10 @@ test('an organization sends a hundred invitations an hour, and then waits; anoth
 test('the database holds no link that was sent, and the log none either', async () => {
   const owner = await newOwner(mailed.service)
   const { token } = await mailed.invite(owner.call)
-  await look(token)
+  await preview(token)
   const tables = ['invitations', 'one_time_tokens', 'mails', 'audit_events']
   for (const table of tables) {
-    const rows = await mailed.service.database.spanning<{ text: string }>(
+    const rows = await mailed.service.database.crossTenantQuery<{ text: string }>(
       'manage an account',
       sql`select query_to_xml(${`select * from ${table}`}, true, false, '')::text as text`,
     )

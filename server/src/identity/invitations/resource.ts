@@ -1,7 +1,7 @@
 import { roles } from '../../platform/model/scopes.ts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
 import { choice, email, id, integer, reference, timestamp, type JsonObject } from '../../platform/model/fields.ts'
-import { emailKey } from '../../platform/model/texts.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
 
 const prepare = (values: JsonObject): Prepared => ({
   values,
@@ -46,7 +46,7 @@ export const invitations = defineResource({
       description:
         'Who sent it last. It is valid only while that person is allowed to send it; if they are removed or demoted, another admin must resend it',
       readOnly: true,
-      isOutlived: true,
+      hasNoForeignKey: true,
     }),
     sentAt: timestamp({ label: 'Sent at', readOnly: true, nullable: false }),
     expiresAt: timestamp({ label: 'Expires at', readOnly: true, nullable: false }),

@@ -1,27 +1,33 @@
 import { roles } from '../../platform/model/scopes.ts'
-import { type Answer, type Route, type WriteRequest, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
+import {
+  type RouteResponse,
+  type Route,
+  type WriteRequest,
+  type WriteRoute,
+  writeRoute,
+} from '../../platform/http/route.ts'
 import { queueMail } from '../mails/store.ts'
 import { writeOne } from '../../platform/resource/store.ts'
-import { Place, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
-import { assertMayChange, holdRoles } from '../members/store.ts'
+import { assertMayChange, lockRoles } from '../members/store.ts'
 import { invitations } from './resource.ts'
 import { assertMaySend, invitationStore, revokeLinks, sendingColumns } from './store.ts'
 
-const place = new Place(invitationStore, '/v5/invitations')
+const place = new RouteGroup(invitationStore, '/v5/invitations')
 
 /** The link is made and sent once the transaction is over: what the answer does then is given. */
 async function send(
   { services, db }: WriteRequest,
   { id, email }: { id: string; email: string },
-): Promise<Required<Pick<Answer, 'onceCommitted'>>> {
+): Promise<Required<Pick<RouteResponse, 'afterCommit'>>> {
   await assertMaySend(db, id)
   await queueMail(db, { kind: 'invitation', recipient: email, organizationId: db.organizationId, recordId: id })
-  return { onceCommitted: () => services.mail.wake() }
+  return { afterCommit: () => services.mail.wake() }
 }
 
 const create = writeRoute({
-  ...place.change('create'),
+  ...place.changeRoute('create'),
   summary: 'Invite a person',
   description:
     'Sends a link to the address. An address can have one invitation; an expired one can be resent. Only an owner who has re-authenticated within the last five minutes can invite an owner.',
@@ -36,24 +42,24 @@ const create = writeRoute({
     const sending = await send(request, { id: written.id, email: String(body.email) })
     const { id } = written.after
     const { text, revision } = written
-    const headers = { location: `${place.at}/${String(id)}` }
+    const headers = { location: `${place.path}/${String(id)}` }
     return { status: 201, text, revision, headers, effect: { details: { role } }, ...sending }
   },
 })
 
 const resend: WriteRoute = {
-  ...place.change('resend'),
+  ...place.changeRoute('resend'),
   summary: 'Resend an invitation',
   description: 'Sends a new link, valid for as many days as the first one. Previous links stop working.',
   audited: 'invitation.resent',
   errors: [429],
-  async handle(request): Promise<Answer> {
+  async handle(request): Promise<RouteResponse> {
     const { db, caller, params, revisions } = request
     const id = place.id(params)
     const columns = (before: { sentAt?: unknown; expiresInDays?: unknown }) =>
       sendingColumns(Number(before.expiresInDays), caller.userId)
     // Before the invitation, as in `create`: the two would wait for each other when they are about one address.
-    await holdRoles(db)
+    await lockRoles(db)
     const written = await writeOne(invitationStore, db, { kind: 'update', id, values: {}, columns, revisions })
     const { after, text, revision } = written
     const role = roles.find((one) => one === after.role) ?? null
@@ -63,7 +69,7 @@ const resend: WriteRoute = {
   },
 }
 
-const remove = standardRoutes(invitationStore, { at: place.at, operations: ['delete'] }).map((route) => ({
+const remove = standardRoutes(invitationStore, { path: place.path, operations: ['delete'] }).map((route) => ({
   ...route,
   audited: 'invitation.revoked' as const,
   summary: 'Withdraw an invitation',
@@ -71,7 +77,7 @@ const remove = standardRoutes(invitationStore, { at: place.at, operations: ['del
 }))
 
 export const invitationRoutes: Route[] = [
-  ...standardRoutes(invitationStore, { at: place.at, operations: ['list', 'count', 'get'] }),
+  ...standardRoutes(invitationStore, { path: place.path, operations: ['list', 'count', 'get'] }),
   create,
   ...remove,
   resend,

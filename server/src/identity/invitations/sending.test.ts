@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type MailedService, startMailedService } from '../../../test/joining.ts'
+import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
 import { linkIn, newOwner, type TestPerson } from '../../../test/people.ts'
 import { until } from '../../../test/processes.ts'
 import { sql } from '../../platform/model/sql.ts'
@@ -14,13 +14,13 @@ afterAll(() => mailed.close())
 const path = '/v5/invitations'
 
 const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
-  mailed.service.database.spanning<Row>('manage an account', statement)
+  mailed.service.database.crossTenantQuery<Row>('manage an account', statement)
 
 test('to send again takes its locks in the order of every other change: nobody waits for each other', async () => {
   const owner = await newOwner(mailed.service)
   const { id } = await mailed.invite(owner.call)
   let sending: ReturnType<TestPerson['call']> | undefined
-  await mailed.service.database.spanningTransaction('manage an account', async (holder) => {
+  await mailed.service.database.crossTenantTransaction('manage an account', async (holder) => {
     await holder.query(sql`select from organizations where id = ${readId('org', owner.organizationId)}::uuid
       for no key update`)
     sending = owner.call('POST', `${path}/${id}/resend`)

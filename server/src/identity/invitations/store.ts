@@ -1,13 +1,13 @@
 import { readOneTimeToken } from '../access/one-time-token-store.ts'
 import type { Role } from '../../platform/model/scopes.ts'
-import type { Spanning, Transaction } from '../../platform/database/database.ts'
+import type { CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import type { JsonValue } from '../../platform/model/fields.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import { emailKey } from '../../platform/model/texts.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
 import { UniqueConflict } from '../../platform/resource/unique-conflict.ts'
-import type { Pending } from '../../platform/resource/write.ts'
+import type { PendingChange } from '../../platform/resource/write.ts'
 import { members } from '../members/resource.ts'
 import { invitations } from './resource.ts'
 
@@ -18,23 +18,23 @@ export function sendingColumns(days: JsonValue | undefined, sender: string | nul
 }
 
 /** New ones are sent, and nobody is invited to where they are. */
-async function complete(transaction: Transaction, pending: readonly Pending[]): Promise<void> {
+async function prepareNew(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
   const created = pending.filter(({ before }) => before === undefined)
   for (const { columns, values } of created) {
     Object.assign(columns, sendingColumns(values.expiresInDays, transaction.actor.userId))
   }
   const keys = created.map(({ columns }) => String(columns.email_key))
-  const holder = sql`
+  const memberQuery = sql`
     select members.id from members join users on users.id = members.user_id
     where members.organization_id = ${transaction.organization} and users.email_key = any(${keys}::text[]) limit 1`
-  const [member] = await transaction.query<{ id: string }>(holder)
-  if (member) throw new UniqueConflict(members, 'email', holder, { reason: 'is already a member' })
+  const [member] = await transaction.query<{ id: string }>(memberQuery)
+  if (member) throw new UniqueConflict(members, 'email', memberQuery, { reason: 'is already a member' })
 }
 
-export const invitationStore = standardStore(invitations, { resolve: complete })
+export const invitationStore = standardStore(invitations, { beforeWrite: prepareNew })
 
 /** Mails in an hour: more than anyone has use for, fewer than who writes to people that did not ask for it. */
-const most = { ofOrganization: 100, ofInvitation: 5 }
+const hourlyLimits = { ofOrganization: 100, ofInvitation: 5 }
 
 /** Refuses one more mail about the invitation (uuid) when so many were sent. Error: 429. */
 export async function assertMaySend(transaction: Transaction, id: string): Promise<void> {
@@ -42,14 +42,14 @@ export async function assertMaySend(transaction: Transaction, id: string): Promi
     where organization_id = ${transaction.organization} and kind = 'invitation' and created_at > now() - interval '1 hour'`
   const [row] = await transaction.query<{ seconds: number | null }>(sql`
     select ceil(extract(epoch from greatest(
-      (${sent} order by created_at desc offset ${most.ofOrganization - 1} limit 1),
-      (${sent} and record_id = ${id}::uuid order by created_at desc offset ${most.ofInvitation - 1} limit 1)
+      (${sent} order by created_at desc offset ${hourlyLimits.ofOrganization - 1} limit 1),
+      (${sent} and record_id = ${id}::uuid order by created_at desc offset ${hourlyLimits.ofInvitation - 1} limit 1)
     ) + interval '1 hour' - now()))::int as seconds`)
   if (row?.seconds === null || row?.seconds === undefined) return
   const seconds = Math.max(1, row.seconds)
   throw new ApiError(
     'rate_limited',
-    `At most ${most.ofInvitation} mails an hour are sent for one invitation, and ${most.ofOrganization} for all of an organization. Try again in ${seconds} seconds.`,
+    `At most ${hourlyLimits.ofInvitation} mails an hour are sent for one invitation, and ${hourlyLimits.ofOrganization} for all of an organization. Try again in ${seconds} seconds.`,
     { headers: { 'retry-after': `${seconds}` } },
   )
 }
@@ -80,19 +80,22 @@ export interface OpenInvitation {
  * The invitation behind a link, locked until the transaction ends; undefined when the link is none, was used or taken back,
  * or its time is over, and when whoever sent it could not send it any more.
  */
-export async function openInvitation(spanning: Spanning, token: string): Promise<OpenInvitation | undefined> {
-  const said = await readOneTimeToken(spanning, 'invitation', token)
-  if (!said) return undefined
-  const [row] = await spanning.query<OpenInvitation>(sql`
+export async function lockInvitationByToken(
+  db: CrossTenantConnection,
+  token: string,
+): Promise<OpenInvitation | undefined> {
+  const link = await readOneTimeToken(db, 'invitation', token)
+  if (!link) return undefined
+  const [row] = await db.query<OpenInvitation>(sql`
     select invitations.id, invitations.organization_id as "organizationId", organizations.name as organization,
       invitations.email, invitations.role, team_id as "teamId", users.id as "userId",
-      to_char(expires_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt", ${said.isMailed}::boolean as "isMailed"
+      to_char(expires_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt", ${link.isMailed}::boolean as "isMailed"
     from invitations
     join organizations on organizations.id = invitations.organization_id
     join members sender on sender.organization_id = invitations.organization_id and sender.user_id = invited_by
     join users inviter on inviter.id = invited_by and inviter.disabled_at is null
     left join users on users.email_key = invitations.email_key
-    where invitations.organization_id = ${said.organizationId}::uuid and invitations.id = ${said.recordId}::uuid
+    where invitations.organization_id = ${link.organizationId}::uuid and invitations.id = ${link.recordId}::uuid
       and deleted_at is null and expires_at > now()
       and (sender.role = 'owner' or (sender.role = 'admin' and invitations.role <> 'owner'))
     for update of invitations`)
@@ -100,17 +103,20 @@ export async function openInvitation(spanning: Spanning, token: string): Promise
 }
 
 /** The invitation was accepted: it is gone, and so is every link that was sent for it. */
-export async function closeInvitation(spanning: Spanning, { organizationId, id }: OpenInvitation): Promise<void> {
-  await spanning.query(sql`
+export async function closeInvitation(
+  db: CrossTenantConnection,
+  { organizationId, id }: OpenInvitation,
+): Promise<void> {
+  await db.query(sql`
     delete from invitations where organization_id = ${organizationId}::uuid and id = ${id}::uuid`)
-  await spanning.query(sql`
+  await db.query(sql`
     delete from one_time_tokens
     where purpose = 'invitation' and organization_id = ${organizationId}::uuid and record_id = ${id}::uuid`)
 }
 
 /** The folded address of the person (uuid), who is locked until the transaction ends. */
-export async function addressOf(spanning: Spanning, userId: string): Promise<string | undefined> {
-  const [row] = await spanning.query<{ email: string }>(
+export async function lockEmailKey(db: CrossTenantConnection, userId: string): Promise<string | undefined> {
+  const [row] = await db.query<{ email: string }>(
     sql`select email_key as email from users where id = ${userId}::uuid for no key update`,
   )
   return row?.email
@@ -121,7 +127,7 @@ export const isSameAddress = ({ email }: OpenInvitation, folded: string | undefi
   emailKey(email) === folded
 
 /** The person opened a link that was mailed to their address, so it is theirs. */
-export async function noteVerified(spanning: Spanning, userId: string): Promise<void> {
-  await spanning.query(sql`
+export async function markVerified(db: CrossTenantConnection, userId: string): Promise<void> {
+  await db.query(sql`
     update users set verified_at = now(), updated_at = now() where id = ${userId}::uuid and verified_at is null`)
 }

@@ -4,14 +4,14 @@ import type { OneTimePurpose } from '../access/one-time-token-store.ts'
 import type { MailBody } from './message.ts'
 
 /** A body with the token whose link is in it, so that it can be taken back when the mail is composed again. */
-export interface KeptBody extends MailBody {
+export interface StoredBody extends MailBody {
   token: { purpose: OneTimePurpose; text: string } | undefined
 }
 
 /** Encrypts the body of the mail (uuid) for the database. */
-export const sealBody = (secret: Secret, mailId: string, body: KeptBody): Buffer =>
+export const sealBody = (secret: Secret, mailId: string, body: StoredBody): Buffer =>
   seal(deriveKey(secret, 'mail', mailId), Buffer.from(JSON.stringify(body)))
 
 /** What `sealBody` took. */
-export const openBody = (secret: Secret, mailId: string, sealed: Uint8Array): KeptBody =>
-  JSON.parse(unseal(deriveKey(secret, 'mail', mailId), sealed).toString()) as KeptBody
+export const openBody = (secret: Secret, mailId: string, sealed: Uint8Array): StoredBody =>
+  JSON.parse(unseal(deriveKey(secret, 'mail', mailId), sealed).toString()) as StoredBody

@@ -1,4 +1,4 @@
-import type { Spanning } from '../../platform/database/database.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 
 /** The person that a mail is about. */
@@ -11,20 +11,20 @@ export interface Addressee {
 
 /** The person of this uuid, or of this folded address; undefined when there is none. */
 export async function findAddressee(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   { userId, recipientKey }: { userId: string | null; recipientKey: string },
 ): Promise<Addressee | undefined> {
-  const is = userId === null ? sql`users.email_key = ${recipientKey}` : sql`users.id = ${userId}::uuid`
-  const [row] = await spanning.query<Addressee>(sql`
+  const condition = userId === null ? sql`users.email_key = ${recipientKey}` : sql`users.id = ${userId}::uuid`
+  const [row] = await db.query<Addressee>(sql`
     select users.id, users.email, (
       select case when count(*) = 1 then (array_agg(organization_id))[1] end from members
       where members.user_id = users.id) as "organizationId"
-    from users where ${is}`)
+    from users where ${condition}`)
   return row
 }
 
 /** What the mail about an invitation says. */
-export interface Invited {
+export interface InvitationDetails {
   email: string
   organization: string
   /** Null when whoever invited has no account any more. */
@@ -35,10 +35,10 @@ export interface Invited {
 
 /** The invitation, unless it was taken back, accepted, or its time is over. */
 export async function findInvitation(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   { organizationId, recordId }: { organizationId: string | null; recordId: string | null },
-): Promise<Invited | undefined> {
-  const [row] = await spanning.query<Invited>(sql`
+): Promise<InvitationDetails | undefined> {
+  const [row] = await db.query<InvitationDetails>(sql`
     select invitation.email, organization.name as organization, person.name as "invitedBy",
       floor(extract(epoch from invitation.expires_at - now()))::int as "secondsLeft"
     from invitations invitation

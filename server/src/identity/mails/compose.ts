@@ -1,22 +1,22 @@
 import { isIP } from 'node:net'
-import { makeOneTimeToken, type OneTimePurpose } from '../access/one-time-token-store.ts'
-import type { Spanning } from '../../platform/database/database.ts'
+import { createOneTimeToken, type OneTimePurpose } from '../access/one-time-token-store.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { accountChanges } from './store.ts'
 import type { MailKind } from './kinds.ts'
-import { type Message, shown } from './message.ts'
+import { type Message, sanitizeName } from './message.ts'
 import type { QueuedMail } from './queue-store.ts'
-import type { Composition } from './work.ts'
+import type { Composition } from './worker.ts'
 import { type Addressee, findAddressee, findInvitation } from './compose-store.ts'
 
 /** Seconds that links are good for; an invitation says its own time. */
 const lifetimes = { 'sign-up': 30 * 60, 'reset-password': 30 * 60, 'verify-address': 24 * 60 * 60 }
 /** An invitation that ends sooner is not worth a mail. */
-const leastSeconds = 60
+const minSeconds = 60
 
-type Compose = (spanning: Spanning, mail: QueuedMail, place: Place) => Promise<Composition>
+type Compose = (db: CrossTenantConnection, mail: QueuedMail, service: ServiceAddress) => Promise<Composition>
 
 /** Where the service is reached. */
-interface Place {
+interface ServiceAddress {
   origin: string
   /** How a mail calls it. */
   host: string
@@ -25,8 +25,8 @@ interface Place {
 /** Composes mails whose links lead to the origin. */
 export const composer =
   (origin: string) =>
-  (spanning: Spanning, mail: QueuedMail): Promise<Composition> =>
-    composers[mail.kind](spanning, mail, { origin, host: new URL(origin).host })
+  (db: CrossTenantConnection, mail: QueuedMail): Promise<Composition> =>
+    composers[mail.kind](db, mail, { origin, host: new URL(origin).host })
 
 const composers: Readonly<Record<MailKind, Compose>> = {
   'sign-up': signUp,
@@ -40,16 +40,16 @@ const composers: Readonly<Record<MailKind, Compose>> = {
 const notYou = 'If you did not request this, ignore this mail. Nothing happens unless the link is opened.'
 
 /** Only who reads the mail learns whether the address has an account. */
-async function signUp(spanning: Spanning, mail: QueuedMail, place: Place): Promise<Composition> {
-  const person = await findAddressee(spanning, mail)
-  if (person) return toPerson(person, haveAccount(place))
+async function signUp(db: CrossTenantConnection, mail: QueuedMail, service: ServiceAddress): Promise<Composition> {
+  const person = await findAddressee(db, mail)
+  if (person) return toPerson(person, alreadyRegistered(service))
   const { recipient } = mail
-  const made = { purpose: 'sign-up', email: recipient, lifetimeSeconds: lifetimes['sign-up'] } as const
-  const token = await tokenFor(spanning, made, place)
+  const newToken = { purpose: 'sign-up', email: recipient, lifetimeSeconds: lifetimes['sign-up'] } as const
+  const token = await createLink(db, newToken, service)
   const message: Message = {
     subject: 'Create your account',
     parts: [
-      `Someone, probably you, asked to create an account at ${place.host} with this address.`,
+      `Someone, probably you, asked to create an account at ${service.host} with this address.`,
       { label: 'Create the account', url: token.url },
       'The link works once, for 30 minutes.',
       notYou,
@@ -58,7 +58,7 @@ async function signUp(spanning: Spanning, mail: QueuedMail, place: Place): Promi
   return { message, recipient, token, organizationId: null, userId: null }
 }
 
-const haveAccount = ({ host }: Place): Message => ({
+const alreadyRegistered = ({ host }: ServiceAddress): Message => ({
   subject: 'You already have an account',
   parts: [
     `Someone, probably you, asked to create an account at ${host} with this address. It already has one, so you can log in.`,
@@ -67,17 +67,21 @@ const haveAccount = ({ host }: Place): Message => ({
   ],
 })
 
-async function verifyAddress(spanning: Spanning, mail: QueuedMail, place: Place): Promise<Composition> {
-  const person = await findAddressee(spanning, mail)
-  if (!person) return gone
+async function verifyAddress(
+  db: CrossTenantConnection,
+  mail: QueuedMail,
+  service: ServiceAddress,
+): Promise<Composition> {
+  const person = await findAddressee(db, mail)
+  if (!person) return accountGone
   const { recipient } = mail
   const lifetimeSeconds = lifetimes['verify-address']
-  const made = { purpose: 'verify-address', userId: person.id, email: recipient, lifetimeSeconds } as const
-  const token = await tokenFor(spanning, made, place)
+  const newToken = { purpose: 'verify-address', userId: person.id, email: recipient, lifetimeSeconds } as const
+  const token = await createLink(db, newToken, service)
   const message: Message = {
     subject: 'Confirm your address',
     parts: [
-      `This address was entered for an account at ${place.host}. Open the link to confirm that it is yours.`,
+      `This address was entered for an account at ${service.host}. Open the link to confirm that it is yours.`,
       { label: 'Confirm the address', url: token.url },
       'The link works once, for 24 hours.',
       'If you have no account there, ignore this mail and do not open the link.',
@@ -86,16 +90,20 @@ async function verifyAddress(spanning: Spanning, mail: QueuedMail, place: Place)
   return { ...toPerson(person, message), recipient, token }
 }
 
-async function resetPassword(spanning: Spanning, mail: QueuedMail, place: Place): Promise<Composition> {
-  const person = await findAddressee(spanning, mail)
+async function resetPassword(
+  db: CrossTenantConnection,
+  mail: QueuedMail,
+  service: ServiceAddress,
+): Promise<Composition> {
+  const person = await findAddressee(db, mail)
   if (!person) return { dropped: 'the address has no account' }
   const lifetimeSeconds = lifetimes['reset-password']
-  const made = { purpose: 'reset-password', userId: person.id, email: person.email, lifetimeSeconds } as const
-  const token = await tokenFor(spanning, made, place)
+  const newToken = { purpose: 'reset-password', userId: person.id, email: person.email, lifetimeSeconds } as const
+  const token = await createLink(db, newToken, service)
   const message: Message = {
     subject: 'Set a new password',
     parts: [
-      `Someone, probably you, asked to set a new password for your account at ${place.host}.`,
+      `Someone, probably you, asked to set a new password for your account at ${service.host}.`,
       { label: 'Set a new password', url: token.url },
       'The link works once, for 30 minutes. Setting a new password logs you out on every device.',
       'If you did not request this, ignore this mail. Your password stays the same. Do not share the link with anyone.',
@@ -104,25 +112,25 @@ async function resetPassword(spanning: Spanning, mail: QueuedMail, place: Place)
   return { ...toPerson(person, message), token }
 }
 
-async function invitation(spanning: Spanning, mail: QueuedMail, place: Place): Promise<Composition> {
+async function invitation(db: CrossTenantConnection, mail: QueuedMail, service: ServiceAddress): Promise<Composition> {
   const { organizationId, recordId } = mail
-  const invited = await findInvitation(spanning, mail)
-  if (!invited || invited.secondsLeft < leastSeconds) return { dropped: 'the invitation has ended' }
+  const invited = await findInvitation(db, mail)
+  if (!invited || invited.secondsLeft < minSeconds) return { dropped: 'the invitation has ended' }
   const { email, secondsLeft: lifetimeSeconds } = invited
-  const token = await tokenFor(
-    spanning,
+  const token = await createLink(
+    db,
     { purpose: 'invitation', email, organizationId, recordId, lifetimeSeconds },
-    place,
+    service,
   )
-  const organization = shown(invited.organization)
+  const organization = sanitizeName(invited.organization)
   // Made moments ago, seven days have a little less.
   const days = Math.round(lifetimeSeconds / (24 * 60 * 60))
   const message: Message = {
     subject: `Invitation to ${organization}`,
     parts: [
-      `You are invited to join the organization “${organization}” at ${place.host}.`,
+      `You are invited to join the organization “${organization}” at ${service.host}.`,
       // On a line of its own, whatever the name is: many an owner is called `you`.
-      ...(invited.invitedBy === null ? [] : [`Invited by: ${shown(invited.invitedBy)}`]),
+      ...(invited.invitedBy === null ? [] : [`Invited by: ${sanitizeName(invited.invitedBy)}`]),
       { label: 'Open the invitation', url: token.url },
       `The link works once, for ${days > 1 ? `${days} days` : days === 1 ? 'a day' : 'less than a day'}.`,
       'If you do not expect this invitation, ignore this mail: you will not be added unless you use the link.',
@@ -131,9 +139,9 @@ async function invitation(spanning: Spanning, mail: QueuedMail, place: Place): P
   return { message, recipient: email, token, organizationId, userId: null }
 }
 
-async function newDevice(spanning: Spanning, mail: QueuedMail, { host }: Place): Promise<Composition> {
-  const person = await findAddressee(spanning, mail)
-  if (!person) return gone
+async function newDevice(db: CrossTenantConnection, mail: QueuedMail, { host }: ServiceAddress): Promise<Composition> {
+  const person = await findAddressee(db, mail)
+  if (!person) return accountGone
   const { device, address, at } = mail.facts
   const when = at ? new Date(at).toISOString().replace('T', ' ').slice(0, 16) : 'an unknown time,'
   const message: Message = {
@@ -141,7 +149,7 @@ async function newDevice(spanning: Spanning, mail: QueuedMail, { host }: Place):
     parts: [
       `Someone logged in to your account at ${host} from a new device.`,
       `Time: ${when} UTC`,
-      `Device: ${device ? shown(device) : 'unknown'}`,
+      `Device: ${device ? sanitizeName(device) : 'unknown'}`,
       `Address: ${address && isIP(address) ? address : 'unknown'}`,
       'If this was you, you do not need to do anything.',
       'If this was not you, somebody knows your password. Log in, end all sessions and set a new password immediately.',
@@ -150,9 +158,13 @@ async function newDevice(spanning: Spanning, mail: QueuedMail, { host }: Place):
   return { ...toPerson(person, message), recipient: mail.recipient }
 }
 
-async function accountChanged(spanning: Spanning, mail: QueuedMail, { host }: Place): Promise<Composition> {
-  const person = await findAddressee(spanning, mail)
-  if (!person) return gone
+async function accountChanged(
+  db: CrossTenantConnection,
+  mail: QueuedMail,
+  { host }: ServiceAddress,
+): Promise<Composition> {
+  const person = await findAddressee(db, mail)
+  if (!person) return accountGone
   const what = Object.entries(accountChanges).find(([name]) => name === mail.facts.what)?.[1]
   if (what === undefined) throw new Error('an account has changed in one of the ways of the list')
   const message: Message = {
@@ -166,7 +178,7 @@ async function accountChanged(spanning: Spanning, mail: QueuedMail, { host }: Pl
   return { ...toPerson(person, message), recipient: mail.recipient }
 }
 
-const gone = { dropped: 'the account is gone' }
+const accountGone = { dropped: 'the account is gone' }
 
 const toPerson = ({ id, email, organizationId }: Addressee, message: Message) => ({
   message,
@@ -176,11 +188,11 @@ const toPerson = ({ id, email, organizationId }: Addressee, message: Message) =>
 })
 
 /** A new token, and the link that holds it where no server sees it: in the fragment. */
-async function tokenFor(
-  spanning: Spanning,
-  made: Parameters<typeof makeOneTimeToken>[1],
-  { origin }: Place,
+async function createLink(
+  db: CrossTenantConnection,
+  newToken: Parameters<typeof createOneTimeToken>[1],
+  { origin }: ServiceAddress,
 ): Promise<{ purpose: OneTimePurpose; text: string; url: string }> {
-  const text = await makeOneTimeToken(spanning, made)
-  return { purpose: made.purpose, text, url: `${origin}/account#${made.purpose}=${text}` }
+  const text = await createOneTimeToken(db, newToken)
+  return { purpose: newToken.purpose, text, url: `${origin}/account#${newToken.purpose}=${text}` }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { escapeHtml } from '../../platform/http/escape-html.ts'
-import { renderBody, shown } from './message.ts'
+import { renderBody, sanitizeName } from './message.ts'
 
 /** Text as an attacker would choose it: anything, and pieces that mean something somewhere. */
 const hostile = fc
@@ -49,9 +49,9 @@ test('a mail has the elements and links that we put there, whatever is told in i
   fc.assert(
     fc.property(hostile, hostile, (text, label) => {
       const url = 'https://crm.example.com/account#invitation=ott_abc'
-      const skeleton = (said: string, named: string) =>
+      const markup = (said: string, named: string) =>
         renderBody({ subject: 's', parts: [said, { label: named, url }] }).html.match(/<[^>]*>/g)
-      expect(skeleton(text, label)).toEqual(skeleton('text', 'label'))
+      expect(markup(text, label)).toEqual(markup('text', 'label'))
     }),
     { numRuns: 2000 },
   )
@@ -63,7 +63,7 @@ const linkLike = /[^\s]:\/\/|[^\s]\/\/|\bwww\.[^\s]|[^\s][.。．｡][^\s]|[^\s]
 test('a name that is shown is one short line without control characters, and nothing in it becomes a link', () => {
   fc.assert(
     fc.property(hostile, (name) => {
-      const line = shown(name)
+      const line = sanitizeName(name)
       expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u)
       expect(line.replace(/…$/, '')).not.toMatch(linkLike)
       expect([...line].length).toBeLessThanOrEqual(60)
@@ -83,7 +83,7 @@ test.each([
   ['x'.repeat(200), `${'x'.repeat(59)}…`],
   ['  ', ''],
 ])('the name %j is shown as %j', (name, line) => {
-  expect(shown(name)).toBe(line)
+  expect(sanitizeName(name)).toBe(line)
 })
 
 test('the plain text has every paragraph and every link on a line of its own', () => {

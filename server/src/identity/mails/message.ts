@@ -34,13 +34,13 @@ const head = `<!doctype html>
 const anchor = ({ label, url }: { label: string; url: string }): string =>
   `<a href="${escapeHtml(url)}">${escapeHtml(label)}</a><br><small style="word-break: break-all">${escapeHtml(url)}</small>`
 
-const mostShown = 60
+const maxNameLength = 60
 
 /**
  * What a stranger chose (the name of a person, an organization, a device) as it may stand in a mail of ours: one line, not
  * long, and nothing in it that a mail program would make a link of.
  */
-export function shown(name: string): string {
+export function sanitizeName(name: string): string {
   const line = name
     .normalize('NFKC')
     // Control characters, line separators, and what turns the direction of the text around or cannot be seen.
@@ -49,9 +49,9 @@ export function shown(name: string): string {
     .replace(/\s+/gu, ' ')
     .trim()
   const characters = [...line]
-  return characters.length > mostShown
+  return characters.length > maxNameLength
     ? `${characters
-        .slice(0, mostShown - 1)
+        .slice(0, maxNameLength - 1)
         .join('')
         .trimEnd()}…`
     : line

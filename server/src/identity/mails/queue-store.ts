@@ -1,7 +1,7 @@
-import type { Database, Spanning } from '../../platform/database/database.ts'
+import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { newId } from '../../platform/model/ids.ts'
-import type { Perishable } from '../../platform/upkeep/store.ts'
+import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 import type { MailKind } from './kinds.ts'
 
 /** A mail that this process has for a while. */
@@ -19,7 +19,7 @@ export async function claimMails(
   { count, leaseSeconds }: { count: number; leaseSeconds: number },
 ): Promise<ClaimedMail[]> {
   const lease = newId()
-  return database.spanning<ClaimedMail>(
+  return database.crossTenantQuery<ClaimedMail>(
     'send mails',
     sql`with due as (
         select id from mails where status = 'queued' and run_at <= now()
@@ -48,12 +48,12 @@ export interface QueuedMail {
 }
 
 /** The claimed mail, locked until the transaction ends; undefined when another process has it by now. */
-export async function holdMail(
-  spanning: Spanning,
+export async function lockMail(
+  db: CrossTenantConnection,
   { id, lease }: ClaimedMail,
   recentSeconds: number,
 ): Promise<QueuedMail | undefined> {
-  const [row] = await spanning.query<QueuedMail>(sql`
+  const [row] = await db.query<QueuedMail>(sql`
     select id, kind, recipient, recipient_key as "recipientKey", organization_id as "organizationId",
       user_id as "userId", record_id as "recordId", facts, subject, body_sealed as "bodySealed",
       (extract(epoch from composed_at) * 1000)::float8 as "composedAt",
@@ -74,9 +74,9 @@ export interface ComposedMail {
 }
 
 /** Keeps what was composed, in the transaction that holds the mail; gives the time, in milliseconds since 1970. */
-export async function keepComposed(spanning: Spanning, id: string, composed: ComposedMail): Promise<number> {
+export async function storeComposed(db: CrossTenantConnection, id: string, composed: ComposedMail): Promise<number> {
   const { recipient, subject, bodySealed, tokenHash, organizationId, userId } = composed
-  const [row] = await spanning.query<{ composedAt: number }>(sql`
+  const [row] = await db.query<{ composedAt: number }>(sql`
     update mails set recipient = ${recipient}, subject = ${subject}, body_sealed = ${bodySealed}, token_hash = ${tokenHash},
       composed_at = now(), organization_id = ${organizationId}::uuid, user_id = ${userId}::uuid, updated_at = now(), revision = revision + 1
     where id = ${id}::uuid returning (extract(epoch from composed_at) * 1000)::float8 as "composedAt"`)
@@ -85,13 +85,13 @@ export async function keepComposed(spanning: Spanning, id: string, composed: Com
 }
 
 /** Ends a mail that is held: `kept` because there is no mail server, or `dropped` because there is nobody to tell. */
-export async function endHeld(
-  spanning: Spanning,
+export async function endMail(
+  db: CrossTenantConnection,
   id: string,
   end: { status: 'kept' } | { status: 'dropped'; reason: string },
 ): Promise<void> {
   const reason = end.status === 'dropped' ? end.reason : null
-  await spanning.query(sql`
+  await db.query(sql`
     update mails set status = ${end.status}, last_error = ${reason}, ended_at = now(), run_at = null, lease = null,
       dropped_at = case when ${end.status} = 'dropped' then now() end,
       body_sealed = case when ${end.status} = 'dropped' then null else body_sealed end,
@@ -101,7 +101,7 @@ export async function endHeld(
 
 /** Writes down that the mail server took it. Nothing of what it said stays. */
 export async function markSent(database: Database, { id, lease }: ClaimedMail): Promise<void> {
-  await database.spanning(
+  await database.crossTenantQuery(
     'send mails',
     sql`update mails set status = 'sent', sent_at = now(), ended_at = now(), run_at = null, lease = null,
         body_sealed = null, last_error = null, updated_at = now(), revision = revision + 1
@@ -116,7 +116,7 @@ export async function markUnsent(
   { reason, delaySeconds }: { reason: string; delaySeconds: number | undefined },
 ): Promise<void> {
   const next = sql`now() + make_interval(secs => ${delaySeconds ?? null}::float8 * (0.75 + random() / 2))`
-  await database.spanning(
+  await database.crossTenantQuery(
     'send mails',
     sql`update mails set status = case when ${delaySeconds === undefined}::boolean then 'failed' else status end,
         ended_at = case when ${delaySeconds === undefined}::boolean then now() end,
@@ -128,19 +128,19 @@ export async function markUnsent(
 const day = 24 * 60 * 60
 
 /** Mails that came to their end so long ago, with what is left of them. */
-export const endedMails: Perishable = {
+export const endedMails: RetentionPolicy = {
   name: 'mails',
   table: 'mails',
   key: { id: 'uuid' },
   since: 'ended_at',
-  keptSeconds: 30 * day,
+  ttlSeconds: 30 * day,
   isPersonal: true,
 }
 
 /** Mails to nobody: an address without an account has no reason to be known here. */
-export const droppedMails: Perishable = {
+export const droppedMails: RetentionPolicy = {
   ...endedMails,
   name: 'dropped mails',
   since: 'dropped_at',
-  keptSeconds: day,
+  ttlSeconds: day,
 }

@@ -3,11 +3,11 @@ import { recordEvent } from '../../platform/audit/store.ts'
 import type { ReadRoute, Route } from '../../platform/http/route.ts'
 import { openBody } from './body.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { Place, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { mails } from './resource.ts'
 import { mailStore, readSealedBody } from './store.ts'
 
-const place = new Place(mailStore, '/v5/mails')
+const place = new RouteGroup(mailStore, '/v5/mails')
 
 const contentSchema = {
   type: 'object',
@@ -23,7 +23,7 @@ const contentSchema = {
 const content: ReadRoute = {
   kind: 'read',
   method: 'GET',
-  path: `${place.one}/content`,
+  path: `${place.recordPath}/content`,
   operation: 'getMailContent',
   summary: 'Read the contents of a mail',
   description:
@@ -33,9 +33,9 @@ const content: ReadRoute = {
   // A resource of its own, which no wildcard covers.
   scope: 'mail-content:get:read',
   query: { kind: 'none' },
-  answers: { 200: { kind: 'schema', component: 'MailContent', schema: contentSchema } },
+  responses: { 200: { kind: 'schema', component: 'MailContent', schema: contentSchema } },
   async handle({ services, caller, client, params }) {
-    await services.identifier.assertFresh(caller)
+    await services.identifier.assertRecentAuthentication(caller)
     const id = place.id(params)
     const { organizationId } = caller
     const { address, requestId } = client
@@ -53,6 +53,6 @@ const content: ReadRoute = {
 }
 
 export const mailRoutes: Route[] = [
-  ...standardRoutes(mailStore, { at: place.at, operations: ['list', 'count', 'get'] }),
+  ...standardRoutes(mailStore, { path: place.path, operations: ['list', 'count', 'get'] }),
   content,
 ]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
-import { allowedPlace } from '../../platform/egress/allow.ts'
+import { parseAllowedHost } from '../../platform/egress/allow.ts'
 import { isLoopback } from '../../platform/egress/plaintext.ts'
 import { sender, smtpServer } from './settings.ts'
 import { smtpOptions } from './transport.ts'
@@ -62,23 +62,23 @@ test('a mail server without a sender is refused at the start, and the password i
 })
 
 test('STARTTLS and a good certificate are required but on this machine and at hosts that the operator names', () => {
-  const named = ['mail.internal', '10.0.0.0/8', 'other.internal:2525'].map(allowedPlace)
+  const named = ['mail.internal', '10.0.0.0/8', 'other.internal:2525'].map(parseAllowedHost)
   const of = (url: string) => {
     const { secure, requireTLS, tls } = smtpOptions(smtpServer(url), named)
     return { secure, requireTLS, isChecked: tls.rejectUnauthorized }
   }
-  for (const far of ['u:p@mail.example.com', 'mail.example.com', 'u:p@192.0.2.1', '192.0.2.1', 'other.internal:25'])
-    expect(of(`smtp://${far}`), far).toEqual({ secure: false, requireTLS: true, isChecked: true })
-  for (const near of ['u:p@127.0.0.1', 'localhost', '[::1]', 'u:p@mail.internal', '10.1.2.3', 'OTHER.internal:2525'])
-    expect(of(`smtp://${near}`), near).toEqual({ secure: false, requireTLS: false, isChecked: false })
+  for (const remote of ['u:p@mail.example.com', 'mail.example.com', 'u:p@192.0.2.1', '192.0.2.1', 'other.internal:25'])
+    expect(of(`smtp://${remote}`), remote).toEqual({ secure: false, requireTLS: true, isChecked: true })
+  for (const local of ['u:p@127.0.0.1', 'localhost', '[::1]', 'u:p@mail.internal', '10.1.2.3', 'OTHER.internal:2525'])
+    expect(of(`smtp://${local}`), local).toEqual({ secure: false, requireTLS: false, isChecked: false })
   for (const from of ['u:p@127.0.0.1', 'u:p@mail.example.com', 'mail.internal'])
     expect(of(`smtps://${from}`), from).toMatchObject({ secure: true, requireTLS: false })
   expect(of('smtps://u:p@mail.example.com').isChecked).toBe(true)
 })
 
 test('only addresses of this machine count as near', () => {
-  for (const near of ['localhost', 'mail.localhost', '127.0.0.1', '127.9.9.9', '::1'])
-    expect(isLoopback(near)).toBe(true)
-  for (const far of ['127.0.0.1.example.com', '10.0.0.1', 'localhost.example.com', '127.evil.example', '::2'])
-    expect(isLoopback(far)).toBe(false)
+  for (const local of ['localhost', 'mail.localhost', '127.0.0.1', '127.9.9.9', '::1'])
+    expect(isLoopback(local)).toBe(true)
+  for (const remote of ['127.0.0.1.example.com', '10.0.0.1', 'localhost.example.com', '127.evil.example', '::2'])
+    expect(isLoopback(remote)).toBe(false)
 })

@@ -1,13 +1,13 @@
-import type { AllowedPlace } from '../../platform/egress/allow.ts'
+import type { AllowedHost } from '../../platform/egress/allow.ts'
 import { createTransport } from './transport.ts'
 import type { Sender, SmtpServer } from './settings.ts'
-import { createMailWork, type MailWork, type MailWorkOptions } from './work.ts'
+import { createMailWorker, type MailWorker, type MailWorkerOptions } from './worker.ts'
 import { composer } from './compose.ts'
 
-export interface MailOptions extends Pick<MailWorkOptions, 'database' | 'secret' | 'log' | 'ready'> {
+export interface MailOptions extends Pick<MailWorkerOptions, 'database' | 'secret' | 'log' | 'ready'> {
   smtpUrl: SmtpServer | undefined
   mailFrom: Sender | undefined
-  plaintextHosts: readonly AllowedPlace[]
+  plaintextHosts: readonly AllowedHost[]
   publicUrl: string | undefined
   signUp: 'open' | 'invite' | 'closed'
   /** What links in mails start with. */
@@ -22,9 +22,9 @@ export function startMail({
   publicUrl,
   signUp,
   origin,
-  ...work
-}: MailOptions): MailWork {
-  const { log } = work
+  ...options
+}: MailOptions): MailWorker {
+  const { log } = options
   const transport = smtpUrl && mailFrom && createTransport(smtpUrl, mailFrom, plaintextHosts)
   if (!transport) {
     log.info('mail: SMTP_URL is not set, so mails are stored; owners of an organization can read them at /v5/mails')
@@ -33,5 +33,5 @@ export function startMail({
     log.info({ server: `${smtpUrl.host}:${smtpUrl.port}` }, 'mail: sent by')
     if (publicUrl === undefined) log.warn({ links: origin }, 'mail: PUBLIC_URL is not set; links in mails lead here')
   }
-  return createMailWork({ ...work, transport, compose: composer(origin) })
+  return createMailWorker({ ...options, transport, compose: composer(origin) })
 }

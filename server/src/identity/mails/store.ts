@@ -1,8 +1,8 @@
-import { ofAnyOrganization, type Spanning, type Transaction } from '../../platform/database/database.ts'
+import { anyOrganization, type CrossTenantConnection, type Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { newId } from '../../platform/model/ids.ts'
-import { emailKey } from '../../platform/model/texts.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
 import { notFound } from '../../platform/resource/read.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import type { MailKind } from './kinds.ts'
@@ -31,12 +31,12 @@ export async function readSealedBody(db: Transaction, id: string): Promise<Buffe
   if (row.bodySealed) return row.bodySealed
   throw new ApiError(
     'not_found',
-    row.isLost ? lost : 'This mail has no contents: it is not composed yet, or was already sent.',
+    row.isLost ? contentsLost : 'This mail has no contents: it is not composed yet, or was already sent.',
   )
 }
 
 /** After `restore --new-secret`. */
-const lost =
+const contentsLost =
   'The contents of this mail were lost with the secret that encrypted them. Request the link or send the invitation again.'
 
 /** What of an account can have changed, as a mail tells it. */
@@ -54,7 +54,7 @@ export const accountChanges = {
 } as const
 export type AccountChange = keyof typeof accountChanges
 
-interface ToWhom {
+interface Recipient {
   /** The address as it was typed. */
   recipient: string
   /** The uuid of the person whose account it is about; without it the address says who. */
@@ -62,7 +62,7 @@ interface ToWhom {
 }
 
 /** A mail to be composed and sent; the ids are uuids. */
-export type NewMail = ToWhom &
+export type NewMail = Recipient &
   (
     | { kind: 'sign-up' | 'reset-password' | 'verify-address' }
     | { kind: 'invitation'; organizationId: string; recordId: string }
@@ -79,19 +79,19 @@ export interface DeviceFacts {
 }
 
 /** Kinds that somebody can cause for any address. */
-const limited: readonly MailKind[] = ['sign-up', 'reset-password', 'verify-address', 'invitation']
+const limitedKinds: readonly MailKind[] = ['sign-up', 'reset-password', 'verify-address', 'invitation']
 
 /**
  * How many mails of such a kind an address gets, of invitations for each. Their links are good for as long at least: who
  * asks for too many for someone else fills no inbox, and takes nobody's last good link away.
  */
-const most = { mails: 5, minutes: 30 }
+const mailLimit = { mails: 5, minutes: 30 }
 
 /**
  * Puts a mail into the queue, in the transaction of what it tells of; `services.mail.wake()` after the commit sends it at
  * once. What it says is looked up when it is composed: whether the address has an account costs no time here.
  */
-export async function queueMail(db: Spanning | Transaction, mail: NewMail): Promise<void> {
+export async function queueMail(db: CrossTenantConnection | Transaction, mail: NewMail): Promise<void> {
   const { kind, recipient, userId = null } = mail
   const recordId = mail.kind === 'invitation' ? mail.recordId : null
   const facts = 'facts' in mail ? mail.facts : {}
@@ -100,24 +100,28 @@ export async function queueMail(db: Spanning | Transaction, mail: NewMail): Prom
     insert into mails (id, organization_id, user_id, record_id, kind, recipient, recipient_key, facts)
     select ${newId()}::uuid, ${organizationOf(db, mail)}, ${userId}::uuid, ${recordId}::uuid, ${kind}, ${recipient}, ${key},
       ${JSON.stringify(facts)}::jsonb
-    where not ${limited.includes(kind)}::boolean or ${most.mails} > (
+    where not ${limitedKinds.includes(kind)}::boolean or ${mailLimit.mails} > (
       select count(*) from mails where recipient_key = ${key} and kind = ${kind}
         and record_id is not distinct from ${recordId}::uuid
-        and created_at > now() - make_interval(mins => ${most.minutes}))`)
+        and created_at > now() - make_interval(mins => ${mailLimit.minutes}))`)
 }
 
 /** A person's own mail gets its organization when it is composed. */
-function organizationOf(db: Spanning | Transaction, mail: NewMail) {
+function organizationOf(db: CrossTenantConnection | Transaction, mail: NewMail) {
   const given = mail.kind === 'invitation' ? mail.organizationId : null
   if (!('organization' in db)) return sql`${given}::uuid`
   return given === null ? sql`nullif(${db.organization}, ${db.organization})` : db.organization
 }
 
 /** Mails of this kind to the person (uuid) that were not handed over yet: what they would say holds no more. */
-export async function dropMails(db: Spanning | Transaction, kind: NewMail['kind'], userId: string): Promise<void> {
+export async function dropMails(
+  db: CrossTenantConnection | Transaction,
+  kind: NewMail['kind'],
+  userId: string,
+): Promise<void> {
   await db.query(sql`
     update mails set status = 'dropped', last_error = 'overtaken', ended_at = now(), run_at = null, lease = null,
       body_sealed = null, updated_at = now(), revision = revision + 1
     where kind = ${kind} and status in ('queued', 'kept') and (user_id = ${userId}::uuid
-      or recipient_key = (select email_key from users where id = ${userId}::uuid)) and ${ofAnyOrganization(db)}`)
+      or recipient_key = (select email_key from users where id = ${userId}::uuid)) and ${anyOrganization(db)}`)
 }

@@ -1,6 +1,6 @@
-import type { AllowedPlace } from '../../platform/egress/allow.ts'
-import { mayBePlain } from '../../platform/egress/plaintext.ts'
-import { texts } from '../../platform/model/texts.ts'
+import type { AllowedHost } from '../../platform/egress/allow.ts'
+import { allowsPlaintext } from '../../platform/egress/plaintext.ts'
+import { normalizers } from '../../platform/model/normalizers.ts'
 import type { MailBody } from './message.ts'
 import type { Sender, SmtpServer } from './settings.ts'
 
@@ -33,11 +33,11 @@ export class SendError extends Error {
 
 /** Milliseconds. Together they are well below the lease of a mail. */
 const limits = { connectionTimeout: 10_000, greetingTimeout: 10_000, dnsTimeout: 10_000, socketTimeout: 30_000 }
-const sendLimit = 90_000
+const sendTimeout = 90_000
 
 /** How the server is spoken to: what nodemailer takes. */
-export function smtpOptions({ host, port, isSecure, login }: SmtpServer, plaintextHosts: readonly AllowedPlace[]) {
-  const isPlainAllowed = mayBePlain(plaintextHosts, { host, port })
+export function smtpOptions({ host, port, isSecure, login }: SmtpServer, plaintextHosts: readonly AllowedHost[]) {
+  const isPlainAllowed = allowsPlaintext(plaintextHosts, { host, port })
   return {
     host,
     port,
@@ -56,12 +56,12 @@ export function smtpOptions({ host, port, isSecure, login }: SmtpServer, plainte
 export function createTransport(
   server: SmtpServer,
   from: Sender,
-  plaintextHosts: readonly AllowedPlace[] = [],
+  plaintextHosts: readonly AllowedHost[] = [],
 ): Transport {
   const domain = from.address.slice(from.address.lastIndexOf('@') + 1)
   return {
     async send({ reference, recipient, subject, text, html }) {
-      if ('fault' in texts.email(recipient)) throw unusable
+      if ('fault' in normalizers.email(recipient)) throw invalidAddress
       const { createTransport: open } = await import('nodemailer')
       const sending = open(smtpOptions(server, plaintextHosts)).sendMail({
         from,
@@ -75,26 +75,26 @@ export function createTransport(
         // No out-of-office notes, please (RFC 3834).
         headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
       })
-      await within(sendLimit, sending).catch((error: unknown) => {
-        throw explain(error)
+      await withTimeout(sendTimeout, sending).catch((error: unknown) => {
+        throw toSendError(error)
       })
     },
   }
 }
 
-async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
+async function withTimeout(milliseconds: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new SendError(unreachable, { isFinal: false, detail: 'too slow' })), milliseconds)
   })
   try {
-    await Promise.race([work, late])
+    await Promise.race([work, timeout])
   } finally {
     clearTimeout(timer)
   }
 }
 
-const unusable = new SendError('the address is invalid', { isFinal: true, detail: undefined })
+const invalidAddress = new SendError('the address is invalid', { isFinal: true, detail: undefined })
 const unreachable = 'the mail server could not be reached'
 
 interface Failure {
@@ -105,11 +105,11 @@ interface Failure {
 }
 
 /** The failure in words of ours, and whether it is the mail's own: a wrong password or sender can be put right. */
-function explain(error: unknown): SendError {
+function toSendError(error: unknown): SendError {
   if (error instanceof SendError) return error
   const { code = '', originalCode, responseCode, command = '' } = error as Failure
   // The library found so, before anything was sent.
-  if (code === 'EENVELOPE' && command === 'API') return unusable
+  if (code === 'EENVELOPE' && command === 'API') return invalidAddress
   const refused = code === 'EAUTH' ? 'the mail server rejected the login' : refusals[command]
   const isRefused = responseCode !== undefined && refused !== undefined
   return new SendError(isRefused ? `${refused} (${responseCode})` : fallback(code), {

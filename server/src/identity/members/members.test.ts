@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type MailedService, startMailedService } from '../../../test/joining.ts'
+import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
 import { afterProof, ageProof, newOwner, type TestPerson } from '../../../test/people.ts'
 import type { Json } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
@@ -14,7 +14,7 @@ afterAll(() => mailed.close())
 const path = (person: { userId: string }) => `/v5/members/${person.userId}`
 const locked = { status: 423, body: { code: 'resource_locked' } }
 const forbidden = { status: 403, body: { code: 'insufficient_permissions' } }
-const unproved = { status: 403, body: { code: 'reauthentication_required' } }
+const reauthenticationRequired = { status: 403, body: { code: 'reauthentication_required' } }
 
 type Owner = Awaited<ReturnType<typeof newOwner>>
 
@@ -98,7 +98,7 @@ test('what is about an owner takes a proof of the last five minutes', async () =
     await first.call('DELETE', `/v5/me/organizations/${first.organizationId}`),
     await first.call('POST', '/v5/invitations', { body: { email: 'new@example.com', role: 'owner' } }),
   ]) {
-    expect(refused).toMatchObject(unproved)
+    expect(refused).toMatchObject(reauthenticationRequired)
   }
   expect((await first.call('PATCH', path(member), { body: { role: 'viewer' } })).status).toBe(200)
   const proof = await first.call('POST', '/v5/me/reauthenticate', { body: { password: first.password } })
@@ -127,7 +127,7 @@ test('the last owner can neither be demoted nor removed nor leave', async () => 
 test('an owner whom nobody can log in as looks after nothing: beside one, the last owner stays', async () => {
   const [owner, second] = await twoOwners()
   const disabled = (isDisabled: boolean) =>
-    mailed.service.database.spanning(
+    mailed.service.database.crossTenantQuery(
       'manage an account',
       sql`update users set disabled_at = case when ${isDisabled}::boolean then now() end
         where id = ${readId('usr', second.userId)}::uuid`,
@@ -150,12 +150,15 @@ test('of two owners who go at the same moment, however they go, one stays', asyn
   ]
   for (let round = 0; round < 16; round++) {
     const [one, two] = [ways[round % 4], ways[Math.floor(round / 4)]]
-    const answers = await Promise.all([one?.(first, second), two?.(second, first)])
-    const succeeded = answers.map((answer) => answer !== undefined && answer.status < 300)
-    expect(succeeded.filter(Boolean), `round ${round}: ${answers.map((answer) => answer?.text).join()}`).toHaveLength(1)
+    const responses = await Promise.all([one?.(first, second), two?.(second, first)])
+    const succeeded = responses.map((response) => response !== undefined && response.status < 300)
+    expect(
+      succeeded.filter(Boolean),
+      `round ${round}: ${responses.map((response) => response?.text).join()}`,
+    ).toHaveLength(1)
     const stayed = succeeded[0] ? second : first
     expect(await ownersOf(stayed)).toEqual([stayed.userId])
-    await mailed.service.database.spanning(
+    await mailed.service.database.crossTenantQuery(
       'manage an account',
       sql`insert into members (organization_id, user_id, role)
         select ${readId('org', organizationId)}::uuid, id, 'owner'

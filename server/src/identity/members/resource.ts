@@ -1,7 +1,7 @@
 import { roles } from '../../platform/model/scopes.ts'
 import { defineResource } from '../../platform/model/define.ts'
 import { choice, email, id, text, timestamp } from '../../platform/model/fields.ts'
-import { emailKey } from '../../platform/model/texts.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
 
 /** The person behind a member: what their organizations see of the account. */
 const people = defineResource({

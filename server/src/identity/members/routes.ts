@@ -3,17 +3,17 @@ import { ApiError } from '../../platform/model/errors.ts'
 import { type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
 import { notFound } from '../../platform/resource/read.ts'
-import { changeOne, Place, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { members } from './resource.ts'
 import { assertMayChange, memberStore, removeMember } from './store.ts'
 
-const place = new Place(memberStore, '/v5/members')
+const place = new RouteGroup(memberStore, '/v5/members')
 
 const rules =
   'Only an owner who has re-authenticated within the last five minutes can make, change or remove an owner. The last owner cannot be changed.'
 
 const update = writeRoute({
-  ...place.change('update'),
+  ...place.changeRoute('update'),
   summary: 'Change a member’s role',
   description: `Takes effect with the member’s next request. ${rules}`,
   body: { component: 'MemberUpdate', shape: bodyShape(members, 'update'), required: true },
@@ -23,16 +23,16 @@ const update = writeRoute({
     const { db, caller, params, body } = request
     const role = roleOf(body.role)
     if (role) await assertMayChange(db, caller, { memberId: place.id(params), role })
-    const answer = await changeOne(place, request, { values: body })
-    const { effect } = answer
-    return role && effect !== 'none' ? { ...answer, effect: { ...effect, details: { role } } } : answer
+    const response = await changeOne(place, request, { values: body })
+    const { effect } = response
+    return role && effect !== 'none' ? { ...response, effect: { ...effect, details: { role } } } : response
   },
 })
 
 const roleOf = (value: unknown): Role | undefined => roles.find((role) => role === value)
 
 const remove: WriteRoute = {
-  ...place.change('delete'),
+  ...place.changeRoute('delete'),
   summary: 'Remove a member',
   description: `Takes effect with the person’s next request; their other organizations are not affected. Records that they owned or wrote keep their id. API keys that they created stay valid until somebody revokes them. They can return by invitation, but not by a login at a provider. ${rules}`,
   audited: 'member.removed',
@@ -49,7 +49,7 @@ const remove: WriteRoute = {
 }
 
 export const memberRoutes: Route[] = [
-  ...standardRoutes(memberStore, { at: place.at, operations: ['list', 'count', 'get'] }),
+  ...standardRoutes(memberStore, { path: place.path, operations: ['list', 'count', 'get'] }),
   update,
   remove,
 ]

@@ -1,18 +1,18 @@
-import { proofSeconds } from '../access/account-store.ts'
+import { recentAuthenticationSeconds } from '../access/account-store.ts'
 import type { Caller } from '../../platform/model/caller.ts'
-import { proofRequired } from '../access/refusals.ts'
+import { reauthenticationRequired } from '../access/auth-errors.ts'
 import type { Role } from '../../platform/model/scopes.ts'
-import type { Spanning, Transaction } from '../../platform/database/database.ts'
+import type { CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { Written } from '../../platform/resource/write.ts'
+import type { WrittenRecord } from '../../platform/resource/write.ts'
 import { revokeLinks } from '../auth/store.ts'
 import { members } from './resource.ts'
 
-export const memberStore = standardStore(members, { settle: revokeOfChanged })
+export const memberStore = standardStore(members, { afterWrite: revokeLinksOfChanged })
 
-async function revokeOfChanged(transaction: Transaction, written: readonly Written[]): Promise<void> {
+async function revokeLinksOfChanged(transaction: Transaction, written: readonly WrittenRecord[]): Promise<void> {
   for (const { id: userId, before, after } of written) {
     if (before?.role === after.role) continue
     await revokeOpenLinks(transaction, { organization: transaction.organization, userId })
@@ -33,29 +33,30 @@ export interface RoleChange {
  * Errors: 403 `insufficient_permissions`, `reauthentication_required`; 423 for the last owner. Somebody who is no member is let through.
  */
 export async function assertMayChange(transaction: Transaction, caller: Caller, change: RoleChange): Promise<void> {
-  await holdRoles(transaction)
-  const known = await transaction.query<KnownMember>(
-    knownSql(transaction.organization, [change.memberId, caller.userId]),
+  await lockRoles(transaction)
+  const currentMembers = await transaction.query<CurrentMember>(
+    currentMembersSql(transaction.organization, [change.memberId, caller.userId]),
   )
-  const before = known.find(({ id }) => id === change.memberId)
+  const before = currentMembers.find(({ id }) => id === change.memberId)
   if (change.memberId !== undefined && !before) return
   if (before?.role !== 'owner' && change.role !== 'owner') return
-  if (known.find(({ id }) => id === caller.userId)?.role !== 'owner') {
+  if (currentMembers.find(({ id }) => id === caller.userId)?.role !== 'owner') {
     throw new ApiError('insufficient_permissions', 'Only an owner can make, change or remove an owner.')
   }
-  if (caller.kind === 'session' && !(await isFresh(transaction, caller.credentialId))) throw proofRequired()
-  assertOwnerLeft(known, change)
+  if (caller.kind === 'session' && !(await hasRecentAuthentication(transaction, caller.credentialId)))
+    throw reauthenticationRequired()
+  assertOwnerRemains(currentMembers, change)
 }
 
-interface KnownMember {
+interface CurrentMember {
   id: string
   role: Role
   /** Nobody logs in as this person, so they look after nothing. */
   isDisabled: boolean
 }
 
-function assertOwnerLeft(known: readonly KnownMember[], { memberId, role }: RoleChange): void {
-  const others = known.filter((one) => one.role === 'owner' && one.id !== memberId && !one.isDisabled)
+function assertOwnerRemains(currentMembers: readonly CurrentMember[], { memberId, role }: RoleChange): void {
+  const others = currentMembers.filter((one) => one.role === 'owner' && one.id !== memberId && !one.isDisabled)
   if (role === 'owner' || others.length > 0) return
   throw new ApiError(
     'resource_locked',
@@ -64,7 +65,7 @@ function assertOwnerLeft(known: readonly KnownMember[], { memberId, role }: Role
 }
 
 /** Holds every other change of roles until the transaction ends. */
-export async function holdRoles(transaction: Transaction): Promise<void> {
+export async function lockRoles(transaction: Transaction): Promise<void> {
   await transaction.query(lockSql(transaction.organization))
 }
 
@@ -73,16 +74,16 @@ const lockSql = (organization: Sql): Sql =>
   sql`select id from organizations where id = ${organization} for no key update`
 
 /** The owners, and the people named (uuids) who are members. */
-const knownSql = (organization: Sql, ids: readonly (string | undefined)[]): Sql =>
+const currentMembersSql = (organization: Sql, ids: readonly (string | undefined)[]): Sql =>
   sql`select user_id as id, role, users.disabled_at is not null as "isDisabled"
     from members join users on users.id = members.user_id
     where organization_id = ${organization} and (role = 'owner' or user_id = any(${ids.filter((id) => id !== undefined)}::uuid[]))`
 
 /** Has the person proved who they are in this session within the last minutes? */
-async function isFresh(transaction: Transaction, sessionId: string): Promise<boolean> {
+async function hasRecentAuthentication(transaction: Transaction, sessionId: string): Promise<boolean> {
   const [row] = await transaction.query<{ fresh: boolean }>(sql`
     select exists (select from sessions where id = ${sessionId}::uuid
-      and proved_at > now() - make_interval(secs => ${proofSeconds})) as fresh
+      and proved_at > now() - make_interval(secs => ${recentAuthenticationSeconds})) as fresh
     from organizations where id = ${transaction.organization}`)
   return row?.fresh ?? false
 }
@@ -99,7 +100,7 @@ export async function removeMember(
   const [row] = rows
   if (!row) return 'unknown'
   if (revisions && !revisions.includes(row.revision)) return 'changed'
-  await transaction.query(keepOutSql(transaction.organization, memberId))
+  await transaction.query(insertFormerMemberSql(transaction.organization, memberId))
   await transaction.query(
     sql`delete from members where organization_id = ${transaction.organization} and id = ${memberId}::uuid`,
   )
@@ -111,7 +112,7 @@ export async function removeMember(
  * Notes that the person was a member, so that a provider does not bring them back. Before they are taken out: it waits for
  * a log-in of theirs that is under way, which might wait for the row of the member after that.
  */
-const keepOutSql = (organization: Sql, userId: string): Sql =>
+const insertFormerMemberSql = (organization: Sql, userId: string): Sql =>
   sql`insert into former_members (organization_id, user_id) values (${organization}, ${userId}::uuid) on conflict do nothing`
 
 /**
@@ -120,7 +121,7 @@ const keepOutSql = (organization: Sql, userId: string): Sql =>
  * can no longer send, which count as expired from now on.
  */
 export async function revokeOpenLinks(
-  db: Spanning | Transaction,
+  db: CrossTenantConnection | Transaction,
   { organization, userId }: { organization: Sql; userId: string },
 ): Promise<void> {
   await revokeLinks(db, userId)
@@ -146,20 +147,20 @@ export interface Membership {
  * one already, and stay what they are.
  */
 export async function addMember(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   { organizationId, userId, role, teamId = null }: Membership & { role: Role; teamId?: string | null },
 ): Promise<boolean> {
-  const added = await spanning.query(sql`
+  const added = await db.query(sql`
     insert into members (organization_id, user_id, role) values (${organizationId}, ${userId}, ${role})
     on conflict (organization_id, user_id) do nothing returning user_id`)
-  await spanning.query(sql`
+  await db.query(sql`
     delete from former_members where organization_id = ${organizationId}::uuid and user_id = ${userId}::uuid`)
-  await spanning.query(sql`
+  await db.query(sql`
     insert into team_members (organization_id, team_id, id)
     select organization_id, id, ${userId}::uuid from teams
     where organization_id = ${organizationId}::uuid and id = ${teamId}::uuid and deleted_at is null
     on conflict do nothing`)
-  await revokeOpenLinks(spanning, { organization: sql`${organizationId}::uuid`, userId })
+  await revokeOpenLinks(db, { organization: sql`${organizationId}::uuid`, userId })
   return added.length > 0
 }
 
@@ -168,21 +169,21 @@ export async function addMember(
  * that they had. An owner has to have proved who they are (`isFresh`). Errors: 403 `reauthentication_required`, 423 for the last owner.
  */
 export async function leaveOrganization(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   { organizationId, userId }: Membership,
-  isFresh: () => Promise<boolean>,
+  hasRecentAuthentication: () => Promise<boolean>,
 ): Promise<Role | undefined> {
   const organization = sql`${organizationId}::uuid`
-  await spanning.query(lockSql(organization))
-  const known = await spanning.query<KnownMember>(knownSql(organization, [userId]))
-  const own = known.find(({ id }) => id === userId)
+  await db.query(lockSql(organization))
+  const currentMembers = await db.query<CurrentMember>(currentMembersSql(organization, [userId]))
+  const own = currentMembers.find(({ id }) => id === userId)
   if (!own) return undefined
   if (own.role === 'owner') {
-    if (!(await isFresh())) throw proofRequired()
-    assertOwnerLeft(known, { memberId: userId, role: null })
+    if (!(await hasRecentAuthentication())) throw reauthenticationRequired()
+    assertOwnerRemains(currentMembers, { memberId: userId, role: null })
   }
-  await spanning.query(keepOutSql(organization, userId))
-  await spanning.query(sql`delete from members where organization_id = ${organization} and user_id = ${userId}::uuid`)
-  await revokeOpenLinks(spanning, { organization, userId })
+  await db.query(insertFormerMemberSql(organization, userId))
+  await db.query(sql`delete from members where organization_id = ${organization} and user_id = ${userId}::uuid`)
+  await revokeOpenLinks(db, { organization, userId })
   return own.role
 }

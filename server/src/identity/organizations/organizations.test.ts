@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type MailedService, startMailedService } from '../../../test/joining.ts'
+import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
 import { ageProof, newOwner } from '../../../test/people.ts'
 import { startTestService } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
@@ -54,27 +54,30 @@ test.each([
 test('a second factor is demanded by an owner alone, freshly proved, who has one; then those without are out', async () => {
   const owner = await newOwner(mailed.service)
   const admin = await mailed.join(owner.call, 'admin')
-  const demand = { body: { requiresSecondFactor: true } }
-  expect(await admin.call('PATCH', path, demand)).toMatchObject(forbidden)
+  const requireFactor = { body: { requiresSecondFactor: true } }
+  expect(await admin.call('PATCH', path, requireFactor)).toMatchObject(forbidden)
   const { call: byKey } = await mailed.service.newOrganization()
-  expect(await byKey('PATCH', path, demand)).toMatchObject(forbidden)
+  expect(await byKey('PATCH', path, requireFactor)).toMatchObject(forbidden)
   await ageProof(mailed.service, owner, 360)
-  expect(await owner.call('PATCH', path, demand)).toMatchObject({
+  expect(await owner.call('PATCH', path, requireFactor)).toMatchObject({
     status: 403,
     body: { code: 'reauthentication_required' },
   })
   await ageProof(mailed.service, owner, 0)
-  expect(await owner.call('PATCH', path, demand)).toMatchObject({
+  expect(await owner.call('PATCH', path, requireFactor)).toMatchObject({
     status: 403,
     body: { code: 'second_factor_required' },
   })
   expect((await owner.call('GET', path)).body.requiresSecondFactor).toBe(false)
 
-  await mailed.service.database.spanning(
+  await mailed.service.database.crossTenantQuery(
     'manage an account',
     sql`update sessions set second_factor_at = now() where id = ${readId('session', owner.sessionId)}::uuid`,
   )
-  expect(await owner.call('PATCH', path, demand)).toMatchObject({ status: 200, body: { requiresSecondFactor: true } })
+  expect(await owner.call('PATCH', path, requireFactor)).toMatchObject({
+    status: 200,
+    body: { requiresSecondFactor: true },
+  })
   expect(await admin.call('GET', path)).toMatchObject({ status: 403, body: { code: 'second_factor_required' } })
   await ageProof(mailed.service, owner, 360)
   const back = { body: { requiresSecondFactor: false } }
@@ -86,14 +89,14 @@ test('a second factor is demanded by an owner alone, freshly proved, who has one
 
 test('an owner makes another organization, with a default team and a name that others may have too', async () => {
   const owner = await newOwner(mailed.service)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 6 }, () => owner.call('POST', '/v5/me/organizations', { body: { name: 'Ada & Söhne' } })),
   )
-  for (const { status, text } of answers) expect(status, text).toBe(201)
+  for (const { status, text } of responses) expect(status, text).toBe(201)
   // The first one looks like every other: no slug tells whether there is another organization of that name.
-  for (const { body } of answers) expect(body.slug).toMatch(/^ada-sohne-[\da-f]{8}$/)
-  expect(new Set(answers.map(({ body }) => body.slug)).size).toBe(6)
-  const { id } = answers[0]?.body ?? {}
+  for (const { body } of responses) expect(body.slug).toMatch(/^ada-sohne-[\da-f]{8}$/)
+  expect(new Set(responses.map(({ body }) => body.slug)).size).toBe(6)
+  const { id } = responses[0]?.body ?? {}
   expect((await owner.call('GET', path)).body.id).toBe(owner.organizationId)
   const there = { headers: { 'service-organization-id': id } }
   expect((await owner.call('GET', '/v5/members', there)).body).toMatchObject([{ id: owner.userId, role: 'owner' }])

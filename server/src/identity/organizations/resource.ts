@@ -1,7 +1,7 @@
 import type { Update } from '../../platform/model/define.ts'
-import { type BodyShape, shapeOf } from '../../platform/resource/body.ts'
+import { type BodyShape, bodyShapeOf } from '../../platform/resource/body.ts'
 import { flag, id, reference, text, timeZone } from '../../platform/model/fields.ts'
-import type { Normalize } from '../../platform/model/texts.ts'
+import type { Normalize } from '../../platform/model/normalizers.ts'
 
 const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'))
 
@@ -35,10 +35,10 @@ export const settingsShape: BodyShape<Update<{ fields: typeof settings }>> = {
 }
 
 /** The body that makes an organization. */
-export const newShape = shapeOf({ name })
+export const newShape = bodyShapeOf({ name })
 
 /** The body that chooses one. */
-export const choiceShape = shapeOf({
+export const choiceShape = bodyShapeOf({
   organizationId: { ...reference('org', { label: 'Organization', required: true }), schema: id('org').schema },
 })
 

@@ -1,11 +1,11 @@
-import { isFresh } from '../access/account-store.ts'
+import { hasRecentAuthentication } from '../access/account-store.ts'
 import type { Caller } from '../../platform/model/caller.ts'
-import { proofRequired } from '../access/refusals.ts'
-import { byPerson } from '../../platform/audit/actor.ts'
+import { reauthenticationRequired } from '../access/auth-errors.ts'
+import { userActor } from '../../platform/audit/actor.ts'
 import { recordEvent } from '../../platform/audit/store.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
-import { type AccountRequest, type AccountRoute, served, accountRoute } from '../access/account-route.ts'
+import { type AccountRequest, type AccountRoute, toRoute, accountRoute } from '../access/account-route.ts'
 import { type ReadRoute, type Route, writeRoute } from '../../platform/http/route.ts'
 import { newId, readId, showId } from '../../platform/model/ids.ts'
 import { newSlug } from '../../platform/model/slug.ts'
@@ -14,10 +14,10 @@ import { choiceShape, membershipSchema, newShape, organizationSchema, settingsSh
 import {
   chooseOrganization,
   insertOrganization,
-  ownsOne,
+  ownsOrganization,
   readMembership,
   readOrganization,
-  standingOf,
+  findAuthenticationStatus,
   updateOrganization,
 } from './store.ts'
 
@@ -34,7 +34,7 @@ const read: ReadRoute = {
   operation: 'getOrganization',
   summary: 'Get the organization of the request',
   scope: 'organization:get:read',
-  answers: { 200: organization },
+  responses: { 200: organization },
   handle: async ({ db }) => ({ status: 200, text: await readOrganization(db) }),
 }
 
@@ -46,31 +46,32 @@ const update = writeRoute({
   operation: 'updateOrganization',
   summary: 'Change the organization’s name and settings',
   scope: 'organization:update:write',
-  conditional: false,
+  supportsIfMatch: false,
   body: { component: 'OrganizationUpdate', shape: settingsShape, required: true },
   audited: 'organization.updated',
-  answers: { 200: organization },
+  responses: { 200: organization },
   async handle({ db, caller, body }) {
     const fields = await updateOrganization(db, body)
     // Thrown after the change and within its transaction, which takes it back.
-    if (fields.includes('requiresSecondFactor')) await assertMayRequire(db, caller, body.requiresSecondFactor === true)
+    if (fields.includes('requiresSecondFactor'))
+      await assertMayRequireSecondFactor(db, caller, body.requiresSecondFactor === true)
     const text = await readOrganization(db)
     return { status: 200, text, effect: fields.length === 0 ? 'none' : { fields } }
   },
 })
 
 /** A key proves nothing of anybody, and whoever demands a second factor must not shut themselves out. */
-async function assertMayRequire(db: Transaction, caller: Caller, isDemanded: boolean): Promise<void> {
+async function assertMayRequireSecondFactor(db: Transaction, caller: Caller, isRequired: boolean): Promise<void> {
   const { kind, userId, credentialId: sessionId } = caller
-  const standing = kind === 'session' ? await standingOf(db, { userId, sessionId }) : undefined
-  if (standing?.role !== 'owner') {
+  const status = kind === 'session' ? await findAuthenticationStatus(db, { userId, sessionId }) : undefined
+  if (status?.role !== 'owner') {
     throw new ApiError(
       'insufficient_permissions',
       'Only a logged-in owner can change requiresSecondFactor; API keys and other members cannot.',
     )
   }
-  if (!standing.isFresh) throw proofRequired()
-  if (isDemanded && !standing.isStrong) {
+  if (!status.isFresh) throw reauthenticationRequired()
+  if (isRequired && !status.isStrong) {
     throw new ApiError(
       'second_factor_required',
       'Set up a second factor under /v5/me, or log in with yours, before you require it; otherwise you would lock yourself out.',
@@ -78,10 +79,10 @@ async function assertMayRequire(db: Transaction, caller: Caller, isDemanded: boo
   }
 }
 
-const own = { ...common, kind: 'account' } as const
+const accountBase = { ...common, kind: 'account' } as const
 
 const create = accountRoute({
-  ...own,
+  ...accountBase,
   method: 'POST',
   path: '/v5/me/organizations',
   operation: 'createOrganization',
@@ -89,11 +90,11 @@ const create = accountRoute({
   description:
     'The person becomes its owner. With `SIGN_UP=open`, anyone can; otherwise only people who already own an organization. The session stays in its organization.',
   body: { component: 'OrganizationCreate', shape: newShape, required: true },
-  answers: { 201: membership },
+  responses: { 201: membership },
   errors: [403],
   async handle({ services, client, person, db, body }) {
     // Otherwise whoever was invited as a viewer could found organizations on a service that is closed to strangers.
-    if (services.signUp !== 'open' && !(await ownsOne(db, person.userId))) {
+    if (services.signUp !== 'open' && !(await ownsOrganization(db, person.userId))) {
       throw new ApiError(
         'insufficient_permissions',
         'On this service, only people who already own an organization can create one (SIGN_UP).',
@@ -112,20 +113,20 @@ const create = accountRoute({
 })
 
 const eventOf = ({ client, person }: Pick<AccountRequest, 'client' | 'person'>, organizationId: string) => ({
-  ...byPerson(person.userId, client),
+  ...userActor(person.userId, client),
   recordType: 'organization',
   recordId: showId('org', organizationId),
 })
 
 const choose = accountRoute({
-  ...own,
+  ...accountBase,
   method: 'POST',
   path: '/v5/me/organization',
   operation: 'chooseOrganization',
   summary: 'Set the session’s current organization',
   description: 'Requests of this session that do not name an organization use this one.',
   body: { component: 'OrganizationChoice', shape: choiceShape, required: true },
-  answers: { 200: membership },
+  responses: { 200: membership },
   async handle({ person, db, body }) {
     const organizationId = readId('org', String(body.organizationId))
     const text = organizationId && (await readMembership(db, { organizationId, userId: person.userId }))
@@ -138,7 +139,7 @@ const choose = accountRoute({
 })
 
 const leave: AccountRoute = {
-  ...own,
+  ...accountBase,
   method: 'DELETE',
   path: '/v5/me/organizations/{organizationId}',
   operation: 'leaveOrganization',
@@ -146,12 +147,12 @@ const leave: AccountRoute = {
   description:
     'The account and the session stay. An owner must have re-authenticated within the last five minutes, and the last owner cannot leave.',
   params: { organizationId: { prefix: 'org', resource: 'organization' } },
-  answers: { 204: { kind: 'none' } },
+  responses: { 204: { kind: 'none' } },
   errors: [403, 404, 423],
   async handle({ client, person, db, params }) {
     const { userId, sessionId } = person
     const organizationId = params.organizationId ?? ''
-    const role = await leaveOrganization(db, { organizationId, userId }, () => isFresh(db, sessionId))
+    const role = await leaveOrganization(db, { organizationId, userId }, () => hasRecentAuthentication(db, sessionId))
     if (role === undefined) throw new ApiError('not_found', 'You are not a member of an organization with this id.')
     await recordEvent(db, {
       ...eventOf({ client, person }, organizationId),
@@ -165,4 +166,4 @@ const leave: AccountRoute = {
   },
 }
 
-export const organizationRoutes: Route[] = [read, update, ...[create, choose, leave].map(served)]
+export const organizationRoutes: Route[] = [read, update, ...[create, choose, leave].map(toRoute)]

@@ -1,28 +1,31 @@
 import type { JsonObject } from '../../platform/model/fields.ts'
-import { proofSeconds } from '../access/account-store.ts'
+import { recentAuthenticationSeconds } from '../access/account-store.ts'
 import type { Role } from '../../platform/model/scopes.ts'
-import type { Connection, Database, Spanning, Transaction } from '../../platform/database/database.ts'
+import type { Connection, Database, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { identifier, join, raw, sql } from '../../platform/model/sql.ts'
 import { columnOf } from '../../platform/model/define.ts'
 import { revokeOpenLinks } from '../members/store.ts'
 
 /** A new organization with its default team and its first owner. */
 export async function insertOrganization(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   organization: { id: string; name: string; slug: string; teamId: string; ownerId: string },
 ): Promise<void> {
   const { id, name, slug, teamId, ownerId } = organization
-  await spanning.query(sql`insert into organizations (id, name, slug) values (${id}, ${name}, ${slug})`)
-  await spanning.query(
+  await db.query(sql`insert into organizations (id, name, slug) values (${id}, ${name}, ${slug})`)
+  await db.query(
     sql`insert into teams (organization_id, id, name, is_default) values (${id}, ${teamId}, 'Default team', true)`,
   )
-  await spanning.query(sql`insert into members (organization_id, user_id, role) values (${id}, ${ownerId}, 'owner')`)
-  await revokeOpenLinks(spanning, { organization: sql`${id}::uuid`, userId: ownerId })
+  await db.query(sql`insert into members (organization_id, user_id, role) values (${id}, ${ownerId}, 'owner')`)
+  await revokeOpenLinks(db, { organization: sql`${id}::uuid`, userId: ownerId })
 }
 
 /** Is the slug taken already? */
 export async function hasSlug(database: Database, slug: string): Promise<boolean> {
-  const rows = await database.spanning('create an organization', sql`select from organizations where slug = ${slug}`)
+  const rows = await database.crossTenantQuery(
+    'create an organization',
+    sql`select from organizations where slug = ${slug}`,
+  )
   return rows.length > 0
 }
 
@@ -40,7 +43,7 @@ export const findOrganizations = (
   database: Database,
   { id = null, text }: { id: string | null | undefined; text: string },
 ): Promise<FoundOrganization[]> =>
-  database.spanning(
+  database.crossTenantQuery(
     'find the organization of a command',
     sql`select organizations.id, organizations.name,
         (organizations.id = ${id}::uuid) is true or slug = ${text} as "isExact",
@@ -69,7 +72,7 @@ const instantSql = (column: string) => sql`to_char(${identifier(column)}, 'YYYY-
 export async function updateOrganization(transaction: Transaction, values: JsonObject): Promise<string[]> {
   const names = Object.keys(values)
   if (names.length === 0) return []
-  const before = JSON.parse(await lockedOrganization(transaction)) as JsonObject
+  const before = JSON.parse(await lockOrganization(transaction)) as JsonObject
   const changed = names.filter((name) => before[name] !== values[name])
   if (changed.length === 0) return []
   const sets = changed.map((name) => sql`${identifier(columnOf(name))} = ${values[name]}`)
@@ -78,25 +81,25 @@ export async function updateOrganization(transaction: Transaction, values: JsonO
   return changed
 }
 
-async function lockedOrganization(transaction: Transaction): Promise<string> {
+async function lockOrganization(transaction: Transaction): Promise<string> {
   await transaction.query(sql`select id from organizations where id = ${transaction.organization} for no key update`)
   return readOrganization(transaction)
 }
 
 /** What counts for a setting that only an owner changes. */
-export interface Standing {
+export interface AuthenticationStatus {
   role: Role | null
   isFresh: boolean
   isStrong: boolean
 }
 
 /** The person (uuid) in this organization, and the session (uuid) in which they ask. */
-export async function standingOf(
+export async function findAuthenticationStatus(
   transaction: Transaction,
   { userId, sessionId }: { userId: string; sessionId: string },
-): Promise<Standing> {
-  const [row] = await transaction.query<Standing>(sql`
-    select members.role, proved_at > now() - make_interval(secs => ${proofSeconds}) as "isFresh",
+): Promise<AuthenticationStatus> {
+  const [row] = await transaction.query<AuthenticationStatus>(sql`
+    select members.role, proved_at > now() - make_interval(secs => ${recentAuthenticationSeconds}) as "isFresh",
       second_factor_at is not null as "isStrong"
     from sessions left join members
       on members.organization_id = ${transaction.organization} and members.user_id = ${userId}::uuid
@@ -106,10 +109,10 @@ export async function standingOf(
 
 /** One of a person's own organizations, as it is answered; undefined when they are not in it. */
 export async function readMembership(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   { organizationId, userId }: { organizationId: string; userId: string },
 ): Promise<string | undefined> {
-  const [row] = await spanning.query<{ text: string }>(sql`
+  const [row] = await db.query<{ text: string }>(sql`
     select json_build_object('id', 'org_' || replace(organizations.id::text, '-', ''), 'name', name, 'slug', slug,
       'role', role)::text as text
     from members join organizations on organizations.id = members.organization_id
@@ -118,22 +121,22 @@ export async function readMembership(
 }
 
 /** Is the person (uuid) an owner of any organization? */
-export async function ownsOne(spanning: Spanning, userId: string): Promise<boolean> {
-  const rows = await spanning.query(sql`
+export async function ownsOrganization(db: CrossTenantConnection, userId: string): Promise<boolean> {
+  const rows = await db.query(sql`
     select organization_id from members where user_id = ${userId}::uuid and role = 'owner' limit 1`)
   return rows.length > 0
 }
 
 /** Makes the organization (uuid) the session's current one, or only where it has none. */
 export async function chooseOrganization(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   {
     sessionId,
     organizationId,
     onlyIfNone = false,
   }: { sessionId: string; organizationId: string; onlyIfNone?: boolean },
 ): Promise<void> {
-  await spanning.query(sql`
+  await db.query(sql`
     update sessions set organization_id = ${organizationId}::uuid
     where id = ${sessionId}::uuid and (organization_id is null or not ${onlyIfNone}::boolean)`)
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callAs } from '../../../test/people.ts'
 import { startTestService, type Json, type TestOrganization, type TestService } from '../../../test/service.ts'
-import { isNeeded, routes } from '../../app.ts'
+import { isScopeUsed, routes } from '../../app.ts'
 import { covers, isGuarded } from '../../platform/model/scopes.ts'
 import { isScoped } from '../../platform/http/route.ts'
 import { listScopes } from './catalogue.ts'
@@ -73,8 +73,8 @@ test('every scope of the list can be given to a key, and nothing else can that n
   })
   expect([made.status, made.text.slice(0, 200)]).toEqual([201, expect.anything()])
   expect(made.body.scopes).toEqual(scopes.slice(0, 100))
-  expect(scopes.filter((scope) => !isNeeded(scope))).toEqual([])
-  expect(isNeeded('urn:service:nothing:*:*')).toBe(false)
+  expect(scopes.filter((scope) => !isScopeUsed(scope))).toEqual([])
+  expect(isScopeUsed('urn:service:nothing:*:*')).toBe(false)
 })
 
 test('a route that is added is listed without another word', () => {

@@ -45,7 +45,7 @@ export const scopeRoutes = (routes: () => readonly Route[]): Route[] => {
       tag: 'api-keys',
       params: {},
       query: { kind: 'none' },
-      answers: { 200: { kind: 'schema', component: 'Scopes', schema: scopesSchema } },
+      responses: { 200: { kind: 'schema', component: 'Scopes', schema: scopesSchema } },
       handle: async () => ({ status: 200, text: (text ??= JSON.stringify(listScopes(routes()))) }),
     },
   ]

@@ -1,16 +1,16 @@
-import { bodyOf, wordOf } from '../access/forms.ts'
-import { ownAccount } from '../access/account-store.ts'
-import type { Spanning } from '../../platform/database/database.ts'
+import { bodyOf, stringOf } from '../access/forms.ts'
+import { lockOwnAccount } from '../access/account-store.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import type { AccountRoute, AccountWork } from '../access/account-route.ts'
-import type { Answer } from '../../platform/http/route.ts'
+import type { AccountRoute, DetachedAccountRequest } from '../access/account-route.ts'
+import type { RouteResponse } from '../../platform/http/route.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { afterChange, type FactorChange, firstRecoveryCodes, newRecoveryCodes } from './changes.ts'
-import { asks, credentialOf, optionsAnswer, wrongCode, wrongCredential } from './forms.ts'
+import { requestFields, credentialOf, optionsAnswer, wrongCode, wrongCredential } from './forms.ts'
 import { register, registrationOptions } from './passkeys.ts'
 import {
   countRecoveryCodes,
-  findKinds,
+  findFactorKinds,
   findPasskeys,
   findTotp,
   type Passkey,
@@ -18,7 +18,7 @@ import {
   removeTotp,
   renamePasskey,
 } from './store.ts'
-import { beginEnrolment, takeCode } from './totp.ts'
+import { beginEnrolment, consumeCode } from './totp.ts'
 
 const time = { type: 'string', format: 'date-time' }
 const nullableTime = { type: ['string', 'null'], format: 'date-time' }
@@ -51,12 +51,12 @@ const firstCodesSchema = {
 }
 
 /** More than a person has authenticators. */
-const mostPasskeys = 20
+const maxPasskeys = 20
 
-const common = { kind: 'account', tag: 'account', params: {}, query: { kind: 'none' } } as const
+const routeBase = { kind: 'account', tag: 'account', params: {}, query: { kind: 'none' } } as const
 const params = { passkeyId: { prefix: 'psk', resource: 'passkey' } }
 
-const shown = ({ id, name, isSynced, lastUsedAt, createdAt }: Passkey) => ({
+const passkeyResponse = ({ id, name, isSynced, lastUsedAt, createdAt }: Passkey) => ({
   id: showId('psk', id),
   name,
   isSynced,
@@ -65,36 +65,36 @@ const shown = ({ id, name, isSynced, lastUsedAt, createdAt }: Passkey) => ({
 })
 
 /** Changes the factors in a transaction, tells of it, and sends the mail about it. */
-async function changed(
-  request: AccountWork,
+async function changeFactors(
+  request: DetachedAccountRequest,
   change: FactorChange,
-  work: (db: Spanning) => Promise<Answer>,
-): Promise<Answer> {
-  const answer = await request.transact(async (db) => {
+  work: (db: CrossTenantConnection) => Promise<RouteResponse>,
+): Promise<RouteResponse> {
+  const response = await request.transact(async (db) => {
     // Locked: a person's factors change one after another.
-    await ownAccount(db, request.person.userId)
-    const made = await work(db)
+    await lockOwnAccount(db, request.person.userId)
+    const result = await work(db)
     await afterChange(db, { ...request, change })
-    return made
+    return result
   })
   request.services.mail.wake()
-  return answer
+  return response
 }
 
 const notFound = (what: string) => new ApiError('not_found', `You have no ${what}.`)
 
 const listRoute: AccountRoute = {
-  ...common,
+  ...routeBase,
   method: 'GET',
   path: '/v5/me/second-factors',
   operation: 'getSecondFactors',
   summary: 'Get your second factors',
-  answers: { 200: { kind: 'schema', component: 'SecondFactors', schema: factorsSchema } },
+  responses: { 200: { kind: 'schema', component: 'SecondFactors', schema: factorsSchema } },
   async handle({ db, person: { userId } }) {
     const totp = await findTotp(db, userId)
     const factors = {
       totp: totp?.confirmedAt ? { createdAt: totp.confirmedAt, lastUsedAt: totp.lastUsedAt } : null,
-      passkeys: (await findPasskeys(db, userId)).map(shown),
+      passkeys: (await findPasskeys(db, userId)).map(passkeyResponse),
       recoveryCodes: { remaining: await countRecoveryCodes(db, userId) },
     }
     return { status: 200, text: JSON.stringify(factors) }
@@ -102,14 +102,14 @@ const listRoute: AccountRoute = {
 }
 
 const beginTotpRoute: AccountRoute = {
-  ...common,
+  ...routeBase,
   method: 'POST',
   path: '/v5/me/totp',
   operation: 'beginTotp',
   summary: 'Start setting up an authenticator app',
   description: 'Show `uri` as a QR code, or `secret` as text. The app becomes active when a first code confirms it.',
-  fresh: true,
-  answers: {
+  requiresRecentAuthentication: true,
+  responses: {
     200: {
       kind: 'schema',
       component: 'TotpEnrolment',
@@ -121,7 +121,7 @@ const beginTotpRoute: AccountRoute = {
   },
   errors: [423],
   async handle({ services, db, person }) {
-    const { id, email } = await ownAccount(db, person.userId)
+    const { id, email } = await lockOwnAccount(db, person.userId)
     const enrolment = await beginEnrolment(db, services.secret, { userId: id, email })
     if (!enrolment)
       throw new ApiError(
@@ -133,62 +133,62 @@ const beginTotpRoute: AccountRoute = {
 }
 
 const confirmTotpRoute: AccountRoute = {
-  ...common,
+  ...routeBase,
   method: 'POST',
   path: '/v5/me/totp/confirm',
   operation: 'confirmTotp',
   summary: 'Confirm the authenticator app with a first code',
   description: 'From now on, each login requires it. It immediately counts as a second factor in this session.',
-  fresh: true,
-  body: bodyOf('TotpConfirmation', { code: asks.code }),
-  answers: {
+  requiresRecentAuthentication: true,
+  body: bodyOf('TotpConfirmation', { code: requestFields.code }),
+  responses: {
     200: { kind: 'schema', component: 'TotpConfirmed', schema: objectOf({ recoveryCodes: firstCodesSchema }) },
   },
-  outside: (request) =>
-    changed(request, { action: 'factor.added', factor: 'totp', what: 'second-factor-added' }, async (db) => {
+  handleOutsideTransaction: (request) =>
+    changeFactors(request, { action: 'factor.added', factor: 'totp', what: 'second-factor-added' }, async (db) => {
       const { userId } = request.person
-      const code = wordOf(request.body, 'code')
-      if (!(await takeCode(db, request.services.secret, { userId, code, isNew: true }))) throw wrongCode()
+      const code = stringOf(request.body, 'code')
+      if (!(await consumeCode(db, request.services.secret, { userId, code, isNew: true }))) throw wrongCode()
       return { status: 200, text: JSON.stringify({ recoveryCodes: await firstRecoveryCodes(db, userId) }) }
     }),
 }
 
 const removeTotpRoute: AccountRoute = {
-  ...common,
+  ...routeBase,
   method: 'DELETE',
   path: '/v5/me/totp',
   operation: 'removeTotp',
   summary: 'Remove the authenticator app',
   description: 'Removing the last factor also deletes the recovery codes.',
-  fresh: true,
-  answers: { 204: { kind: 'none' } },
+  requiresRecentAuthentication: true,
+  responses: { 204: { kind: 'none' } },
   errors: [404],
-  outside: (request) =>
-    changed(request, { action: 'factor.removed', factor: 'totp', what: 'second-factor-removed' }, async (db) => {
+  handleOutsideTransaction: (request) =>
+    changeFactors(request, { action: 'factor.removed', factor: 'totp', what: 'second-factor-removed' }, async (db) => {
       if (!(await removeTotp(db, request.person.userId))) throw notFound('authenticator app')
       return { status: 204 }
     }),
 }
 
 const recoveryCodesRoute: AccountRoute = {
-  ...common,
+  ...routeBase,
   method: 'POST',
   path: '/v5/me/recovery-codes',
   operation: 'makeRecoveryCodes',
   summary: 'Create ten new recovery codes',
   description: 'The previous codes stop working. Each code replaces another second factor for one login.',
-  fresh: true,
-  answers: {
+  requiresRecentAuthentication: true,
+  responses: {
     200: { kind: 'schema', component: 'RecoveryCodes', schema: objectOf({ recoveryCodes: codesSchema }) },
   },
   errors: [423],
-  outside: (request) =>
-    changed(
+  handleOutsideTransaction: (request) =>
+    changeFactors(
       request,
       { action: 'recovery-codes.created', factor: 'recovery-code', what: 'recovery-codes-made' },
       async (db) => {
         const { userId } = request.person
-        if ((await findKinds(db, userId)).every((kind) => kind === 'recovery-code')) {
+        if ((await findFactorKinds(db, userId)).every((kind) => kind === 'recovery-code')) {
           throw new ApiError('resource_locked', 'Recovery codes replace a second factor. Set one up first.')
         }
         return { status: 200, text: JSON.stringify({ recoveryCodes: await newRecoveryCodes(db, userId) }) }
@@ -197,32 +197,32 @@ const recoveryCodesRoute: AccountRoute = {
 }
 
 const passkeyOptionsRoute: AccountRoute = {
-  ...common,
+  ...routeBase,
   method: 'POST',
   path: '/v5/me/passkeys/options',
   operation: 'getPasskeyOptions',
   summary: 'Get the options to create a passkey',
   description: 'For `navigator.credentials.create`, within five minutes.',
-  fresh: true,
-  answers: { 200: optionsAnswer('PasskeyCreationOptions') },
+  requiresRecentAuthentication: true,
+  responses: { 200: optionsAnswer('PasskeyCreationOptions') },
   async handle(request) {
     const { db, person } = request
-    const user = await ownAccount(db, request.person.userId)
+    const user = await lockOwnAccount(db, request.person.userId)
     const options = await registrationOptions(request, db, { sessionId: person.sessionId, user })
     return { status: 200, text: JSON.stringify(options) }
   },
 }
 
 const addPasskeyRoute: AccountRoute = {
-  ...common,
+  ...routeBase,
   method: 'POST',
   path: '/v5/me/passkeys',
   operation: 'addPasskey',
   summary: 'Add a passkey',
   description: 'It can log in on its own, and immediately counts as a second factor in this session.',
-  fresh: true,
-  body: bodyOf('NewPasskey', { name: asks.name, credential: asks.registration }),
-  answers: {
+  requiresRecentAuthentication: true,
+  body: bodyOf('NewPasskey', { name: requestFields.name, credential: requestFields.registration }),
+  responses: {
     201: {
       kind: 'schema',
       component: 'AddedPasskey',
@@ -230,55 +230,55 @@ const addPasskeyRoute: AccountRoute = {
     },
   },
   errors: [423],
-  outside: (request) =>
-    changed(request, { action: 'factor.added', factor: 'passkey', what: 'passkey-added' }, async (db) => {
+  handleOutsideTransaction: (request) =>
+    changeFactors(request, { action: 'factor.added', factor: 'passkey', what: 'passkey-added' }, async (db) => {
       const { person, body } = request
-      if ((await findPasskeys(db, person.userId)).length >= mostPasskeys) {
+      if ((await findPasskeys(db, person.userId)).length >= maxPasskeys) {
         throw new ApiError(
           'resource_locked',
-          `You already have ${mostPasskeys} passkeys. Remove one before you add another.`,
+          `You already have ${maxPasskeys} passkeys. Remove one before you add another.`,
         )
       }
-      const name = wordOf(body, 'name')
-      const made = await register(request, db, { ...person, name, credential: credentialOf(body) })
-      if ('fault' in made) throw wrongCredential(made.fault)
+      const name = stringOf(body, 'name')
+      const result = await register(request, db, { ...person, name, credential: credentialOf(body) })
+      if ('fault' in result) throw wrongCredential(result.fault)
       const recoveryCodes = await firstRecoveryCodes(db, person.userId)
-      const passkey = (await findPasskeys(db, person.userId)).find(({ id }) => id === made.id)
-      return { status: 201, text: JSON.stringify({ passkey: passkey && shown(passkey), recoveryCodes }) }
+      const passkey = (await findPasskeys(db, person.userId)).find(({ id }) => id === result.id)
+      return { status: 201, text: JSON.stringify({ passkey: passkey && passkeyResponse(passkey), recoveryCodes }) }
     }),
 }
 
 const renamePasskeyRoute: AccountRoute = {
-  ...common,
+  ...routeBase,
   method: 'PATCH',
   path: '/v5/me/passkeys/{passkeyId}',
   operation: 'renamePasskey',
   summary: 'Rename a passkey',
   params,
-  fresh: true,
-  body: bodyOf('PasskeyChange', { name: asks.name }),
-  answers: { 204: { kind: 'none' } },
+  requiresRecentAuthentication: true,
+  body: bodyOf('PasskeyChange', { name: requestFields.name }),
+  responses: { 204: { kind: 'none' } },
   errors: [404],
   async handle({ db, person: { userId }, params: { passkeyId = '' }, body }) {
-    if (!(await renamePasskey(db, { userId, id: passkeyId, name: wordOf(body, 'name') })))
+    if (!(await renamePasskey(db, { userId, id: passkeyId, name: stringOf(body, 'name') })))
       throw notFound('such passkey')
     return { status: 204 }
   },
 }
 
 const removePasskeyRoute: AccountRoute = {
-  ...common,
+  ...routeBase,
   method: 'DELETE',
   path: '/v5/me/passkeys/{passkeyId}',
   operation: 'removePasskey',
   summary: 'Remove a passkey',
   description: 'Removing the last factor also deletes the recovery codes.',
   params,
-  fresh: true,
-  answers: { 204: { kind: 'none' } },
+  requiresRecentAuthentication: true,
+  responses: { 204: { kind: 'none' } },
   errors: [404],
-  outside: (request) =>
-    changed(request, { action: 'factor.removed', factor: 'passkey', what: 'passkey-removed' }, async (db) => {
+  handleOutsideTransaction: (request) =>
+    changeFactors(request, { action: 'factor.removed', factor: 'passkey', what: 'passkey-removed' }, async (db) => {
       const { person, params: given } = request
       if (!(await removePasskey(db, person.userId, given.passkeyId ?? ''))) throw notFound('such passkey')
       return { status: 204 }

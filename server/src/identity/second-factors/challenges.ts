@@ -16,7 +16,7 @@ const macLength = 32
  * A WebAuthn challenge: random bytes, its last moment, and a signature under SECRET. Nothing is stored until it was
  * answered, so strangers who ask for challenges fill nothing up.
  */
-export function makeChallenge(secret: Secret, use: ChallengeUse, now = Date.now()): Uint8Array<ArrayBuffer> {
+export function createChallenge(secret: Secret, use: ChallengeUse, now = Date.now()): Uint8Array<ArrayBuffer> {
   const time = Buffer.alloc(timeLength)
   time.writeUIntBE(now + challengeSeconds * 1000, 0, timeLength)
   const head = Buffer.concat([randomBytes(randomLength), time])

@@ -1,9 +1,14 @@
 import { formFields } from '../access/forms.ts'
 import { invalidBody } from '../../platform/model/errors.ts'
-import type { AnswerBody } from '../../platform/http/route.ts'
+import type { ResponseBody } from '../../platform/http/route.ts'
 import { document, type JsonObject, type JsonValue, secretText, text } from '../../platform/model/fields.ts'
 
-const bytes = (longest: number) => ({ type: 'string', minLength: 1, maxLength: longest, pattern: '^[A-Za-z0-9_-]+$' })
+const bytes = (maxLength: number) => ({
+  type: 'string',
+  minLength: 1,
+  maxLength: maxLength,
+  pattern: '^[A-Za-z0-9_-]+$',
+})
 
 /** What a browser's `PublicKeyCredential.toJSON()` gives (Web Authentication, level 3); more members may come. */
 const credentialSchema = (response: Record<string, unknown>, example: Record<string, JsonValue>) => ({
@@ -33,7 +38,7 @@ const code = secretText({
 })
 
 /** What the bodies of these routes are made of. */
-export const asks = {
+export const requestFields = {
   pendingToken: secretText({ label: 'Pending token', description: 'From the first step of the login', required: true }),
   code: { ...code, schema: { ...code.schema, examples: ['492039'] } },
   recoveryCode: secretText({ label: 'Recovery code', required: true, max: 100 }),
@@ -77,7 +82,7 @@ export const wrongCredential = (message = 'is not a valid response of one of you
   invalidBody([{ field: 'credential', message }])
 
 /** What `navigator.credentials` takes; the browser's own words. */
-export const optionsAnswer = (component: string): AnswerBody => ({
+export const optionsAnswer = (component: string): ResponseBody => ({
   kind: 'schema',
   component,
   schema: {

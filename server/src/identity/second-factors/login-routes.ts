@@ -1,20 +1,25 @@
-import { authRoute, bodyOf, wordOf } from '../access/forms.ts'
+import { authRoute, bodyOf, stringOf } from '../access/forms.ts'
 import { lockAccount, setFactors } from '../access/account-store.ts'
-import { endPendingLogin, failPendingLogin, lockPendingLogin, type PendingLogin } from '../access/login-store.ts'
-import { checkCookieWish, completeLogin, loginSchema } from '../access/logins.ts'
-import { invalidCredentials } from '../access/refusals.ts'
-import { byThemselves } from '../../platform/audit/actor.ts'
+import {
+  endPendingLogin,
+  recordPendingLoginFailure,
+  lockPendingLogin,
+  type PendingLogin,
+} from '../access/login-store.ts'
+import { assertCookieAllowed, completeLogin, loginSchema } from '../access/logins.ts'
+import { invalidCredentials } from '../access/auth-errors.ts'
+import { ownAccountEvent } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../audit-log/store.ts'
-import type { Spanning } from '../../platform/database/database.ts'
-import type { Answer, PublicRequest, PublicRoute } from '../../platform/http/route.ts'
-import { asks, credentialOf, optionsAnswer } from './forms.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
+import type { RouteResponse, PublicRequest, PublicRoute } from '../../platform/http/route.ts'
+import { requestFields, credentialOf, optionsAnswer } from './forms.ts'
 import { authenticate, authenticationOptions } from './passkeys.ts'
 import { hashRecoveryCode } from './recovery-codes.ts'
-import { type FactorKind, findKinds, findPasskeys, useRecoveryCode } from './store.ts'
-import { takeCode } from './totp.ts'
-import { assertMayTry, assertTurn, noteFailure, placeOf } from './tries.ts'
+import { type FactorKind, findFactorKinds, findPasskeys, consumeRecoveryCode } from './store.ts'
+import { consumeCode } from './totp.ts'
+import { assertNotThrottled, lockAttempt, recordFailure, attemptSource } from './attempts.ts'
 
-const answers: PublicRoute['answers'] = { 200: { kind: 'schema', component: 'Login', schema: loginSchema } }
+const answers: PublicRoute['responses'] = { 200: { kind: 'schema', component: 'Login', schema: loginSchema } }
 const description = 'Completes the login of the pending token, which allows five wrong attempts.'
 
 /**
@@ -24,33 +29,33 @@ const description = 'Completes the login of the pending token, which allows five
 async function secondStep(
   request: PublicRequest,
   kind: FactorKind,
-  isRight: (db: Spanning, pending: PendingLogin) => Promise<boolean>,
-): Promise<Answer> {
+  isRight: (db: CrossTenantConnection, pending: PendingLogin) => Promise<boolean>,
+): Promise<RouteResponse> {
   const { services, client, body } = request
-  const answer = await services.database.spanningTransaction('log in', async (db) => {
-    const token = wordOf(body, 'pendingToken')
-    await assertTurn(db, token)
+  const response = await services.database.crossTenantTransaction('log in', async (db) => {
+    const token = stringOf(body, 'pendingToken')
+    await lockAttempt(db, token)
     const pending = await lockPendingLogin(db, token)
     if (!pending) return undefined
     const { id, userId, wantsCookie } = pending
     // Not two at once: each has to see what those before it have counted.
-    await assertTurn(db, userId)
+    await lockAttempt(db, userId)
     const account = await lockAccount(db, userId)
     if (!account) return undefined
-    const tried = { userId, kind, place: await placeOf(request, db, userId) }
-    if (kind === 'totp') await assertMayTry(db, tried)
+    const attempt = { userId, kind, source: await attemptSource(request, db, userId) }
+    if (kind === 'totp') await assertNotThrottled(db, attempt)
     if (!(await isRight(db, pending))) {
-      await failPendingLogin(db, id)
-      await noteFailure(db, tried, { action: 'factor.failed', client })
+      await recordPendingLoginFailure(db, id)
+      await recordFailure(db, attempt, { action: 'factor.failed', client })
       return undefined
     }
     await endPendingLogin(db, id)
     return completeLogin(request, db, { userId, email: account.email, wantsCookie, isStrong: true, by: kind })
   })
   // The refusal is a value until here: what it counts has to be committed.
-  if (!answer) throw invalidCredentials()
+  if (!response) throw invalidCredentials()
   services.mail.wake()
-  return answer
+  return response
 }
 
 const totpRoute = authRoute({
@@ -58,12 +63,12 @@ const totpRoute = authRoute({
   operation: 'logInWithTotp',
   summary: 'Complete a login with an authenticator app code',
   description: `${description} Each code works once.`,
-  body: bodyOf('TotpLogin', { pendingToken: asks.pendingToken, code: asks.code }),
-  answers,
+  body: bodyOf('TotpLogin', { pendingToken: requestFields.pendingToken, code: requestFields.code }),
+  responses: answers,
   errors: [401, 403],
   handle: (request) =>
     secondStep(request, 'totp', (db, { userId }) =>
-      takeCode(db, request.services.secret, { userId, code: wordOf(request.body, 'code') }),
+      consumeCode(db, request.services.secret, { userId, code: stringOf(request.body, 'code') }),
     ),
 })
 
@@ -72,14 +77,14 @@ const recoveryCodeRoute = authRoute({
   operation: 'logInWithRecoveryCode',
   summary: 'Complete a login with a recovery code',
   description: `${description} Each code works once.`,
-  body: bodyOf('RecoveryCodeLogin', { pendingToken: asks.pendingToken, code: asks.recoveryCode }),
-  answers,
+  body: bodyOf('RecoveryCodeLogin', { pendingToken: requestFields.pendingToken, code: requestFields.recoveryCode }),
+  responses: answers,
   errors: [401, 403],
   handle: (request) =>
     secondStep(request, 'recovery-code', async (db, { userId }) => {
-      if (!(await useRecoveryCode(db, userId, hashRecoveryCode(wordOf(request.body, 'code'))))) return false
-      await setFactors(db, userId, await findKinds(db, userId))
-      await recordPersonEvent(db, userId, { action: 'recovery-code.used', ...byThemselves(userId, request.client) })
+      if (!(await consumeRecoveryCode(db, userId, hashRecoveryCode(stringOf(request.body, 'code'))))) return false
+      await setFactors(db, userId, await findFactorKinds(db, userId))
+      await recordPersonEvent(db, userId, { action: 'recovery-code.used', ...ownAccountEvent(userId, request.client) })
       return true
     }),
 })
@@ -89,12 +94,12 @@ const passkeyStepOptionsRoute = authRoute({
   operation: 'getLoginPasskeyOptions',
   summary: 'Get the options to complete a login with a passkey',
   description: 'For `navigator.credentials.get`, within five minutes.',
-  body: bodyOf('PendingLogin', { pendingToken: asks.pendingToken }),
-  answers: { 200: optionsAnswer('PasskeyRequestOptions') },
+  body: bodyOf('PendingLogin', { pendingToken: requestFields.pendingToken }),
+  responses: { 200: optionsAnswer('PasskeyRequestOptions') },
   errors: [401, 403],
   async handle(request) {
-    const token = wordOf(request.body, 'pendingToken')
-    const options = await request.services.database.spanningTransaction('log in', async (db) => {
+    const token = stringOf(request.body, 'pendingToken')
+    const options = await request.services.database.crossTenantTransaction('log in', async (db) => {
       const pending = await lockPendingLogin(db, token)
       if (!pending) return undefined
       const passkeys = await findPasskeys(db, pending.userId)
@@ -110,8 +115,8 @@ const passkeyStepRoute = authRoute({
   operation: 'completeLoginWithPasskey',
   summary: 'Complete a login with a passkey',
   description,
-  body: bodyOf('PasskeyStep', { pendingToken: asks.pendingToken, credential: asks.authentication }),
-  answers,
+  body: bodyOf('PasskeyStep', { pendingToken: requestFields.pendingToken, credential: requestFields.authentication }),
+  responses: answers,
   errors: [401, 403],
   handle: (request) =>
     secondStep(request, 'passkey', async (db, { id, userId }) => {
@@ -126,7 +131,7 @@ const optionsRoute = authRoute({
   operation: 'getPasskeyLoginOptions',
   summary: 'Get the options to log in with only a passkey',
   description: 'For `navigator.credentials.get`, within five minutes. The browser offers the passkeys it has.',
-  answers: { 200: optionsAnswer('PasskeyRequestOptions') },
+  responses: { 200: optionsAnswer('PasskeyRequestOptions') },
   errors: [403],
   handle: async (request) => ({
     status: 200,
@@ -139,16 +144,16 @@ const loginRoute = authRoute({
   operation: 'logInWithPasskey',
   summary: 'Log in with only a passkey',
   description: 'Needs no address or password: the authenticator has verified the person, which counts as two factors.',
-  body: bodyOf('PasskeyLogin', { credential: asks.authentication, cookie: asks.cookie }),
-  answers,
+  body: bodyOf('PasskeyLogin', { credential: requestFields.authentication, cookie: requestFields.cookie }),
+  responses: answers,
   errors: [401, 403],
   async handle(request) {
     const { services, client, body } = request
     const wantsCookie = body.cookie === true
-    checkCookieWish(request, wantsCookie)
-    const answer = await services.database.spanningTransaction('log in', async (db) => {
+    assertCookieAllowed(request, wantsCookie)
+    const response = await services.database.crossTenantTransaction('log in', async (db) => {
       const credential = credentialOf(body)
-      await assertTurn(db, String(credential.id))
+      await lockAttempt(db, String(credential.id))
       const signed = await authenticate(request, db, { for: 'login' }, credential)
       if (!signed) return undefined
       const { userId, isRight } = signed
@@ -156,13 +161,13 @@ const loginRoute = authRoute({
       if (!account) return undefined
       if (isRight)
         return completeLogin(request, db, { userId, email: account.email, wantsCookie, isStrong: true, by: 'passkey' })
-      const place = await placeOf(request, db, userId)
-      await noteFailure(db, { userId, kind: 'passkey', place }, { action: 'factor.failed', client })
+      const source = await attemptSource(request, db, userId)
+      await recordFailure(db, { userId, kind: 'passkey', source }, { action: 'factor.failed', client })
       return undefined
     })
-    if (!answer) throw invalidCredentials()
+    if (!response) throw invalidCredentials()
     services.mail.wake()
-    return answer
+    return response
   },
 })
 

@@ -1,14 +1,21 @@
 import { isIP } from 'node:net'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { Spanning } from '../../platform/database/database.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { pageOrigin } from '../../platform/http/cookies.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import type { Client, Services } from '../../platform/http/route.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
-import { challengeSeconds, type ChallengeUse, makeChallenge, readChallenge } from './challenges.ts'
-import { findCredential, findPasskeys, insertPasskey, notePasskeyUse, type Passkey, spendChallenge } from './store.ts'
+import { challengeSeconds, type ChallengeUse, createChallenge, readChallenge } from './challenges.ts'
+import {
+  findCredential,
+  findPasskeys,
+  insertPasskey,
+  recordPasskeyUse,
+  type Passkey,
+  consumeChallenge,
+} from './store.ts'
 
-interface Asking {
+interface ClientContext {
   services: Services
   client: Client
 }
@@ -22,7 +29,7 @@ interface RelyingParty {
  * Whom a passkey is made for: the service's public address. Without one, this machine's own name alone: an address that
  * the caller chose says nothing. Error: 403.
  */
-function relyingParty({ services, client }: Asking): RelyingParty {
+function relyingParty({ services, client }: ClientContext): RelyingParty {
   const origin = pageOrigin(services, client)
   const { hostname, protocol } = new URL(origin)
   const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost')
@@ -41,11 +48,11 @@ const descriptorOf = ({ credentialId, transports }: Passkey) => ({ id: credentia
 
 /** What a browser needs to make a passkey (`navigator.credentials.create`). */
 export async function registrationOptions(
-  asking: Asking,
-  db: Spanning,
+  context: ClientContext,
+  db: CrossTenantConnection,
   { sessionId, user }: { sessionId: string; user: { id: string; email: string; name: string } },
 ): Promise<object> {
-  const party = relyingParty(asking)
+  const party = relyingParty(context)
   const { generateRegistrationOptions } = await import('@simplewebauthn/server')
   return generateRegistrationOptions({
     rpName: 'Rapport',
@@ -53,7 +60,7 @@ export async function registrationOptions(
     userID: handleOf(user.id),
     userName: user.email,
     userDisplayName: user.name,
-    challenge: makeChallenge(asking.services.secret, { for: 'registration', sessionId }),
+    challenge: createChallenge(context.services.secret, { for: 'registration', sessionId }),
     timeout,
     attestationType: 'none',
     excludeCredentials: (await findPasskeys(db, user.id)).map(descriptorOf),
@@ -63,45 +70,45 @@ export async function registrationOptions(
 
 /** What a browser needs to sign with a passkey (`navigator.credentials.get`): with one of the person's, or with any. */
 export async function authenticationOptions(
-  asking: Asking,
+  context: ClientContext,
   use: ChallengeUse,
   passkeys: readonly Passkey[] = [],
 ): Promise<object> {
-  const party = relyingParty(asking)
+  const party = relyingParty(context)
   const { generateAuthenticationOptions } = await import('@simplewebauthn/server')
   return generateAuthenticationOptions({
     rpID: party.id,
-    challenge: makeChallenge(asking.services.secret, use),
+    challenge: createChallenge(context.services.secret, use),
     timeout,
     userVerification: 'required',
     ...(passkeys.length > 0 && { allowCredentials: passkeys.map(descriptorOf) }),
   })
 }
 
-export type Registered = { id: string } | { fault: string }
+export type RegistrationResult = { id: string } | { fault: string }
 
 /** Registers the passkey that a browser made. */
 export async function register(
-  asking: Asking,
-  db: Spanning,
-  given: { sessionId: string; userId: string; name: string; credential: JsonObject },
-): Promise<Registered> {
-  const { userId, sessionId, name } = given
-  const party = relyingParty(asking)
-  const response = given.credential as unknown as RegistrationResponseJSON
-  const expected = challengeOf(asking, { for: 'registration', sessionId })
-  const made = await verifyRegistration(response, party, expected.check)
-  const spent = expected.found()
-  if (!made || !spent || !(await spendChallenge(db, spent)))
+  context: ClientContext,
+  db: CrossTenantConnection,
+  input: { sessionId: string; userId: string; name: string; credential: JsonObject },
+): Promise<RegistrationResult> {
+  const { userId, sessionId, name } = input
+  const party = relyingParty(context)
+  const response = input.credential as unknown as RegistrationResponseJSON
+  const expected = challengeChecker(context, { for: 'registration', sessionId })
+  const registration = await verifyRegistration(response, party, expected.check)
+  const challenge = expected.found()
+  if (!registration || !challenge || !(await consumeChallenge(db, challenge)))
     return { fault: 'is not a passkey that was created for this request' }
   const id = await insertPasskey(db, {
     userId,
-    credentialId: Buffer.from(made.credential.id, 'base64url'),
-    publicKey: Buffer.from(made.credential.publicKey),
-    counter: made.credential.counter,
-    transports: made.credential.transports ?? [],
+    credentialId: Buffer.from(registration.credential.id, 'base64url'),
+    publicKey: Buffer.from(registration.credential.publicKey),
+    counter: registration.credential.counter,
+    transports: registration.credential.transports ?? [],
     name,
-    isSynced: made.credentialBackedUp,
+    isSynced: registration.credentialBackedUp,
   })
   return id === undefined ? { fault: 'is already registered' } : { id }
 }
@@ -154,27 +161,27 @@ async function assertNoCertificates(attestationObject: string): Promise<void> {
  * factors.
  */
 export async function authenticate(
-  asking: Asking,
-  db: Spanning,
+  context: ClientContext,
+  db: CrossTenantConnection,
   use: ChallengeUse,
   credential: JsonObject,
   expectedUser?: string,
 ): Promise<{ userId: string; isRight: boolean } | undefined> {
-  const party = relyingParty(asking)
+  const party = relyingParty(context)
   const response = credential as unknown as AuthenticationResponseJSON
   const passkey = await findCredential(db, Buffer.from(textOf(credential.id), 'base64url'))
   if (!passkey || passkey.userId !== (expectedUser ?? passkey.userId)) return undefined
   const { userId } = passkey
-  const expected = challengeOf(asking, use)
+  const expected = challengeChecker(context, use)
   const signed = await verifyAuthentication(response, passkey, party, expected.check)
-  const spent = expected.found()
+  const challenge = expected.found()
   const isRight =
     signed !== undefined &&
-    spent !== undefined &&
+    challenge !== undefined &&
     // Without an address the passkey says who it is; whatever it says has to be true.
     (response.response.userHandle ?? handleText(userId)) === handleText(userId) &&
-    (await spendChallenge(db, spent)) &&
-    (await notePasskeyUse(db, passkey.id, signed))
+    (await consumeChallenge(db, challenge)) &&
+    (await recordPasskeyUse(db, passkey.id, signed))
   return { userId, isRight }
 }
 
@@ -207,7 +214,7 @@ async function verifyAuthentication(
 }
 
 /** Checks the challenge that the library finds in an answer, and remembers it. */
-function challengeOf({ services }: Asking, use: ChallengeUse) {
+function challengeChecker({ services }: ClientContext, use: ChallengeUse) {
   let found: ReturnType<typeof readChallenge>
   return {
     check: (challenge: string): boolean => (found = readChallenge(services.secret, use, challenge)) !== undefined,

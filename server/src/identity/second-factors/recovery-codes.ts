@@ -8,9 +8,9 @@ const groups = 7
 const groupLength = 4
 
 /** Ten new codes of 140 random bits each, as they are shown. */
-export const makeRecoveryCodes = (): string[] => Array.from({ length: count }, makeCode)
+export const generateRecoveryCodes = (): string[] => Array.from({ length: count }, generateCode)
 
-const makeCode = (): string =>
+const generateCode = (): string =>
   Array.from({ length: groups }, () =>
     Array.from(randomBytes(groupLength), (byte) => alphabet[byte % alphabet.length]).join(''),
   ).join('-')

@@ -1,15 +1,15 @@
-import type { Spanning } from '../../platform/database/database.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { newId } from '../../platform/model/ids.ts'
-import type { Perishable } from '../../platform/upkeep/store.ts'
+import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 
 /** The kinds of second factor. Recovery codes are there only beside another one. */
 export const factorKinds = ['passkey', 'recovery-code', 'totp'] as const
 export type FactorKind = (typeof factorKinds)[number]
 
 /** The kinds that the person (uuid) has. */
-export async function findKinds(spanning: Spanning, userId: string): Promise<FactorKind[]> {
-  const [row] = await spanning.query<Record<FactorKind, boolean>>(sql`
+export async function findFactorKinds(db: CrossTenantConnection, userId: string): Promise<FactorKind[]> {
+  const [row] = await db.query<Record<FactorKind, boolean>>(sql`
     select exists (select from passkeys where user_id = ${userId}::uuid) as passkey,
       exists (select from recovery_codes where user_id = ${userId}::uuid) as "recovery-code",
       exists (select from totp_secrets where user_id = ${userId}::uuid and confirmed_at is not null) as totp`)
@@ -17,19 +17,19 @@ export async function findKinds(spanning: Spanning, userId: string): Promise<Fac
 }
 
 /** The person has no second factor any more: what was proved with one counts no more, in no session. */
-export async function forgetProofs(spanning: Spanning, userId: string): Promise<void> {
-  await spanning.query(sql`update sessions set second_factor_at = null where user_id = ${userId}::uuid`)
+export async function clearSecondFactorProofs(db: CrossTenantConnection, userId: string): Promise<void> {
+  await db.query(sql`update sessions set second_factor_at = null where user_id = ${userId}::uuid`)
 }
 
-export interface KeptTotp {
+export interface StoredTotp {
   secretEncrypted: Buffer
   createdAt: Date
   confirmedAt: Date | null
   lastUsedAt: Date | null
 }
 
-export async function findTotp(spanning: Spanning, userId: string): Promise<KeptTotp | undefined> {
-  const [row] = await spanning.query<KeptTotp>(sql`
+export async function findTotp(db: CrossTenantConnection, userId: string): Promise<StoredTotp | undefined> {
+  const [row] = await db.query<StoredTotp>(sql`
     select secret_encrypted as "secretEncrypted", created_at as "createdAt", confirmed_at as "confirmedAt",
       last_used_at as "lastUsedAt"
     from totp_secrets where user_id = ${userId}::uuid`)
@@ -37,8 +37,8 @@ export async function findTotp(spanning: Spanning, userId: string): Promise<Kept
 }
 
 /** Keeps a secret that is to be confirmed, in place of an earlier one that never was; false when one is in use. */
-export async function beginTotp(spanning: Spanning, userId: string, secretEncrypted: Buffer): Promise<boolean> {
-  const rows = await spanning.query(sql`
+export async function beginTotp(db: CrossTenantConnection, userId: string, secretEncrypted: Buffer): Promise<boolean> {
+  const rows = await db.query(sql`
     insert into totp_secrets (user_id, secret_encrypted) values (${userId}, ${secretEncrypted})
     on conflict (user_id) do update set secret_encrypted = excluded.secret_encrypted, created_at = now()
       where totp_secrets.confirmed_at is null
@@ -47,16 +47,16 @@ export async function beginTotp(spanning: Spanning, userId: string, secretEncryp
 }
 
 /** Takes the code of a time step, once: false when it, or one after it, was taken before. The first one confirms. */
-export async function takeTotpStep(spanning: Spanning, userId: string, step: number): Promise<boolean> {
-  const rows = await spanning.query(sql`
+export async function consumeTotpStep(db: CrossTenantConnection, userId: string, step: number): Promise<boolean> {
+  const rows = await db.query(sql`
     update totp_secrets
     set last_step = ${step}, last_used_at = now(), confirmed_at = coalesce(confirmed_at, now())
     where user_id = ${userId}::uuid and (last_step is null or last_step < ${step}) returning 1`)
   return rows.length > 0
 }
 
-export async function removeTotp(spanning: Spanning, userId: string): Promise<boolean> {
-  const rows = await spanning.query(
+export async function removeTotp(db: CrossTenantConnection, userId: string): Promise<boolean> {
+  const rows = await db.query(
     sql`delete from totp_secrets where user_id = ${userId}::uuid and confirmed_at is not null returning 1`,
   )
   return rows.length > 0
@@ -64,25 +64,25 @@ export async function removeTotp(spanning: Spanning, userId: string): Promise<bo
 
 /** Keeps these recovery codes' hashes in place of all that there were. */
 export async function replaceRecoveryCodes(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   userId: string,
   hashes: readonly Buffer[],
 ): Promise<void> {
-  await spanning.query(sql`delete from recovery_codes where user_id = ${userId}::uuid`)
-  await spanning.query(sql`
+  await db.query(sql`delete from recovery_codes where user_id = ${userId}::uuid`)
+  await db.query(sql`
     insert into recovery_codes (user_id, hash) select ${userId}::uuid, hash from unnest(${hashes}::bytea[]) hash`)
 }
 
 /** Uses the code up; false when it is none of theirs, or was used. */
-export async function useRecoveryCode(spanning: Spanning, userId: string, hash: Buffer): Promise<boolean> {
-  const rows = await spanning.query(
+export async function consumeRecoveryCode(db: CrossTenantConnection, userId: string, hash: Buffer): Promise<boolean> {
+  const rows = await db.query(
     sql`delete from recovery_codes where user_id = ${userId}::uuid and hash = ${hash} returning 1`,
   )
   return rows.length > 0
 }
 
-export async function countRecoveryCodes(spanning: Spanning, userId: string): Promise<number> {
-  const [row] = await spanning.query<{ count: number }>(
+export async function countRecoveryCodes(db: CrossTenantConnection, userId: string): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
     sql`select count(*)::int as count from recovery_codes where user_id = ${userId}::uuid`,
   )
   return row?.count ?? 0
@@ -106,20 +106,20 @@ const passkeysSql = sql`select id, user_id as "userId", credential_id as "creden
   created_at as "createdAt" from passkeys`
 
 /** The person's passkeys, the oldest first. */
-export const findPasskeys = (spanning: Spanning, userId: string): Promise<Passkey[]> =>
-  spanning.query<Passkey>(sql`${passkeysSql} where user_id = ${userId}::uuid order by id`)
+export const findPasskeys = (db: CrossTenantConnection, userId: string): Promise<Passkey[]> =>
+  db.query<Passkey>(sql`${passkeysSql} where user_id = ${userId}::uuid order by id`)
 
 /** The passkey that the authenticator names so, whosever it is. */
-export async function findCredential(spanning: Spanning, credentialId: Buffer): Promise<Passkey | undefined> {
-  const [row] = await spanning.query<Passkey>(sql`${passkeysSql} where credential_id = ${credentialId}`)
+export async function findCredential(db: CrossTenantConnection, credentialId: Buffer): Promise<Passkey | undefined> {
+  const [row] = await db.query<Passkey>(sql`${passkeysSql} where credential_id = ${credentialId}`)
   return row
 }
 
 export type NewPasskey = Omit<Passkey, 'id' | 'lastUsedAt' | 'createdAt'>
 
 /** Resolves to its id (uuid); undefined when the credential is registered already. */
-export async function insertPasskey(spanning: Spanning, passkey: NewPasskey): Promise<string | undefined> {
-  const [row] = await spanning.query<{ id: string }>(sql`
+export async function insertPasskey(db: CrossTenantConnection, passkey: NewPasskey): Promise<string | undefined> {
+  const [row] = await db.query<{ id: string }>(sql`
     insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, is_synced)
     values (${newId()}, ${passkey.userId}, ${passkey.credentialId}, ${passkey.publicKey}, ${passkey.counter},
       ${passkey.transports}::text[], ${passkey.name}, ${passkey.isSynced})
@@ -128,103 +128,103 @@ export async function insertPasskey(spanning: Spanning, passkey: NewPasskey): Pr
 }
 
 /** Writes down that it signed; false when its counter has not gone on, which a copy's would not. */
-export async function notePasskeyUse(
-  spanning: Spanning,
+export async function recordPasskeyUse(
+  db: CrossTenantConnection,
   id: string,
   { counter, isSynced }: { counter: number; isSynced: boolean },
 ): Promise<boolean> {
-  const rows = await spanning.query(sql`
+  const rows = await db.query(sql`
     update passkeys set counter = ${counter}, is_synced = ${isSynced}, last_used_at = now()
     where id = ${id}::uuid and (counter < ${counter} or (counter = 0 and ${counter}::bigint = 0)) returning 1`)
   return rows.length > 0
 }
 
 export async function renamePasskey(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   { userId, id, name }: { userId: string; id: string; name: string },
 ): Promise<boolean> {
-  const rows = await spanning.query(
+  const rows = await db.query(
     sql`update passkeys set name = ${name} where id = ${id}::uuid and user_id = ${userId}::uuid returning 1`,
   )
   return rows.length > 0
 }
 
-export async function removePasskey(spanning: Spanning, userId: string, id: string): Promise<boolean> {
-  const rows = await spanning.query(
+export async function removePasskey(db: CrossTenantConnection, userId: string, id: string): Promise<boolean> {
+  const rows = await db.query(
     sql`delete from passkeys where id = ${id}::uuid and user_id = ${userId}::uuid returning 1`,
   )
   return rows.length > 0
 }
 
 /** Takes the answer to a challenge, once: false when it was taken before. */
-export async function spendChallenge(
-  spanning: Spanning,
+export async function consumeChallenge(
+  db: CrossTenantConnection,
   { hash, expiresAt }: { hash: Buffer; expiresAt: Date },
 ): Promise<boolean> {
-  const rows = await spanning.query(sql`
+  const rows = await db.query(sql`
     insert into spent_challenges (hash, expires_at) values (${hash}, ${expiresAt})
     on conflict (hash) do nothing returning 1`)
   return rows.length > 0
 }
 
 /** Challenges that are refused for their age. */
-export const spentChallenges: Perishable = {
+export const spentChallenges: RetentionPolicy = {
   name: 'spent challenges',
   table: 'spent_challenges',
   key: { hash: 'bytea' },
   since: 'expires_at',
   // Whatever the clocks of processes and database differ.
-  keptSeconds: 60 * 60,
+  ttlSeconds: 60 * 60,
   isPersonal: true,
 }
 
 /** Is nobody else at this, in any process? Held until the transaction ends; who does not get it does not wait. */
-export async function takeTurn(spanning: Spanning, what: string): Promise<boolean> {
-  const [row] = await spanning.query<{ taken: boolean }>(
+export async function tryAttemptLock(db: CrossTenantConnection, what: string): Promise<boolean> {
+  const [row] = await db.query<{ taken: boolean }>(
     sql`select pg_try_advisory_xact_lock(hashtextextended(${`second factor ${what}`}, 0)) as taken`,
   )
   return row?.taken ?? false
 }
 
 /** Whose factor is tried, which, and from where. */
-export interface FactorTry {
+export interface FactorAttempt {
   /** A uuid. */
   userId: string
   kind: FactorKind
-  place: 'session' | 'known device' | 'unknown device'
+  source: 'session' | 'known device' | 'unknown device'
 }
 
 /** Failures of one kind from one place that are remembered, and for how many seconds. */
-export const failureLimits = { most: 20, seconds: 24 * 60 * 60 }
+export const failureLimits = { max: 20, seconds: 24 * 60 * 60 }
 
-const recentFailures = ({ userId, kind, place }: FactorTry) => sql`select failed_at from factor_failures
-  where user_id = ${userId}::uuid and kind = ${kind}::text and place = ${place}::text
+const recentFailures = ({ userId, kind, source }: FactorAttempt) => sql`select failed_at from factor_failures
+  where user_id = ${userId}::uuid and kind = ${kind}::text and place = ${source}::text
     and failed_at > now() - make_interval(secs => ${failureLimits.seconds})`
 
 /** Seconds until it may be tried again; 0 when it may be now. */
-export async function findWait(spanning: Spanning, tried: FactorTry): Promise<number> {
-  const [row] = await spanning.query<{ count: number; seconds: number | null }>(sql`
+export async function findRetrySeconds(db: CrossTenantConnection, attempt: FactorAttempt): Promise<number> {
+  const [row] = await db.query<{ count: number; seconds: number | null }>(sql`
     select count(*)::int as count,
       ceil(extract(epoch from min(failed_at) - now()) + ${failureLimits.seconds})::int as seconds
-    from (${recentFailures(tried)}) failures`)
-  return row && row.count >= failureLimits.most ? Math.max(1, row.seconds ?? 0) : 0
+    from (${recentFailures(attempt)}) failures`)
+  return row && row.count >= failureLimits.max ? Math.max(1, row.seconds ?? 0) : 0
 }
 
 /** Remembers a failure; false when there are so many that one more says nothing. */
-export async function keepFailure(spanning: Spanning, tried: FactorTry): Promise<boolean> {
-  const rows = await spanning.query(sql`
+export async function storeFailure(db: CrossTenantConnection, attempt: FactorAttempt): Promise<boolean> {
+  const rows = await db.query(sql`
     insert into factor_failures (id, user_id, kind, place)
-    select ${newId()}::uuid, ${tried.userId}::uuid, ${tried.kind}::text, ${tried.place}::text
-    where (select count(*) from (${recentFailures(tried)}) failures) < ${failureLimits.most} returning 1`)
+    select ${newId()}::uuid, ${attempt.userId}::uuid, ${attempt.kind}::text, ${attempt.source}::text
+    where (select count(*) from (${recentFailures(attempt)}) failures) < ${failureLimits.max} returning 1`)
   return rows.length > 0
 }
 
 /** Failures that limit nobody any more. */
-export const oldFactorFailures: Perishable = {
+export const expiredFactorFailures: RetentionPolicy = {
   name: 'failed second factors',
   table: 'factor_failures',
   key: { id: 'uuid' },
   since: 'failed_at',
-  keptSeconds: failureLimits.seconds,
+  ttlSeconds: failureLimits.seconds,
   isPersonal: true,
 }

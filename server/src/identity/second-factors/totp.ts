@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { seal, unseal } from '../../platform/secret/encryption.ts'
 import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
-import type { Spanning } from '../../platform/database/database.ts'
-import { beginTotp, findTotp, takeTotpStep } from './store.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
+import { beginTotp, findTotp, consumeTotpStep } from './store.ts'
 
 // What every authenticator app knows (RFC 6238, and the key URI format).
 const algorithm = 'SHA1'
@@ -16,7 +16,7 @@ const issuer = 'Rapport'
 
 /** Begins an enrolment: the secret and its `otpauth://` address; undefined when the person has one in use. */
 export async function beginEnrolment(
-  db: Spanning,
+  db: CrossTenantConnection,
   secret: Secret,
   { userId, email }: { userId: string; email: string },
 ): Promise<{ secret: string; uri: string } | undefined> {
@@ -30,20 +30,20 @@ export async function beginEnrolment(
  * Takes the code: true once for each, of several requests at once too. With `isNew` it has to be of an enrolment that
  * is not confirmed yet, and confirms it; otherwise of one that is.
  */
-export async function takeCode(
-  db: Spanning,
+export async function consumeCode(
+  db: CrossTenantConnection,
   secret: Secret,
   { userId, code, isNew = false }: { userId: string; code: string; isNew?: boolean },
 ): Promise<boolean> {
-  const kept = await findTotp(db, userId)
-  if (!kept || isNew !== (kept.confirmedAt === null)) return false
+  const stored = await findTotp(db, userId)
+  if (!stored || isNew !== (stored.confirmedAt === null)) return false
   const token = code.replace(/\s/g, '')
   if (!/^\d{6}$/.test(token)) return false
-  const totp = await totpOf(unseal(sealKey(secret, userId), kept.secretEncrypted))
+  const totp = await totpOf(unseal(sealKey(secret, userId), stored.secretEncrypted))
   const now = Date.now()
   const delta = totp.validate({ token, window: tolerance, timestamp: now })
   if (delta === null) return false
-  return takeTotpStep(db, userId, Math.floor(now / 1000 / period) + delta)
+  return consumeTotpStep(db, userId, Math.floor(now / 1000 / period) + delta)
 }
 
 const sealKey = (secret: Secret, userId: string): Buffer => deriveKey(secret, 'totp secret', userId)

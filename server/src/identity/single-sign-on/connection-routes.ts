@@ -1,16 +1,22 @@
 import { invalidBody } from '../../platform/model/errors.ts'
-import { type Answer, type Route, type Services, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
+import {
+  type RouteResponse,
+  type Route,
+  type Services,
+  type WriteRoute,
+  writeRoute,
+} from '../../platform/http/route.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
 import { secretText, type JsonObject } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { changeOne, Place, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { ssoConnections } from './connection.ts'
 import { ssoErrors } from './flow.ts'
-import { connectionStore, createConnection, deleteRecord, sealedSecret } from './store.ts'
+import { connectionStore, createConnection, deleteRecord, encryptClientSecret } from './store.ts'
 
-const place = new Place(connectionStore, '/v5/sso-connections')
+const place = new RouteGroup(connectionStore, '/v5/sso-connections')
 
-const change = (action: string) => ({ ...place.change(action), fresh: true })
+const change = (action: string) => ({ ...place.changeRoute(action), requiresRecentAuthentication: true })
 
 const clientSecret = secretText({
   label: 'Client secret',
@@ -21,19 +27,19 @@ const clientSecret = secretText({
 /** With the secret, which is taken and never shown. */
 const withSecret = { ...ssoConnections, fields: { ...ssoConnections.fields, clientSecret } }
 
-const errorsTold = Object.entries(ssoErrors).map(([code, sentence]) => `- \`${code}\`: ${sentence}`)
+const errorList = Object.entries(ssoErrors).map(([code, sentence]) => `- \`${code}\`: ${sentence}`)
 
 const create = writeRoute({
   ...change('create'),
   summary: 'Create a single sign-on connection',
-  description: `At the provider, register a web application with the redirect URI \`/auth/sso/callback/{id}\` on the host where people log in. They start at \`/auth/sso/{id}\`, with \`?returnTo=/path\` for the target page, where they arrive with the session in a cookie. People with a second factor arrive at \`/account#second-factor=<pendingToken>\`. After an error, they arrive at \`/account#sso-error=<code>\`:\n\n${errorsTold.join('\n')}`,
+  description: `At the provider, register a web application with the redirect URI \`/auth/sso/callback/{id}\` on the host where people log in. They start at \`/auth/sso/{id}\`, with \`?returnTo=/path\` for the target page, where they arrive with the session in a cookie. People with a second factor arrive at \`/account#second-factor=<pendingToken>\`. After an error, they arrive at \`/account#sso-error=<code>\`:\n\n${errorList.join('\n')}`,
   body: { component: 'SsoConnectionCreate', shape: bodyShape(withSecret, 'create'), required: true },
   audited: 'single-sign-on.created',
   async handle({ services, db, body }) {
     const { clientSecret = null, ...values } = body
     assertIssuer(services, values)
     const written = await createConnection(db, services.secret, { values, clientSecret: textOf(clientSecret) })
-    const location = `${place.at}/${showId(ssoConnections.idPrefix, written.id)}`
+    const location = `${place.path}/${showId(ssoConnections.idPrefix, written.id)}`
     return { status: 201, text: written.text, revision: written.revision, headers: { location } }
   },
 })
@@ -51,29 +57,29 @@ const update = writeRoute({
     assertIssuer(services, values)
     const columns = (before: JsonObject): JsonObject => {
       if (clientSecret !== undefined)
-        return { client_secret_encrypted: sealed(services, place.id(params), clientSecret) }
+        return { client_secret_encrypted: encryptedSecret(services, place.id(params), clientSecret) }
       // A secret must not reach a provider that it was not made for.
       if (values.issuer === undefined || values.issuer === before.issuer || before.hasClientSecret !== true) return {}
       throw invalidBody([
         { field: 'clientSecret', message: 'is required again when the issuer changes', missing: true },
       ])
     }
-    const answer = await changeOne(place, request, { values, columns })
-    return clientSecret === undefined ? answer : withSecretTold(answer)
+    const response = await changeOne(place, request, { values, columns })
+    return clientSecret === undefined ? response : withSecretInAudit(response)
   },
 })
 
-const sealed = (services: Services, id: string, clientSecret: unknown): string | null => {
+const encryptedSecret = (services: Services, id: string, clientSecret: unknown): string | null => {
   const text = textOf(clientSecret)
-  return text === null ? null : sealedSecret(services.secret, id, text)
+  return text === null ? null : encryptClientSecret(services.secret, id, text)
 }
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 /** That the secret changed cannot be seen in the record. */
-function withSecretTold(answer: Answer): Answer {
-  const effect = answer.effect === 'none' || answer.effect === undefined ? {} : answer.effect
-  return { ...answer, effect: { ...effect, fields: [...(effect.fields ?? []), 'clientSecret'] } }
+function withSecretInAudit(response: RouteResponse): RouteResponse {
+  const effect = response.effect === 'none' || response.effect === undefined ? {} : response.effect
+  return { ...response, effect: { ...effect, fields: [...(effect.fields ?? []), 'clientSecret'] } }
 }
 
 const remove: WriteRoute = {
@@ -88,7 +94,7 @@ const remove: WriteRoute = {
 }
 
 export const connectionRoutes: Route[] = [
-  ...standardRoutes(connectionStore, { at: place.at, operations: ['list', 'count', 'get'] }),
+  ...standardRoutes(connectionStore, { path: place.path, operations: ['list', 'count', 'get'] }),
   create,
   update,
   remove,
@@ -98,7 +104,7 @@ export const connectionRoutes: Route[] = [
 function assertIssuer({ egress }: Services, { issuer }: JsonObject): void {
   if (typeof issuer !== 'string') return
   const url = new URL(issuer)
-  if (url.protocol === 'https:' || egress.isNamed(url)) return
+  if (url.protocol === 'https:' || egress.isAllowed(url)) return
   throw invalidBody([
     { field: 'issuer', message: 'must start with https://, unless EGRESS_ALLOW and PLAINTEXT_HOSTS name its host' },
   ])

@@ -1,4 +1,4 @@
-import type { Normalized } from '../../platform/model/texts.ts'
+import type { Normalized } from '../../platform/model/normalizers.ts'
 import { defineResource } from '../../platform/model/define.ts'
 import { choice, flag, id, type JsonValue, text, timestamp, url } from '../../platform/model/fields.ts'
 
@@ -38,7 +38,7 @@ export const ssoConnections = defineResource({
   idPrefix: 'sso',
   heading: 'Identity providers (OpenID Connect) through which members log in.',
   roleGroup: 'administration',
-  few: true,
+  isSmall: true,
   softDelete: false,
   hidden: { client_secret_encrypted: 'bytea' },
   fields: {

@@ -1,28 +1,28 @@
-import { textsOf } from '../../platform/egress/names.ts'
+import { resolveTexts } from '../../platform/egress/resolver.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
-import { createGate } from '../../platform/background/limiter.ts'
+import { createConcurrencyLimiter } from '../../platform/background/concurrency-limiter.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { notFound } from '../../platform/resource/read.ts'
-import { changeOne, Place, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { domains } from './domain.ts'
 import { checkRevision, createDomain, deleteRecord, domainStore, findDomain } from './store.ts'
 
-const place = new Place(domainStore, '/v5/domains')
+const place = new RouteGroup(domainStore, '/v5/domains')
 
 /** A look-up holds a connection to the database while name servers that somebody chose take their time. */
-const lookUps = createGate({
+const lookupLimiter = createConcurrencyLimiter({
   concurrency: 2,
   queue: 8,
   waitMilliseconds: 1000,
-  refusals: {
+  messages: {
     full: 'Too many domains are being verified. Try again in a moment.',
     late: 'Other domains are being verified. Try again in a moment.',
   },
 })
 
-const change = (action: string) => ({ ...place.change(action), fresh: true })
+const change = (action: string) => ({ ...place.changeRoute(action), requiresRecentAuthentication: true })
 
 const create = writeRoute({
   ...change('create'),
@@ -33,7 +33,7 @@ const create = writeRoute({
   audited: 'domain.created',
   async handle({ db, body }) {
     const written = await createDomain(db, body)
-    const location = `${place.at}/${showId(domains.idPrefix, written.id)}`
+    const location = `${place.path}/${showId(domains.idPrefix, written.id)}`
     return { status: 201, text: written.text, revision: written.revision, headers: { location } }
   },
 })
@@ -51,7 +51,7 @@ const verify: WriteRoute = {
     if (!claimed) throw notFound(domains)
     checkRevision(revisions, claimed.revision)
     const { recordName, recordValue } = claimed
-    const texts = await lookUps.run(caller.organizationId, () => textsOf(recordName).catch(() => undefined))
+    const texts = await lookupLimiter.run(caller.organizationId, () => resolveTexts(recordName).catch(() => undefined))
     if (!texts) {
       throw new ApiError('resource_locked', `The name servers of ${claimed.domain} do not respond. Try again later.`)
     }
@@ -77,7 +77,7 @@ const remove: WriteRoute = {
 }
 
 export const domainRoutes: Route[] = [
-  ...standardRoutes(domainStore, { at: place.at, operations: ['list', 'count', 'get'] }),
+  ...standardRoutes(domainStore, { path: place.path, operations: ['list', 'count', 'get'] }),
   create,
   verify,
   remove,

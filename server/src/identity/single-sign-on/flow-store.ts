@@ -1,14 +1,14 @@
 import { sha256 } from '../../platform/secret/encryption.ts'
-import type { Spanning } from '../../platform/database/database.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
-import type { Perishable } from '../../platform/upkeep/store.ts'
+import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 import type { JoinRole } from './connection.ts'
 
 /** Seconds between two steps. */
 export const stepSeconds = 600
 
 /** A connection as a login needs it; uuids. */
-export interface KeptConnection {
+export interface StoredConnection {
   id: string
   organizationId: string
   revision: number
@@ -19,8 +19,8 @@ export interface KeptConnection {
 }
 
 /** The connection of this uuid, if people can log in with it. */
-export async function findConnection(spanning: Spanning, id: string): Promise<KeptConnection | undefined> {
-  const [row] = await spanning.query<KeptConnection>(sql`
+export async function findConnection(db: CrossTenantConnection, id: string): Promise<StoredConnection | undefined> {
+  const [row] = await db.query<StoredConnection>(sql`
     select id, organization_id as "organizationId", revision, issuer, client_id as "clientId",
       client_secret_encrypted as "secretEncrypted", default_role as "defaultRole"
     from sso_connections where id = ${id}::uuid and enabled`)
@@ -43,10 +43,10 @@ export interface Step {
 }
 
 /** Keeps what was begun, under the hash of `text`, for ten minutes. */
-export async function keepStep(spanning: Spanning, kind: StepKind, text: string, step: Step): Promise<void> {
+export async function storeStep(db: CrossTenantConnection, kind: StepKind, text: string, step: Step): Promise<void> {
   const { organizationId, connectionId, browserHash = null, returnTo = null, userId = null } = step
   const { issuer = null, subject = null, email = null } = step
-  await spanning.query(sql`
+  await db.query(sql`
     insert into sso_steps
       (hash, kind, organization_id, connection_id, browser_hash, return_to, user_id, issuer, subject, email, expires_at)
     values (${sha256(text)}, ${kind}, ${organizationId}, ${connectionId}, ${browserHash}, ${returnTo}, ${userId}, ${issuer},
@@ -54,11 +54,11 @@ export async function keepStep(spanning: Spanning, kind: StepKind, text: string,
 }
 
 /** Takes the step away, whatever comes of it; undefined when it is not there, of another kind or connection, or over. */
-export async function spendStep(
-  spanning: Spanning,
+export async function consumeStep(
+  db: CrossTenantConnection,
   { kind, text, connectionId }: { kind: StepKind; text: string; connectionId?: string },
 ): Promise<Required<Step> | undefined> {
-  const [row] = await spanning.query<Required<Step> & { isGood: boolean }>(sql`
+  const [row] = await db.query<Required<Step> & { isGood: boolean }>(sql`
     delete from sso_steps where hash = ${sha256(text)} and kind = ${kind}
     returning organization_id as "organizationId", connection_id as "connectionId", browser_hash as "browserHash",
       return_to as "returnTo", user_id as "userId", issuer, subject, email, expires_at > now() as "isGood"`)
@@ -69,10 +69,10 @@ export async function spendStep(
 /** SHA-256: of 256 random bits a slow hash would add nothing. */
 
 /** What was begun and never ended. */
-export const lapsedSteps: Perishable = {
+export const expiredSteps: RetentionPolicy = {
   name: 'single sign-on steps',
   table: 'sso_steps',
   key: { hash: 'bytea' },
   since: 'expires_at',
-  keptSeconds: 0,
+  ttlSeconds: 0,
 }

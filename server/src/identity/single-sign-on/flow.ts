@@ -2,13 +2,13 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { sha256 } from '../../platform/secret/encryption.ts'
 import { unseal } from '../../platform/secret/encryption.ts'
 import { deriveKey } from '../../platform/secret/secret.ts'
-import { makeCookie, pageOrigin } from '../../platform/http/cookies.ts'
+import { createCookie, pageOrigin } from '../../platform/http/cookies.ts'
 import { invalidParameters } from '../../platform/model/errors.ts'
-import type { Answer, PublicRequest, Services } from '../../platform/http/route.ts'
+import type { RouteResponse, PublicRequest, Services } from '../../platform/http/route.ts'
 import type { QueryParameter } from '../../platform/query/query-string.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { findConnection, keepStep, type KeptConnection, spendStep } from './flow-store.ts'
-import { authorizationUrl, causeOf, type Flow, type OpenConnection } from './provider.ts'
+import { findConnection, storeStep, type StoredConnection, consumeStep } from './flow-store.ts'
+import { authorizationUrl, causeOf, type Flow, type DecryptedConnection } from './provider.ts'
 
 /** What the page of ours is told that a login came to nothing for, as `#sso-error=<code>`. */
 export const ssoErrors = {
@@ -26,50 +26,50 @@ export const ssoErrors = {
 } as const
 export type SsoError = keyof typeof ssoErrors
 
-type Asking = Pick<PublicRequest, 'services' | 'client'>
+type ClientContext = Pick<PublicRequest, 'services' | 'client'>
 
 /** The address that people log in at, without a slash at its end. */
-export function baseOf({ services, client }: Asking): string {
+export function loginBaseUrl({ services, client }: ClientContext): string {
   const origin = pageOrigin(services, client)
   // PUBLIC_URL may have a path.
-  const isThere = services.pageOrigin !== undefined && new URL(services.origin).origin === origin
-  return isThere ? services.origin : origin
+  const isPublicUrl = services.pageOrigin !== undefined && new URL(services.origin).origin === origin
+  return isPublicUrl ? services.origin : origin
 }
 
 /** Back to a page of ours. What a fragment says no server sees. */
-export const toPage = (asking: Asking, fragment: string): Answer => ({
+export const redirectToPage = (context: ClientContext, fragment: string): RouteResponse => ({
   status: 303,
-  headers: { location: `${baseOf(asking)}/account#${fragment}` },
+  headers: { location: `${loginBaseUrl(context)}/account#${fragment}` },
 })
 
 /** Back to a page of ours, with the reason. */
-export function toError(asking: Asking, code: SsoError): Answer {
-  const { services, client } = asking
+export function redirectToError(context: ClientContext, code: SsoError): RouteResponse {
+  const { services, client } = context
   // The answer is a redirect like that of a login that came about.
   services.log.info({ requestId: client.requestId, address: client.address, reason: code }, 'single sign-on: rejected')
-  return toPage(asking, `sso-error=${code}`)
+  return redirectToPage(context, `sso-error=${code}`)
 }
 
 /** 256 random bits. */
-export const makeText = (): string => randomBytes(32).toString('base64url')
+export const generateToken = (): string => randomBytes(32).toString('base64url')
 
 /**
  * What the provider is told of a login. Nonce and verifier follow from what the browser holds and what comes back in the
  * address, so that the database keeps neither.
  */
-export function flowOf(
-  asking: Asking,
+export function createFlow(
+  context: ClientContext,
   { connectionId, state, browser }: { connectionId: string; state: string; browser: string },
 ): Flow {
-  const key = deriveKey(asking.services.secret, 'single sign-on', state)
-  const of = (what: string) => createHmac('sha256', key).update(`${what}\0${browser}`).digest('base64url')
+  const key = deriveKey(context.services.secret, 'single sign-on', state)
+  const derive = (what: string) => createHmac('sha256', key).update(`${what}\0${browser}`).digest('base64url')
   // An address for each connection: an answer of one provider cannot be taken for another's (RFC 9700 section 4.4.2).
-  const redirectUri = `${baseOf(asking)}/auth/sso/callback/${showId('sso', connectionId)}`
-  return { redirectUri, state, nonce: of('nonce'), verifier: of('verifier') }
+  const redirectUri = `${loginBaseUrl(context)}/auth/sso/callback/${showId('sso', connectionId)}`
+  return { redirectUri, state, nonce: derive('nonce'), verifier: derive('verifier') }
 }
 
 /** The connection with its secret in the clear. */
-export function opened({ secret }: Services, connection: KeptConnection): OpenConnection {
+export function withClientSecret({ secret }: Services, connection: StoredConnection): DecryptedConnection {
   const { id, secretEncrypted } = connection
   const clientSecret =
     secretEncrypted === null ? null : unseal(deriveKey(secret, 'client secret', id), secretEncrypted).toString()
@@ -77,40 +77,40 @@ export function opened({ secret }: Services, connection: KeptConnection): OpenCo
 }
 
 /** Sends the browser to the provider. */
-export async function begin(request: PublicRequest): Promise<Answer> {
+export async function beginLogin(request: PublicRequest): Promise<RouteResponse> {
   const { services, client, params, query } = request
   const connectionId = params.connectionId ?? ''
   const returnTo = readReturnTo(query, pageOrigin(services, client))
-  const link = valueOf(query, 'link')
+  const link = queryValue(query, 'link')
   // Another site's page logs nobody in unasked, as somebody whom it has chosen; a link ends with its own person anyway.
   if (link === undefined && client.fetchSite === 'cross-site') {
-    return toPage(request, `sso-begin=${showId('sso', connectionId)}`)
+    return redirectToPage(request, `sso-begin=${showId('sso', connectionId)}`)
   }
-  const { connection, linking } = await services.database.spanningTransaction('log in', async (db) => ({
+  const { connection, linking } = await services.database.crossTenantTransaction('log in', async (db) => ({
     connection: await findConnection(db, connectionId),
-    linking: link === undefined ? undefined : await spendStep(db, { kind: 'link', text: link, connectionId }),
+    linking: link === undefined ? undefined : await consumeStep(db, { kind: 'link', text: link, connectionId }),
   }))
-  if (!connection) return toError(request, 'unavailable')
-  if (link !== undefined && !linking) return toError(request, 'expired')
-  const [state, browser] = [makeText(), makeText()]
+  if (!connection) return redirectToError(request, 'unavailable')
+  if (link !== undefined && !linking) return redirectToError(request, 'expired')
+  const [state, browser] = [generateToken(), generateToken()]
   // Before anything is asked of the provider: over plain http no browser keeps it.
-  const cookie = makeCookie(services, client, 'single-sign-on', browser)
+  const cookie = createCookie(services, client, 'single-sign-on', browser)
   let location: URL
   try {
-    const flow = flowOf(request, { connectionId, state, browser })
-    location = await authorizationUrl(services.egress, opened(services, connection), flow)
+    const flow = createFlow(request, { connectionId, state, browser })
+    location = await authorizationUrl(services.egress, withClientSecret(services, connection), flow)
   } catch (error) {
     logFailure(request, connection, error)
-    return toError(request, 'provider')
+    return redirectToError(request, 'provider')
   }
   const { organizationId } = connection
   const step = { organizationId, connectionId, browserHash: sha256(browser), returnTo, userId: linking?.userId ?? null }
-  await services.database.spanningTransaction('log in', (db) => keepStep(db, 'flow', state, step))
+  await services.database.crossTenantTransaction('log in', (db) => storeStep(db, 'flow', state, step))
   return { status: 303, headers: { location: location.href }, cookies: [cookie] }
 }
 
 /** Tells the log what the provider did wrong; nothing of what it said. */
-export function logFailure({ services, client }: Asking, connection: KeptConnection, error: unknown): void {
+export function logFailure({ services, client }: ClientContext, connection: StoredConnection, error: unknown): void {
   const { log } = services
   log.warn(
     { requestId: client.requestId, connection: showId('sso', connection.id), cause: causeOf(error) },
@@ -123,12 +123,12 @@ export const isSameBrowser = (hash: Buffer | null, browser: string | undefined):
   hash !== null && browser !== undefined && timingSafeEqual(hash, sha256(browser))
 
 /** The one value of a parameter. */
-export const valueOf = (query: readonly QueryParameter[], wanted: string): string | undefined =>
+export const queryValue = (query: readonly QueryParameter[], wanted: string): string | undefined =>
   query.find(({ name }) => name === wanted)?.value
 
 /** A path of ours to go on to; null when none is given. Error: 400. */
 function readReturnTo(query: readonly QueryParameter[], origin: string): string | null {
-  const text = valueOf(query, 'returnTo')
+  const text = queryValue(query, 'returnTo')
   if (text === undefined) return null
   const url = URL.canParse(text, origin) ? new URL(text, origin) : undefined
   if (!/^\/(?![/\\])[^\\\s\p{Cc}]*$/u.test(text) || text.length > 2000 || url?.origin !== origin) {

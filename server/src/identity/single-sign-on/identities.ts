@@ -1,6 +1,6 @@
 import { lockAccount } from '../access/account-store.ts'
 import { bodyOf } from '../access/forms.ts'
-import { byPerson } from '../../platform/audit/actor.ts'
+import { userActor } from '../../platform/audit/actor.ts'
 import type { AuditAction } from '../../platform/audit/store.ts'
 import { recordPersonEvent } from '../audit-log/store.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
@@ -8,9 +8,9 @@ import type { AccountRequest, AccountRoute } from '../access/account-route.ts'
 import { type AccountChange, queueMail } from '../mails/store.ts'
 import { reference, secretText } from '../../platform/model/fields.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
-import { baseOf, makeText } from './flow.ts'
-import { keepStep, spendStep, stepSeconds } from './flow-store.ts'
-import { findOwnConnection, identitiesOf, linkIdentity, unlinkIdentity } from './identity-store.ts'
+import { loginBaseUrl, generateToken } from './flow.ts'
+import { storeStep, consumeStep, stepSeconds } from './flow-store.ts'
+import { findOwnConnection, findIdentities, linkIdentity, unlinkIdentity } from './identity-store.ts'
 
 const text = { type: 'string' }
 const time = { type: 'string', format: 'date-time' }
@@ -60,8 +60,8 @@ const list: AccountRoute = {
   operation: 'listIdentities',
   summary: 'List your linked identities',
   description: 'Your identities at the providers of your organizations, oldest first.',
-  answers: { 200: { kind: 'schema', component: 'Identities', schema: { type: 'array', items: identitySchema } } },
-  handle: async ({ db, person }) => ({ status: 200, text: await identitiesOf(db, person.userId) }),
+  responses: { 200: { kind: 'schema', component: 'Identities', schema: { type: 'array', items: identitySchema } } },
+  handle: async ({ db, person }) => ({ status: 200, text: await findIdentities(db, person.userId) }),
 }
 
 const beginLink: AccountRoute = {
@@ -72,14 +72,14 @@ const beginLink: AccountRoute = {
   summary: 'Start linking an identity',
   description:
     'Open `url` in the browser. After the login at the provider, the browser arrives at `/account#sso-link=<token>`; send that token to `/v5/me/identities/confirm`. From then on, whoever controls the provider can log in as you, so link only to a provider that you trust.',
-  fresh: true,
+  requiresRecentAuthentication: true,
   body: bodyOf('IdentityLink', {
     connectionId: {
       ...connectionId,
       schema: { ...connectionId.schema, examples: ['sso_019aa5b2c1d27e3fa4b5c6d7e8f90123'] },
     },
   }),
-  answers: { 200: { kind: 'schema', component: 'IdentityLinkUrl', schema: linkSchema } },
+  responses: { 200: { kind: 'schema', component: 'IdentityLinkUrl', schema: linkSchema } },
   errors: [403],
   async handle(request) {
     const { services, db, person, body } = request
@@ -90,9 +90,9 @@ const beginLink: AccountRoute = {
         { field: 'connectionId', message: 'no enabled connection with this id exists in your organizations' },
       ])
     }
-    const token = makeText()
-    await keepStep(db, 'link', token, { organizationId, connectionId, userId: person.userId })
-    const url = `${baseOf({ services, client: request.client })}/auth/sso/${showId('sso', connectionId)}?link=${token}`
+    const token = generateToken()
+    await storeStep(db, 'link', token, { organizationId, connectionId, userId: person.userId })
+    const url = `${loginBaseUrl({ services, client: request.client })}/auth/sso/${showId('sso', connectionId)}?link=${token}`
     const expiresAt = new Date(Date.now() + stepSeconds * 1000).toISOString()
     return { status: 200, text: JSON.stringify({ url, expiresAt }) }
   },
@@ -106,33 +106,33 @@ const confirmLink: AccountRoute = {
   summary: 'Link an identity',
   description: 'Only for the person who started it.',
   body: bodyOf('IdentityConfirmation', { token: secretText({ label: 'Token', required: true, max: 100 }) }),
-  answers: { 201: { kind: 'schema', component: 'Identity', schema: identitySchema } },
+  responses: { 201: { kind: 'schema', component: 'Identity', schema: identitySchema } },
   errors: [409],
-  async outside(request) {
+  async handleOutsideTransaction(request) {
     const { person, body, transact } = request
     const { userId } = person
     // Gone whatever comes of it: a proof that was brought to the wrong person is good for nobody.
-    const proof = await transact((db) => spendStep(db, { kind: 'proof', text: String(body.token) }))
-    const { issuer, subject } = proof ?? {}
-    if (!proof || proof.userId !== userId || !issuer || !subject) {
+    const step = await transact((db) => consumeStep(db, { kind: 'proof', text: String(body.token) }))
+    const { issuer, subject } = step ?? {}
+    if (!step || step.userId !== userId || !issuer || !subject) {
       throw invalidBody([{ field: 'token', message: 'was already used, has expired, or is not yours' }])
     }
-    const { organizationId, connectionId, email } = proof
+    const { organizationId, connectionId, email } = step
     const identity = { organizationId, connectionId, userId, issuer, subject, email }
     return transact(async (db) => {
       // Still a member, and the connection still there.
       const isOwn = (await findOwnConnection(db, userId, connectionId)) === organizationId
       const id = isOwn ? await linkIdentity(db, identity) : undefined
-      if (id === undefined) throw linkedAlready()
-      await tell({ ...request, db }, 'identity.linked', 'identity-linked', id)
-      const [shown] = JSON.parse(await identitiesOf(db, userId, id)) as object[]
+      if (id === undefined) throw alreadyLinked()
+      await reportChange({ ...request, db }, 'identity.linked', 'identity-linked', id)
+      const [linked] = JSON.parse(await findIdentities(db, userId, id)) as object[]
       const location = `/v5/me/identities/${showId('sid', id)}`
-      return { status: 201, text: JSON.stringify(shown), headers: { location } }
+      return { status: 201, text: JSON.stringify(linked), headers: { location } }
     })
   },
 }
 
-const linkedAlready = () =>
+const alreadyLinked = () =>
   new ApiError('already_exists', 'This identity is already linked to an account, or you are no longer a member.', {
     details: [{ field: 'token', message: 'belongs to an identity that cannot be linked' }],
   })
@@ -144,30 +144,30 @@ const unlink: AccountRoute = {
   operation: 'deleteIdentity',
   summary: 'Unlink an identity',
   description: 'You can no longer log in with it. 423 if you have no other way to log in.',
-  fresh: true,
+  requiresRecentAuthentication: true,
   params: { identityId: { prefix: 'sid', resource: 'identity' } },
-  answers: { 204: { kind: 'none' } },
+  responses: { 204: { kind: 'none' } },
   errors: [403, 404, 423],
   async handle(request) {
     const { db, person, params } = request
     const id = params.identityId ?? ''
     const account = await lockAccount(db, person.userId)
-    const left = await unlinkIdentity(db, person.userId, id)
-    if (left === undefined) throw new ApiError('not_found', 'You have no identity with this id.')
-    const isLast = left === 0 && account?.passwordHash === null && !account.factors.includes('passkey')
+    const remaining = await unlinkIdentity(db, person.userId, id)
+    if (remaining === undefined) throw new ApiError('not_found', 'You have no identity with this id.')
+    const isLast = remaining === 0 && account?.passwordHash === null && !account.factors.includes('passkey')
     if (isLast)
       throw new ApiError(
         'resource_locked',
         'Set a password or add a passkey first; otherwise you could not log in again.',
       )
-    await tell(request, 'identity.unlinked', 'identity-unlinked', id)
+    await reportChange(request, 'identity.unlinked', 'identity-unlinked', id)
     return { status: 204 }
   },
 }
 
 export const identityRoutes: AccountRoute[] = [list, beginLink, confirmLink, unlink]
 
-async function tell(
+async function reportChange(
   request: Pick<AccountRequest, 'db' | 'person' | 'client'>,
   action: AuditAction,
   what: AccountChange,
@@ -179,7 +179,7 @@ async function tell(
   if (account) await queueMail(db, { kind: 'account-changed', recipient: account.email, userId, facts: { what } })
   await recordPersonEvent(db, userId, {
     action,
-    ...byPerson(userId, client),
+    ...userActor(userId, client),
     recordType: 'identity',
     recordId: showId('sid', id),
   })

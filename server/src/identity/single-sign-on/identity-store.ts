@@ -1,7 +1,7 @@
-import type { Spanning } from '../../platform/database/database.ts'
+import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { newId } from '../../platform/model/ids.ts'
-import { emailKey } from '../../platform/model/texts.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
 
 /** Who somebody is at a provider, for one organization (uuid). */
 export interface Identity {
@@ -11,11 +11,11 @@ export interface Identity {
 }
 
 /** Whose identity it is (uuid), and writes its use down; undefined when it is nobody's. */
-export async function useIdentity(
-  spanning: Spanning,
+export async function recordIdentityUse(
+  db: CrossTenantConnection,
   { organizationId, issuer, subject }: Identity,
 ): Promise<string | undefined> {
-  const [row] = await spanning.query<{ userId: string }>(sql`
+  const [row] = await db.query<{ userId: string }>(sql`
     update sso_identities set last_used_at = now()
     where organization_id = ${organizationId}::uuid and issuer = ${issuer} and subject = ${subject}
       and connection_id is not null
@@ -25,12 +25,12 @@ export async function useIdentity(
 
 /** Links the identity to the person; its uuid, or undefined when it is somebody's already. One that was unlinked is nobody's. */
 export async function linkIdentity(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   identity: Identity & { connectionId: string; userId: string; email: string | null },
 ): Promise<string | undefined> {
   const { organizationId, connectionId, userId, issuer, subject, email } = identity
   const id = newId()
-  const rows = await spanning.query(sql`
+  const rows = await db.query(sql`
     insert into sso_identities (organization_id, id, connection_id, user_id, issuer, subject, email, email_key)
     values (${organizationId}, ${id}, ${connectionId}, ${userId}, ${issuer}, ${subject}, ${email}, ${email && emailKey(email)})
     on conflict (organization_id, issuer, subject) do update set
@@ -42,7 +42,7 @@ export async function linkIdentity(
 }
 
 /** What counts of a person (uuid) for a login at an organization's provider. */
-export interface Standing {
+export interface MembershipStatus {
   isMember: boolean
   /** Of another organization than this one. */
   isElsewhere: boolean
@@ -50,8 +50,12 @@ export interface Standing {
 }
 
 /** The person, whose account the caller has locked. */
-export async function standingOf(spanning: Spanning, userId: string, organizationId: string): Promise<Standing> {
-  const [row] = await spanning.query<Standing>(sql`
+export async function findMembershipStatus(
+  db: CrossTenantConnection,
+  userId: string,
+  organizationId: string,
+): Promise<MembershipStatus> {
+  const [row] = await db.query<MembershipStatus>(sql`
     select coalesce(bool_or(members.organization_id = ${organizationId}::uuid), false) as "isMember",
       coalesce(bool_or(members.organization_id <> ${organizationId}::uuid), false) as "isElsewhere",
       users.verified_at is not null as "isVerified"
@@ -65,10 +69,10 @@ export async function standingOf(spanning: Spanning, userId: string, organizatio
  * that they unlinked, whose connection was deleted, or an address that they have no more.
  */
 export async function isFormerMember(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   { organizationId, issuer, subject, key }: Identity & { key: string },
 ): Promise<boolean> {
-  const rows = await spanning.query(sql`
+  const rows = await db.query(sql`
     select from former_members
     where organization_id = ${organizationId}::uuid and user_id in (
       select id from users where email_key = ${key}
@@ -81,8 +85,12 @@ export async function isFormerMember(
 }
 
 /** Has the organization (uuid) proved that this domain is its own? */
-export async function isProved(spanning: Spanning, organizationId: string, domain: string): Promise<boolean> {
-  const rows = await spanning.query(sql`
+export async function isVerifiedDomain(
+  db: CrossTenantConnection,
+  organizationId: string,
+  domain: string,
+): Promise<boolean> {
+  const rows = await db.query(sql`
     select from domains
     where organization_id = ${organizationId}::uuid and domain = ${domain} and verified_at is not null`)
   return rows.length > 0
@@ -90,11 +98,11 @@ export async function isProved(spanning: Spanning, organizationId: string, domai
 
 /** Is the person (uuid) a member of the organization whose connection (uuid) this is, and can it be used? */
 export async function findOwnConnection(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   userId: string,
   connectionId: string,
 ): Promise<string | undefined> {
-  const [row] = await spanning.query<{ organizationId: string }>(sql`
+  const [row] = await db.query<{ organizationId: string }>(sql`
     select sso_connections.organization_id as "organizationId" from sso_connections
     join members on members.organization_id = sso_connections.organization_id and members.user_id = ${userId}::uuid
     where sso_connections.id = ${connectionId}::uuid and sso_connections.enabled`)
@@ -102,8 +110,12 @@ export async function findOwnConnection(
 }
 
 /** The person's identities as a JSON array, the oldest first. */
-export async function identitiesOf(spanning: Spanning, userId: string, only: string | null = null): Promise<string> {
-  const [row] = await spanning.query<{ text: string }>(sql`
+export async function findIdentities(
+  db: CrossTenantConnection,
+  userId: string,
+  identityId: string | null = null,
+): Promise<string> {
+  const [row] = await db.query<{ text: string }>(sql`
     select coalesce(json_agg(row_to_json(shown) order by shown."createdAt", shown.id), '[]')::text as text from (
       select 'sid_' || replace(identity.id::text, '-', '') as id,
         'org_' || replace(identity.organization_id::text, '-', '') as "organizationId",
@@ -114,19 +126,23 @@ export async function identitiesOf(spanning: Spanning, userId: string, only: str
       from sso_identities identity
       join sso_connections on sso_connections.organization_id = identity.organization_id
         and sso_connections.id = identity.connection_id
-      where identity.user_id = ${userId}::uuid and identity.id = coalesce(${only}::uuid, identity.id)
+      where identity.user_id = ${userId}::uuid and identity.id = coalesce(${identityId}::uuid, identity.id)
     ) shown`)
   return row?.text ?? '[]'
 }
 
 /** Takes the identity (uuid) off the person; undefined when it is not theirs, else how many others are left. */
-export async function unlinkIdentity(spanning: Spanning, userId: string, id: string): Promise<number | undefined> {
-  const rows = await spanning.query(sql`
+export async function unlinkIdentity(
+  db: CrossTenantConnection,
+  userId: string,
+  id: string,
+): Promise<number | undefined> {
+  const rows = await db.query(sql`
     update sso_identities set connection_id = null
     where id = ${id}::uuid and user_id = ${userId}::uuid and connection_id is not null returning id`)
   if (rows.length === 0) return undefined
-  const [left] = await spanning.query<{ count: number }>(sql`
+  const [remaining] = await db.query<{ count: number }>(sql`
     select count(*)::integer as count from sso_identities
     where user_id = ${userId}::uuid and connection_id is not null`)
-  return left?.count ?? 0
+  return remaining?.count ?? 0
 }

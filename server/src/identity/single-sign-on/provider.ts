@@ -1,15 +1,15 @@
 import { LRUCache } from 'lru-cache'
 import type { ClientAuth, Configuration, CustomFetch, IDToken } from 'openid-client'
 import type { Egress } from '../../platform/egress/egress.ts'
-import { EgressError } from '../../platform/egress/refusal.ts'
-import { type Normalize, texts } from '../../platform/model/texts.ts'
-import type { KeptConnection } from './flow-store.ts'
-import { inShare } from './share.ts'
+import { EgressError } from '../../platform/egress/egress-error.ts'
+import { type Normalize, normalizers } from '../../platform/model/normalizers.ts'
+import type { StoredConnection } from './flow-store.ts'
+import { limitPerOrganization } from './provider-limit.ts'
 
 /** Seconds that a provider has for each answer. */
-const patience = 5
+const timeoutSeconds = 5
 /** Milliseconds for which a provider's metadata and keys are taken from memory. */
-const remembered = 300_000
+const cacheMilliseconds = 300_000
 
 /** What the provider needs to know of a login, and what its answer is held against. */
 export interface Flow {
@@ -30,7 +30,7 @@ export interface Claims {
 }
 
 /** The client secret in the clear, for the moment in which it is needed. */
-export interface OpenConnection extends KeptConnection {
+export interface DecryptedConnection extends StoredConnection {
   clientSecret: string | null
 }
 
@@ -39,7 +39,7 @@ const openIdClient = () => import('openid-client')
 const caches = new WeakMap<Egress, LRUCache<string, Promise<Configuration>>>()
 
 /** Where to send the browser. Errors: those of the provider and the way to it; `causeOf` tells them apart. */
-export async function authorizationUrl(egress: Egress, connection: OpenConnection, flow: Flow): Promise<URL> {
+export async function authorizationUrl(egress: Egress, connection: DecryptedConnection, flow: Flow): Promise<URL> {
   const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await openIdClient()
   return buildAuthorizationUrl(await configurationOf(egress, connection), {
     scope: 'openid email profile',
@@ -55,16 +55,16 @@ export async function authorizationUrl(egress: Egress, connection: OpenConnectio
  * Trades the code in the address that the browser came back to for what the provider says of the person. The library holds
  * the answer against state, nonce and verifier, the issuer (RFC 9207) and the audience, and checks the signature.
  */
-export async function claimsOf(
+export async function fetchClaims(
   egress: Egress,
-  connection: OpenConnection,
+  connection: DecryptedConnection,
   { flow, search }: { flow: Flow; search: string },
 ): Promise<Claims> {
   const configuration = await configurationOf(egress, connection)
-  return inShare(connection.organizationId, () => exchanged(configuration, { flow, search }))
+  return limitPerOrganization(connection.organizationId, () => exchangeCode(configuration, { flow, search }))
 }
 
-async function exchanged(
+async function exchangeCode(
   configuration: Configuration,
   { flow, search }: { flow: Flow; search: string },
 ): Promise<Claims> {
@@ -77,15 +77,15 @@ async function exchanged(
   })
   const claims = tokens.claims()
   if (!claims) throw new Error('the response contains no ID token')
-  const isTold = claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint
+  const isComplete = claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint
   // Many providers tell the address there alone; the subject has to be the same.
-  const more = isTold ? claims : await fetchUserInfo(configuration, tokens.access_token, claims.sub)
+  const profile = isComplete ? claims : await fetchUserInfo(configuration, tokens.access_token, claims.sub)
   return {
     issuer: claims.iss,
     subject: readSubject(claims.sub),
-    email: usable(texts.email, more.email, 320),
-    isEmailVerified: more.email_verified === true,
-    name: usable(texts.line, more.name, 1000),
+    email: usableOrNull(normalizers.email, profile.email, 320),
+    isEmailVerified: profile.email_verified === true,
+    name: usableOrNull(normalizers.singleLine, profile.name, 1000),
   }
 }
 
@@ -98,8 +98,8 @@ function readSubject(subject: string): string {
 }
 
 /** What the provider adds to the subject is left out when it cannot be used: nobody is known by it. */
-function usable(normalize: Normalize, value: IDToken[string], most: number): string | null {
-  if (typeof value !== 'string' || value.length > most || /[\p{Cc}\p{Cs}]/u.test(value)) return null
+function usableOrNull(normalize: Normalize, value: IDToken[string], maxLength: number): string | null {
+  if (typeof value !== 'string' || value.length > maxLength || /[\p{Cc}\p{Cs}]/u.test(value)) return null
   return 'value' in normalize(value) ? value : null
 }
 
@@ -117,35 +117,38 @@ export function causeOf(error: unknown): string {
 }
 
 /** The provider as it describes itself, asked once in a while for each state of the connection. */
-function configurationOf(egress: Egress, connection: OpenConnection): Promise<Configuration> {
-  const cache = caches.get(egress) ?? new LRUCache<string, Promise<Configuration>>({ max: 100, ttl: remembered })
+function configurationOf(egress: Egress, connection: DecryptedConnection): Promise<Configuration> {
+  const cache = caches.get(egress) ?? new LRUCache<string, Promise<Configuration>>({ max: 100, ttl: cacheMilliseconds })
   caches.set(egress, cache)
   const key = `${connection.id} ${connection.revision}`
-  const known = cache.get(key)
-  if (known) return known
-  const asked = inShare(connection.organizationId, () => discover(egress, connection))
-  cache.set(key, asked)
+  const cached = cache.get(key)
+  if (cached) return cached
+  const discovered = limitPerOrganization(connection.organizationId, () => discover(egress, connection))
+  cache.set(key, discovered)
   // The next one asks again.
-  asked.catch(() => cache.delete(key))
-  return asked
+  discovered.catch(() => cache.delete(key))
+  return discovered
 }
 
-async function discover(egress: Egress, { issuer, clientId, clientSecret }: OpenConnection): Promise<Configuration> {
+async function discover(
+  egress: Egress,
+  { issuer, clientId, clientSecret }: DecryptedConnection,
+): Promise<Configuration> {
   const { allowInsecureRequests, customFetch, discovery, enableNonRepudiationChecks, None } = await openIdClient()
   const url = new URL(issuer)
-  const isPlain = url.protocol === 'http:' && egress.isNamed(url)
-  const authentication = clientSecret === null ? None() : await authenticationOf(clientSecret)
-  const wayOut: CustomFetch = (address, options) => egress.fetch(address, options)
+  const isPlain = url.protocol === 'http:' && egress.isAllowed(url)
+  const authentication = clientSecret === null ? None() : await clientAuthentication(clientSecret)
+  const egressFetch: CustomFetch = (address, options) => egress.fetch(address, options)
   return discovery(url, clientId, undefined, authentication, {
-    [customFetch]: wayOut,
-    timeout: patience,
+    [customFetch]: egressFetch,
+    timeout: timeoutSeconds,
     // The signature of an ID token is checked although it comes straight from the provider.
     execute: [enableNonRepudiationChecks, ...(isPlain ? [allowInsecureRequests] : [])],
   })
 }
 
 /** The way that the provider takes the secret: in a header unless it says that it has to be in the body. */
-async function authenticationOf(clientSecret: string): Promise<ClientAuth> {
+async function clientAuthentication(clientSecret: string): Promise<ClientAuth> {
   const { ClientSecretBasic, ClientSecretPost } = await openIdClient()
   const [basic, post] = [ClientSecretBasic(clientSecret), ClientSecretPost(clientSecret)]
   return (server, client, body, headers) => {

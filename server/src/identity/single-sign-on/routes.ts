@@ -1,9 +1,9 @@
-import { served } from '../access/account-route.ts'
+import { toRoute } from '../access/account-route.ts'
 import type { PublicRoute, Route } from '../../platform/http/route.ts'
-import { callback } from './callback.ts'
+import { handleCallback } from './callback.ts'
 import { connectionRoutes } from './connection-routes.ts'
 import { domainRoutes } from './domain-routes.ts'
-import { begin } from './flow.ts'
+import { beginLogin } from './flow.ts'
 import { identityRoutes } from './identities.ts'
 
 const flowRoute = {
@@ -12,7 +12,7 @@ const flowRoute = {
   method: 'GET',
   tag: 'authentication',
   params: { connectionId: { prefix: 'sso', resource: 'sso-connection' } },
-  answers: { 303: { kind: 'none' } },
+  responses: { 303: { kind: 'none' } },
 } satisfies Partial<PublicRoute>
 
 /** Where browsers go: links and redirects. */
@@ -23,15 +23,15 @@ const singleSignOnPages: readonly PublicRoute[] = [
     operation: 'beginSingleSignOn',
     summary: 'Log in at the organization’s provider',
     query: {
-      kind: 'words',
-      words: {
+      kind: 'parameters',
+      parameters: {
         returnTo: 'Path on this service to continue to; default `/account`.',
         link: 'Token that `POST /v5/me/identities` adds to its URL.',
       },
       examples: { returnTo: '/contacts' },
-      takesOthers: false,
+      allowsOthers: false,
     },
-    handle: begin,
+    handle: beginLogin,
   },
   {
     ...flowRoute,
@@ -39,8 +39,8 @@ const singleSignOnPages: readonly PublicRoute[] = [
     operation: 'endSingleSignOn',
     summary: 'Return from the organization’s provider',
     query: {
-      kind: 'words',
-      words: {
+      kind: 'parameters',
+      parameters: {
         state: 'The state that was sent to the provider.',
         code: 'The authorization code.',
         iss: 'The issuer of the response (RFC 9207).',
@@ -48,15 +48,15 @@ const singleSignOnPages: readonly PublicRoute[] = [
         error_description: 'Description of the error.',
         error_uri: 'URL with more information about the error.',
       },
-      takesOthers: true,
+      allowsOthers: true,
     },
-    handle: callback,
+    handle: handleCallback,
   },
 ]
 
 export const singleSignOnRoutes: Route[] = [
   ...singleSignOnPages,
-  ...identityRoutes.map(served),
+  ...identityRoutes.map(toRoute),
   ...connectionRoutes,
   ...domainRoutes,
 ]

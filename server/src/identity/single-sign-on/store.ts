@@ -9,7 +9,7 @@ import type { Resource } from '../../platform/model/define.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { notFound } from '../../platform/resource/read.ts'
 import { standardStore, writeOne } from '../../platform/resource/store.ts'
-import type { Written } from '../../platform/resource/write.ts'
+import type { WrittenRecord } from '../../platform/resource/write.ts'
 import { ssoConnections } from './connection.ts'
 import { domains } from './domain.ts'
 
@@ -17,7 +17,7 @@ export const connectionStore = standardStore(ssoConnections)
 export const domainStore = standardStore(domains)
 
 /** The client secret of the connection (uuid) as the database keeps it, in the form of a recordset's bytes. */
-export const sealedSecret = (secret: Secret, connectionId: string, text: string): string =>
+export const encryptClientSecret = (secret: Secret, connectionId: string, text: string): string =>
   `\\x${seal(deriveKey(secret, 'client secret', connectionId), Buffer.from(text)).toString('hex')}`
 
 /** Makes a connection; `clientSecret` is null for a client that has none. Errors: 422. */
@@ -25,14 +25,15 @@ export async function createConnection(
   transaction: Transaction,
   secret: Secret,
   { values, clientSecret }: { values: JsonObject; clientSecret: string | null },
-): Promise<Written> {
+): Promise<WrittenRecord> {
   const id = newId()
-  const columns = clientSecret === null ? {} : { client_secret_encrypted: sealedSecret(secret, id, clientSecret) }
+  const columns =
+    clientSecret === null ? {} : { client_secret_encrypted: encryptClientSecret(secret, id, clientSecret) }
   return writeOne(connectionStore, transaction, { kind: 'create', id, values, columns })
 }
 
 /** Claims a domain, with what its record has to say. Errors: 409, 422. */
-export async function createDomain(transaction: Transaction, values: JsonObject): Promise<Written> {
+export async function createDomain(transaction: Transaction, values: JsonObject): Promise<WrittenRecord> {
   const columns = { record_value: `rapport-domain=${randomBytes(24).toString('base64url')}` }
   return writeOne(domainStore, transaction, { kind: 'create', values, columns })
 }

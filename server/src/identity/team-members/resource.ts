@@ -12,7 +12,7 @@ export const teamMembers = defineResource({
   idPrefix: 'usr',
   roleGroup: 'visible',
   softDelete: false,
-  parent: { parameter: 'teamId', resource: teams, column: 'team_id', few: true },
+  parent: { parameter: 'teamId', resource: teams, column: 'team_id', isSmall: true },
   embedded: { person },
   fields: {
     id: id('usr'),

@@ -10,13 +10,13 @@ import { teamMembers } from './resource.ts'
 export const teamMemberStore = standardStore(teamMembers)
 
 /** A member in a team; uuids. */
-interface Place {
+interface TeamMember {
   teamId: string
   memberId: string
 }
 
 /** Puts the member into the team; false when they were in it already. Errors: 404. */
-export async function joinTeam(transaction: Transaction, { teamId, memberId }: Place): Promise<boolean> {
+export async function joinTeam(transaction: Transaction, { teamId, memberId }: TeamMember): Promise<boolean> {
   await assertParent(transaction, teamMembers, teamId)
   const found = await transaction.query(sql`
     select id from members where organization_id = ${transaction.organization} and id = ${memberId}::uuid for key share`)
@@ -28,7 +28,7 @@ export async function joinTeam(transaction: Transaction, { teamId, memberId }: P
 }
 
 /** Takes the member out of the team. Errors: 404, 423 for the default team. */
-export async function leaveTeam(transaction: Transaction, { teamId, memberId }: Place): Promise<void> {
+export async function leaveTeam(transaction: Transaction, { teamId, memberId }: TeamMember): Promise<void> {
   await assertParent(transaction, teamMembers, teamId)
   const [removed] = await transaction.query<{ isDefault: boolean }>(sql`
     delete from team_members using teams

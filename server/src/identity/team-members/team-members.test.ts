@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type MailedService, startMailedService } from '../../../test/joining.ts'
+import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
 import { newOwner } from '../../../test/people.ts'
 import type { Json } from '../../../test/service.ts'
 

@@ -9,7 +9,7 @@ export const teams = defineResource({
   idPrefix: 'tea',
   heading: 'Groups within an organization. Each contact belongs to one team.',
   roleGroup: 'visible',
-  few: true,
+  isSmall: true,
   audited: {
     create: 'A team was created.',
     update: 'A team was changed.',

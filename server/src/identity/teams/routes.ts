@@ -5,5 +5,5 @@ import { teamStore } from './store.ts'
 
 export const teamPart: Part = {
   resources: [teams],
-  routes: standardRoutes(teamStore, { at: '/v5/teams' }),
+  routes: standardRoutes(teamStore, { path: '/v5/teams' }),
 }

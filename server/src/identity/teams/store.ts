@@ -3,11 +3,11 @@ import { prepared, sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { Pending } from '../../platform/resource/write.ts'
+import type { PendingChange } from '../../platform/resource/write.ts'
 import { teams } from './resource.ts'
 
 /** Contacts need a team: the default one stays, and so does one that still has contacts or gets them from an import. */
-async function refuseNeeded(transaction: Transaction, pending: readonly Pending[]): Promise<void> {
+async function assertDeletable(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
   const deleted = pending.filter(({ columns }) => typeof columns.deleted_at === 'string')
   if (deleted.length === 0) return
   if (deleted.some(({ before }) => before?.isDefault === true)) {
@@ -18,21 +18,21 @@ async function refuseNeeded(transaction: Transaction, pending: readonly Pending[
   }
   const ids = deleted.map(({ id }) => id)
   // The team's row is locked by now, and whoever refers to it locks it too: no contact and no import can slip in.
-  const kept = await transaction.query<{ id: string }>(sql`
+  const contacts = await transaction.query<{ id: string }>(sql`
     select id from contacts where organization_id = ${transaction.organization} and team_id = any(${ids}::uuid[])
       and deleted_at is null limit 1`)
-  if (kept.length > 0) {
+  if (contacts.length > 0) {
     throw new ApiError('resource_locked', 'This team still has contacts. Move them to another team first.')
   }
-  const sources = await transaction.query<{ id: string }>(sql`
+  const imports = await transaction.query<{ id: string }>(sql`
     select id from imports where organization_id = ${transaction.organization} and team_id = any(${ids}::uuid[])
       and deleted_at is null limit 1`)
-  if (sources.length > 0) {
+  if (imports.length > 0) {
     throw new ApiError('resource_locked', 'An import still uses this team. Change the import’s team first.')
   }
 }
 
-export const teamStore = standardStore(teams, { resolve: refuseNeeded })
+export const teamStore = standardStore(teams, { beforeWrite: assertDeletable })
 
 /** The id of the team of this name, whatever its case and accents, in the form of the answers. */
 export async function findTeam(db: Connection, name: string): Promise<string | undefined> {
@@ -46,22 +46,22 @@ export async function findTeam(db: Connection, name: string): Promise<string | u
  * Gives the team to what belongs to one: a new record that names none gets the default one, and so does one that is
  * restored after its team was deleted.
  */
-export async function giveTeams(transaction: Transaction, pending: readonly Pending[]): Promise<void> {
+export async function assignTeams(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
   const restored = pending.filter(({ before, columns }) => before && columns.deleted_at === null)
-  const gone = await deletedTeams(
+  const deletedTeamIds = await findDeletedTeams(
     transaction,
     restored.map(({ before }) => readId('tea', String(before?.teamId)) ?? ''),
   )
-  const homeless = pending.filter(({ before, values }) =>
-    before ? gone.has(String(before.teamId)) : (values.teamId ?? null) === null,
+  const withoutTeam = pending.filter(({ before, values }) =>
+    before ? deletedTeamIds.has(String(before.teamId)) : (values.teamId ?? null) === null,
   )
-  if (homeless.length === 0) return
-  const teamId = showId('tea', await defaultTeam(transaction))
-  for (const one of homeless) one.values.teamId = teamId
+  if (withoutTeam.length === 0) return
+  const teamId = showId('tea', await findDefaultTeam(transaction))
+  for (const one of withoutTeam) one.values.teamId = teamId
 }
 
 /** The default team's id, which every organization has. */
-async function defaultTeam(transaction: Transaction): Promise<string> {
+async function findDefaultTeam(transaction: Transaction): Promise<string> {
   const [team] = await transaction.query<{ id: string }>(
     prepared(sql`select id from teams where organization_id = ${transaction.organization} and is_default`),
   )
@@ -70,7 +70,7 @@ async function defaultTeam(transaction: Transaction): Promise<string> {
 }
 
 /** Which of these teams (uuids) are deleted, as ids in the form of the answers. The others stay until the transaction ends. */
-async function deletedTeams(transaction: Transaction, ids: readonly string[]): Promise<Set<string>> {
+async function findDeletedTeams(transaction: Transaction, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
   const rows = await transaction.query<{ id: string; deleted: boolean }>(sql`
     select id, deleted_at is not null as deleted from teams

@@ -72,11 +72,14 @@ test('no contact can be put into a deleted team', async () => {
   const { body: team } = await call('POST', '/v5/teams', { body: { name: 'Berlin' } })
   const { body: contact } = await call('POST', '/v5/contacts', { body: { name: 'Ada' } })
   await call('DELETE', `/v5/teams/${team.id}`)
-  for (const answer of [
+  for (const response of [
     await call('POST', '/v5/contacts', { body: { name: 'Bob', teamId: team.id } }),
     await call('PATCH', `/v5/contacts/${contact.id}`, { body: { teamId: team.id } }),
   ]) {
-    expect(answer).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [{ field: 'teamId' }] } })
+    expect(response).toMatchObject({
+      status: 422,
+      body: { code: 'invalid_field_value', details: [{ field: 'teamId' }] },
+    })
   }
 })
 

@@ -1,18 +1,18 @@
 import { roleScopes } from '../../app.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Access, openAccess, owner } from '../../../test/access.ts'
-import type { BootstrapAnswer } from '../../commands/bootstrap.ts'
+import type { BootstrapResult } from '../../commands/bootstrap.ts'
 import type { Caller } from '../../platform/model/caller.ts'
 import { firstKeyScopes } from '../../platform/model/scopes.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { emailKey } from '../../platform/model/texts.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
 import { profile } from './store.ts'
 
 let access: Access
-let first: BootstrapAnswer
-let second: BootstrapAnswer
+let first: BootstrapResult
+let second: BootstrapResult
 
 beforeAll(async () => {
   access = await openAccess()
@@ -56,7 +56,7 @@ test("by token the profile shows the user with every organization, by key with t
 
 test('a profile is not shown to a credential that is no longer good', async () => {
   const caller = await callerOf(second.apiKey, second.organizationId)
-  await access.database.spanning(
+  await access.database.crossTenantQuery(
     'check the database',
     sql`update api_keys set revoked_at = now() where id = ${caller.credentialId}`,
   )
@@ -71,7 +71,7 @@ test('one address in two spellings is one user', () => {
 test('the profile tells what the request was sent with, what that may do and when it ends', async () => {
   const byKey = await callerOf(second.apiKey, second.organizationId)
   const end = '2090-01-31T12:00:00.000Z'
-  await access.database.spanning(
+  await access.database.crossTenantQuery(
     'check the database',
     sql`update api_keys set expires_at = ${end}, revoked_at = null where id = ${byKey.credentialId}`,
   )

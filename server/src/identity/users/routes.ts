@@ -55,7 +55,7 @@ export const userRoutes: Route[] = [
     params: {},
     scope: 'user:get:read',
     query: { kind: 'none' },
-    answers: { 200: { kind: 'schema', component: 'User', schema: profileSchema } },
+    responses: { 200: { kind: 'schema', component: 'User', schema: profileSchema } },
     handle: async ({ services, caller }) => ({ status: 200, text: await profile(services.database, caller) }),
   },
 ]

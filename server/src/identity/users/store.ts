@@ -1,17 +1,17 @@
 import type { Caller } from '../../platform/model/caller.ts'
-import type { Database, Spanning } from '../../platform/database/database.ts'
+import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'
 import { raw, type Sql, sql } from '../../platform/model/sql.ts'
-import { emailKey } from '../../platform/model/texts.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
 
-export interface KeptUser {
+export interface StoredUser {
   id: string
   passwordHash: string | null
 }
 
 /** The user of this address, in any organization. */
-export async function findUserByEmail(database: Database, email: string): Promise<KeptUser | undefined> {
-  const rows = await database.spanning<KeptUser>(
+export async function findUserByEmail(database: Database, email: string): Promise<StoredUser | undefined> {
+  const rows = await database.crossTenantQuery<StoredUser>(
     'create an organization',
     sql`select id, password_hash as "passwordHash" from users where email_key = ${emailKey(email)}`,
   )
@@ -19,11 +19,11 @@ export async function findUserByEmail(database: Database, email: string): Promis
 }
 
 export async function insertUser(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   user: { id: string; email: string; name: string; passwordHash: string | null; isVerified?: boolean },
 ): Promise<void> {
   const { id, email, name, passwordHash, isVerified = false } = user
-  await spanning.query(
+  await db.query(
     sql`insert into users (id, email, email_key, name, password_hash, verified_at)
       values (${id}, ${email}, ${emailKey(email)}, ${name}, ${passwordHash}, case when ${isVerified}::boolean then now() end)`,
   )
@@ -56,7 +56,7 @@ export async function profile(database: Database, caller: Caller): Promise<strin
           from organizations left join members
             on members.organization_id = organizations.id and members.user_id = ${caller.userId}::uuid
           where organizations.id = ${caller.organizationId}::uuid`
-  const rows = await database.spanning<{ live: boolean; text: string | null }>(
+  const rows = await database.crossTenantQuery<{ live: boolean; text: string | null }>(
     'read the profile of a user',
     sql`select ${caller.live} as live, (
         select row_to_json(profile)::text from (

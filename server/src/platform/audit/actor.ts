@@ -3,7 +3,7 @@ import { showId } from '../model/ids.ts'
 import type { ActorKind } from './store.ts'
 
 /** What the log tells of a person (uuid) who did something: who it was, and from where. */
-export const byPerson = (userId: string, { address, requestId }: { address: string; requestId: string }) => ({
+export const userActor = (userId: string, { address, requestId }: { address: string; requestId: string }) => ({
   actorKind: 'user' as const,
   actorId: showId('usr', userId),
   address,
@@ -11,8 +11,8 @@ export const byPerson = (userId: string, { address, requestId }: { address: stri
 })
 
 /** The same of what they did to their own account. */
-export const byThemselves = (userId: string, client: { address: string; requestId: string }) => ({
-  ...byPerson(userId, client),
+export const ownAccountEvent = (userId: string, client: { address: string; requestId: string }) => ({
+  ...userActor(userId, client),
   recordType: 'user',
   recordId: showId('usr', userId),
 })

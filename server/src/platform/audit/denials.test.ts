@@ -17,46 +17,50 @@ beforeAll(async () => {
 afterAll(() => access.close())
 
 const client = { address: '192.0.2.1', requestId: 'req_1', userAgent: 'never told' }
-const lacking = (scope: string): Denial => ({ action: 'scope.denied', about: scope, route: '/v5/contacts' })
+const missingScope = (scope: string): Denial => ({
+  action: 'scope.denied',
+  scopeOrReason: scope,
+  route: '/v5/contacts',
+})
 
-const told = async (): Promise<{ scope: string; whole: string }[]> =>
-  access.database.spanning(
+const readDenials = async (): Promise<{ scope: string; whole: string }[]> =>
+  access.database.crossTenantQuery(
     'check the database',
     sql`select details->>'scope' as scope, audit_events::text as whole from audit_events
       where action = 'scope.denied' order by created_at, id`,
   )
 
-function denialsWith(logged: string[] = []) {
+function createTestDenials(logged: string[] = []) {
   const log = pino(new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }))
   return createDenials({ database: access.database, log, clock: () => access.clock.now })
 }
 
 test('the same refusal is told again after a minute, another one at once', async () => {
-  const denials = denialsWith()
-  const note = async (scope: string) => {
-    denials.note(caller, client, lacking(scope))
+  const denials = createTestDenials()
+  const recordMissingScope = async (scope: string) => {
+    denials.record(caller, client, missingScope(scope))
     await denials.idle()
   }
-  await note('a')
-  await note('a')
-  await note('b')
+  await recordMissingScope('a')
+  await recordMissingScope('a')
+  await recordMissingScope('b')
   access.clock.now += 59_999
-  await note('a')
-  expect((await told()).map(({ scope }) => scope)).toEqual(['a', 'b'])
+  await recordMissingScope('a')
+  expect((await readDenials()).map(({ scope }) => scope)).toEqual(['a', 'b'])
   access.clock.now += 1
-  await note('a')
-  expect((await told()).map(({ scope }) => scope)).toEqual(['a', 'b', 'a'])
-  expect((await told())[0]?.whole).not.toContain('never told')
+  await recordMissingScope('a')
+  expect((await readDenials()).map(({ scope }) => scope)).toEqual(['a', 'b', 'a'])
+  expect((await readDenials())[0]?.whole).not.toContain('never told')
 })
 
 test('a refusal that could not be written is logged, and the next one is tried', async () => {
   const logged: string[] = []
-  const denials = denialsWith(logged)
+  const denials = createTestDenials(logged)
   const broken: Caller = { ...caller, live: sql`no_such_column` }
-  denials.note(broken, client, lacking('c'))
+  denials.record(broken, client, missingScope('c'))
   await denials.idle()
   expect(logged).toHaveLength(1)
-  denials.note(caller, client, lacking('c'))
+  denials.record(caller, client, missingScope('c'))
   await denials.idle()
-  expect((await told()).filter(({ scope }) => scope === 'c')).toHaveLength(1)
+  expect((await readDenials()).filter(({ scope }) => scope === 'c')).toHaveLength(1)
 })

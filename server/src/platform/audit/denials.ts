@@ -9,7 +9,7 @@ import { recordEvent } from './store.ts'
 export interface Denial {
   action: 'scope.denied' | 'access.denied'
   /** The scope that was lacking, or why the credential was refused. */
-  about: string
+  scopeOrReason: string
   /** The path of the route, with its parameters in braces. */
   route: string
 }
@@ -17,14 +17,14 @@ export interface Denial {
 /** Writes refusals into the audit log, off the request's way. */
 export interface Denials {
   /** Each credential and subject once a minute; a fault of the database is told in the log alone. */
-  note(caller: Caller, client: { address: string; requestId: string }, denial: Denial): void
+  record(caller: Caller, client: { address: string; requestId: string }, denial: Denial): void
   /** Resolves once nothing is on its way into the log. */
   idle(): Promise<void>
 }
 
 const interval = 60_000
 /** Pairs of credential and subject that are remembered: room for each scope of some hundred credentials. */
-const remembered = 10_000
+const maxRemembered = 10_000
 
 export function createDenials({
   database,
@@ -35,29 +35,29 @@ export function createDenials({
   log: Logger
   clock?: () => number
 }): Denials {
-  const told = new LRUCache<string, number>({ max: remembered })
-  const writing = new Set<Promise<void>>()
+  const recordedAt = new LRUCache<string, number>({ max: maxRemembered })
+  const pendingWrites = new Set<Promise<void>>()
   return {
-    note(caller, { address, requestId }, { action, about, route }) {
-      const key = `${caller.organizationId} ${caller.credentialId} ${about}`
+    record(caller, { address, requestId }, { action, scopeOrReason, route }) {
+      const key = `${caller.organizationId} ${caller.credentialId} ${scopeOrReason}`
       const now = clock()
-      if (now - (told.get(key) ?? -Infinity) < interval) return
-      told.set(key, now)
+      if (now - (recordedAt.get(key) ?? -Infinity) < interval) return
+      recordedAt.set(key, now)
       const { organizationId } = caller
-      const details = { [action === 'scope.denied' ? 'scope' : 'reason']: about, route }
+      const details = { [action === 'scope.denied' ? 'scope' : 'reason']: scopeOrReason, route }
       const event = { organizationId, action, ...actorOf(caller), address, requestId, details }
-      const written = database
+      const write = database
         .transaction(caller, (transaction) => recordEvent(transaction, event))
         .catch((error: unknown) => {
           // The next one is tried again. One of a credential that has just ended is told by what ended it.
-          told.delete(key)
+          recordedAt.delete(key)
           log.warn({ action, err: error }, 'a refusal could not be written to the audit log')
         })
-        .finally(() => writing.delete(written))
-      writing.add(written)
+        .finally(() => pendingWrites.delete(write))
+      pendingWrites.add(write)
     },
     async idle() {
-      await Promise.all(writing)
+      await Promise.all(pendingWrites)
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { Spanning, Transaction } from '../database/database.ts'
+import type { CrossTenantConnection, Transaction } from '../database/database.ts'
 import { sql } from '../model/sql.ts'
 import type { JsonObject } from '../model/fields.ts'
 import { newId } from '../model/ids.ts'
@@ -40,12 +40,12 @@ export interface AuditEvent extends PersonEvent {
 }
 
 /** Writes the event down in the transaction of what it tells: both are kept, or neither is. */
-export async function recordEvent(transaction: Transaction | Spanning, event: AuditEvent): Promise<void> {
-  const isBound = 'organization' in transaction
-  if (isBound && transaction.organizationId !== event.organizationId) {
+export async function recordEvent(transaction: Transaction | CrossTenantConnection, event: AuditEvent): Promise<void> {
+  const hasOrganization = 'organization' in transaction
+  if (hasOrganization && transaction.organizationId !== event.organizationId) {
     throw new Error('An audit event must belong to the organization of its transaction.')
   }
-  const organization = isBound ? transaction.organization : sql`${event.organizationId}::uuid`
+  const organization = hasOrganization ? transaction.organization : sql`${event.organizationId}::uuid`
   await transaction.query(sql`
     insert into audit_events (organization_id, id, ${eventColumns})
     values (${organization}, ${newId()}::uuid, ${eventValues(event)})`)
@@ -53,7 +53,7 @@ export async function recordEvent(transaction: Transaction | Spanning, event: Au
 
 /** Writes down what the command line did, in the transaction of its effect. */
 export const recordCommand = (
-  transaction: Transaction | Spanning,
+  transaction: Transaction | CrossTenantConnection,
   organizationId: string,
   action: AuditAction,
   record: { recordType: string; recordId: string },

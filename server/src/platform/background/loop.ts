@@ -6,7 +6,7 @@ export interface LoopOptions {
   /** Resolves to the milliseconds until the next run, or until `wake`. `signal` aborts when the loop is closed. */
   run: (signal: AbortSignal) => Promise<number>
   /** Called with the error of a failed run. */
-  failed: (error: unknown) => void
+  onError: (error: unknown) => void
   /** Milliseconds after a failed run, which `wake` does not shorten. */
   retryMilliseconds: number
 }
@@ -19,7 +19,7 @@ export interface Loop {
 }
 
 /** Runs something again and again in the background. */
-export function startLoop({ ready, run, failed, retryMilliseconds }: LoopOptions): Loop {
+export function startLoop({ ready, run, onError, retryMilliseconds }: LoopOptions): Loop {
   const closing = new AbortController()
   let waiting = new AbortController()
   const repeat = async () => {
@@ -30,7 +30,7 @@ export function startLoop({ ready, run, failed, retryMilliseconds }: LoopOptions
         const milliseconds = await run(closing.signal)
         if (milliseconds > 0) await pause(milliseconds, waiting.signal)
       } catch (error) {
-        failed(error)
+        onError(error)
         await pause(retryMilliseconds, closing.signal)
       }
     }
@@ -51,4 +51,4 @@ export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> 
   delay(milliseconds, undefined, { signal }).catch(() => undefined)
 
 /** A quarter more or less, so that several processes do not run at the same time. */
-export const jittered = (milliseconds: number): number => milliseconds * (0.75 + Math.random() / 2)
+export const withJitter = (milliseconds: number): number => milliseconds * (0.75 + Math.random() / 2)

@@ -4,7 +4,7 @@ export interface RetryOptions {
   /** Aborts when no more is to be retried. */
   signal: AbortSignal
   /** When retrying is of no use any more, on the clock of `performance.now()`. */
-  end: number
+  deadline: number
   isTransient: (error: unknown) => boolean
 }
 
@@ -16,17 +16,17 @@ const retryMilliseconds = 500
  * after the abort.
  */
 export async function retryTransient(
-  { signal, end, isTransient }: RetryOptions,
-  write: () => Promise<void>,
-): Promise<{ failed: unknown } | undefined> {
+  { signal, deadline, isTransient }: RetryOptions,
+  operation: () => Promise<void>,
+): Promise<{ lastError: unknown } | undefined> {
   for (;;) {
     try {
-      await write()
+      await operation()
       return undefined
     } catch (error) {
       if (!isTransient(error) || signal.aborted) throw error
       await pause(retryMilliseconds, signal)
-      if (performance.now() >= end) return { failed: error }
+      if (performance.now() >= deadline) return { lastError: error }
     }
   }
 }

@@ -11,23 +11,23 @@ export interface Catalog {
   /** A table comes after those that it refers to. */
   tables: CatalogTable[]
   /** Tables of the schema that no migration made: somebody else's. */
-  others: string[]
+  otherTables: string[]
 }
 
-export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** Names that the migrations give to what they make: what else the schema holds is not Rapport's. */
-export function namesMade(migrations: readonly Migration[]): Set<string> {
-  const made =
+export function namesCreatedBy(migrations: readonly Migration[]): Set<string> {
+  const createdNames =
     /\bcreate\s+(?:or\s+replace\s+)?(?:unlogged\s+|materialized\s+)?(?:table|view|sequence|function|procedure|type|domain)\s+(?:if\s+not\s+exists\s+)?"?(\w+)"?|\brename\s+to\s+"?(\w+)"?/gi
   const names = migrations.flatMap(({ text }) =>
-    [...text.matchAll(made)].map(([, created, renamed]) => created ?? renamed),
+    [...text.matchAll(createdNames)].map(([, created, renamed]) => created ?? renamed),
   )
   return new Set(['schema_migrations', ...names.filter((name) => name !== undefined)])
 }
 
 /** Our tables as the database has them now. Error: `SnapshotError` where one has a sequence, which no migration makes. */
-export async function readCatalog(client: pg.Client, made: ReadonlySet<string>): Promise<Catalog> {
+export async function readCatalog(client: pg.Client, createdNames: ReadonlySet<string>): Promise<Catalog> {
   const { rows } = await client.query<{
     name: string
     kind: string
@@ -44,12 +44,14 @@ export async function readCatalog(client: pg.Client, made: ReadonlySet<string>):
        array(select distinct other.relname::text from pg_constraint join pg_class other on other.oid = confrelid
          where conrelid = class.oid and contype = 'f') as needs
      from pg_class class join pg_namespace space on space.oid = class.relnamespace
-     where space.nspname = current_schema() and class.relkind in ('r', 'S') and ${notOfExtensions('class')}
+     where space.nspname = current_schema() and class.relkind in ('r', 'S') and ${notFromExtension('class')}
      order by 1`,
   )
   const tables = rows.filter(({ kind }) => kind === 'r')
-  const ours = tables.filter(({ name }) => made.has(name))
-  const sequences = rows.filter(({ kind, name, owner }) => kind === 'S' && (made.has(name) || made.has(owner ?? '')))
+  const ours = tables.filter(({ name }) => createdNames.has(name))
+  const sequences = rows.filter(
+    ({ kind, name, owner }) => kind === 'S' && (createdNames.has(name) || createdNames.has(owner ?? '')),
+  )
   if (sequences.length > 0) {
     const names = sequences.map(({ name }) => name).join(', ')
     throw new SnapshotError(
@@ -57,29 +59,29 @@ export async function readCatalog(client: pg.Client, made: ReadonlySet<string>):
     )
   }
   return {
-    tables: inOrder(ours).map(({ name, columns, estimate }) => ({ name, columns, estimate })),
-    others: tables.filter(({ name }) => !made.has(name)).map(({ name }) => name),
+    tables: sortByDependency(ours).map(({ name, columns, estimate }) => ({ name, columns, estimate })),
+    otherTables: tables.filter(({ name }) => !createdNames.has(name)).map(({ name }) => name),
   }
 }
 
 /** What an extension brought belongs to it. */
-export const notOfExtensions = (of: 'class' | 'routine' | 'type'): string => {
+export const notFromExtension = (of: 'class' | 'routine' | 'type'): string => {
   const catalog = { class: 'pg_class', routine: 'pg_proc', type: 'pg_type' }[of]
   return `not exists (select from pg_depend where classid = '${catalog}'::regclass and objid = ${of}.oid and deptype = 'e')`
 }
 
 /** Each after those it needs; a circle is left as it comes, because references are checked after the load. */
-function inOrder<Table extends { name: string; needs: string[] }>(tables: readonly Table[]): Table[] {
-  const waiting = new Map(tables.map((table) => [table.name, table]))
+function sortByDependency<Table extends { name: string; needs: string[] }>(tables: readonly Table[]): Table[] {
+  const remaining = new Map(tables.map((table) => [table.name, table]))
   const ordered: Table[] = []
-  const place = (table: Table): void => {
-    if (!waiting.delete(table.name)) return
+  const visit = (table: Table): void => {
+    if (!remaining.delete(table.name)) return
     for (const need of table.needs) {
-      const other = waiting.get(need)
-      if (other) place(other)
+      const other = remaining.get(need)
+      if (other) visit(other)
     }
     ordered.push(table)
   }
-  for (const table of tables) place(table)
+  for (const table of tables) visit(table)
   return ordered
 }

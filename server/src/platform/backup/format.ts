@@ -11,7 +11,7 @@ export class SnapshotError extends Error {
 }
 
 /** How the header of every file begins that this Rapport writes. */
-export const stamp = { format: 'rapport backup', formatVersion: 1 } as const
+export const formatHeader = { format: 'rapport backup', formatVersion: 1 } as const
 
 /** The line after a table's rows; data cannot look like it, because COPY escapes backslashes. */
 export const endOfRows = '\\.\n'
@@ -58,27 +58,27 @@ export interface CheckedSnapshot {
 /** The header of a file, from its first line. Error: `SnapshotError` where that is no backup that this Rapport reads. */
 export function readHeader(line: string): SnapshotHeader {
   const header = JSON.parse(line) as SnapshotHeader
-  if (header.format !== stamp.format) throw new SnapshotError('This is not a Rapport backup.')
-  const { rapport, formatVersion: theirs } = header
-  if (theirs === stamp.formatVersion) return header
+  if (header.format !== formatHeader.format) throw new SnapshotError('This is not a Rapport backup.')
+  const { rapport, formatVersion: fileVersion } = header
+  if (fileVersion === formatHeader.formatVersion) return header
   const advice =
-    theirs > stamp.formatVersion
+    fileVersion > formatHeader.formatVersion
       ? 'Restore it with the newer version.'
       : 'No version of Rapport writes this format. Use another backup.'
   throw new SnapshotError(
-    `The backup was made by Rapport ${rapport} in format ${theirs}; this version reads format ${stamp.formatVersion}. Nothing was changed. ${advice}`,
+    `The backup was made by Rapport ${rapport} in format ${fileVersion}; this version reads format ${formatHeader.formatVersion}. Nothing was changed. ${advice}`,
   )
 }
 
-const digits = 15
-const text = (bytes: number, sha256: string) =>
-  `{"bytes":"${String(bytes).padStart(digits, '0')}","sha256":"${sha256}"}\n`
-const wrapping = 10 + 5 + 8
-export const trailerLength = wrapping + text(0, '0'.repeat(64)).length
+const byteDigits = 15
+const trailerText = (bytes: number, sha256: string) =>
+  `{"bytes":"${String(bytes).padStart(byteDigits, '0')}","sha256":"${sha256}"}\n`
+const gzipOverhead = 10 + 5 + 8
+export const trailerLength = gzipOverhead + trailerText(0, '0'.repeat(64)).length
 
 /** The closing gzip member: header, one stored block, checksum, length (RFC 1951 and 1952). */
 export function trailer(bytes: number, sha256: string): Buffer {
-  const content = Buffer.from(text(bytes, sha256))
+  const content = Buffer.from(trailerText(bytes, sha256))
   const before = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1, 0, 0, 0, 0])
   before.writeUInt16LE(content.length, 11)
   before.writeUInt16LE(~content.length & 0xffff, 13)

@@ -35,35 +35,36 @@ export async function checkSnapshot(
   const { size, end } = await readEnd(file)
   const digest = createHash('sha256')
   let done = 0
-  const see = (chunk: Buffer) => {
+  const onChunk = (chunk: Buffer) => {
     if (signal?.aborted) throw new Interrupted('Interrupted: nothing was changed.')
     digest.update(chunk)
     done += chunk.length
     onBytes(done, size)
   }
-  const reader = new SnapshotReader(file, { length: size - trailerLength, see })
+  const reader = new SnapshotReader(file, { length: size - trailerLength, onChunk })
   let checked: CheckedSnapshot
   try {
     const header = await reader.header()
-    const counted: SnapshotSums['tables'] = {}
+    const actualSums: SnapshotSums['tables'] = {}
     for await (const { name, rows } of reader.tables(header)) {
       const sum = new RowSum()
       for await (const chunk of rows) sum.add(chunk)
-      counted[name] = sum.result()
+      actualSums[name] = sum.result()
     }
     const sums = await reader.sums()
-    for (const [name, { rows, sha256 }] of Object.entries(counted)) {
-      if (sums.tables[name]?.rows !== rows || sums.tables[name].sha256 !== sha256) throw damaged(file, `in ${name}`)
+    for (const [name, { rows, sha256 }] of Object.entries(actualSums)) {
+      if (sums.tables[name]?.rows !== rows || sums.tables[name].sha256 !== sha256)
+        throw damagedError(file, `in ${name}`)
     }
-    const rows = Object.values(counted).reduce((total, table) => total + table.rows, 0)
+    const rows = Object.values(actualSums).reduce((total, table) => total + table.rows, 0)
     checked = { header, sums, rows, bytes: size }
   } catch (error) {
-    const isSaid = error instanceof SnapshotError || error instanceof Interrupted
-    throw isSaid ? error : damaged(file, wordsOf(error), error)
+    const isExpected = error instanceof SnapshotError || error instanceof Interrupted
+    throw isExpected ? error : damagedError(file, messageOf(error), error)
   } finally {
     reader.close()
   }
-  if (!end.equals(trailer(done, digest.digest('hex')))) throw damaged(file, 'the checksum does not match')
+  if (!end.equals(trailer(done, digest.digest('hex')))) throw damagedError(file, 'the checksum does not match')
   return checked
 }
 
@@ -73,16 +74,21 @@ export class SnapshotReader {
   readonly #source: AsyncIterator<Buffer>
   #held = Buffer.alloc(0)
 
-  constructor(file: string, { length, see }: { length: number; see?: (chunk: Buffer) => void }) {
+  constructor(file: string, { length, onChunk }: { length: number; onChunk?: (chunk: Buffer) => void }) {
     this.#gunzip = createGunzip({ chunkSize: 1 << 18 })
-    const watch = async function* (source: AsyncIterable<Buffer>) {
+    const observe = async function* (source: AsyncIterable<Buffer>) {
       for await (const chunk of source) {
-        see?.(chunk)
+        onChunk?.(chunk)
         yield chunk
       }
     }
     // Whoever reads is told of faults by the last stream.
-    pipeline(createReadStream(file, { end: length - 1, highWaterMark: 1 << 18 }), watch, this.#gunzip, () => undefined)
+    pipeline(
+      createReadStream(file, { end: length - 1, highWaterMark: 1 << 18 }),
+      observe,
+      this.#gunzip,
+      () => undefined,
+    )
     this.#source = this.#gunzip[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   }
 
@@ -107,10 +113,10 @@ export class SnapshotReader {
   }
 
   async #line(): Promise<string> {
-    for (let looked = 0; ;) {
-      const end = this.#held.indexOf(0x0a, looked)
+    for (let searchedFrom = 0; ;) {
+      const end = this.#held.indexOf(0x0a, searchedFrom)
       if (end >= 0) return this.#take(end + 1).toString('utf8')
-      looked = this.#held.length
+      searchedFrom = this.#held.length
       if (!(await this.#more())) throw new Error('it is truncated')
     }
   }
@@ -157,7 +163,7 @@ async function readEnd(file: string): Promise<{ size: number; end: Buffer }> {
     const start = Buffer.alloc(2)
     await handle.read(start, 0, 2, 0)
     if (start[0] !== 0x1f || start[1] !== 0x8b) throw new SnapshotError(`${file} is not a Rapport backup.`)
-    if (size <= trailerLength) throw damaged(file, 'it is truncated')
+    if (size <= trailerLength) throw damagedError(file, 'it is truncated')
     const end = Buffer.alloc(trailerLength)
     await handle.read(end, 0, trailerLength, size - trailerLength)
     return { size, end }
@@ -166,7 +172,7 @@ async function readEnd(file: string): Promise<{ size: number; end: Buffer }> {
   }
 }
 
-const damaged = (file: string, how: string, cause?: unknown): SnapshotError =>
-  new SnapshotError(`${file} is damaged or truncated (${how}). Nothing was changed. Use another backup.`, { cause })
+const damagedError = (file: string, reason: string, cause?: unknown): SnapshotError =>
+  new SnapshotError(`${file} is damaged or truncated (${reason}). Nothing was changed. Use another backup.`, { cause })
 
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

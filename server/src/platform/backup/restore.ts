@@ -4,9 +4,9 @@ import { from as copyFrom } from 'pg-copy-streams'
 import { connect } from '../database/connect.ts'
 import { Interrupted } from '../database/interrupted.ts'
 import { isConnectionLoss } from '../database/failures.ts'
-import { layAside, makeAgain } from '../database/laid-aside.ts'
-import { lockKey, type Migration, readMigrations } from '../database/migrate.ts'
-import { namesMade, quoted, readCatalog } from './catalog.ts'
+import { dropIndexes, recreateIndexes } from '../database/dropped-indexes.ts'
+import { migrationLockKey, type Migration, readMigrations } from '../database/migrate.ts'
+import { namesCreatedBy, quoteIdentifier, readCatalog } from './catalog.ts'
 import {
   type CheckedSnapshot,
   SnapshotError,
@@ -16,7 +16,7 @@ import {
 } from './format.ts'
 import { SnapshotReader } from './read.ts'
 import { RowSum } from './row-sum.ts'
-import { dropSchema, makeSchema } from './schema.ts'
+import { dropSchema, createSchema } from './schema.ts'
 import { copyRows, sessionSettings } from './take.ts'
 
 export interface RestoreOptions {
@@ -24,7 +24,7 @@ export interface RestoreOptions {
   /** What `checkSnapshot` found in the file. */
   checked: CheckedSnapshot
   migrationsFolder: string
-  onProgress?: (standing: RestoreStanding) => void
+  onProgress?: (progress: RestoreProgress) => void
   /** What else belongs to the same transaction, at its end. */
   finish?: (client: pg.Client) => Promise<void>
   /** Interrupts it, up to the moment from which it cannot be taken back. */
@@ -32,16 +32,16 @@ export interface RestoreOptions {
 }
 
 /** How far a restore is in the stage that it has come to. */
-export interface RestoreStanding {
+export interface RestoreProgress {
   stage: 'Restoring' | 'Comparing' | 'Building'
   done: number
   total: number
   unit: string
   /** The table, index or constraint that it is at. */
-  at: string
+  item: string
 }
 
-type Tell = (standing: RestoreStanding) => void
+type OnProgress = (progress: RestoreProgress) => void
 
 /**
  * Puts the snapshot of a file in the place of what Rapport has in the database, in one transaction: it is all there or
@@ -51,27 +51,27 @@ type Tell = (standing: RestoreStanding) => void
 export async function restoreSnapshot(file: string, options: RestoreOptions): Promise<void> {
   const { connection, checked, migrationsFolder, signal } = options
   const migrations = await readMigrations(migrationsFolder)
-  const applied = findApplied(checked.header, migrations)
+  const applied = findAppliedMigrations(checked.header, migrations)
   const client = await connect({ ...connection, keepAlive: true, application_name: 'rapport restore' })
   const interrupt = () => client.connection.stream.destroy()
   signal?.addEventListener('abort', interrupt)
   let isCommitting = false
   try {
     if (signal?.aborted) interrupt()
-    await client.query(`${sessionSettings}; ${roomToBuild}`)
-    await noticeEnd(client)
+    await client.query(`${sessionSettings}; ${indexBuildMemory}`)
+    await detectClientLoss(client)
     await client.query('begin')
-    await keepOthersFromMigrating(client)
-    await dropSchema(client, namesMade(migrations))
-    await makeSchema(client, applied)
+    await lockMigrations(client)
+    await dropSchema(client, namesCreatedBy(migrations))
+    await createSchema(client, applied)
     await assertSameTables(client, checked.header, applied)
-    await fill(client, file, options)
+    await fillTables(client, file, options)
     // From here on it cannot be taken back.
     signal?.removeEventListener('abort', interrupt)
     isCommitting = true
     await client.query('commit')
   } catch (error) {
-    throw explained(error, { isCommitting, isInterrupted: signal?.aborted ?? false })
+    throw explainError(error, { isCommitting, isInterrupted: signal?.aborted ?? false })
   } finally {
     signal?.removeEventListener('abort', interrupt)
     // Without a farewell: after a fault a copy may be half-way. The server rolls back.
@@ -80,7 +80,10 @@ export async function restoreSnapshot(file: string, options: RestoreOptions): Pr
 }
 
 /** What was lost with a connection, in words; the rest as it is. */
-function explained(error: unknown, { isCommitting, isInterrupted }: { isCommitting: boolean; isInterrupted: boolean }) {
+function explainError(
+  error: unknown,
+  { isCommitting, isInterrupted }: { isCommitting: boolean; isInterrupted: boolean },
+) {
   if (isCommitting && isConnectionLoss(error)) {
     return new SnapshotError(
       'The connection was lost at the very end. The database is either unchanged or completely restored; its newest records show which. To be sure, restore again.',
@@ -92,29 +95,32 @@ function explained(error: unknown, { isCommitting, isInterrupted }: { isCommitti
 }
 
 /** Puts the rows into the empty tables and makes sure of them. */
-async function fill(
+async function fillTables(
   client: pg.Client,
   file: string,
   { checked, finish, onProgress = () => undefined }: RestoreOptions,
 ) {
-  const tables = checked.header.tables.map(({ name }) => quoted(name))
-  const laidAside = await layAside(client, tables, { keys: true })
+  const tables = checked.header.tables.map(({ name }) => quoteIdentifier(name))
+  const dropped = await dropIndexes(client, tables, { keys: true })
   // Our own triggers: what they would do is in the rows already.
   for (const table of tables) await client.query(`alter table ${table} disable trigger user`)
   // A migration may have put rows in.
   await client.query(`truncate ${tables.join(', ')}`)
-  await load(client, file, checked, onProgress)
-  await compare(client, checked, onProgress)
-  const total = laidAside.length
-  await makeAgain(client, laidAside, (done, at) =>
-    onProgress({ stage: 'Building', done, total, unit: 'indexes and constraints', at }),
+  await loadRows(client, file, checked, onProgress)
+  await compareRows(client, checked, onProgress)
+  const total = dropped.length
+  await recreateIndexes(client, dropped, (done, item) =>
+    onProgress({ stage: 'Building', done, total, unit: 'indexes and constraints', item }),
   )
   for (const table of tables) await client.query(`alter table ${table} enable trigger user; analyze ${table}`)
   await finish?.(client)
 }
 
 /** The migrations that the snapshot's schema is made of. */
-export function findApplied({ migrations: theirs, rapport }: SnapshotHeader, ours: readonly Migration[]): Migration[] {
+export function findAppliedMigrations(
+  { migrations: theirs, rapport }: SnapshotHeader,
+  ours: readonly Migration[],
+): Migration[] {
   return theirs.map(({ version, name, checksum }) => {
     const known = ours.find((migration) => migration.version === version)
     if (!known) {
@@ -132,16 +138,18 @@ export function findApplied({ migrations: theirs, rapport }: SnapshotHeader, our
 }
 
 /** Memory for building indexes: 128 MB, or what the server is set to. */
-const roomToBuild = `select set_config('maintenance_work_mem',
+const indexBuildMemory = `select set_config('maintenance_work_mem',
   greatest(pg_size_bytes('128MB'), pg_size_bytes(current_setting('maintenance_work_mem'))) / 1024 || 'kB', false)`
 
 /** A restore that was killed must not go on building indexes under its locks. Not every system can tell the server. */
-const noticeEnd = (client: pg.Client) =>
+const detectClientLoss = (client: pg.Client) =>
   client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined)
 
 /** A service that starts meanwhile waits, as for a migration. */
-async function keepOthersFromMigrating(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1) locked', [lockKey])
+async function lockMigrations(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1) locked', [
+    migrationLockKey,
+  ])
   if (rows[0]?.locked) return
   throw new SnapshotError(
     'Another process is migrating or restoring this database. Nothing was changed. Try again later.',
@@ -154,36 +162,39 @@ async function assertSameTables(
   { tables, rapport }: SnapshotHeader,
   applied: readonly Migration[],
 ): Promise<void> {
-  const made = await readCatalog(client, namesMade(applied))
-  const shape = (list: readonly { name: string; columns: readonly string[] }[]) =>
+  const actual = await readCatalog(client, namesCreatedBy(applied))
+  const describeTables = (list: readonly { name: string; columns: readonly string[] }[]) =>
     list.map(({ name, columns }) => `${name} (${columns.toSorted().join(', ')})`).toSorted()
-  const [theirs, ours] = [shape(tables), shape(made.tables)]
-  const odd = [...theirs.filter((table) => !ours.includes(table)), ...ours.filter((table) => !theirs.includes(table))]
-  if (odd.length === 0) return
+  const [theirs, ours] = [describeTables(tables), describeTables(actual.tables)]
+  const differing = [
+    ...theirs.filter((table) => !ours.includes(table)),
+    ...ours.filter((table) => !theirs.includes(table)),
+  ]
+  if (differing.length === 0) return
   throw new SnapshotError(
-    `The tables of the backup differ from those of Rapport ${rapport}: ${odd.join('; ')}. Nothing was changed.`,
+    `The tables of the backup differ from those of Rapport ${rapport}: ${differing.join('; ')}. Nothing was changed.`,
   )
 }
 
-async function load(
+async function loadRows(
   client: pg.Client,
   file: string,
   { header, bytes }: CheckedSnapshot,
-  onProgress: Tell,
+  onProgress: OnProgress,
 ): Promise<void> {
   const kibibytes = (number: number) => Math.ceil(number / 1024)
-  let [done, at] = [0, '']
-  const see = (chunk: Buffer) => {
+  let [done, item] = [0, '']
+  const onChunk = (chunk: Buffer) => {
     done += chunk.length
-    onProgress({ stage: 'Restoring', done: kibibytes(done), total: kibibytes(bytes), unit: 'KiB', at })
+    onProgress({ stage: 'Restoring', done: kibibytes(done), total: kibibytes(bytes), unit: 'KiB', item })
   }
-  const reader = new SnapshotReader(file, { length: bytes - trailerLength, see })
+  const reader = new SnapshotReader(file, { length: bytes - trailerLength, onChunk })
   try {
     await reader.header()
     for await (const { name, columns, rows } of reader.tables(header)) {
-      at = name
+      item = name
       // Frozen: the table was made in this transaction, so nobody can miss its rows, and vacuum need not touch them.
-      const text = `copy ${quoted(name)} (${columns.map(quoted).join(', ')}) from stdin with (freeze)`
+      const text = `copy ${quoteIdentifier(name)} (${columns.map(quoteIdentifier).join(', ')}) from stdin with (freeze)`
       await pipeline(rows, client.query(copyFrom(text)))
     }
   } finally {
@@ -192,13 +203,13 @@ async function load(
 }
 
 /** What the database now holds is what the file says, row by row. */
-async function compare(client: pg.Client, { header, sums, rows: total }: CheckedSnapshot, onProgress: Tell) {
+async function compareRows(client: pg.Client, { header, sums, rows: total }: CheckedSnapshot, onProgress: OnProgress) {
   let done = 0
   for (const table of header.tables) {
-    const tell = (rows: number) =>
-      onProgress({ stage: 'Comparing', done: done + rows, total, unit: 'rows', at: table.name })
-    tell(0)
-    const found = await sumOf(client, table, tell)
+    const report = (rows: number) =>
+      onProgress({ stage: 'Comparing', done: done + rows, total, unit: 'rows', item: table.name })
+    report(0)
+    const found = await computeTableSum(client, table, report)
     done += found.rows
     const expected = sums.tables[table.name]
     if (found.rows === expected?.rows && found.sha256 === expected.sha256) continue
@@ -209,7 +220,7 @@ async function compare(client: pg.Client, { header, sums, rows: total }: Checked
 }
 
 /** The sum of a table as it stands. */
-async function sumOf(client: pg.Client, table: SnapshotTable, onRows: (rows: number) => void) {
+async function computeTableSum(client: pg.Client, table: SnapshotTable, onRows: (rows: number) => void) {
   const sum = new RowSum()
   for await (const chunk of copyRows(client, table)) {
     sum.add(chunk)

@@ -7,11 +7,11 @@ export interface TableSum {
 }
 
 const newline = 0x0a
-const words = 8
+const wordCount = 8
 
 /** Sums up the rows of a table as COPY's text format has them: one a line, line ends within values escaped. */
 export class RowSum {
-  readonly #sum = new Uint32Array(words)
+  readonly #sum = new Uint32Array(wordCount)
   #rows = 0
   /** The beginning of a row whose end is yet to come. */
   #begun: Buffer[] = []
@@ -39,7 +39,7 @@ export class RowSum {
   /** Adding, unlike XOR, tells apart a row that is there twice from one that is not there. */
   #addRow(row: Buffer): void {
     const digest = hash('sha256', row, 'buffer')
-    for (let word = 0; word < words; word++) {
+    for (let word = 0; word < wordCount; word++) {
       this.#sum[word] = (this.#sum[word] ?? 0) + digest.readUInt32BE(word * 4)
     }
     this.#rows++

@@ -1,27 +1,27 @@
 import type pg from 'pg'
 import { sqlState } from '../database/failures.ts'
-import { createRecord, type Migration, noTransactionMark } from '../database/migrate.ts'
-import { notOfExtensions } from './catalog.ts'
+import { createMigrationsTable, type Migration, noTransactionMarker } from '../database/migrate.ts'
+import { notFromExtension } from './catalog.ts'
 import { SnapshotError } from './format.ts'
 
 /** Removes what the migrations made; what somebody else put into the schema stays. */
-export async function dropSchema(client: pg.Client, made: ReadonlySet<string>): Promise<void> {
+export async function dropSchema(client: pg.Client, ownNames: ReadonlySet<string>): Promise<void> {
   const { rows } = await client.query<{ kind: string; name: string; identity: string }>(
     `select case relkind when 'v' then 'view' when 'm' then 'materialized view' else 'table' end as kind,
        relname::text as name, class.oid::regclass::text as identity
      from pg_class class join pg_namespace space on space.oid = class.relnamespace
-     where nspname = current_schema() and relkind in ('r', 'p', 'v', 'm') and not relispartition and ${notOfExtensions('class')}
+     where nspname = current_schema() and relkind in ('r', 'p', 'v', 'm') and not relispartition and ${notFromExtension('class')}
      union all
      select case when exists (select from pg_type where pg_type.oid = any (routine.proargtypes) and typrelid <> 0)
          then 'routine of rows' else 'routine' end, proname::text, routine.oid::regprocedure::text
      from pg_proc routine join pg_namespace space on space.oid = routine.pronamespace
-     where nspname = current_schema() and ${notOfExtensions('routine')}
+     where nspname = current_schema() and ${notFromExtension('routine')}
      union all
      select 'type', typname::text, type.oid::regtype::text
      from pg_type type join pg_namespace space on space.oid = type.typnamespace
-     where nspname = current_schema() and typtype in ('e', 'd') and ${notOfExtensions('type')}`,
+     where nspname = current_schema() and typtype in ('e', 'd') and ${notFromExtension('type')}`,
   )
-  const ours = rows.filter(({ name }) => made.has(name))
+  const ours = rows.filter(({ name }) => ownNames.has(name))
   try {
     // All of a kind at once, because they depend on each other. A routine that takes a table's rows depends on the table;
     // the other way round, a generated column or an index depends on a routine.
@@ -48,11 +48,11 @@ export async function dropSchema(client: pg.Client, made: ReadonlySet<string>): 
 }
 
 /** Makes the schema of these migrations where nothing is, as a part of the running transaction. */
-export async function makeSchema(client: pg.Client, migrations: readonly Migration[]): Promise<void> {
-  await client.query(createRecord)
+export async function createSchema(client: pg.Client, migrations: readonly Migration[]): Promise<void> {
+  await client.query(createMigrationsTable)
   for (const { text } of migrations) {
     // On tables without rows, that nobody else sees, nothing has to be done concurrently.
-    const isApart = text.split('\n', 1)[0]?.trim() === noTransactionMark
-    await client.query(isApart ? text.replaceAll(/\bconcurrently\b/gi, '') : text)
+    const isNonTransactional = text.split('\n', 1)[0]?.trim() === noTransactionMarker
+    await client.query(isNonTransactional ? text.replaceAll(/\bconcurrently\b/gi, '') : text)
   }
 }

@@ -10,7 +10,7 @@ import { connect } from '../database/connect.ts'
 import { syncFolder } from '../files/durable.ts'
 import { Interrupted } from '../database/interrupted.ts'
 import { readMigrations } from '../database/migrate.ts'
-import { type Catalog, namesMade, quoted, readCatalog } from './catalog.ts'
+import { type Catalog, namesCreatedBy, quoteIdentifier, readCatalog } from './catalog.ts'
 import {
   type AppliedMigration,
   type CheckedSnapshot,
@@ -19,12 +19,12 @@ import {
   SnapshotError,
   type SnapshotHeader,
   type SnapshotSums,
-  stamp,
+  formatHeader,
   trailer,
 } from './format.ts'
 import { RowSum } from './row-sum.ts'
 
-export interface TakeOptions {
+export interface SnapshotOptions {
   connection: pg.ClientConfig
   /** Where our migrations are: they say which tables are ours. */
   migrationsFolder: string
@@ -38,7 +38,7 @@ export interface TakeOptions {
 
 export interface TakenSnapshot extends CheckedSnapshot {
   /** Tables that are not Rapport's and were left out. */
-  others: string[]
+  otherTables: string[]
 }
 
 /**
@@ -47,32 +47,32 @@ export interface TakenSnapshot extends CheckedSnapshot {
  */
 export async function takeSnapshotFile(
   file: string,
-  { force = false, ...options }: TakeOptions & { force?: boolean },
+  { force = false, ...options }: SnapshotOptions & { force?: boolean },
 ): Promise<TakenSnapshot> {
-  const assertFree = async () => {
+  const assertMayWrite = async () => {
     if (force || !(await exists(file))) return
     throw new SnapshotError(`${file} already exists. Choose another name, or use --force to replace it.`)
   }
-  await assertFree()
-  const part = `${file}.part`
-  await rm(part, { force: true })
-  const handle = await open(part, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+  await assertMayWrite()
+  const partFile = `${file}.part`
+  await rm(partFile, { force: true })
+  const handle = await open(partFile, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new SnapshotError(`${file} cannot be written (${error.code}).`, { cause: error })
   })
   // Who begins later takes the name over.
-  const isMine = async () => (await stat(part).catch(() => undefined))?.ino === (await handle.stat()).ino
+  const ownsPartFile = async () => (await stat(partFile).catch(() => undefined))?.ino === (await handle.stat()).ino
   try {
-    const taken = await takeSnapshot(writerTo(handle), options)
+    const taken = await takeSnapshot(createWriter(handle), options)
     await handle.sync()
-    if (!(await isMine())) {
+    if (!(await ownsPartFile())) {
       throw new SnapshotError(`This backup was stopped because another one to ${file} has started.`)
     }
-    await assertFree()
-    await rename(part, file)
+    await assertMayWrite()
+    await rename(partFile, file)
     await syncFolder(dirname(file))
     return taken
   } catch (error) {
-    if (await isMine()) await rm(part, { force: true })
+    if (await ownsPartFile()) await rm(partFile, { force: true })
     if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')) {
       throw new SnapshotError(`There is not enough disk space for ${file}.`, { cause: error })
     }
@@ -83,19 +83,19 @@ export async function takeSnapshotFile(
 }
 
 /** The handle's own stream would close it, before what was written is on the disk. */
-const writerTo = (handle: FileHandle): Writable => {
+const createWriter = (handle: FileHandle): Writable => {
   const write = async (chunk: Buffer, done: (error?: Error) => void) => {
-    let fault: Error | undefined
+    let writeError: Error | undefined
     await handle.writeFile(chunk).catch((error: Error) => {
-      fault = error
+      writeError = error
     })
-    done(fault)
+    done(writeError)
   }
   return new Writable({ write: (chunk: Buffer, _encoding, done) => void write(chunk, done) })
 }
 
 /** Writes a snapshot of the database to a stream and closes that. Errors: `SnapshotError`, `Interrupted`. */
-export async function takeSnapshot(out: Writable, options: TakeOptions): Promise<TakenSnapshot> {
+export async function takeSnapshot(out: Writable, options: SnapshotOptions): Promise<TakenSnapshot> {
   const client = await connect({ ...options.connection, keepAlive: true, application_name: 'rapport backup' })
   const { signal } = options
   const interrupt = () => client.connection.stream.destroy()
@@ -103,11 +103,11 @@ export async function takeSnapshot(out: Writable, options: TakeOptions): Promise
   try {
     if (signal?.aborted) interrupt()
     await client.query(sessionSettings)
-    const snapshot = await enterSnapshot(client, options)
+    const snapshot = await beginSnapshot(client, options)
     const sums: SnapshotSums = { tables: {} }
     const digest = createHash('sha256')
     let bytes = 0
-    const seal = async function* (source: AsyncIterable<Buffer>) {
+    const appendTrailer = async function* (source: AsyncIterable<Buffer>) {
       for await (const chunk of source) {
         digest.update(chunk)
         bytes += chunk.length
@@ -117,9 +117,9 @@ export async function takeSnapshot(out: Writable, options: TakeOptions): Promise
       bytes += end.length
       yield end
     }
-    await pipeline(contents(client, snapshot, sums, options), createGzip(compression), seal, out)
+    await pipeline(contents(client, snapshot, sums, options), createGzip(compression), appendTrailer, out)
     const rows = Object.values(sums.tables).reduce((total, table) => total + table.rows, 0)
-    return { header: snapshot.header, sums, rows, bytes, others: snapshot.catalog.others }
+    return { header: snapshot.header, sums, rows, bytes, otherTables: snapshot.catalog.otherTables }
   } catch (error) {
     throw signal?.aborted ? new Interrupted('Interrupted: no backup was made.', { cause: error }) : error
   } finally {
@@ -134,7 +134,7 @@ export const sessionSettings = `set statement_timeout = 0; set idle_in_transacti
   set lock_timeout = '30s'; set timezone = 'UTC'; set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres';
   set bytea_output = 'hex'; set extra_float_digits = 1; set client_encoding = 'UTF8'`
 
-interface EnteredSnapshot {
+interface OpenSnapshot {
   catalog: Catalog
   header: SnapshotHeader
 }
@@ -143,24 +143,24 @@ interface EnteredSnapshot {
  * The tables are locked (as a reader does) before the snapshot begins: a table that a migration rewrote after that would
  * show as empty in it.
  */
-async function enterSnapshot(client: pg.Client, options: TakeOptions): Promise<EnteredSnapshot> {
-  const made = namesMade(await readMigrations(options.migrationsFolder))
+async function beginSnapshot(client: pg.Client, options: SnapshotOptions): Promise<OpenSnapshot> {
+  const ownNames = namesCreatedBy(await readMigrations(options.migrationsFolder))
   for (;;) {
-    const names = namesOf(await readCatalog(client, made))
+    const names = tableList(await readCatalog(client, ownNames))
     if (!names.includes('"schema_migrations"')) throw new SnapshotError('The database contains no data of Rapport yet.')
     await client.query(`begin isolation level repeatable read, read only; lock table ${names} in access share mode`)
-    const catalog = await readCatalog(client, made)
-    if (namesOf(catalog) === names) return { catalog, header: await describe(client, catalog, options) }
+    const catalog = await readCatalog(client, ownNames)
+    if (tableList(catalog) === names) return { catalog, header: await buildHeader(client, catalog, options) }
     await client.query('rollback')
   }
 }
 
-const namesOf = ({ tables }: Catalog): string => tables.map(({ name }) => quoted(name)).join(', ')
+const tableList = ({ tables }: Catalog): string => tables.map(({ name }) => quoteIdentifier(name)).join(', ')
 
-async function describe(
+async function buildHeader(
   client: pg.Client,
   catalog: Catalog,
-  { migrationsFolder, version }: TakeOptions,
+  { migrationsFolder, version }: SnapshotOptions,
 ): Promise<SnapshotHeader> {
   const { rows: migrations } = await client.query<AppliedMigration>(
     'select version, name, checksum from schema_migrations order by version',
@@ -181,7 +181,7 @@ async function describe(
     } as secret`,
   )
   return {
-    ...stamp,
+    ...formatHeader,
     rapport: version,
     takenAt: (rows[0]?.at ?? new Date()).toISOString(),
     postgresql: rows[0]?.postgresql ?? '',
@@ -194,9 +194,9 @@ async function describe(
 /** The text of the file; `sums` are complete when it ends. */
 async function* contents(
   client: pg.Client,
-  { catalog, header }: EnteredSnapshot,
+  { catalog, header }: OpenSnapshot,
   sums: SnapshotSums,
-  { onProgress }: TakeOptions,
+  { onProgress }: SnapshotOptions,
 ): AsyncGenerator<string | Buffer> {
   const total = catalog.tables.reduce((sum, { estimate }) => sum + estimate, 0)
   let done = 0
@@ -221,6 +221,8 @@ export const copyRows = (
   client: pg.Client,
   { name, columns }: { name: string; columns: readonly string[] },
 ): AsyncIterable<Buffer> =>
-  client.query(copyTo(`copy ${quoted(name)} (${columns.map(quoted).join(', ')}) to stdout`)) as AsyncIterable<Buffer>
+  client.query(
+    copyTo(`copy ${quoteIdentifier(name)} (${columns.map(quoteIdentifier).join(', ')}) to stdout`),
+  ) as AsyncIterable<Buffer>
 
 const exists = async (file: string): Promise<boolean> => (await stat(file).catch(() => undefined)) !== undefined

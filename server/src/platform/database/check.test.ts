@@ -30,7 +30,10 @@ const refusal = async (connection: pg.ClientConfig): Promise<string> => {
 }
 
 /** A user as managed databases give them: no superuser, and owner of nothing but what is said. */
-async function plainUser(connection: TestDatabase['connection'], { onTestFinished }: TestContext): Promise<string> {
+async function createPlainUser(
+  connection: TestDatabase['connection'],
+  { onTestFinished }: TestContext,
+): Promise<string> {
   const name = `plain_${connection.database}`
   await run(connection, `create role ${name} login`)
   onTestFinished(() => run({ ...connection, database: 'postgres' }, `drop role ${name}`).then(() => undefined))
@@ -50,7 +53,7 @@ test('several processes may check a database at once', async (context) => {
 
 test('an owner who is no superuser will do; without the right to make extensions that is said', async (context) => {
   const connection = await emptyDatabase(context)
-  const user = await plainUser(connection, context)
+  const user = await createPlainUser(connection, context)
   await run(connection, `grant create on schema public to ${user}`)
   expect(await refusal({ ...connection, user })).toMatch(/needs the extension pg_trgm: permission denied.*grant create/)
   await run(connection, `grant create on database ${connection.database} to ${user}`)
@@ -60,7 +63,7 @@ test('an owner who is no superuser will do; without the right to make extensions
 
 test('a user who may not make tables is told so', async (context) => {
   const connection = await emptyDatabase(context)
-  const user = await plainUser(connection, context)
+  const user = await createPlainUser(connection, context)
   expect(await refusal({ ...connection, user })).toContain('not allowed to create tables')
 })
 

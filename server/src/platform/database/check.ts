@@ -11,7 +11,7 @@ import { StartError } from './start-error.ts'
  * says what is wrong and what to do. A database that is not reachable is no `StartError`: it may come (`isConnectionLoss`).
  */
 export async function checkDatabase(connection: pg.ClientConfig, durability: Durability): Promise<string[]> {
-  const [first, second] = [await enter(connection), await enter(connection)]
+  const [first, second] = [await connectOrExplain(connection), await connectOrExplain(connection)]
   const warnings: string[] = []
   try {
     warnings.push(...(await checkServer(first)))
@@ -23,29 +23,30 @@ export async function checkDatabase(connection: pg.ClientConfig, durability: Dur
   return [...warnings, ...(await checkPool(connection, durability))]
 }
 
-const directly =
+const directConnectionAdvice =
   'Set DATABASE_URL to the direct address of PostgreSQL, or to a pooler in session mode (PgBouncer: pool_mode = session).'
 
-async function enter(connection: pg.ClientConfig): Promise<pg.Client> {
+async function connectOrExplain(connection: pg.ClientConfig): Promise<pg.Client> {
   try {
     return await connect(connection)
   } catch (error) {
-    throw refusalOf(error) ?? error
+    throw explainConnectionError(error) ?? error
   }
 }
 
 /** A connection that was refused for good, in words; undefined when the error is another one. */
-export function refusalOf(error: unknown): StartError | undefined {
+export function explainConnectionError(error: unknown): StartError | undefined {
   const message = error instanceof Error ? error.message : String(error)
   const state = sqlState(error) ?? ''
-  if (state === '3D000') return new StartError(`${message}. ${howToMake}`)
+  if (state === '3D000') return new StartError(`${message}. ${createDatabaseAdvice}`)
   if (state.startsWith('28')) return new StartError(`The database rejected the user or the password: ${message}`)
-  if (state === '08P01') return new StartError(`A connection pooler rejected the connection: ${message}. ${directly}`)
+  if (state === '08P01')
+    return new StartError(`A connection pooler rejected the connection: ${message}. ${directConnectionAdvice}`)
   if (!/SSL|certificate/i.test(message)) return undefined
   return new StartError(`An encrypted connection to the database failed: ${message}. Check sslmode in DATABASE_URL.`)
 }
 
-const howToMake = `Create the database like this: create database rapport template template0 encoding 'UTF8' locale 'C.UTF-8'`
+const createDatabaseAdvice = `Create the database like this: create database rapport template template0 encoding 'UTF8' locale 'C.UTF-8'`
 
 async function checkServer(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{
@@ -68,7 +69,7 @@ async function checkServer(client: pg.Client): Promise<string[]> {
   if (major < 15) throw new StartError(`Rapport needs PostgreSQL 15 or newer; this is PostgreSQL ${major}.`)
   if (found.encoding !== 'UTF8') {
     throw new StartError(
-      `The database ${found.name} has the encoding ${found.encoding}; Rapport needs UTF8. ${howToMake}`,
+      `The database ${found.name} has the encoding ${found.encoding}; Rapport needs UTF8. ${createDatabaseAdvice}`,
     )
   }
   if (found.reading) throw new StartError('This database is a read-only replica. Set DATABASE_URL to the primary.')
@@ -77,10 +78,10 @@ async function checkServer(client: pg.Client): Promise<string[]> {
       `The user of DATABASE_URL is not allowed to create tables in the database ${found.name}. Ask an administrator to run: grant create on schema public to <user>`,
     )
   }
-  return found.isSuperuser ? [superuser(found.user)] : []
+  return found.isSuperuser ? [superuserWarning(found.user)] : []
 }
 
-const superuser = (user: string): string =>
+const superuserWarning = (user: string): string =>
   `The database user ${user} is a superuser, which the service does not need. Give it a role that owns its database and nothing else (docs/guides/self-hosting.md, "Use a separate role").`
 
 /**
@@ -88,24 +89,24 @@ const superuser = (user: string): string =>
  * shows when a second client's transaction runs on the backend of the first, or drives the first to another one.
  */
 async function checkSessions(first: pg.Client, second: pg.Client): Promise<void> {
-  const refuse = () =>
+  const poolerError = () =>
     new StartError(
-      `A connection pooler in transaction mode is in front of the database and mixes up sessions. ${directly}`,
+      `A connection pooler in transaction mode is in front of the database and mixes up sessions. ${directConnectionAdvice}`,
     )
   for (let round = 0; round < 3; round++) {
-    const before = await backend(first)
+    const before = await readBackendPid(first)
     try {
       await second.query('begin')
-      if ((await backend(second)) === before || (await backend(first)) !== before) throw refuse()
+      if ((await readBackendPid(second)) === before || (await readBackendPid(first)) !== before) throw poolerError()
     } catch (error) {
-      throw sqlState(error) === '08P01' ? refuse() : error
+      throw sqlState(error) === '08P01' ? poolerError() : error
     } finally {
       await second.query('rollback').catch(() => undefined)
     }
   }
 }
 
-async function backend(client: pg.Client): Promise<number | undefined> {
+async function readBackendPid(client: pg.Client): Promise<number | undefined> {
   return (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid
 }
 
@@ -115,14 +116,14 @@ const extensions = ['pg_trgm']
 async function checkExtensions(client: pg.Client): Promise<void> {
   await client.query('begin')
   try {
-    for (const extension of extensions) await makeExtension(client, extension)
-    await checkLetters(client)
+    for (const extension of extensions) await createExtension(client, extension)
+    await checkCharacterSupport(client)
   } finally {
     await client.query('rollback')
   }
 }
 
-async function makeExtension(client: pg.Client, extension: string): Promise<void> {
+async function createExtension(client: pg.Client, extension: string): Promise<void> {
   try {
     await client.query(`create extension if not exists ${extension}`)
   } catch (error) {
@@ -140,15 +141,15 @@ async function makeExtension(client: pg.Client, extension: string): Promise<void
 }
 
 /** What the database makes of letters beyond ASCII. */
-export interface Letters {
+export interface CharacterSupport {
   ctype: string
   /** Trigrams of a word of Cyrillic letters: 0 where they are no letters. */
   trigrams: number
 }
 
 /** Asks a database that has the extension. */
-export async function readLetters(client: pg.Client): Promise<Letters | undefined> {
-  const { rows } = await client.query<Letters>(
+export async function readCharacterSupport(client: pg.Client): Promise<CharacterSupport | undefined> {
+  const { rows } = await client.query<CharacterSupport>(
     `select cardinality(show_trgm('Жы')) as trigrams,
        (select datctype from pg_database where datname = current_database()) as ctype`,
   )
@@ -156,8 +157,8 @@ export async function readLetters(client: pg.Client): Promise<Letters | undefine
 }
 
 /** With the ctype C, trigrams of letters beyond ASCII are empty: searches would be slow, without any other sign. */
-async function checkLetters(client: pg.Client): Promise<void> {
-  const found = await readLetters(client).catch((error: unknown) => {
+async function checkCharacterSupport(client: pg.Client): Promise<void> {
+  const found = await readCharacterSupport(client).catch((error: unknown) => {
     if (sqlState(error) !== '42883') throw error
     throw new StartError(
       'The extension pg_trgm is in a schema outside the search_path. Add that schema: alter role <user> set search_path = public, <schema>',
@@ -165,7 +166,7 @@ async function checkLetters(client: pg.Client): Promise<void> {
   })
   if (found?.trigrams) return
   throw new StartError(
-    `The database knows no letters beyond ASCII (its ctype is ${found?.ctype}), so searches could not use an index. ${howToMake}`,
+    `The database knows no letters beyond ASCII (its ctype is ${found?.ctype}), so searches could not use an index. ${createDatabaseAdvice}`,
   )
 }
 
@@ -176,7 +177,7 @@ async function checkLetters(client: pg.Client): Promise<void> {
 async function checkPool(connection: pg.ClientConfig, durability: Durability): Promise<string[]> {
   const database = new Database({ connection, size: 1 })
   try {
-    const rows = await database.spanning<{ statement_timeout: string }>(
+    const rows = await database.crossTenantQuery<{ statement_timeout: string }>(
       'check the database',
       sql`show statement_timeout`,
     )
@@ -188,6 +189,6 @@ async function checkPool(connection: pg.ClientConfig, durability: Durability): P
     await database.close()
   }
   throw new StartError(
-    `A connection pooler in front of the database drops the session settings ("options"). ${directly} In session mode, tell PgBouncer to ignore them (ignore_startup_parameters = options) and set them for the user: alter role <user> set statement_timeout = '3500ms'`,
+    `A connection pooler in front of the database drops the session settings ("options"). ${directConnectionAdvice} In session mode, tell PgBouncer to ignore them (ignore_startup_parameters = options) and set them for the user: alter role <user> set statement_timeout = '3500ms'`,
   )
 }

@@ -15,4 +15,5 @@ export async function connect(connection: pg.ClientConfig, timeout = 10_000): Pr
 }
 
 /** The words of `pg` for a server that took the connection and stays silent. */
-export const isSilence = (error: unknown): boolean => error instanceof Error && error.message === 'timeout expired'
+export const isConnectTimeout = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'timeout expired'

@@ -2,13 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Actor } from '../model/caller.ts'
-import { Attempt } from './attempt.ts'
+import { StatementAttempt } from './statement-attempt.ts'
 import { raceDeadline } from './deadline.ts'
-import { CredentialChanged, isStalePreparation, isRepeatable, isUnusable, translate } from './failures.ts'
-import { Line, statementsAtOnce } from './line.ts'
-import type { SpanningPurpose } from './spanning-purposes.ts'
+import {
+  CredentialChanged,
+  isStalePreparedStatement,
+  isRetryable,
+  isUnusableConnection,
+  toApiError,
+} from './failures.ts'
+import { ConnectionQueue, maxConcurrentStatements } from './connection-queue.ts'
+import type { CrossTenantPurpose } from './cross-tenant-purposes.ts'
 import { organizationParameter, Parameter, prepared, render, Sql, sql } from '../model/sql.ts'
-import { NothingSent, type Send, type SendOnly, TransactionAttempt } from './transaction-attempt.ts'
+import { NothingSent, type Send, type SendSingle, TransactionAttempt } from './transaction-attempt.ts'
 
 /** How a statement reaches the database: bound to one organization, which it has to name. */
 export interface Connection {
@@ -27,16 +33,16 @@ export interface Transaction extends Connection {
    * Runs the only statement of this transaction, in one round trip with the check of the credential and the commit. Nothing
    * else may be sent before or after it.
    */
-  only<Row extends object>(statement: OnlyStatement): Promise<Row[]>
+  runSingle<Row extends object>(statement: SingleStatement): Promise<Row[]>
 }
 
 /** A statement that writes, whose text is the same for every value. */
-export interface OnlyStatement {
+export interface SingleStatement {
   name: string
   /** What changes from request to request. */
   values: readonly string[]
   /** Its common tables, which write nothing unless `live` holds, and the answer that is selected from them. */
-  build: (values: readonly Parameter[], live: Sql) => { tables: Sql; answer: Sql }
+  build: (values: readonly Parameter[], live: Sql) => { tables: Sql; result: Sql }
 }
 
 /**
@@ -51,11 +57,11 @@ export interface FixedStatement {
 }
 
 /** The statement with its value, for one use. */
-export const asSql = (statement: Sql | FixedStatement): Sql =>
+export const toSql = (statement: Sql | FixedStatement): Sql =>
   statement instanceof Sql ? statement : statement.build(statement.values.map((value) => new Parameter(value)))
 
 /** A connection that may span organizations. */
-export interface Spanning {
+export interface CrossTenantConnection {
   query<Row extends object>(statement: Sql): Promise<Row[]>
 }
 
@@ -63,7 +69,7 @@ export interface Spanning {
  * Always true: for a statement about a person's own rows, which belong to no organization. It names the organization of a
  * connection that requires one.
  */
-export const ofAnyOrganization = (db: Spanning | Transaction): Sql =>
+export const anyOrganization = (db: CrossTenantConnection | Transaction): Sql =>
   'organization' in db ? sql`${db.organization} is not null` : sql`true`
 
 export interface DatabaseOptions {
@@ -73,7 +79,7 @@ export interface DatabaseOptions {
   /** Milliseconds a request may wait for the database in all, connecting included. */
   deadline?: number
   /** On one machine with the database only so many statements run at a time; for requests, which come by the hundred. */
-  takesTurns?: boolean
+  limitConcurrency?: boolean
   /** Processes of the service, which share these turns. */
   processes?: number
   /** Where faults of idle connections are told; they never end the process. */
@@ -82,10 +88,10 @@ export interface DatabaseOptions {
 
 const statementTimeout = 3500
 /** Milliseconds: several round trips to a server that may be far away, with TLS. */
-const makingConnection = 1000
+const connectionSetupTime = 1000
 /** So many wait for each connection at most: about a quarter of a second's work, however many come at once. */
-const longestLine = 16
-const attempts = 3
+const maxQueuePerConnection = 16
+const maxAttempts = 3
 
 /** The pool of connections, and the only place where a statement is sent. */
 export class Database {
@@ -93,13 +99,20 @@ export class Database {
   readonly #size: number
   readonly #deadline: number
   readonly #fixed = new WeakMap<Actor, Map<string, FixedText>>()
-  readonly #line: Line
+  readonly #line: ConnectionQueue
   readonly #connected = new Set<pg.PoolClient>()
 
-  constructor({ connection, size, deadline = 4500, takesTurns = false, processes, onIdleError }: DatabaseOptions) {
+  constructor({
+    connection,
+    size,
+    deadline = 4500,
+    limitConcurrency = false,
+    processes,
+    onIdleError,
+  }: DatabaseOptions) {
     this.#size = size
     this.#deadline = deadline
-    this.#line = new Line(takesTurns ? statementsAtOnce(connection, processes) : Infinity)
+    this.#line = new ConnectionQueue(limitConcurrency ? maxConcurrentStatements(connection, processes) : Infinity)
     this.#pool = new pg.Pool({
       ...connection,
       max: size,
@@ -136,9 +149,9 @@ export class Database {
     const { totalCount: made, idleCount: idle } = this.#pool
     // Whoever has one made for them is in the line.
     if (this.#line.length + this.#connected.size - idle < 2 * this.#size) return 0
-    if (this.#line.length >= longestLine * this.#size) return Infinity
-    const making = this.#connected.size < made ? makingConnection : 0
-    return Math.max(0, this.#line.longestWait - making)
+    if (this.#line.length >= maxQueuePerConnection * this.#size) return Infinity
+    const setupTime = this.#connected.size < made ? connectionSetupTime : 0
+    return Math.max(0, this.#line.longestWait - setupTime)
   }
 
   /** What the pool holds now, for metrics and the doctor. */
@@ -153,14 +166,15 @@ export class Database {
       organizationId: actor.organizationId,
       organization,
       query: async <Row extends object>(statement: Sql | FixedStatement) => {
-        const query = statement instanceof Sql ? render(guarded(actor, statement)) : this.#fixedRead(actor, statement)
-        return answered(await this.#send<Guarded<Row>>(query))
+        const query =
+          statement instanceof Sql ? render(withCredentialCheck(actor, statement)) : this.#fixedRead(actor, statement)
+        return checkedRows(await this.#send<CredentialChecked<Row>>(query))
       },
     }
   }
 
   #fixedRead(actor: Actor, { name, values, build }: FixedStatement): pg.QueryConfig {
-    return this.#fixedQuery(actor, { name, values, build: (given) => guarded(actor, build(given)) })
+    return this.#fixedQuery(actor, { name, values, build: (given) => withCredentialCheck(actor, build(given)) })
   }
 
   #fixedQuery(actor: Actor, { name, values: given, build }: FixedStatement): pg.QueryConfig {
@@ -169,9 +183,9 @@ export class Database {
     let fixed = known.get(name)
     if (!fixed) {
       // Values that no other can equal mark the places: an id of the request might be the organization's own.
-      const marks = given.map(() => randomUUID())
-      const { text, values } = render(build(marks.map((mark) => new Parameter(mark))))
-      fixed = { text, values, positions: marks.map((mark) => values.indexOf(mark)) }
+      const markers = given.map(() => randomUUID())
+      const { text, values } = render(build(markers.map((marker) => new Parameter(marker))))
+      fixed = { text, values, positions: markers.map((marker) => values.indexOf(marker)) }
       known.set(name, fixed)
     }
     const values = [...fixed.values]
@@ -185,20 +199,22 @@ export class Database {
    */
   async transaction<Result>(actor: Actor, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     const organization = organizationParameter(actor.organizationId)
-    return this.#transact(prepared(sql`select ${actor.live} as live`), (send, sendOnly) =>
+    return this.#transact(prepared(sql`select ${actor.live} as live`), (send, sendSingle) =>
       work({
         isTransaction: true,
         actor,
         organizationId: actor.organizationId,
         organization,
         query: async <Row extends object>(given: Sql | FixedStatement) => {
-          const statement = asSql(given)
+          const statement = toSql(given)
           assertScoped(statement)
           return send<Row>(statement)
         },
-        only: async <Row extends object>({ name, values, build }: OnlyStatement) => {
-          const whole = (given: readonly Parameter[]) => guardedWrite(actor, build(given, isLive))
-          return answered(await sendOnly<Guarded<Row>>(this.#fixedQuery(actor, { name, values, build: whole })))
+        runSingle: async <Row extends object>({ name, values, build }: SingleStatement) => {
+          const whole = (given: readonly Parameter[]) => writeWithCredentialCheck(actor, build(given, credentialIsLive))
+          return checkedRows(
+            await sendSingle<CredentialChecked<Row>>(this.#fixedQuery(actor, { name, values, build: whole })),
+          )
         },
       }),
     )
@@ -208,7 +224,11 @@ export class Database {
    * One statement that may span organizations. One with a name has the same text each time, and a plan that no value
    * decides: it is prepared once for each connection.
    */
-  async spanning<Row extends object>(_purpose: SpanningPurpose, statement: Sql, name?: string): Promise<Row[]> {
+  async crossTenantQuery<Row extends object>(
+    _purpose: CrossTenantPurpose,
+    statement: Sql,
+    name?: string,
+  ): Promise<Row[]> {
     return this.#send({ ...render(statement), name })
   }
 
@@ -216,13 +236,13 @@ export class Database {
    * A transaction that may span organizations; `CredentialChanged` unless `live`, where it is given, holds. `patience`: milliseconds for it,
    * instead of the deadline of all.
    */
-  async spanningTransaction<Result>(
-    _purpose: SpanningPurpose,
-    work: (spanning: Spanning) => Promise<Result>,
+  async crossTenantTransaction<Result>(
+    _purpose: CrossTenantPurpose,
+    work: (crossTenantQuery: CrossTenantConnection) => Promise<Result>,
     live?: Sql,
-    patience?: number,
+    timeout?: number,
   ): Promise<Result> {
-    return this.#transact(live && sql`select ${live} as live`, (send) => work({ query: send }), patience)
+    return this.#transact(live && sql`select ${live} as live`, (send) => work({ query: send }), timeout)
   }
 
   /** Does the database answer? Throws as any statement does. */
@@ -237,24 +257,24 @@ export class Database {
 
   /** A single statement is its own transaction; one that met a connection of no more use is repeated on another. */
   #send<Row extends object>(query: pg.QueryConfig): Promise<Row[]> {
-    return this.#repeat(isUnusable, undefined, async (deadline) => {
-      const attempt = new Attempt(() => this.#acquire(deadline))
+    return this.#repeat(isUnusableConnection, undefined, async (deadline) => {
+      const attempt = new StatementAttempt(() => this.#acquire(deadline))
       return (await raceDeadline(attempt.query<Row & pg.QueryResultRow>(query), deadline, () => attempt.abandon())).rows
     })
   }
 
   async #transact<Result>(
     check: Sql | undefined,
-    work: (send: Send, sendOnly: SendOnly) => Promise<Result>,
-    patience?: number,
+    work: (send: Send, sendSingle: SendSingle) => Promise<Result>,
+    timeout?: number,
   ): Promise<Result> {
-    return this.#repeat(isRepeatable, patience, async (deadline) =>
+    return this.#repeat(isRetryable, timeout, async (deadline) =>
       new TransactionAttempt(await this.#connect(deadline)).run(check, work, deadline),
     )
   }
 
   #acquire(deadline: number): Promise<pg.PoolClient> {
-    return this.#line.pass(() => this.#pool.connect(), deadline)
+    return this.#line.acquire(() => this.#pool.connect(), deadline)
   }
 
   async #connect(deadline: number): Promise<pg.PoolClient> {
@@ -265,20 +285,20 @@ export class Database {
   }
 
   async #repeat<Result>(
-    repeatable: (error: unknown) => boolean,
-    patience = this.#deadline,
+    isRetryableError: (error: unknown) => boolean,
+    timeout = this.#deadline,
     attempt: (deadline: number) => Promise<Result>,
   ) {
-    const deadline = performance.now() + patience
+    const deadline = performance.now() + timeout
     for (let count = 1; ; count++) {
       try {
         return await attempt(deadline)
       } catch (error) {
         const cause = error instanceof NothingSent ? error.cause : error
-        const again = error instanceof NothingSent || repeatable(error)
+        const mayRetry = error instanceof NothingSent || isRetryableError(error)
         // Every connection may know a statement as it was, and each attempt does away with one of them.
-        const most = isStalePreparation(cause) ? attempts + this.#size : attempts
-        if (!again || count >= most || performance.now() > deadline) throw translate(cause)
+        const maxCount = isStalePreparedStatement(cause) ? maxAttempts + this.#size : maxAttempts
+        if (!mayRetry || count >= maxCount || performance.now() > deadline) throw toApiError(cause)
         await delay(Math.random() * 20 * count)
       }
     }
@@ -291,27 +311,27 @@ interface FixedText {
   positions: number[]
 }
 
-type Guarded<Row> = Row & { credential_live: boolean; answer_present: boolean | null }
+type CredentialChecked<Row> = Row & { credential_live: boolean; answer_present: boolean | null }
 
 /** The statement, and beside it whether the credential still holds, in one trip. */
-function guarded(actor: Actor, statement: Sql): Sql {
+function withCredentialCheck(actor: Actor, statement: Sql): Sql {
   assertScoped(statement)
   return sql`select credential.live as credential_live, answer.* from (select ${actor.live} as live) credential
     left join (select true as answer_present, statement.* from (${statement}) statement) answer on true`
 }
 
 /** Whether the credential of the statement around it holds. */
-const isLive = sql`(select live from credential)`
+const credentialIsLive = sql`(select live from credential)`
 
 /** The same for a statement that writes, and has to begin with its common tables. */
-function guardedWrite(actor: Actor, { tables, answer }: { tables: Sql; answer: Sql }): Sql {
+function writeWithCredentialCheck(actor: Actor, { tables, result }: { tables: Sql; result: Sql }): Sql {
   assertScoped(tables)
   return sql`with credential as materialized (select ${actor.live} as live), ${tables}
     select credential.live as credential_live, answer.* from credential
-    left join (select true as answer_present, answer.* from (${answer}) answer) answer on true`
+    left join (select true as answer_present, answer.* from (${result}) answer) answer on true`
 }
 
-function answered<Row extends object>(rows: Guarded<Row>[]): Row[] {
+function checkedRows<Row extends object>(rows: CredentialChecked<Row>[]): Row[] {
   if (!rows[0]?.credential_live) throw new CredentialChanged()
   return rows.filter((row) => row.answer_present)
 }

@@ -7,11 +7,11 @@ export async function raceDeadline<Result>(
   abandon = () => {},
 ): Promise<Result> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
+  const deadlineReached = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new DeadlineExceeded()), Math.max(0, deadline - performance.now()))
   })
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work, deadlineReached])
   } catch (error) {
     if (error instanceof DeadlineExceeded) {
       work.catch(() => undefined)

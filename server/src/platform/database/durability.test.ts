@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { run, runProcess } from '../../../test/command-line.ts'
-import { query } from '../../../test/data-place.ts'
+import { query } from '../../../test/data-directory.ts'
 import { until } from '../../../test/processes.ts'
 import { findBinaries } from '../embedded-postgres/binaries.ts'
 import { checkDatabase } from './check.ts'
@@ -103,7 +103,7 @@ test('synchronous_commit that the connection string turns off is found', async (
 
 test('the pool leaves durability to the server', async () => {
   const database = new Database({ connection, size: 1 })
-  expect(await database.spanning('check the database', sql`show synchronous_commit`)).toEqual([
+  expect(await database.crossTenantQuery('check the database', sql`show synchronous_commit`)).toEqual([
     { synchronous_commit: 'on' },
   ])
   await database.close()

@@ -10,13 +10,13 @@ export type Durability = 'required' | 'assumed'
  * and the connection string can each change `synchronous_commit`. Returns warnings. Error: `StartError`.
  */
 export async function checkDurability(database: Database, durability: Durability): Promise<string[]> {
-  const rows = await database.spanning<{ name: string; setAt: string }>(
+  const rows = await database.crossTenantQuery<{ name: string; setAt: string }>(
     'check the database',
     sql`select name, source as "setAt" from pg_settings
       where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off' order by name`,
   )
   if (rows.length === 0) return []
-  const names = listed(rows.map(({ name }) => name))
+  const names = joinWithAnd(rows.map(({ name }) => name))
   const problem = `PostgreSQL runs with ${names} off, so a crash can lose changes that were already confirmed.`
   if (durability === 'assumed') return [problem]
   const steps = rows.map(({ name, setAt }) => howToTurnOn(name, setAt))
@@ -34,5 +34,5 @@ function howToTurnOn(name: string, setAt: string): string {
   return `set ${name} = on in postgresql.conf, or in your provider’s settings`
 }
 
-const listed = (names: readonly string[]): string =>
+const joinWithAnd = (names: readonly string[]): string =>
   [names.slice(0, -1).join(', '), names.at(-1)].filter((part) => part !== '').join(' and ')

@@ -22,7 +22,7 @@ export const sqlState = (error: unknown): string | undefined =>
   error instanceof DatabaseError ? error.code : undefined
 
 /** Was the statement refused by this constraint? */
-export const violates = (error: unknown, constraint: string): boolean =>
+export const violatesConstraint = (error: unknown, constraint: string): boolean =>
   error instanceof DatabaseError && error.constraint === constraint
 
 /** Did the connection end, or never come about? What was under way on it is unknown. */
@@ -51,31 +51,32 @@ export const isTransient = (error: unknown): boolean =>
  * else by its name (42P05), or a migration has changed what it answers with (0A000, which other failures share). It was not
  * run, and would fail so each time.
  */
-export const isStalePreparation = (error: unknown): boolean =>
+export const isStalePreparedStatement = (error: unknown): boolean =>
   error instanceof DatabaseError &&
   (error.code === '26000' || error.code === '42P05' || error.routine === 'RevalidateCachedQuery')
 
 /** Is the connection of no more use? */
-export const isUnusable = (error: unknown): boolean => isConnectionLoss(error) || isStalePreparation(error)
+export const isUnusableConnection = (error: unknown): boolean =>
+  isConnectionLoss(error) || isStalePreparedStatement(error)
 
 /** Two transactions met, and one of them had to give way. */
-export const hasMet = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
+export const isTransactionConflict = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
 
 /**
  * Repeating the transaction is right: two of them met, or what it had found was purged before it could refer to it
  * (23503), which it sees when it looks again, or its connection could not run a statement that is prepared.
  */
-export const isRepeatable = (error: unknown): boolean =>
-  hasMet(error) || sqlState(error) === '23503' || isStalePreparation(error)
+export const isRetryable = (error: unknown): boolean =>
+  isTransactionConflict(error) || sqlState(error) === '23503' || isStalePreparedStatement(error)
 
 /** Says in the interface's words what the database's fault means for the caller; anything else passes as it is. */
-export function translate(error: unknown): unknown {
+export function toApiError(error: unknown): unknown {
   const retry = { headers: { 'retry-after': '1' }, cause: error }
   if (error instanceof DeadlineExceeded) return new ApiError('timeout', 'The database did not answer in time.', retry)
   const state = sqlState(error)
   if (state === '57014') return new ApiError('timeout', 'The query took too long. Narrow it with filters.', retry)
   if (state === '55P03') return new ApiError('timeout', 'The record is locked by another change. Try again.', retry)
-  if (hasMet(error))
+  if (isTransactionConflict(error))
     return new ApiError('overloaded', 'Too many concurrent changes to the same records. Try again.', retry)
   if (state !== undefined && outOfSpace.has(state))
     return new ApiError('overloaded', 'The database is out of space or memory.', retry)

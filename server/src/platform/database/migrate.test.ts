@@ -9,7 +9,7 @@ import { connect } from './connect.ts'
 import { migrate } from './migrate.ts'
 import { StartError } from './start-error.ts'
 
-async function place({ onTestFinished }: TestContext, files: Record<string, string>) {
+async function createTestMigrations({ onTestFinished }: TestContext, files: Record<string, string>) {
   const folder = await mkdtemp(join(tmpdir(), 'migrations-'))
   const { connection, drop } = await createEmptyDatabase()
   const client = await connect(connection)
@@ -46,7 +46,7 @@ const refusal = async (work: Promise<unknown>): Promise<string> => {
 }
 
 test('migrations are applied once, in the order of their numbers', async (context) => {
-  const { run, write, recorded } = await place(context, {
+  const { run, write, recorded } = await createTestMigrations(context, {
     '0002_second.sql': 'alter table one add column more text;',
     '0001_first.sql': 'create table one (id integer);\ncreate table other ();',
   })
@@ -58,7 +58,7 @@ test('migrations are applied once, in the order of their numbers', async (contex
 })
 
 test('a failing migration leaves nothing of itself and names its file and line; those before it stay', async (context) => {
-  const { run, client, write, recorded } = await place(context, {
+  const { run, client, write, recorded } = await createTestMigrations(context, {
     '0001_first.sql': 'create table one (id integer);',
     '0002_bad.sql': 'create table two (id integer);\n\nselect nonsense from one;\n',
   })
@@ -72,7 +72,7 @@ test('a failing migration leaves nothing of itself and names its file and line; 
 })
 
 test('a schema newer than the code is refused and not touched', async (context) => {
-  const { run, folder, client, write } = await place(context, {
+  const { run, folder, client, write } = await createTestMigrations(context, {
     '0001_first.sql': 'create table one ();',
     '0002_newer.sql': 'create table newer ();',
   })
@@ -84,7 +84,7 @@ test('a schema newer than the code is refused and not touched', async (context) 
 })
 
 test('an applied file that has changed is refused, line ends apart', async (context) => {
-  const { run, write } = await place(context, { '0001_first.sql': 'create table one ();\n-- end\n' })
+  const { run, write } = await createTestMigrations(context, { '0001_first.sql': 'create table one ();\n-- end\n' })
   await run()
   await write({ '0001_first.sql': 'create table one ();\r\n-- end\r\n' })
   expect(await run()).toEqual({ applied: [] })
@@ -93,14 +93,14 @@ test('an applied file that has changed is refused, line ends apart', async (cont
 })
 
 test('a file that comes before an applied one is refused', async (context) => {
-  const { run, write } = await place(context, { '0002_second.sql': 'create table two ();' })
+  const { run, write } = await createTestMigrations(context, { '0002_second.sql': 'create table two ();' })
   await run()
   await write({ '0001_late.sql': 'create table one ();' })
   expect(await refusal(run())).toContain('0001_late.sql has a lower number than one that is already applied')
 })
 
 test('a file without a transaction can be interrupted half-way and is then sent again', async (context) => {
-  const { run, client, recorded } = await place(context, {
+  const { run, client, recorded } = await createTestMigrations(context, {
     '0001_first.sql': 'create table one (id integer); insert into one values (1), (1);',
     '0002_index.sql': [
       '-- rapport: no transaction',
@@ -119,14 +119,16 @@ test('a file without a transaction can be interrupted half-way and is then sent 
 })
 
 test('a fault in a file without a transaction is told with its line', async (context) => {
-  const { run } = await place(context, {
+  const { run } = await createTestMigrations(context, {
     '0001_first.sql': '-- rapport: no transaction\ncreate table one ();\n\ncreate table two (\n  id nonsense\n);\n',
   })
   expect(await refusal(run())).toContain('0001_first.sql failed, line 5')
 })
 
 test('a migration waits for a table that others use, giving way to them, and then goes on', async (context) => {
-  const { run, client, write, logged } = await place(context, { '0001_first.sql': 'create table one (id integer);' })
+  const { run, client, write, logged } = await createTestMigrations(context, {
+    '0001_first.sql': 'create table one (id integer);',
+  })
   await run()
   await write({ '0002_second.sql': 'alter table one add column more text;' })
   await client.query('begin; lock table one in access share mode')
@@ -145,7 +147,7 @@ test('of four processes that migrate at once each file is applied by one', async
         : `select pg_sleep(0.05); create table step_${index + 1} (id integer);`,
     ]),
   )
-  const { folder, connection, client, recorded } = await place(context, files)
+  const { folder, connection, client, recorded } = await createTestMigrations(context, files)
   const processes = await processStarter()
   context.onTestFinished(() => processes.close())
   const started = [1, 2, 3, 4].map(() => processes.start({ kind: 'migrate', connection, folder }))
@@ -157,6 +159,6 @@ test('of four processes that migrate at once each file is applied by one', async
 })
 
 test('a file whose name says no order is refused', async (context) => {
-  const { run } = await place(context, { '1_first.sql': 'select 1' })
+  const { run } = await createTestMigrations(context, { '1_first.sql': 'select 1' })
   await expect(run()).rejects.toThrow('0001_lower_case.sql; found 1_first.sql')
 })

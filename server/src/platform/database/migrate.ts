@@ -35,22 +35,22 @@ export async function migrate(
   { folder, log }: MigrateOptions,
 ): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(folder)
-  const guard = await openSession(connection)
+  const lockSession = await openSession(connection)
   try {
-    await takeTurn(guard, log)
+    await acquireMigrationLock(lockSession, log)
     const session = await openSession(connection)
     try {
-      return { applied: await applyMissing(session, guard, migrations, log) }
+      return { applied: await applyPending(session, lockSession, migrations, log) }
     } finally {
       await session.end()
     }
   } finally {
-    await guard.end()
+    await lockSession.end()
   }
 }
 
 /** The first line of a file that is sent statement by statement. */
-export const noTransactionMark = '-- rapport: no transaction'
+export const noTransactionMarker = '-- rapport: no transaction'
 
 /** The files of a folder in their order. */
 export async function readMigrations(folder: string): Promise<Migration[]> {
@@ -74,43 +74,45 @@ async function openSession(connection: pg.ClientConfig): Promise<pg.Client> {
 }
 
 /** The lock of whoever migrates: any number, the same in every version. */
-export const lockKey = '2026112101'
+export const migrationLockKey = '2026112101'
 
 /**
  * An open transaction holds the lock while another session applies. Waiting means asking again: a session that waited
  * inside a statement would hold a snapshot, for which `create index concurrently` waits in turn.
  */
-async function takeTurn(guard: pg.Client, log: (message: string) => void): Promise<void> {
+async function acquireMigrationLock(lockSession: pg.Client, log: (message: string) => void): Promise<void> {
   const begin = performance.now()
-  for (let told = 0; ;) {
-    await guard.query('begin')
-    const { rows } = await guard.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1) locked', [lockKey])
+  for (let nextLogAt = 0; ;) {
+    await lockSession.query('begin')
+    const { rows } = await lockSession.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1) locked', [
+      migrationLockKey,
+    ])
     if (rows[0]?.locked) return
-    await guard.query('rollback')
+    await lockSession.query('rollback')
     const seconds = Math.floor((performance.now() - begin) / 1000)
-    if (seconds >= told) {
+    if (seconds >= nextLogAt) {
       log(`Another process is migrating the database; waiting${seconds ? ` (${seconds} s)` : ''}.`)
-      told = seconds + 5
+      nextLogAt = seconds + 5
     }
     await delay(100)
   }
 }
 
-async function applyMissing(
+async function applyPending(
   session: pg.Client,
-  guard: pg.Client,
+  lockSession: pg.Client,
   migrations: Migration[],
   log: (message: string) => void,
 ): Promise<string[]> {
-  const missing = await findMissing(session, migrations)
-  if (missing.length > 0) await session.query(createRecord)
+  const pending = await findPending(session, migrations)
+  if (pending.length > 0) await session.query(createMigrationsTable)
   const applied: string[] = []
-  for (const migration of missing) {
+  for (const migration of pending) {
     const begin = performance.now()
-    await guard.query('select').catch((cause: unknown) => {
+    await lockSession.query('select').catch((cause: unknown) => {
       throw new StartError('The connection that holds the migration lock was lost. Start again.', { cause })
     })
-    await applyPatiently(session, migration, log)
+    await applyWithRetry(session, migration, log)
     log(`Applied ${migration.file} (${Math.round(performance.now() - begin)} ms).`)
     applied.push(migration.file)
   }
@@ -118,7 +120,7 @@ async function applyMissing(
 }
 
 /** The table of what was applied. */
-export const createRecord = `create table if not exists schema_migrations (
+export const createMigrationsTable = `create table if not exists schema_migrations (
   version integer primary key,
   name text not null,
   checksum text not null,
@@ -126,7 +128,7 @@ export const createRecord = `create table if not exists schema_migrations (
 )`
 
 /** Compares what was applied with the folder; changes nothing. */
-async function findMissing(session: pg.Client, migrations: Migration[]): Promise<Migration[]> {
+async function findPending(session: pg.Client, migrations: Migration[]): Promise<Migration[]> {
   const { rows: recorded } = await session.query<{ present: boolean }>(
     `select to_regclass('schema_migrations') is not null as present`,
   )
@@ -149,42 +151,42 @@ async function findMissing(session: pg.Client, migrations: Migration[]): Promise
   }
   const last = rows.at(-1)?.version ?? 0
   const done = new Set(rows.map(({ version }) => version))
-  const missing = migrations.filter(({ version }) => !done.has(version))
-  const late = missing.find(({ version }) => version < last)
-  if (late)
+  const pending = migrations.filter(({ version }) => !done.has(version))
+  const outOfOrder = pending.find(({ version }) => version < last)
+  if (outOfOrder)
     throw new StartError(
-      `The migration ${late.file} has a lower number than one that is already applied. Give it a higher number.`,
+      `The migration ${outOfOrder.file} has a lower number than one that is already applied. Give it a higher number.`,
     )
-  return missing
+  return pending
 }
 
 /** How often a migration is tried that meets locks, and the milliseconds between. */
-const attempts = 20
-const pause = 500
+const maxAttempts = 20
+const retryDelay = 500
 
-async function applyPatiently(session: pg.Client, migration: Migration, log: (message: string) => void): Promise<void> {
+async function applyWithRetry(session: pg.Client, migration: Migration, log: (message: string) => void): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await apply(session, migration)
     } catch (error) {
       const state = sqlState(error instanceof FailedStatement ? error.cause : error)
-      const inTheWay = state === '55P03' || state === '40P01'
-      if (!inTheWay || attempt === attempts) throw describe(error, migration)
-      log(`${migration.file} is waiting for tables in use (attempt ${attempt} of ${attempts}).`)
-      await delay(pause)
+      const isLockConflict = state === '55P03' || state === '40P01'
+      if (!isLockConflict || attempt === maxAttempts) throw describeFailure(error, migration)
+      log(`${migration.file} is waiting for tables in use (attempt ${attempt} of ${maxAttempts}).`)
+      await delay(retryDelay)
     }
   }
 }
 
 async function apply(session: pg.Client, migration: Migration): Promise<void> {
-  if (migration.text.split('\n', 1)[0]?.trim() === noTransactionMark) {
+  if (migration.text.split('\n', 1)[0]?.trim() === noTransactionMarker) {
     await session.query(`set lock_timeout = '60s'`)
     for (const statement of statementsOf(migration.text)) {
       await session.query(statement.text).catch((error: unknown) => {
         throw new FailedStatement(error, statement.offset)
       })
     }
-    await record(session, migration)
+    await recordMigration(session, migration)
     return
   }
   await session.query('begin')
@@ -192,7 +194,7 @@ async function apply(session: pg.Client, migration: Migration): Promise<void> {
     // While it waits for a table, everyone else waits behind it: so it gives up soon and tries again.
     await session.query(`set local lock_timeout = '3s'`)
     // First: should the lock be lost, a second process stops here instead of applying it twice.
-    await record(session, migration)
+    await recordMigration(session, migration)
     await session.query(migration.text)
     await session.query('commit')
   } catch (error) {
@@ -201,7 +203,7 @@ async function apply(session: pg.Client, migration: Migration): Promise<void> {
   }
 }
 
-async function record(session: pg.Client, { version, file, checksum }: Migration): Promise<void> {
+async function recordMigration(session: pg.Client, { version, file, checksum }: Migration): Promise<void> {
   await session.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
     version,
     file,
@@ -229,7 +231,7 @@ class FailedStatement extends Error {
   }
 }
 
-function describe(error: unknown, { file, text }: Migration): StartError {
+function describeFailure(error: unknown, { file, text }: Migration): StartError {
   const offset = error instanceof FailedStatement ? error.offset : 0
   const cause = error instanceof FailedStatement ? error.cause : error
   if (!(cause instanceof pg.DatabaseError)) {
@@ -237,9 +239,11 @@ function describe(error: unknown, { file, text }: Migration): StartError {
   }
   const position = cause.position === undefined ? undefined : offset + Number(cause.position)
   const line = position === undefined ? '' : `, line ${text.slice(0, position - 1).split('\n').length}`
-  const more = [cause.detail, cause.hint, cause.where].filter((words) => words !== undefined)
+  const context = [cause.detail, cause.hint, cause.where].filter((words) => words !== undefined)
   return new StartError(
-    [`The migration ${file} failed${line} and was rolled back: ${cause.message} (${cause.code})`, ...more].join('\n'),
+    [`The migration ${file} failed${line} and was rolled back: ${cause.message} (${cause.code})`, ...context].join(
+      '\n',
+    ),
     { cause },
   )
 }

@@ -1,16 +1,22 @@
 import type pg from 'pg'
 import { ApiError } from '../model/errors.ts'
 import { raceDeadline } from './deadline.ts'
-import { CredentialChanged, DeadlineExceeded, isConnectionLoss, isStalePreparation, isUnusable } from './failures.ts'
+import {
+  CredentialChanged,
+  DeadlineExceeded,
+  isConnectionLoss,
+  isStalePreparedStatement,
+  isUnusableConnection,
+} from './failures.ts'
 import { render, type Sql } from '../model/sql.ts'
 
 /** Sends a statement within a transaction. */
 export type Send = <Row extends object>(statement: Sql) => Promise<Row[]>
 
 /** Sends the only statement of a transaction, which is one by itself. */
-export type SendOnly = <Row extends object>(query: pg.QueryConfig) => Promise<Row[]>
+export type SendSingle = <Row extends object>(query: pg.QueryConfig) => Promise<Row[]>
 
-type Work<Result> = (send: Send, sendOnly: SendOnly) => Promise<Result>
+type Work<Result> = (send: Send, sendSingle: SendSingle) => Promise<Result>
 
 /** The connection was dead before the transaction did anything: safe to repeat. */
 export class NothingSent extends Error {
@@ -41,10 +47,10 @@ export class TransactionAttempt {
     try {
       return await raceDeadline(this.#run(check, work), deadline)
     } catch (error) {
-      if (isWithoutRollback(error)) broken = error as Error
+      if (skipsRollback(error)) broken = error as Error
       if (!this.#hasBegun && isConnectionLoss(error)) throw new NothingSent(error)
       if (this.#isCommitting && (isConnectionLoss(error) || error instanceof DeadlineExceeded)) {
-        throw new ApiError('timeout', unknownOutcome, { headers: { 'retry-after': '1' }, cause: error })
+        throw new ApiError('timeout', unknownOutcomeMessage, { headers: { 'retry-after': '1' }, cause: error })
       }
       throw error
     } finally {
@@ -59,16 +65,16 @@ export class TransactionAttempt {
       // One of several that were sent together has failed: on its own the next one would be committed.
       if (this.#isOver) throw new Error('the transaction is over')
       const checked = this.#begin(check)
-      const asked = this.#ask<Row>(statement)
+      const pending = this.#ask<Row>(statement)
       // Not waited for before the work begins, whose first statements go with it, but before the work learns anything.
       await checked
       try {
-        return (await asked).rows
+        return (await pending).rows
       } catch {
         throw this.#failure
       }
     }
-    const sendOnly: SendOnly = async <Row extends object>(query: pg.QueryConfig) => {
+    const sendSingle: SendSingle = async <Row extends object>(query: pg.QueryConfig) => {
       if (this.#checked || this.#isOver) throw new Error('something else was sent in this transaction')
       this.#isWhole = true
       this.#isOver = true
@@ -78,15 +84,15 @@ export class TransactionAttempt {
     let result: Result
     try {
       // Whatever came of the work, a credential that no longer holds comes first.
-      result = await (async () => work(send, sendOnly))().finally(() =>
+      result = await (async () => work(send, sendSingle))().finally(() =>
         this.#isWhole ? undefined : this.#begin(check),
       )
     } catch (error) {
       this.#isOver = true
       // The work may have told it in words of its own.
-      const cause = isStalePreparation(this.#failure) ? this.#failure : error
+      const cause = isStalePreparedStatement(this.#failure) ? this.#failure : error
       // The next user of the connection would be within it.
-      if (!this.#isWhole && !isWithoutRollback(cause)) await this.#client.query('rollback')
+      if (!this.#isWhole && !skipsRollback(cause)) await this.#client.query('rollback')
       throw cause
     }
     if (!this.#isWhole) await this.#commit()
@@ -113,9 +119,9 @@ export class TransactionAttempt {
   }
 
   #ask<Row extends object>(statement: Sql): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
-    const asked = inOneWrite(this.#client, () => this.#client.query<Row & pg.QueryResultRow>(render(statement)))
-    asked.catch((error: unknown) => (this.#failure ??= error))
-    return asked
+    const pending = inOneWrite(this.#client, () => this.#client.query<Row & pg.QueryResultRow>(render(statement)))
+    pending.catch((error: unknown) => (this.#failure ??= error))
+    return pending
   }
 
   /** The database takes back a transaction in which anything failed, and does not call that an error. */
@@ -133,8 +139,8 @@ export class TransactionAttempt {
  * After these the client is thrown away, which ends its transaction. One whose credential no longer holds is not waited
  * for: a statement of it may wait for a lock.
  */
-const isWithoutRollback = (error: unknown): boolean =>
-  error instanceof DeadlineExceeded || error instanceof CredentialChanged || isUnusable(error)
+const skipsRollback = (error: unknown): boolean =>
+  error instanceof DeadlineExceeded || error instanceof CredentialChanged || isUnusableConnection(error)
 
 /** What is sent before this process next waits goes in one write, as each one has to wake the process that reads it. */
 function inOneWrite<Result>({ connection: { stream } }: pg.PoolClient, send: () => Result): Result {
@@ -143,5 +149,5 @@ function inOneWrite<Result>({ connection: { stream } }: pg.PoolClient, send: () 
   return send()
 }
 
-const unknownOutcome =
+const unknownOutcomeMessage =
   'The database did not confirm the change in time, so it may or may not have been made. Repeat the request with the same Idempotency-Key.'

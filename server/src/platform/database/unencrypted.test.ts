@@ -31,18 +31,18 @@ test.each([
   ['postgres://u@/rapport?host=%2Fvar%2Frun%2Fpostgresql', ''],
   ['postgres://u@db.internal/rapport', 'db.internal'],
   ['postgres://u@10.0.0.5:6432/rapport', '10.0.0.0/8'],
-])('%s is taken with PLAINTEXT_HOSTS=%s', (url, named) => {
-  expect(read(url, named)).not.toThrow()
+])('%s is taken with PLAINTEXT_HOSTS=%s', (url, hosts) => {
+  expect(read(url, hosts)).not.toThrow()
 })
 
 test('with sslmode a server without TLS gets nothing but the question for it: there is no falling back', async () => {
   for (const mode of ['require', 'prefer', 'verify-full', 'no-verify']) {
-    const heard: Buffer[] = []
+    const received: Buffer[] = []
     const server = createServer((socket) => {
       socket
         .on('error', () => undefined)
         .on('data', (bytes: Buffer) => {
-          heard.push(bytes)
+          received.push(bytes)
           socket.write('N')
         })
     }).listen(0, '127.0.0.1')
@@ -52,6 +52,6 @@ test('with sslmode a server without TLS gets nothing but the question for it: th
     await expect(connect({ connectionString }), mode).rejects.toThrow(/does not support SSL/)
     server.close()
     // The request for TLS: its length and its code (PostgreSQL, section 54.7).
-    expect(Buffer.concat(heard).toString('hex'), mode).toBe('0000000804d2162f')
+    expect(Buffer.concat(received).toString('hex'), mode).toBe('0000000804d2162f')
   }
 })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { standingOf } from './addresses.ts'
+import { classifyAddress } from './addresses.ts'
 
-const table: Record<ReturnType<typeof standingOf>, readonly string[]> = {
+const table: Record<ReturnType<typeof classifyAddress>, readonly string[]> = {
   public: [
     '1.1.1.1',
     '93.184.215.14',
@@ -64,9 +64,9 @@ const table: Record<ReturnType<typeof standingOf>, readonly string[]> = {
   ],
 }
 
-for (const [standing, addresses] of Object.entries(table)) {
-  test.each(addresses)(`%j is ${standing}`, (address) => {
-    expect(standingOf(address)).toBe(standing)
+for (const [addressClass, addresses] of Object.entries(table)) {
+  test.each(addresses)(`%j is ${addressClass}`, (address) => {
+    expect(classifyAddress(address)).toBe(addressClass)
   })
 }
 
@@ -83,8 +83,8 @@ test('no IPv6 address that holds an IPv4 address is public, and what that one is
   ]
   fc.assert(
     fc.property(v4, fc.constantFrom(...forms), (address, form) => {
-      const standing = standingOf(form(address))
-      expect(standing).toBe(standingOf(address) === 'never' ? 'never' : 'internal')
+      const addressClass = classifyAddress(form(address))
+      expect(addressClass).toBe(classifyAddress(address) === 'never' ? 'never' : 'internal')
     }),
   )
 })

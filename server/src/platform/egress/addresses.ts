@@ -4,12 +4,12 @@ import ipaddr from 'ipaddr.js'
  * How an address stands to the public internet: `public` may be reached, `internal` only where the operator allows it,
  * `never` not even then.
  */
-export type Standing = 'public' | 'internal' | 'never'
+export type AddressClass = 'public' | 'internal' | 'never'
 
 type Address = ReturnType<typeof ipaddr.parse>
 
 /** What a cloud tells its machines, credentials included, outside of the link-local range. */
-const metadata: ReadonlySet<string> = new Set(
+const metadataAddresses: ReadonlySet<string> = new Set(
   [
     // Alibaba Cloud
     '100.100.100.200',
@@ -26,38 +26,38 @@ const metadata: ReadonlySet<string> = new Set(
 )
 
 /** Every cloud's metadata lies in the link-local range; nothing is served at the others. */
-const closed: ReadonlySet<string> = new Set(['linkLocal', 'multicast', 'unspecified', 'broadcast'])
+const forbiddenRanges: ReadonlySet<string> = new Set(['linkLocal', 'multicast', 'unspecified', 'broadcast'])
 
 /** Where IANA has assigned global unicast addresses: nothing else of IPv6 is public (RFC 4291 section 2.4). */
 const globalUnicast = ipaddr.parseCIDR('2000::/3')
 
 /** The standing of an address in its text form; what is none is never reached. */
-export function standingOf(text: string): Standing {
+export function classifyAddress(text: string): AddressClass {
   if (!ipaddr.isValid(text)) return 'never'
   const address = ipaddr.parse(text)
   const range = address.range()
-  if (closed.has(range) || metadata.has(address.toString())) return 'never'
+  if (forbiddenRanges.has(range) || metadataAddresses.has(address.toString())) return 'never'
   if (address.kind() === 'ipv4') return range === 'unicast' ? 'public' : 'internal'
-  const within = embedded(address)
-  if (within.some((inner) => standingOf(inner) === 'never')) return 'never'
-  return within.length === 0 && range === 'unicast' && address.match(globalUnicast) ? 'public' : 'internal'
+  const embeddedAddresses = embeddedIPv4(address)
+  if (embeddedAddresses.some((inner) => classifyAddress(inner) === 'never')) return 'never'
+  return embeddedAddresses.length === 0 && range === 'unicast' && address.match(globalUnicast) ? 'public' : 'internal'
 }
 
 /** The IPv4 addresses that an IPv6 address leads to by translation or through a tunnel. */
-function embedded(address: Address): string[] {
+function embeddedIPv4(address: Address): string[] {
   const bytes = address.toByteArray()
   const at = (start: number, mask = 0) =>
     bytes
       .slice(start, start + 4)
       .map((byte) => byte ^ mask)
       .join('.')
-  const isWithin = (network: string) => address.match(ipaddr.parseCIDR(network))
-  if (isWithin('::1/128')) return []
+  const isInNetwork = (network: string) => address.match(ipaddr.parseCIDR(network))
+  if (isInNetwork('::1/128')) return []
   // IPv4-compatible and IPv4-mapped (RFC 4291 section 2.5.5), translated (RFC 6145) and NAT64 (RFC 6052, RFC 8215).
-  if (['::/96', '::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48'].some(isWithin)) return [at(12)]
+  if (['::/96', '::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48'].some(isInNetwork)) return [at(12)]
   // 6to4 (RFC 3056).
-  if (isWithin('2002::/16')) return [at(2)]
+  if (isInNetwork('2002::/16')) return [at(2)]
   // Teredo: the server, and the client with every bit turned (RFC 4380 section 4).
-  if (isWithin('2001::/32')) return [at(4), at(12, 0xff)]
+  if (isInNetwork('2001::/32')) return [at(4), at(12, 0xff)]
   return []
 }

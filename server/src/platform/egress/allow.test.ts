@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
-import { allowedPlace, allowsAddress, allowsName } from './allow.ts'
+import { parseAllowedHost, allowsAddress, allowsName } from './allow.ts'
 
 test.each([
   ['id.internal', { kind: 'name', name: 'id.internal', port: undefined }],
@@ -13,7 +13,7 @@ test.each([
   ['10.0.0.0/8', { kind: 'network', network: '10.0.0.0/8', port: undefined }],
   ['fd00::/8', { kind: 'network', network: 'fd00::/8', port: undefined }],
 ])('EGRESS_ALLOW takes %s', (text, place) => {
-  expect(allowedPlace(text)).toEqual(place)
+  expect(parseAllowedHost(text)).toEqual(place)
 })
 
 test.each([
@@ -21,7 +21,7 @@ test.each([
   ...['id.internal:65536', '[10.0.0.1]', '[id.internal]', '10.0.0.0/33', '10.0.0.0/8:443', 'id.internal/8', '0x7f.1'],
   ...['2130706433', '010.0.0.1', '169.254.169.254', '[fe80::1]:80', 'fd00:ec2::254', 'metadata.google.internal'],
 ])('EGRESS_ALLOW refuses %s', (text) => {
-  expect(() => allowedPlace(text)).toThrow(/^(?:expected|must) /)
+  expect(() => parseAllowedHost(text)).toThrow(/^(?:expected|must) /)
   expect(() => readConfig({ EGRESS_ALLOW: `id.internal,${text}` })).toThrow('EGRESS_ALLOW: ')
 })
 

@@ -9,9 +9,9 @@ import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { makeCertificate } from '../../../test/certificate.ts'
 import { type NameServer, startNameServer } from '../../../test/name-server.ts'
-import { allowedPlace } from './allow.ts'
+import { parseAllowedHost } from './allow.ts'
 import { createEgress, type Egress, type EgressRequest } from './egress.ts'
-import { EgressError } from './refusal.ts'
+import { EgressError } from './egress-error.ts'
 
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -31,7 +31,7 @@ async function listen(server: TcpServer, host = '127.0.0.1', port = 0): Promise<
   return (server.address() as AddressInfo).port
 }
 
-const serve = (answer: RequestListener, host?: string, port?: number) => listen(createServer(answer), host, port)
+const serve = (response: RequestListener, host?: string, port?: number) => listen(createServer(response), host, port)
 
 async function names(know: Parameters<typeof startNameServer>[0]): Promise<NameServer> {
   const server = await startNameServer(know)
@@ -39,25 +39,27 @@ async function names(know: Parameters<typeof startNameServer>[0]): Promise<NameS
   return server
 }
 
-const egress = (...allowed: string[]): Egress => createEgress({ allowed: allowed.map(allowedPlace) })
+const egress = (...allowed: string[]): Egress => createEgress({ allowed: allowed.map(parseAllowedHost) })
 
 async function reasonOf(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
-    (answer) => ({ answer }),
+    (response) => ({ answer: response }),
     (caught: unknown) => caught,
   )
   return error instanceof EgressError ? error.reason : `no refusal: ${String(error)}`
 }
 
-const ask = (way: Egress, url: string, request?: EgressRequest) => reasonOf(way.request(url, request))
+const refusalReason = (client: Egress, url: string, request?: EgressRequest) => reasonOf(client.request(url, request))
 
 test('a host that the operator names is reached although it is internal, and no other', async () => {
-  const port = await serve((request, answer) => answer.end(`${request.method} ${request.url} ${request.headers.host}`))
+  const port = await serve((request, response) =>
+    response.end(`${request.method} ${request.url} ${request.headers.host}`),
+  )
   const url = `http://127.0.0.1:${port}/path?a=1#b`
   const { status, body } = await egress(`127.0.0.1:${port}`).request(url)
   expect([status, body.toString()]).toEqual([200, `GET /path?a=1 127.0.0.1:${port}`])
-  expect(await ask(egress(), url)).toBe('host')
-  expect(await ask(egress('127.0.0.2', `127.0.0.1:${port + 1}`), url)).toBe('host')
+  expect(await refusalReason(egress(), url)).toBe('host')
+  expect(await refusalReason(egress('127.0.0.2', `127.0.0.1:${port + 1}`), url)).toBe('host')
 })
 
 test('http leaves this machine only for hosts that the operator names for it; https goes anywhere', async () => {
@@ -65,24 +67,24 @@ test('http leaves this machine only for hosts that the operator names for it; ht
   const own = addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address
   // Nothing listens at these, which is as good: what is refused is not connected to.
   const host = own ?? '10.255.255.1'
-  const way = (...plaintextHosts: string[]) =>
-    createEgress({ allowed: [allowedPlace(host)], plaintextHosts: plaintextHosts.map(allowedPlace) })
+  const client = (...plaintextHosts: string[]) =>
+    createEgress({ allowed: [parseAllowedHost(host)], plaintextHosts: plaintextHosts.map(parseAllowedHost) })
   const [plain, encrypted] = [`http://${host}:9/`, `https://${host}:9/`]
   for (const named of [[], [`${host}:8`]]) {
-    expect(await ask(way(...named), plain)).toBe('plaintext')
-    expect([way(...named).isNamed(new URL(plain)), way().isNamed(new URL(encrypted))]).toEqual([false, true])
+    expect(await refusalReason(client(...named), plain)).toBe('plaintext')
+    expect([client(...named).isAllowed(new URL(plain)), client().isAllowed(new URL(encrypted))]).toEqual([false, true])
   }
   for (const [open, url] of [
-    [way(host), plain],
-    [way(), encrypted],
+    [client(host), plain],
+    [client(), encrypted],
   ] as const) {
-    expect(await ask(open, url, { timeout: 500 })).toMatch(/^(?:unreachable|slow)$/)
-    expect(open.isNamed(new URL(url))).toBe(true)
+    expect(await refusalReason(open, url, { timeout: 500 })).toMatch(/^(?:unreachable|slow)$/)
+    expect(open.isAllowed(new URL(url))).toBe(true)
   }
 })
 
 test('only http and https without credentials are taken', async () => {
-  const way = egress('127.0.0.0/8')
+  const client = egress('127.0.0.0/8')
   for (const url of [
     'ftp://127.0.0.1/',
     'file:///etc/passwd',
@@ -93,9 +95,9 @@ test('only http and https without credentials are taken', async () => {
     '',
     'http://',
   ])
-    expect(await ask(way, url), url).toBe('url')
+    expect(await refusalReason(client, url), url).toBe('url')
   for (const url of ['http://user@127.0.0.1/', 'http://user:password@127.0.0.1/', 'http://:password@127.0.0.1/'])
-    expect(await ask(way, url), url).toBe('url')
+    expect(await refusalReason(client, url), url).toBe('url')
 })
 
 // A private address as its four bytes, and its text forms as inet_aton(3) and URLs take them.
@@ -140,10 +142,10 @@ const embedded = fc
 
 test('every text form of a private address is refused, and no name server is asked', async () => {
   const server = await names(() => ({ a: ['127.0.0.1'] }))
-  const way = egress()
+  const client = egress()
   await fc.assert(
     fc.asyncProperty(fc.oneof(disguised, embedded), fc.constantFrom('http', 'https'), async (host, scheme) => {
-      expect(await ask(way, `${scheme}://${host}/`)).toBe('host')
+      expect(await refusalReason(client, `${scheme}://${host}/`)).toBe('host')
     }),
     { numRuns: 500 },
   )
@@ -160,12 +162,12 @@ test.each([
   [[], []],
 ])('a name is refused when one of its addresses is: %j %j', async (a, aaaa) => {
   await names(() => ({ a, aaaa }))
-  expect(await ask(egress(), 'http://id.example/')).toBe('host')
+  expect(await refusalReason(egress(), 'http://id.example/')).toBe('host')
 })
 
 test('metadata and link-local addresses stay refused, whatever the operator allows', async () => {
   await names((name) => ({ a: [name === 'cgnat.example' ? '100.100.100.200' : '169.254.169.254'] }))
-  const way = egress('0.0.0.0/0', '::/0', 'id.example', 'cgnat.example')
+  const client = egress('0.0.0.0/0', '::/0', 'id.example', 'cgnat.example')
   for (const host of [
     '169.254.169.254',
     '2852039166',
@@ -174,7 +176,7 @@ test('metadata and link-local addresses stay refused, whatever the operator allo
     '100.100.100.200',
     '[fe80::1]',
   ])
-    expect(await ask(way, `http://${host}/latest/meta-data`), host).toBe('host')
+    expect(await refusalReason(client, `http://${host}/latest/meta-data`), host).toBe('host')
   for (const host of [
     'other.example',
     'cgnat.example',
@@ -182,59 +184,59 @@ test('metadata and link-local addresses stay refused, whatever the operator allo
     'METADATA.google.internal.',
     'metadata',
   ])
-    expect(await ask(way, `http://${host}/`), host).toBe('host')
+    expect(await refusalReason(client, `http://${host}/`), host).toBe('host')
 })
 
 test('a name is looked up once and that address is used: a name server that changes its mind moves nothing', async () => {
-  const reached: string[] = []
-  const port = await serve((_, answer) => answer.end(String(reached.push('127.0.0.2'))), '127.0.0.2')
-  await serve((_, answer) => answer.end(String(reached.push('127.0.0.3'))), '127.0.0.3', port)
+  const connections: string[] = []
+  const port = await serve((_, response) => response.end(String(connections.push('127.0.0.2'))), '127.0.0.2')
+  await serve((_, response) => response.end(String(connections.push('127.0.0.3'))), '127.0.0.3', port)
   let answers = 0
   const server = await names(() => ({ a: [answers++ < 2 ? '127.0.0.2' : '127.0.0.3'] }))
-  const way = egress('127.0.0.2')
-  expect((await way.request(`http://rebound.example:${port}/`)).status).toBe(200)
+  const client = egress('127.0.0.2')
+  expect((await client.request(`http://rebound.example:${port}/`)).status).toBe(200)
   expect(server.asked.sort()).toEqual(['A rebound.example', 'AAAA rebound.example'])
-  expect(reached).toEqual(['127.0.0.2'])
-  expect(await ask(way, `http://rebound.example:${port}/`)).toBe('host')
-  expect(reached).toEqual(['127.0.0.2'])
+  expect(connections).toEqual(['127.0.0.2'])
+  expect(await refusalReason(client, `http://rebound.example:${port}/`)).toBe('host')
+  expect(connections).toEqual(['127.0.0.2'])
 })
 
 test('the host of the URL is the one that is asked for, whatever header a caller gives', async () => {
-  const seen: unknown[] = []
-  const port = await serve(({ headers }, answer) => {
-    seen.push(headers.host, headers['accept-encoding'], headers['transfer-encoding'], headers['x-own'])
-    answer.end()
+  const receivedHeaders: unknown[] = []
+  const port = await serve(({ headers }, response) => {
+    receivedHeaders.push(headers.host, headers['accept-encoding'], headers['transfer-encoding'], headers['x-own'])
+    response.end()
   })
   await names(() => ({ a: ['127.0.0.1'] }))
   const headers = { Host: 'other.example', 'Accept-Encoding': 'gzip', 'Transfer-Encoding': 'chunked', 'X-Own': 'kept' }
   await egress('127.0.0.1').request(`http://id.example:${port}/`, { method: 'POST', headers, body: 'text' })
-  expect(seen).toEqual([`id.example:${port}`, 'identity', undefined, 'kept'])
+  expect(receivedHeaders).toEqual([`id.example:${port}`, 'identity', undefined, 'kept'])
 })
 
 test('TLS asks for the name of the URL and checks it, at the address that was pinned', async () => {
   const { certificate, key } = makeCertificate('id.example')
   const asked: unknown[] = []
-  const server = createTlsServer({ cert: certificate, key }, (_, answer) => answer.end('inside'))
+  const server = createTlsServer({ cert: certificate, key }, (_, response) => response.end('inside'))
   server.on('secureConnection', (socket) => asked.push(socket.servername))
   const port = await listen(server)
   await names(() => ({ a: ['127.0.0.1'] }))
-  const trusting = createEgress({ allowed: [allowedPlace('127.0.0.1')], authorities: certificate })
-  const answer = await trusting.request(`https://id.example:${port}/`)
-  expect(answer.body.toString()).toBe('inside')
+  const trusting = createEgress({ allowed: [parseAllowedHost('127.0.0.1')], authorities: certificate })
+  const response = await trusting.request(`https://id.example:${port}/`)
+  expect(response.body.toString()).toBe('inside')
   expect(asked).toEqual(['id.example'])
   // Another name, which the certificate is not for; and an authority that is not trusted.
-  expect(await ask(trusting, `https://other.example:${port}/`)).toBe('certificate')
-  expect(await ask(trusting, `https://127.0.0.1:${port}/`)).toBe('certificate')
-  expect(await ask(egress('127.0.0.1'), `https://id.example:${port}/`)).toBe('certificate')
+  expect(await refusalReason(trusting, `https://other.example:${port}/`)).toBe('certificate')
+  expect(await refusalReason(trusting, `https://127.0.0.1:${port}/`)).toBe('certificate')
+  expect(await refusalReason(egress('127.0.0.1'), `https://id.example:${port}/`)).toBe('certificate')
 })
 
 test('a certificate is checked even where the environment says not to', async () => {
   const { certificate, key } = makeCertificate('id.example')
-  const port = await listen(createTlsServer({ cert: certificate, key }, (_, answer) => answer.end()))
+  const port = await listen(createTlsServer({ cert: certificate, key }, (_, response) => response.end()))
   const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   try {
-    expect(await ask(egress('127.0.0.1'), `https://127.0.0.1:${port}/`)).toBe('certificate')
+    expect(await refusalReason(egress('127.0.0.1'), `https://127.0.0.1:${port}/`)).toBe('certificate')
   } finally {
     if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
     else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before
@@ -243,9 +245,9 @@ test('a certificate is checked even where the environment says not to', async ()
 
 test('a redirect is an answer and is not followed', async () => {
   let requests = 0
-  const port = await serve((_, answer) => {
+  const port = await serve((_, response) => {
     requests++
-    answer.writeHead(302, { location: '/elsewhere' }).end()
+    response.writeHead(302, { location: '/elsewhere' }).end()
   })
   const { status } = await egress('127.0.0.1').request(`http://127.0.0.1:${port}/`)
   const fetched = await egress('127.0.0.1').fetch(`http://127.0.0.1:${port}/`)
@@ -253,41 +255,41 @@ test('a redirect is an answer and is not followed', async () => {
 })
 
 test('a body that is larger than it may be is given up, whether it says so or not', async () => {
-  const most = 1000
+  const limit = 1000
   let sent = 0
-  const port = await serve((request, answer) => {
+  const port = await serve((request, response) => {
     if (request.url === '/told')
-      return void answer.writeHead(200, { 'content-length': String(10 ** 12) }).flushHeaders()
-    if (request.url === '/fits') return void answer.end(Buffer.alloc(most))
+      return void response.writeHead(200, { 'content-length': String(10 ** 12) }).flushHeaders()
+    if (request.url === '/fits') return void response.end(Buffer.alloc(limit))
     const more = () => {
       sent += 65_536
-      if (!answer.destroyed) answer.write(Buffer.alloc(65_536), () => setImmediate(more))
+      if (!response.destroyed) response.write(Buffer.alloc(65_536), () => setImmediate(more))
     }
     more()
   })
-  const way = egress('127.0.0.1')
+  const client = egress('127.0.0.1')
   const url = `http://127.0.0.1:${port}`
-  expect(await ask(way, `${url}/told`, { limit: most })).toBe('large')
-  expect(await ask(way, `${url}/endless`)).toBe('large')
+  expect(await refusalReason(client, `${url}/told`, { limit: limit })).toBe('large')
+  expect(await refusalReason(client, `${url}/endless`)).toBe('large')
   expect(sent).toBeLessThan(64 * 1_048_576)
-  expect((await way.request(`${url}/fits`, { limit: most })).body.length).toBe(most)
-  expect(await ask(way, `${url}/fits`, { limit: most - 1 })).toBe('large')
+  expect((await client.request(`${url}/fits`, { limit: limit })).body.length).toBe(limit)
+  expect(await refusalReason(client, `${url}/fits`, { limit: limit - 1 })).toBe('large')
 })
 
 test('the time in all is limited: for the name, for the headers, and for each byte that drips', async () => {
-  const port = await serve((request, answer) => {
+  const port = await serve((request, response) => {
     if (request.url === '/silent') return
-    answer.writeHead(200)
+    response.writeHead(200)
     const drip = () => {
-      if (!answer.destroyed) answer.write('.', () => void delay(20).then(drip))
+      if (!response.destroyed) response.write('.', () => void delay(20).then(drip))
     }
     drip()
   })
   await names(() => 'silence')
-  const way = egress('127.0.0.1')
+  const client = egress('127.0.0.1')
   const began = performance.now()
   for (const url of [`http://127.0.0.1:${port}/silent`, `http://127.0.0.1:${port}/drips`, 'http://silent.example/'])
-    expect(await ask(way, url, { timeout: 150 }), url).toBe('slow')
+    expect(await refusalReason(client, url, { timeout: 150 }), url).toBe('slow')
   expect(performance.now() - began).toBeLessThan(2000)
 })
 
@@ -301,80 +303,80 @@ test('whoever gives up a request gets their own reason', async () => {
 })
 
 test('an answer that is packed, too long in its headers, or no HTTP is refused', async () => {
-  const way = egress('127.0.0.1')
+  const client = egress('127.0.0.1')
   const packed = gzipSync(Buffer.alloc(10_000_000))
-  const port = await serve((request, answer) => {
-    if (request.url === '/packed') answer.writeHead(200, { 'content-encoding': 'gzip' }).end(packed)
-    else answer.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end()
+  const port = await serve((request, response) => {
+    if (request.url === '/packed') response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed)
+    else response.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end()
   })
   const raw = createTcpServer((socket) => socket.end('220 mail.internal ESMTP\r\n'))
   const rawPort = await listen(raw)
-  expect(await ask(way, `http://127.0.0.1:${port}/packed`)).toBe('answer')
-  expect(await ask(way, `http://127.0.0.1:${port}/long`)).toBe('large')
-  expect(await ask(way, `http://127.0.0.1:${rawPort}/`)).toBe('answer')
+  expect(await refusalReason(client, `http://127.0.0.1:${port}/packed`)).toBe('answer')
+  expect(await refusalReason(client, `http://127.0.0.1:${port}/long`)).toBe('large')
+  expect(await refusalReason(client, `http://127.0.0.1:${rawPort}/`)).toBe('answer')
 })
 
 test('a refusal tells nothing of what is behind the address', async () => {
   const raw = createTcpServer((socket) => socket.end('220 mail.internal ESMTP secret\r\n'))
   const port = await listen(raw)
   await names((name) => (name === 'there.example' ? { a: ['10.9.8.7'] } : undefined))
-  const told = async (url: string) =>
+  const messageFor = async (url: string) =>
     egress('127.0.0.1')
       .request(url)
       .catch((error: Error) => error.message) as Promise<string>
-  expect(await told(`http://127.0.0.1:${port}/`)).not.toMatch(/secret|mail|127/)
-  expect(await told('http://there.example/')).not.toContain('10.9')
+  expect(await messageFor(`http://127.0.0.1:${port}/`)).not.toMatch(/secret|mail|127/)
+  expect(await messageFor('http://there.example/')).not.toContain('10.9')
   // Whether an internal name is known cannot be told either.
-  expect(await told('http://there.example/')).toBe(await told('http://nowhere.example/'))
+  expect(await messageFor('http://there.example/')).toBe(await messageFor('http://nowhere.example/'))
 })
 
 test('a server that is gone, or that hangs up half-way, is unreachable', async () => {
-  const port = await serve((_, answer) => {
-    answer.writeHead(200, { 'content-length': '10' })
-    answer.write('half', () => answer.destroy())
+  const port = await serve((_, response) => {
+    response.writeHead(200, { 'content-length': '10' })
+    response.write('half', () => response.destroy())
   })
   const gone = createServer()
   gone.listen(0, '127.0.0.1')
   await once(gone, 'listening')
   const { port: closed } = gone.address() as AddressInfo
   await new Promise((done) => gone.close(done))
-  expect(await ask(egress('127.0.0.1'), `http://127.0.0.1:${closed}/`)).toBe('unreachable')
-  expect(await ask(egress('127.0.0.1'), `http://127.0.0.1:${port}/`)).toBe('unreachable')
+  expect(await refusalReason(egress('127.0.0.1'), `http://127.0.0.1:${closed}/`)).toBe('unreachable')
+  expect(await refusalReason(egress('127.0.0.1'), `http://127.0.0.1:${port}/`)).toBe('unreachable')
 })
 
 test('the form of fetch sends forms and gives answers that libraries know', async () => {
-  const port = await serve((request, answer) => {
-    if (request.url === '/empty') return void answer.writeHead(204).end()
-    if (request.url === '/odd') return void answer.writeHead(700).end()
+  const port = await serve((request, response) => {
+    if (request.url === '/empty') return void response.writeHead(204).end()
+    if (request.url === '/odd') return void response.writeHead(700).end()
     let text = ''
     request.on('data', (chunk) => (text += String(chunk)))
-    request.on('end', () => answer.writeHead(201, { 'set-cookie': ['a=1', 'b=2'] }).end(JSON.stringify({ text })))
+    request.on('end', () => response.writeHead(201, { 'set-cookie': ['a=1', 'b=2'] }).end(JSON.stringify({ text })))
   })
-  const way = egress('127.0.0.1')
+  const client = egress('127.0.0.1')
   const url = `http://127.0.0.1:${port}`
-  const answer = await way.fetch(url, { method: 'POST', body: new URLSearchParams({ a: 'ü' }) })
-  expect(answer).toBeInstanceOf(Response)
-  expect([answer.status, answer.headers.getSetCookie(), await answer.json()]).toEqual([
+  const response = await client.fetch(url, { method: 'POST', body: new URLSearchParams({ a: 'ü' }) })
+  expect(response).toBeInstanceOf(Response)
+  expect([response.status, response.headers.getSetCookie(), await response.json()]).toEqual([
     201,
     ['a=1', 'b=2'],
     { text: 'a=%C3%BC' },
   ])
-  expect((await way.fetch(`${url}/empty`)).status).toBe(204)
-  expect(await reasonOf(way.fetch(`${url}/odd`))).toBe('answer')
+  expect((await client.fetch(`${url}/empty`)).status).toBe(204)
+  expect(await reasonOf(client.fetch(`${url}/odd`))).toBe('answer')
   expect(await reasonOf(egress().fetch(url))).toBe('host')
 })
 
 test('no more than 32 requests are under way at a time', async () => {
   const waiting: (() => void)[] = []
-  const port = await serve((_, answer) => void waiting.push(() => answer.end()))
-  const way = egress('127.0.0.1')
+  const port = await serve((_, response) => void waiting.push(() => response.end()))
+  const client = egress('127.0.0.1')
   const url = `http://127.0.0.1:${port}/`
-  const all = Array.from({ length: 32 }, () => way.request(url))
-  expect(await ask(way, url)).toBe('busy')
+  const all = Array.from({ length: 32 }, () => client.request(url))
+  expect(await refusalReason(client, url)).toBe('busy')
   await expect.poll(() => waiting.length).toBe(32)
-  for (const answer of waiting) answer()
+  for (const response of waiting) response()
   await Promise.all(all)
-  const again = way.request(url)
+  const again = client.request(url)
   await expect.poll(() => waiting.length).toBe(33)
   waiting.at(-1)?.()
   expect((await again).status).toBe(200)

@@ -1,11 +1,11 @@
 import { isIP, type LookupFunction } from 'node:net'
 import { request as requestHttp, type ClientRequest, type IncomingMessage } from 'node:http'
 import { request as requestHttps, type RequestOptions } from 'node:https'
-import { standingOf } from './addresses.ts'
-import { type AllowedPlace, allowsAddress, allowsName, isMetadataName, plainName } from './allow.ts'
-import { addressesOf, ownAddressesOf } from './names.ts'
-import { mayBePlain } from './plaintext.ts'
-import { EgressError } from './refusal.ts'
+import { classifyAddress } from './addresses.ts'
+import { type AllowedHost, allowsAddress, allowsName, isMetadataName, withoutTrailingDot } from './allow.ts'
+import { resolveAddresses, lookUpAddresses } from './resolver.ts'
+import { allowsPlaintext } from './plaintext.ts'
+import { EgressError } from './egress-error.ts'
 
 export interface EgressRequest {
   method?: string
@@ -18,7 +18,7 @@ export interface EgressRequest {
   signal?: AbortSignal | undefined
 }
 
-export interface EgressAnswer {
+export interface EgressResponse {
   status: number
   /** Name and value in turn, as they were sent. */
   rawHeaders: readonly string[]
@@ -28,11 +28,11 @@ export interface EgressAnswer {
 /** The one way out of this process to an address that somebody else chose. */
 export interface Egress {
   /** Sends a request and reads its answer, whatever its status; no redirect is followed. Errors: `EgressError`. */
-  request(url: string, request?: EgressRequest): Promise<EgressAnswer>
+  request(url: string, request?: EgressRequest): Promise<EgressResponse>
   /** The same in the form of `fetch`, for libraries that take one. */
   fetch(url: string, init?: FetchOptions): Promise<Response>
   /** May the host of this URL be reached although it is internal and, where that is its scheme, without TLS? */
-  isNamed(url: URL): boolean
+  isAllowed(url: URL): boolean
 }
 
 /** What a library gives its `fetch`, as far as it is heeded; a redirect is never followed, whatever it asks for. */
@@ -45,25 +45,25 @@ export interface FetchOptions {
 
 export interface EgressOptions {
   /** EGRESS_ALLOW. */
-  allowed: readonly AllowedPlace[]
+  allowed: readonly AllowedHost[]
   /** PLAINTEXT_HOSTS: they alone, and this machine, are spoken to without TLS. */
-  plaintextHosts?: readonly AllowedPlace[]
+  plaintextHosts?: readonly AllowedHost[]
   /** Authorities to trust in place of the well-known ones. */
   authorities?: string
 }
 
-const usualTimeout = 10_000
-const usualLimit = 1_048_576
-const mostHeaderBytes = 16_384
+const defaultTimeout = 10_000
+const defaultLimit = 1_048_576
+const maxHeaderBytes = 16_384
 /** Requests under way at a time: what they may hold in memory is bounded, whoever answers them. */
-const mostAtOnce = 32
+const maxConcurrent = 32
 
 /** Makes the way out. */
 export const createEgress = (options: EgressOptions): Egress => new GuardedEgress(options)
 
 class GuardedEgress implements Egress {
-  readonly #allowed: readonly AllowedPlace[]
-  readonly #plaintextHosts: readonly AllowedPlace[]
+  readonly #allowed: readonly AllowedHost[]
+  readonly #plaintextHosts: readonly AllowedHost[]
   readonly #authorities: string | undefined
   #underWay = 0
 
@@ -73,17 +73,17 @@ class GuardedEgress implements Egress {
     this.#authorities = authorities
   }
 
-  async request(given: string, request: EgressRequest = {}): Promise<EgressAnswer> {
-    const url = readUrl(given)
+  async request(urlText: string, request: EgressRequest = {}): Promise<EgressResponse> {
+    const url = readUrl(urlText)
     request.signal?.throwIfAborted()
-    if (this.#underWay >= mostAtOnce) throw new EgressError('busy')
+    if (this.#underWay >= maxConcurrent) throw new EgressError('busy')
     this.#underWay++
-    const late = AbortSignal.timeout(request.timeout ?? usualTimeout)
-    const signal = request.signal ? AbortSignal.any([late, request.signal]) : late
+    const timeoutSignal = AbortSignal.timeout(request.timeout ?? defaultTimeout)
+    const signal = request.signal ? AbortSignal.any([timeoutSignal, request.signal]) : timeoutSignal
     try {
       return await this.#send(url, request, signal)
     } catch (error) {
-      if (late.aborted) throw new EgressError('slow', error)
+      if (timeoutSignal.aborted) throw new EgressError('slow', error)
       request.signal?.throwIfAborted()
       throw error instanceof EgressError ? error : new EgressError(reasonOf(error), error)
     } finally {
@@ -92,27 +92,30 @@ class GuardedEgress implements Egress {
   }
 
   async fetch(url: string, { method = 'GET', headers = {}, body, signal }: FetchOptions = {}): Promise<Response> {
-    const answer = await this.request(url, { method, headers, ...bodyOf(body), signal })
+    const response = await this.request(url, { method, headers, ...encodeBody(body), signal })
     try {
-      const bodyless = [204, 205, 304].includes(answer.status)
-      return new Response(bodyless ? null : answer.body, { status: answer.status, headers: pairsOf(answer.rawHeaders) })
+      const hasNoBody = [204, 205, 304].includes(response.status)
+      return new Response(hasNoBody ? null : response.body, {
+        status: response.status,
+        headers: headerPairs(response.rawHeaders),
+      })
     } catch (error) {
       // A status or a header that no answer can have.
       throw new EgressError('answer', error)
     }
   }
 
-  isNamed(url: URL): boolean {
+  isAllowed(url: URL): boolean {
     const [host, port] = [hostOf(url), portOf(url)]
-    if (url.protocol === 'http:' && !mayBePlain(this.#plaintextHosts, { host, port })) return false
+    if (url.protocol === 'http:' && !allowsPlaintext(this.#plaintextHosts, { host, port })) return false
     return isIP(host) === 0 ? allowsName(this.#allowed, host, port) : allowsAddress(this.#allowed, host, port)
   }
 
-  async #send(url: URL, request: EgressRequest, signal: AbortSignal): Promise<EgressAnswer> {
+  async #send(url: URL, request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> {
     const addresses = await this.#resolve(url, signal)
     signal.throwIfAborted()
     if (url.protocol === 'http:' && !this.#mayBePlain(url, addresses)) throw new EgressError('plaintext')
-    const { method = 'GET', headers = {}, body, limit = usualLimit } = request
+    const { method = 'GET', headers = {}, body, limit = defaultLimit } = request
     const options: RequestOptions = {
       method,
       // Ours come last: no caller sends another Host, by which the certificate is chosen and checked, or asks for what
@@ -126,26 +129,26 @@ class GuardedEgress implements Egress {
         ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
       },
       agent: false,
-      lookup: pinned(addresses),
-      maxHeaderSize: mostHeaderBytes,
+      lookup: pinnedLookup(addresses),
+      maxHeaderSize: maxHeaderBytes,
       insecureHTTPParser: false,
       rejectUnauthorized: true,
       ...(this.#authorities !== undefined && { ca: this.#authorities }),
       signal,
     }
-    const sent = url.protocol === 'https:' ? requestHttps(url, options) : requestHttp(url, options)
+    const outgoing = url.protocol === 'https:' ? requestHttps(url, options) : requestHttp(url, options)
     try {
-      const answer = await answerTo(sent, body)
-      const { statusCode = 0, rawHeaders } = answer
-      return { status: statusCode, rawHeaders, body: await readWhole(answer, limit) }
+      const response = await sendAndWait(outgoing, body)
+      const { statusCode = 0, rawHeaders } = response
+      return { status: statusCode, rawHeaders, body: await readBody(response, limit) }
     } finally {
-      sent.destroy()
+      outgoing.destroy()
     }
   }
 
   /** By its name, or because each of its addresses may be. */
   #mayBePlain(url: URL, addresses: readonly string[]): boolean {
-    const isPlain = (host: string) => mayBePlain(this.#plaintextHosts, { host, port: portOf(url) })
+    const isPlain = (host: string) => allowsPlaintext(this.#plaintextHosts, { host, port: portOf(url) })
     return allowsName(this.#plaintextHosts, hostOf(url), portOf(url)) || addresses.every(isPlain)
   }
 
@@ -158,14 +161,18 @@ class GuardedEgress implements Egress {
     const port = portOf(url)
     if (isMetadataName(host)) throw new EgressError('host')
     const isLiteral = isIP(host) !== 0
-    const isNamed = !isLiteral && allowsName(this.#allowed, host, port)
-    const found = isLiteral ? [host] : isNamed ? await ownAddressesOf(host, signal) : await addressesOf(host, signal)
-    const mayBeReached = (address: string) => {
-      const standing = standingOf(address)
-      if (standing === 'public') return true
-      return standing === 'internal' && (isNamed || allowsAddress(this.#allowed, address, port))
+    const isAllowed = !isLiteral && allowsName(this.#allowed, host, port)
+    const found = isLiteral
+      ? [host]
+      : isAllowed
+        ? await lookUpAddresses(host, signal)
+        : await resolveAddresses(host, signal)
+    const isReachable = (address: string) => {
+      const addressClass = classifyAddress(address)
+      if (addressClass === 'public') return true
+      return addressClass === 'internal' && (isAllowed || allowsAddress(this.#allowed, address, port))
     }
-    if (found.length === 0 || !found.every(mayBeReached)) throw new EgressError('host')
+    if (found.length === 0 || !found.every(isReachable)) throw new EgressError('host')
     return found
   }
 }
@@ -177,12 +184,12 @@ function readUrl(text: string): URL {
   return url
 }
 
-const hostOf = ({ hostname }: URL): string => plainName(hostname.replace(/^\[|\]$/g, ''))
+const hostOf = ({ hostname }: URL): string => withoutTrailingDot(hostname.replace(/^\[|\]$/g, ''))
 
 const portOf = ({ port, protocol }: URL): number => (port ? Number(port) : protocol === 'https:' ? 443 : 80)
 
 /** Stands in for the look-up of a connection, which would ask the name servers a second time. */
-const pinned =
+const pinnedLookup =
   (addresses: readonly string[]): LookupFunction =>
   (_hostname, options, done) => {
     const found = addresses.map((address) => ({ address, family: isIP(address) }))
@@ -191,21 +198,21 @@ const pinned =
     else if (first) done(null, first.address, first.family)
   }
 
-const answerTo = (sent: ClientRequest, body: string | Uint8Array | undefined): Promise<IncomingMessage> =>
+const sendAndWait = (outgoing: ClientRequest, body: string | Uint8Array | undefined): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
-    sent.on('response', resolve)
+    outgoing.on('response', resolve)
     // Stays in place: once the answer has begun, its reader is told.
-    sent.on('error', reject)
-    sent.end(body)
+    outgoing.on('error', reject)
+    outgoing.end(body)
   })
 
 /** The body, given up as soon as it is larger than it may be. */
-async function readWhole(answer: IncomingMessage, limit: number): Promise<Buffer> {
-  if (Number(answer.headers['content-length'] ?? 0) > limit) throw new EgressError('large')
-  if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') throw new EgressError('answer')
+async function readBody(response: IncomingMessage, limit: number): Promise<Buffer> {
+  if (Number(response.headers['content-length'] ?? 0) > limit) throw new EgressError('large')
+  if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') throw new EgressError('answer')
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > limit) throw new EgressError('large')
     chunks.push(chunk)
@@ -224,18 +231,18 @@ const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, s
   Object.fromEntries(
     Object.entries(headers)
       .map(([name, value]) => [name.toLowerCase(), value] as const)
-      .filter(([name]) => !perConnection.has(name)),
+      .filter(([name]) => !connectionHeaders.has(name)),
   )
 
 /** Headers about the connection, which are made here. */
-const perConnection = new Set(['transfer-encoding', 'content-length', 'upgrade', 'expect', 'te', 'trailer'])
+const connectionHeaders = new Set(['transfer-encoding', 'content-length', 'upgrade', 'expect', 'te', 'trailer'])
 
-function bodyOf(body: unknown): { body?: string | Uint8Array } {
+function encodeBody(body: unknown): { body?: string | Uint8Array } {
   if (body === undefined || body === null) return {}
   if (typeof body === 'string' || body instanceof Uint8Array) return { body }
   if (body instanceof URLSearchParams) return { body: body.toString() }
   throw new TypeError('a body must be text, bytes or form parameters')
 }
 
-const pairsOf = (raw: readonly string[]): [string, string][] =>
+const headerPairs = (raw: readonly string[]): [string, string][] =>
   raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? '']] : []))

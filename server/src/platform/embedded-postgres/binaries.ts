@@ -4,7 +4,7 @@ import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, symlink } from 
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { serverAccount, useOwn } from './cluster.ts'
+import { serverAccount, useOwnDatabaseAdvice } from './cluster.ts'
 import { StartError } from '../database/start-error.ts'
 
 /** Where root keeps what an account without rights must reach while the project lies in a closed folder. */
@@ -18,7 +18,7 @@ export async function findBinaries(): Promise<string> {
     entry = createRequire(import.meta.url).resolve(name)
   } catch {
     throw new StartError(
-      `No embedded PostgreSQL is installed for ${process.platform} on ${process.arch} (the optional package ${name}). ${useOwn}`,
+      `No embedded PostgreSQL is installed for ${process.platform} on ${process.arch} (the optional package ${name}). ${useOwnDatabaseAdvice}`,
     )
   }
   return usableBinaries(dirname(dirname(entry)), rootsFolder)
@@ -30,25 +30,25 @@ export async function findBinaries(): Promise<string> {
  */
 export async function usableBinaries(packageFolder: string, copies: string): Promise<string> {
   const native = join(packageFolder, 'native')
-  await makeLinks(native)
+  await createLinks(native)
   if (!serverAccount() || (await succeeds(join(native, 'bin/postgres'), ['--version']))) return native
   const { version } = JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as { version: string }
   const copy = join(copies, `postgresql-${version}-${process.platform}-${process.arch}`)
-  if (!(await isWhole(copy, native))) await makeCopy(native, copy)
+  if (!(await isCompleteCopy(copy, native))) await createCopy(native, copy)
   return copy
 }
 
 /** Can the account that runs the server enter this folder? Asked of the system, which alone knows ACLs and the like. */
-export async function canEnter(folder: string): Promise<boolean> {
+export async function canAccess(folder: string): Promise<boolean> {
   return succeeds('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder])
 }
 
 /** Makes a folder that the account may pass through. Error: `StartError` when one above it is closed. */
-export async function makeEnterable(folder: string): Promise<void> {
+export async function makeAccessible(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o755 })
-  if (await canEnter(folder)) return
+  if (await canAccess(folder)) return
   await chmod(folder, 0o711)
-  if (await canEnter(folder)) return
+  if (await canAccess(folder)) return
   throw new StartError(
     `The account that runs PostgreSQL cannot access ${folder}. Make its parent folders accessible: chmod o+x`,
   )
@@ -61,7 +61,7 @@ const succeeds = (program: string, parameters: string[]): Promise<boolean> =>
   )
 
 /** npm packages hold no symbolic links; the package's install script would make them, but npm may not run scripts. */
-async function makeLinks(native: string): Promise<void> {
+async function createLinks(native: string): Promise<void> {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
     source: string
     target: string
@@ -80,30 +80,30 @@ async function makeLinks(native: string): Promise<void> {
 }
 
 /** Complete or absent: the copy is renamed into its place. */
-async function makeCopy(native: string, copy: string): Promise<void> {
-  const making = `${copy}.new-${randomBytes(6).toString('hex')}`
+async function createCopy(native: string, copy: string): Promise<void> {
+  const temporary = `${copy}.new-${randomBytes(6).toString('hex')}`
   try {
-    await makeEnterable(dirname(copy))
-    await cp(native, making, { recursive: true, verbatimSymlinks: true })
-    await openToAll(making)
+    await makeAccessible(dirname(copy))
+    await cp(native, temporary, { recursive: true, verbatimSymlinks: true })
+    await makeReadableByAll(temporary)
     // A damaged copy of an earlier time makes way; the same copy of someone faster stays.
-    if (!(await isWhole(copy, native))) {
+    if (!(await isCompleteCopy(copy, native))) {
       await rm(copy, { recursive: true, force: true })
-      await rename(making, copy)
+      await rename(temporary, copy)
     }
   } catch (error) {
-    if (await isWhole(copy, native)) return
+    if (await isCompleteCopy(copy, native)) return
     const why = error instanceof Error ? error.message : String(error)
     throw new StartError(
-      `The account that runs PostgreSQL cannot access ${native}, and it cannot be copied to ${copy}: ${why}. Move the project to a folder that other users can access. ${useOwn}`,
+      `The account that runs PostgreSQL cannot access ${native}, and it cannot be copied to ${copy}: ${why}. Move the project to a folder that other users can access. ${useOwnDatabaseAdvice}`,
     )
   } finally {
-    await rm(making, { recursive: true, force: true })
+    await rm(temporary, { recursive: true, force: true })
   }
 }
 
 /** A crash may leave files without content under their final names, so the sizes are compared too. */
-async function isWhole(copy: string, native: string): Promise<boolean> {
+async function isCompleteCopy(copy: string, native: string): Promise<boolean> {
   for (const entry of await readdir(native, { recursive: true })) {
     const [there, here] = await Promise.all([
       lstat(join(copy, entry)).catch(() => undefined),
@@ -115,7 +115,7 @@ async function isWhole(copy: string, native: string): Promise<boolean> {
 }
 
 /** npm under a strict umask leaves files that only their owner reads. */
-async function openToAll(folder: string): Promise<void> {
+async function makeReadableByAll(folder: string): Promise<void> {
   await chmod(folder, 0o755)
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)

@@ -17,7 +17,7 @@ async function place({ onTestFinished }: TestContext) {
   return { home, folder: join(home, 'cluster'), socketFolder: join(home, 'sockets'), logFile: join(home, 'log') }
 }
 
-async function orderAndLetters(binaries: string, context: TestContext): Promise<unknown> {
+async function readLocaleBehavior(binaries: string, context: TestContext): Promise<unknown> {
   const { folder, socketFolder, logFile } = await place(context)
   await initializeCluster({ binaries, folder, sync: false })
   const server = await startPostgres({ binaries, folder, socketFolder, logFile, settings })
@@ -36,10 +36,10 @@ async function orderAndLetters(binaries: string, context: TestContext): Promise<
   }
 }
 
-const right = { addresses: '', bytewise: true, letters: true, encoding: 'UTF8' }
+const expectedLocale = { addresses: '', bytewise: true, letters: true, encoding: 'UTF8' }
 
 test('a cluster answers on its socket alone, orders bytewise and knows letters of any script', async (context) => {
-  expect(await orderAndLetters(await findBinaries(), context)).toEqual(right)
+  expect(await readLocaleBehavior(await findBinaries(), context)).toEqual(expectedLocale)
 })
 
 test("so does a cluster of Debian's PostgreSQL, which has no builtin locales", async (context) => {
@@ -48,7 +48,7 @@ test("so does a cluster of Debian's PostgreSQL, which has no builtin locales", a
     if (process.env.CI) throw new Error('PostgreSQL is not installed.')
     return context.skip("Debian's PostgreSQL is not installed")
   }
-  expect(await orderAndLetters(binaries, context)).toEqual(right)
+  expect(await readLocaleBehavior(binaries, context)).toEqual(expectedLocale)
 })
 
 test('clusters that are made in one place at once come out as one, with nothing left beside it', async (context) => {

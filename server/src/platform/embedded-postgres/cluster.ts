@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type pg from 'pg'
-import { connect, isSilence } from '../database/connect.ts'
+import { connect, isConnectTimeout } from '../database/connect.ts'
 import { isConnectionLoss, sqlState } from '../database/failures.ts'
 import { syncFolder } from '../files/durable.ts'
 import { StartError } from '../database/start-error.ts'
@@ -22,7 +22,7 @@ const nobody: Account = { uid: 65534, gid: 65534 }
 export const serverAccount = (): Account | undefined => (process.getuid?.() === 0 ? nobody : undefined)
 
 /** What to do where the embedded database cannot run. */
-export const useOwn = 'Alternatively, set DATABASE_URL to your own PostgreSQL 15 or newer.'
+export const useOwnDatabaseAdvice = 'Alternatively, set DATABASE_URL to your own PostgreSQL 15 or newer.'
 
 /** The superuser of every cluster made here. Only what the service's own role cannot do is done with it. */
 export const clusterUser = 'rapport'
@@ -31,10 +31,10 @@ export const clusterUser = 'rapport'
 export const socketPort = 5432
 
 /** Bytes of a Unix socket's path, its closing NUL not counted (Linux 107, macOS 103). */
-const longestSocketPath = 103
+const maxSocketPathBytes = 103
 
 export const isSocketFolderShort = (folder: string): boolean =>
-  Buffer.byteLength(join(folder, `.s.PGSQL.${socketPort}`)) <= longestSocketPath
+  Buffer.byteLength(join(folder, `.s.PGSQL.${socketPort}`)) <= maxSocketPathBytes
 
 /** How an administrator reaches a cluster that `startPostgres` started. */
 export const clusterConnection = (socketFolder: string, database = 'postgres'): pg.ClientConfig => ({
@@ -53,7 +53,7 @@ export async function binariesVersion(binaries: string): Promise<number> {
   } catch (error) {
     const why = error instanceof Error ? lastLines(error.message) : ''
     throw new StartError(
-      `The PostgreSQL in ${binaries} does not run on this machine (it needs glibc on Linux). ${useOwn}\n${why}`,
+      `The PostgreSQL in ${binaries} does not run on this machine (it needs glibc on Linux). ${useOwnDatabaseAdvice}\n${why}`,
     )
   }
 }
@@ -74,26 +74,26 @@ export interface InitializeOptions {
 export async function initializeCluster({ binaries, folder, sync = true }: InitializeOptions): Promise<void> {
   if (await isCluster(folder)) return
   const account = serverAccount()
-  await removeAbandoned(folder)
-  const making = `${folder}.new-${randomBytes(6).toString('hex')}`
-  await mkdir(making, { mode: 0o700 })
+  await removeStaleTemporaries(folder)
+  const temporary = `${folder}.new-${randomBytes(6).toString('hex')}`
+  await mkdir(temporary, { mode: 0o700 })
   try {
-    if (account) await chown(making, account.uid, account.gid)
+    if (account) await chown(temporary, account.uid, account.gid)
     const locale = await localeArguments(binaries)
     const access = ['--username', clusterUser, '--auth-local=trust', '--auth-host=reject']
-    await run(join(binaries, 'bin/initdb'), ['-D', making, ...access, ...locale, ...(sync ? [] : ['--no-sync'])])
-    await rename(making, folder)
+    await run(join(binaries, 'bin/initdb'), ['-D', temporary, ...access, ...locale, ...(sync ? [] : ['--no-sync'])])
+    await rename(temporary, folder)
     if (sync) await syncFolder(dirname(folder))
   } catch (error) {
     if (await isCluster(folder)) return
     throw error
   } finally {
-    await rm(making, { recursive: true, force: true })
+    await rm(temporary, { recursive: true, force: true })
   }
 }
 
 /** What a start that was killed left beside the cluster's place; a younger one may be at work. */
-async function removeAbandoned(folder: string): Promise<void> {
+async function removeStaleTemporaries(folder: string): Promise<void> {
   const prefix = `${basename(folder)}.new-`
   const hour = 3_600_000
   for (const name of await readdir(dirname(folder))) {
@@ -119,7 +119,7 @@ export interface StartOptions {
   /** Settings of postgresql.conf. */
   settings?: Record<string, string | number>
   /** Milliseconds that a server may stay silent; one that says it is recovering is waited for. */
-  patience?: number
+  timeout?: number
 }
 
 export type StopMode = 'fast' | 'immediate'
@@ -136,15 +136,15 @@ export const stopSignals: Record<StopMode, NodeJS.Signals> = { fast: 'SIGINT', i
 
 /** Starts PostgreSQL on a Unix socket and resolves once it answers. Error: `StartError` with the end of its log. */
 export async function startPostgres(options: StartOptions): Promise<PostgresServer> {
-  const { socketFolder, logFile, patience = 10_000 } = options
-  await makePrivateFolder(socketFolder)
+  const { socketFolder, logFile, timeout = 10_000 } = options
+  await createPrivateFolder(socketFolder)
   const logStart = (await stat(logFile).catch(() => undefined))?.size ?? 0
   const child = await launch(options)
   let ended = false
   const exited = exitOf(child).then(() => {
     ended = true
   })
-  const failure = await untilAnswer(clusterConnection(socketFolder), { patience, isOver: () => ended })
+  const failure = await waitUntilReady(clusterConnection(socketFolder), { timeout, isOver: () => ended })
   if (failure !== undefined) {
     child.kill('SIGQUIT')
     await exited
@@ -167,7 +167,7 @@ const exitOf = (child: ChildProcess): Promise<void> =>
     : Promise.resolve()
 
 /** A folder that only the server's account (and root) can enter. Error: `StartError` when it is someone else's. */
-export async function makePrivateFolder(folder: string): Promise<void> {
+export async function createPrivateFolder(folder: string): Promise<void> {
   const account = serverAccount()
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if (account) await chown(folder, account.uid, account.gid)
@@ -188,7 +188,7 @@ async function launch({ binaries, folder, socketFolder, logFile, settings = {} }
     const child = spawn(
       join(binaries, 'bin/postgres'),
       ['-D', folder, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-      { ...serverAccount(), cwd: '/', env: plainEnvironment(), detached: true, stdio: ['ignore', log.fd, log.fd] },
+      { ...serverAccount(), cwd: '/', env: minimalEnvironment(), detached: true, stdio: ['ignore', log.fd, log.fd] },
     )
     await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
     return child
@@ -198,20 +198,21 @@ async function launch({ binaries, folder, socketFolder, logFile, settings = {} }
 }
 
 /** Undefined once the server answers, else why it does not. Recovery after a crash may take long, and says so. */
-async function untilAnswer(
+async function waitUntilReady(
   connection: pg.ClientConfig,
-  { patience, isOver }: { patience: number; isOver: () => boolean },
+  { timeout, isOver }: { timeout: number; isOver: () => boolean },
 ): Promise<string | undefined> {
   let silentSince = performance.now()
   for (;;) {
     if (isOver()) return 'it ended immediately'
-    const remaining = silentSince + patience - performance.now()
-    if (remaining <= 0) return `no response within ${patience / 1000} s`
+    const remaining = silentSince + timeout - performance.now()
+    if (remaining <= 0) return `no response within ${timeout / 1000} s`
     try {
       await (await connect(connection, remaining)).end()
       return undefined
     } catch (error) {
-      if (!isConnectionLoss(error) && !isSilence(error)) return error instanceof Error ? error.message : String(error)
+      if (!isConnectionLoss(error) && !isConnectTimeout(error))
+        return error instanceof Error ? error.message : String(error)
       if (sqlState(error) === '57P03') silentSince = performance.now()
     }
     await delay(20)
@@ -231,12 +232,12 @@ async function localeArguments(binaries: string): Promise<string[]> {
 
 async function run(program: string, parameters: string[]): Promise<void> {
   try {
-    await promisify(execFile)(program, parameters, { ...serverAccount(), cwd: '/', env: plainEnvironment() })
+    await promisify(execFile)(program, parameters, { ...serverAccount(), cwd: '/', env: minimalEnvironment() })
   } catch (error) {
     const { stderr = '', message } = error as Error & { stderr?: string }
     if (stderr.includes('could not look up effective user')) {
       throw new StartError(
-        `User ${process.getuid?.()} has no name on this machine, but PostgreSQL needs one. Start as a user in /etc/passwd. ${useOwn}`,
+        `User ${process.getuid?.()} has no name on this machine, but PostgreSQL needs one. Start as a user in /etc/passwd. ${useOwnDatabaseAdvice}`,
       )
     }
     throw new StartError(`The database could not be created. initdb reports:\n${lastLines(stderr || message)}`)
@@ -244,7 +245,7 @@ async function run(program: string, parameters: string[]): Promise<void> {
 }
 
 /** Without the caller's locale, PG* and library settings, which would change what the server does. */
-const plainEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env.PATH ?? '/usr/bin:/bin', TZ: 'UTC' })
+const minimalEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env.PATH ?? '/usr/bin:/bin', TZ: 'UTC' })
 
 async function logTail(logFile: string, from: number): Promise<string> {
   const text = await readFile(logFile)

@@ -3,9 +3,9 @@ import { chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { dataPlace, openTask, query, refusalOf } from '../../../test/data-place.ts'
+import { newDataDirectory, openTask, query, startErrorOf } from '../../../test/data-directory.ts'
 import { type ProcessStarter, processStarter } from '../../../test/processes.ts'
-import { canEnter } from './binaries.ts'
+import { canAccess } from './binaries.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { openEmbedded } from './embedded.ts'
 
@@ -19,27 +19,27 @@ beforeAll(async () => {
 afterAll(() => processes.close())
 
 test('a cluster of another major version is refused and not touched', async (context) => {
-  const options = await dataPlace(context)
+  const options = await newDataDirectory(context)
   await (await openEmbedded(options)).close()
   const { cluster } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
   await writeFile(join(cluster, 'PG_VERSION'), '15\n')
   const before = await readdir(cluster)
-  expect(await refusalOf(options)).toMatch(/created by PostgreSQL 15, but this Rapport includes PostgreSQL 18/)
+  expect(await startErrorOf(options)).toMatch(/created by PostgreSQL 15, but this Rapport includes PostgreSQL 18/)
   expect(await readdir(cluster)).toEqual(before)
 })
 
 test('a data folder that is a file, or lies below one, or has too long a name is refused in words', async (context) => {
-  const options = await dataPlace(context)
+  const options = await newDataDirectory(context)
   const file = join(options.home, 'file')
   await writeFile(file, 'precious')
-  expect(await refusalOf({ ...options, dataFolder: file })).toContain('is a file')
-  expect(await refusalOf({ ...options, dataFolder: join(file, 'data') })).toContain('is a file, not a folder')
-  expect(await refusalOf({ ...options, dataFolder: join(options.home, 'x'.repeat(300)) })).toContain('too long')
+  expect(await startErrorOf({ ...options, dataFolder: file })).toContain('is a file')
+  expect(await startErrorOf({ ...options, dataFolder: join(file, 'data') })).toContain('is a file, not a folder')
+  expect(await startErrorOf({ ...options, dataFolder: join(options.home, 'x'.repeat(300)) })).toContain('too long')
   expect(await readFile(file, 'utf8')).toBe('precious')
 })
 
 test('a data folder whose path is too long for a socket works', async (context) => {
-  const options = await dataPlace(context)
+  const options = await newDataDirectory(context)
   const dataFolder = join(options.home, 'd'.repeat(60), 'e'.repeat(60))
   const embedded = await openEmbedded({ ...options, dataFolder })
   expect(await query(embedded.connection, 'select 1 as one')).toEqual([{ one: 1 }])
@@ -49,7 +49,7 @@ test('a data folder whose path is too long for a socket works', async (context) 
 })
 
 test.runIf(isRoot)('root keeps the cluster elsewhere when the data folder is closed to others', async (context) => {
-  const options = await dataPlace(context)
+  const options = await newDataDirectory(context)
   const closed = join(options.home, 'closed')
   await mkdir(closed, { mode: 0o700 })
   const dataFolder = join(closed, 'data')
@@ -64,11 +64,11 @@ test.runIf(isRoot)('root keeps the cluster elsewhere when the data folder is clo
   const { cluster } = await prepareDataFolder(dataFolder, options.rootsFolder)
   expect(cluster.startsWith(`${options.rootsFolder}/`)).toBe(true)
   await rm(cluster, { recursive: true })
-  expect(await refusalOf({ ...options, dataFolder })).toContain('nothing is there')
+  expect(await startErrorOf({ ...options, dataFolder })).toContain('nothing is there')
 })
 
 test.runIf(isRoot)('a folder of one user is refused to root, and that of root to a user', async (context) => {
-  const options = await dataPlace(context)
+  const options = await newDataDirectory(context)
   await (await openEmbedded(options)).close()
   const { cluster } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
   const user = { uid: 12345, gid: 12345 }
@@ -78,12 +78,12 @@ test.runIf(isRoot)('a folder of one user is refused to root, and that of root to
     message: expect.stringContaining('belongs to user 0'),
   })
   await chown(cluster, user.uid, user.gid)
-  expect(await refusalOf(options)).toContain('belongs to user 12345')
+  expect(await startErrorOf(options)).toContain('belongs to user 12345')
 })
 
 test.runIf(isRoot)('a service of a user without rights works the same', async (context) => {
-  if (!(await canEnter(project))) context.skip('the project lies in a folder that other users cannot enter')
-  const options = await dataPlace(context)
+  if (!(await canAccess(project))) context.skip('the project lies in a folder that other users cannot enter')
+  const options = await newDataDirectory(context)
   // The account "daemon": PostgreSQL asks for one that has a name.
   const user = { uid: 1, gid: 1 }
   await chown(options.home, user.uid, user.gid)
@@ -99,7 +99,7 @@ test.runIf(isRoot)('a service of a user without rights works the same', async (c
 })
 
 test.runIf(isRoot)('a full disk is told in words and harms nothing', async (context) => {
-  const options = await dataPlace(context)
+  const options = await newDataDirectory(context)
   await mkdir(options.dataFolder)
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=20m,mode=755', 'tmpfs', options.dataFolder], { stdio: 'pipe' })
@@ -107,7 +107,7 @@ test.runIf(isRoot)('a full disk is told in words and harms nothing', async (cont
     context.skip('this machine does not let root mount a file system')
   }
   try {
-    expect(await refusalOf(options)).toMatch(/No space left on device|disk is full/)
+    expect(await startErrorOf(options)).toMatch(/No space left on device|disk is full/)
     expect((await readdir(options.dataFolder)).filter((name) => name.startsWith('postgres.new'))).toEqual([])
   } finally {
     execFileSync('umount', [options.dataFolder])

@@ -15,13 +15,13 @@ import {
 } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { canEnter, makeEnterable } from './binaries.ts'
+import { canAccess, makeAccessible } from './binaries.ts'
 import { isCluster, isSocketFolderShort, serverAccount } from './cluster.ts'
 import { StartError } from '../database/start-error.ts'
 import { syncFolder, writeDurably } from '../files/durable.ts'
 
 /** Where the parts of the embedded database lie. */
-export interface Places {
+export interface DataPaths {
   /** The data folder's real path. */
   dataFolder: string
   cluster: string
@@ -42,13 +42,13 @@ interface Pointer {
 export const movedCluster = (cluster: string): string => `${cluster}.moved`
 
 /** Where it keeps the old one. */
-export const keptCluster = (cluster: string, major: number): string => `${cluster}-${major}`
+export const previousCluster = (cluster: string, major: number): string => `${cluster}-${major}`
 
 /** What a move takes out of the old cluster lies here until it is in the new one. */
 export const moveBackup = (dataFolder: string, major: number): string => join(dataFolder, `postgres-${major}.backup`)
 
 /** Was the embedded database of this data folder ever made? */
-export async function isEmbeddedMade(dataFolder: string): Promise<boolean> {
+export async function embeddedDatabaseExists(dataFolder: string): Promise<boolean> {
   const inside = join(dataFolder, 'postgres')
   const signs = [inside, movedCluster(inside), join(dataFolder, pointerName)]
   return (await Promise.allSettled(signs.map((sign) => stat(sign)))).some(({ status }) => status === 'fulfilled')
@@ -65,7 +65,7 @@ export async function clusterVersion(folder: string): Promise<number | undefined
  * the move took out goes first: as long as it is there, there is something to finish. Of several that do so at once each
  * step succeeds for one: a name that is taken cannot be renamed to.
  */
-export async function finishMove({ cluster, dataFolder }: Pick<Places, 'cluster' | 'dataFolder'>): Promise<void> {
+export async function finishMove({ cluster, dataFolder }: Pick<DataPaths, 'cluster' | 'dataFolder'>): Promise<void> {
   const moved = await clusterVersion(movedCluster(cluster))
   const old = await clusterVersion(cluster)
   if (moved === undefined || moved === old) return
@@ -73,7 +73,7 @@ export async function finishMove({ cluster, dataFolder }: Pick<Places, 'cluster'
     if (/^postgres-\d+\.backup$/.test(name)) await rm(join(dataFolder, name), { force: true })
   }
   try {
-    if (old !== undefined) await rename(cluster, keptCluster(cluster, old))
+    if (old !== undefined) await rename(cluster, previousCluster(cluster, old))
     await rename(movedCluster(cluster), cluster)
     await syncFolder(dirname(cluster))
   } catch (error) {
@@ -86,30 +86,30 @@ export async function finishMove({ cluster, dataFolder }: Pick<Places, 'cluster'
 }
 
 /** Makes the data folder where it is missing and settles where the cluster is. Error: `StartError`, nothing changed. */
-export async function prepareDataFolder(folder: string, rootsFolder: string): Promise<Places> {
+export async function prepareDataFolder(folder: string, rootsFolder: string): Promise<DataPaths> {
   const path = resolve(folder)
   try {
-    await makeFolder(path)
+    await createFolder(path)
     const dataFolder = await realpath(path)
     await assertUsable(dataFolder)
-    const cluster = await placeCluster(dataFolder, rootsFolder)
+    const cluster = await locateCluster(dataFolder, rootsFolder)
     await assertOwner(cluster, dataFolder)
     const inside = join(dirname(cluster), 'sockets')
-    const sockets = isSocketFolderShort(inside) ? inside : await shortFolder(dataFolder, rootsFolder)
+    const sockets = isSocketFolderShort(inside) ? inside : await shortSocketFolder(dataFolder, rootsFolder)
     return { dataFolder, cluster, sockets, log: join(dataFolder, 'postgres.log') }
   } catch (error) {
-    throw inWords(error, path)
+    throw explainSystemError(error, path)
   }
 }
 
 /** Remembers that the cluster was made, wherever it is. */
-export async function rememberCluster({ dataFolder, cluster }: Places): Promise<void> {
+export async function markClusterCreated({ dataFolder, cluster }: DataPaths): Promise<void> {
   const pointer = await readPointer(dataFolder)
   if (pointer && !pointer.made) await writePointer(dataFolder, { cluster, made: true })
 }
 
 /** The system's faults in words that say what to do. */
-export function inWords(error: unknown, path: string): unknown {
+export function explainSystemError(error: unknown, path: string): unknown {
   if (error instanceof StartError || !(error instanceof Error)) return error
   const code = (error as NodeJS.ErrnoException).code ?? ''
   const advice: Record<string, string> = {
@@ -122,11 +122,11 @@ export function inWords(error: unknown, path: string): unknown {
     EEXIST: 'a file with that name exists. Set DATA_DIR to another folder.',
     ENAMETOOLONG: 'the path is too long. Set DATA_DIR to a shorter one.',
   }
-  const words = advice[code]
-  return words ? new StartError(`The data folder ${path} cannot be used: ${words}`) : error
+  const explanation = advice[code]
+  return explanation ? new StartError(`The data folder ${path} cannot be used: ${explanation}`) : error
 }
 
-async function makeFolder(path: string): Promise<void> {
+async function createFolder(path: string): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw error
@@ -152,18 +152,18 @@ async function assertUsable(folder: string): Promise<void> {
   }
 }
 
-async function placeCluster(dataFolder: string, rootsFolder: string): Promise<string> {
+async function locateCluster(dataFolder: string, rootsFolder: string): Promise<string> {
   const pointer = await readPointer(dataFolder)
   const inside = join(dataFolder, 'postgres')
-  const place = pointer?.cluster ?? inside
-  if (!(await isCluster(place))) await finishMove({ cluster: place, dataFolder })
+  const location = pointer?.cluster ?? inside
+  if (!(await isCluster(location))) await finishMove({ cluster: location, dataFolder })
   if (pointer) {
     if (pointer.made && !(await isCluster(pointer.cluster))) {
       throw new StartError(
         `The database of ${dataFolder} should be in ${pointer.cluster} (according to ${join(dataFolder, pointerName)}), but nothing is there. Restore it, or delete that file to start with an empty database.`,
       )
     }
-    if (!pointer.made) await makeHome(pointer.cluster)
+    if (!pointer.made) await createClusterParent(pointer.cluster)
     return pointer.cluster
   }
   const account = serverAccount()
@@ -174,17 +174,17 @@ async function placeCluster(dataFolder: string, rootsFolder: string): Promise<st
     await chown(dataFolder, 0, account.gid)
     await chmod(dataFolder, 0o710)
   }
-  if (await canEnter(dataFolder)) return inside
+  if (await canAccess(dataFolder)) return inside
   if (await isCluster(inside)) {
     throw new StartError(
       `The database is in ${inside}, which the account that runs PostgreSQL (user ${account.uid}) cannot access. Make its parent folders accessible: chmod o+x`,
     )
   }
-  return placeOutside(dataFolder, rootsFolder)
+  return locateOutside(dataFolder, rootsFolder)
 }
 
 /** Of two that start at once the first one's choice counts. */
-async function placeOutside(dataFolder: string, rootsFolder: string): Promise<string> {
+async function locateOutside(dataFolder: string, rootsFolder: string): Promise<string> {
   const cluster = join(rootsFolder, `data-${randomBytes(8).toString('hex')}`, 'postgres')
   const pointer: Pointer = { cluster, made: false }
   try {
@@ -192,17 +192,17 @@ async function placeOutside(dataFolder: string, rootsFolder: string): Promise<st
   } catch (error) {
     const first = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readPointer(dataFolder) : undefined
     if (!first) throw error
-    await makeHome(first.cluster)
+    await createClusterParent(first.cluster)
     return first.cluster
   }
-  await makeHome(cluster)
+  await createClusterParent(cluster)
   return cluster
 }
 
-async function makeHome(cluster: string): Promise<void> {
+async function createClusterParent(cluster: string): Promise<void> {
   const home = dirname(cluster)
-  await makeEnterable(dirname(home))
-  await makeEnterable(home)
+  await makeAccessible(dirname(home))
+  await makeAccessible(home)
 }
 
 async function readPointer(dataFolder: string): Promise<Pointer | undefined> {
@@ -238,9 +238,9 @@ async function assertOwner(cluster: string, dataFolder: string): Promise<void> {
 }
 
 /** Deterministic, so that every process of this data folder finds the same one. */
-async function shortFolder(dataFolder: string, rootsFolder: string): Promise<string> {
+async function shortSocketFolder(dataFolder: string, rootsFolder: string): Promise<string> {
   const hash = createHash('sha256').update(`${process.getuid?.()} ${dataFolder}`).digest('hex').slice(0, 16)
   if (!serverAccount()) return join('/tmp', `rapport-${hash}`)
-  await makeEnterable(rootsFolder)
+  await makeAccessible(rootsFolder)
   return join(rootsFolder, `sockets-${hash}`)
 }

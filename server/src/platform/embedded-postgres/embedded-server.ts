@@ -2,10 +2,10 @@ import { copyFile, stat, truncate } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findBinaries } from './binaries.ts'
-import { binariesVersion, initializeCluster, isCluster, startPostgres, useOwn } from './cluster.ts'
-import { clusterVersion, finishMove, inWords, type Places, rememberCluster } from './data-folder.ts'
+import { binariesVersion, initializeCluster, isCluster, startPostgres, useOwnDatabaseAdvice } from './cluster.ts'
+import { clusterVersion, finishMove, explainSystemError, type DataPaths, markClusterCreated } from './data-folder.ts'
 import { findOldBinaries } from './upgrade-binaries.ts'
-import { disownStaleNotes, livePostmaster } from './postmaster.ts'
+import { neutralizeStalePidFiles, livePostmaster } from './postmaster.ts'
 import { StartError } from '../database/start-error.ts'
 
 export interface ServerOptions {
@@ -17,7 +17,7 @@ export interface ServerOptions {
   /** What moving a cluster of an older PostgreSQL takes; without it such a cluster is refused. */
   upgrade?: UpgradeOptions
   /** Such a cluster is not moved but served as it is, by the older PostgreSQL where that is found. */
-  asItIs?: boolean
+  withoutUpgrade?: boolean
 }
 
 export interface UpgradeOptions {
@@ -29,45 +29,45 @@ export interface UpgradeOptions {
 }
 
 /** Milliseconds in which the survivors of a killed server let go of its memory. */
-const patience = 10_000
+const memoryReleaseTimeout = 10_000
 
 /**
  * Starts the server of a data folder where none runs, making the cluster first where there is none. That another process
  * was faster is no error. Error: `StartError`.
  */
-export async function startServer(places: Places, options: ServerOptions): Promise<void> {
+export async function startServer(paths: DataPaths, options: ServerOptions): Promise<void> {
   const { log, settings } = options
   const ours = await findBinaries()
   let binaries = ours
   try {
-    await finishMove(places)
-    if (!(await isCluster(places.cluster))) {
+    await finishMove(paths)
+    if (!(await isCluster(paths.cluster))) {
       log('Creating the database. This happens only once.')
-      await initializeCluster({ binaries, folder: places.cluster, sync: settings?.fsync !== 'off' })
+      await initializeCluster({ binaries, folder: paths.cluster, sync: settings?.fsync !== 'off' })
     }
-    await rememberCluster(places)
-    binaries = await binariesFor(places, ours, options)
-    await disownStaleNotes(places.cluster, places.sockets)
-    await boundLog(places.log)
+    await markClusterCreated(paths)
+    binaries = await binariesFor(paths, ours, options)
+    await neutralizeStalePidFiles(paths.cluster, paths.sockets)
+    await rotateLog(paths.log)
   } catch (error) {
-    throw inWords(error, places.dataFolder)
+    throw explainSystemError(error, paths.dataFolder)
   }
-  const deadline = performance.now() + patience
+  const deadline = performance.now() + memoryReleaseTimeout
   for (;;) {
     try {
       await startPostgres({
         binaries,
-        folder: places.cluster,
-        socketFolder: places.sockets,
-        logFile: places.log,
+        folder: paths.cluster,
+        socketFolder: paths.sockets,
+        logFile: paths.log,
         settings: { ...durableSettings(), max_connections: maxConnections(options), ...settings },
       })
       return
     } catch (error) {
-      if ((await livePostmaster(places.cluster)) !== undefined) return
-      const passing =
+      if ((await livePostmaster(paths.cluster)) !== undefined) return
+      const isTemporary =
         error instanceof Error && /pre-existing shared memory|lock file .* already exists/.test(error.message)
-      if (!passing || performance.now() > deadline) throw inWords(error, places.dataFolder)
+      if (!isTemporary || performance.now() > deadline) throw explainSystemError(error, paths.dataFolder)
       await delay(100)
     }
   }
@@ -77,7 +77,7 @@ export async function startServer(places: Places, options: ServerOptions): Promi
 const logLimit = 10 * 1024 ** 2
 
 /** Moves a log that has grown too long aside. The server appends, so cutting the file off under it is safe. */
-export async function boundLog(file: string): Promise<void> {
+export async function rotateLog(file: string): Promise<void> {
   const size = (await stat(file).catch(() => undefined))?.size ?? 0
   if (size <= logLimit) return
   await copyFile(file, `${file}.1`)
@@ -86,14 +86,14 @@ export async function boundLog(file: string): Promise<void> {
 
 /** Those that can run this cluster. An older one runs on its own, for as long as it takes to move it. */
 async function binariesFor(
-  { cluster, dataFolder }: Places,
+  { cluster, dataFolder }: DataPaths,
   ours: string,
-  { upgrade, asItIs = false }: ServerOptions,
+  { upgrade, withoutUpgrade = false }: ServerOptions,
 ): Promise<string> {
   const theirs = (await clusterVersion(cluster)) ?? 0
   const major = await binariesVersion(ours)
   if (theirs === major) return ours
-  const isServed = theirs < major && (asItIs || upgrade !== undefined)
+  const isServed = theirs < major && (withoutUpgrade || upgrade !== undefined)
   const old = isServed ? await findOldBinaries(theirs, upgrade?.oldBinaries) : undefined
   if (old !== undefined) return old
   const advice =
@@ -101,7 +101,7 @@ async function binariesFor(
       ? `To move it, run node bin/rapport.js upgrade-database --old-binaries <folder> with PostgreSQL ${theirs} (docs/guides/backup.md explains where to get it).`
       : 'Start the version of Rapport that created it.'
   throw new StartError(
-    `The database in ${dataFolder} was created by PostgreSQL ${theirs}, but this Rapport includes PostgreSQL ${major}. Nothing was changed. ${advice} ${useOwn}`,
+    `The database in ${dataFolder} was created by PostgreSQL ${theirs}, but this Rapport includes PostgreSQL ${major}. Nothing was changed. ${advice} ${useOwnDatabaseAdvice}`,
   )
 }
 

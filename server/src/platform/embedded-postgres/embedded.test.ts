@@ -4,7 +4,7 @@ import { connect as connectTo } from 'node:net'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { dataPlace, openTask, query, refusalOf, serverOf, serversBelow } from '../../../test/data-place.ts'
+import { newDataDirectory, openTask, query, startErrorOf, serverOf, serversIn } from '../../../test/data-directory.ts'
 import { type ProcessStarter, processStarter, until } from '../../../test/processes.ts'
 import { serverAccount } from './cluster.ts'
 import { prepareDataFolder } from './data-folder.ts'
@@ -29,7 +29,7 @@ const isAnswering = (connection: pg.ClientConfig) => () =>
 test.concurrent(
   'the first start makes a durable database on a socket alone, and the next one finds what was written',
   async (context) => {
-    const options = await dataPlace(context)
+    const options = await newDataDirectory(context)
     const first = await openEmbedded({ ...options, settings: { shared_buffers: '16MB' } })
     const [shown] = await query(
       first.connection,
@@ -55,7 +55,7 @@ test.concurrent(
 test.concurrent(
   'a service that is killed leaves its server running, and the next start takes that over with its data',
   async (context) => {
-    const options = await dataPlace(context)
+    const options = await newDataDirectory(context)
     const killed = processes.start(openTask(options))
     const { connection } = await killed.outcome
     await query(connection, 'create table kept as select 42 as answer')
@@ -74,7 +74,7 @@ test.concurrent(
 )
 
 test.concurrent('a service killed together with its server is started over with its data', async (context) => {
-  const options = await dataPlace(context)
+  const options = await newDataDirectory(context)
   const killed = processes.start(openTask(options))
   const { connection } = await killed.outcome
   await query(connection, 'create table kept as select 42 as answer')
@@ -86,7 +86,7 @@ test.concurrent('a service killed together with its server is started over with 
 })
 
 test.concurrent('a living service brings its server back, killed or crashed, and still holds it', async (context) => {
-  const options = await dataPlace(context)
+  const options = await newDataDirectory(context)
   const service = await openEmbedded(options)
   await query(service.connection, 'create table kept as select 42 as answer')
   const first = await serverOf(options)
@@ -103,7 +103,7 @@ test.concurrent('a living service brings its server back, killed or crashed, and
   process.kill(Number(session?.pid), 'SIGKILL')
   await until('the lock is back', async () => options.logged.includes('The database is running again.'))
   await until('it answers', isAnswering(service.connection))
-  expect(await refusalOf({ ...options, log: () => undefined })).toContain('in use by rapport service')
+  expect(await startErrorOf({ ...options, log: () => undefined })).toContain('in use by rapport service')
   await service.close()
   await expect(serverOf(options)).rejects.toThrow('no server runs')
 })
@@ -111,9 +111,9 @@ test.concurrent('a living service brings its server back, killed or crashed, and
 test.concurrent(
   'a second service is refused with the folder and the holder, and a command attaches',
   async (context) => {
-    const options = await dataPlace(context)
+    const options = await newDataDirectory(context)
     const service = await openEmbedded(options)
-    const message = await refusalOf({ ...options, log: () => undefined })
+    const message = await startErrorOf({ ...options, log: () => undefined })
     expect(message).toContain(options.dataFolder)
     expect(message).toContain(`rapport service (process ${process.pid})`)
     const command = await openEmbedded({ ...options, purpose: 'rapport bootstrap' })
@@ -130,10 +130,10 @@ test.concurrent(
 test.concurrent(
   'a service waits for a command that holds the database, and a command for a command',
   async (context) => {
-    const options = await dataPlace(context)
+    const options = await newDataDirectory(context)
     const command = await openEmbedded({ ...options, purpose: 'rapport migrate' })
     expect(command.attached).toBe(false)
-    expect(await refusalOf({ ...options, purpose: 'rapport bootstrap', wait: 300 })).toContain(
+    expect(await startErrorOf({ ...options, purpose: 'rapport bootstrap', wait: 300 })).toContain(
       `in use by rapport migrate (process ${process.pid})`,
     )
     const waiting = openEmbedded(options)
@@ -147,7 +147,7 @@ test.concurrent(
 )
 
 test.concurrent('of services that start at once on a new folder exactly one gets it', async (context) => {
-  const options = await dataPlace(context)
+  const options = await newDataDirectory(context)
   const starters = [1, 2, 3].map(() => processes.start(openTask(options)))
   const outcomes = await Promise.all(starters.map(({ outcome }) => outcome))
   const [winner, ...more] = outcomes.filter(({ event }) => event === 'open')
@@ -158,13 +158,13 @@ test.concurrent('of services that start at once on a new folder exactly one gets
   for (const { message } of refused) expect(message).toContain('in use by rapport service')
   for (const { child } of starters) child.kill('SIGTERM')
   await Promise.all(starters.map(({ exited }) => exited))
-  expect(await serversBelow(options.home)).toEqual([])
+  expect(await serversIn(options.home)).toEqual([])
 })
 
 test.concurrent(
   'a noted process id that now belongs to another program does not keep the database from starting',
   async (context) => {
-    const options = await dataPlace(context)
+    const options = await newDataDirectory(context)
     await (await openEmbedded(options)).close()
     const { cluster, sockets } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
     const account = serverAccount()
@@ -183,14 +183,14 @@ test.concurrent(
 )
 
 test.concurrent('a frozen server gives a clear error instead of a wait without end', async (context) => {
-  const options = await dataPlace(context)
+  const options = await newDataDirectory(context)
   const killed = processes.start(openTask(options))
   await killed.outcome
   const pid = await serverOf(options)
   process.kill(pid, 'SIGSTOP')
   killed.child.kill('SIGKILL')
   const words = new RegExp(`process ${pid}\\) but did not respond within 10 s`)
-  expect(await refusalOf(options)).toMatch(words)
+  expect(await startErrorOf(options)).toMatch(words)
   // Its socket takes only so many that nobody answers.
   const { sockets } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
   let isFull = false
@@ -200,7 +200,7 @@ test.concurrent('a frozen server gives a clear error instead of a wait without e
     }),
   )
   if (process.platform === 'linux') await until('the socket is full', () => isFull)
-  expect(await refusalOf(options)).toMatch(words)
+  expect(await startErrorOf(options)).toMatch(words)
   for (const caller of callers) caller.destroy()
   process.kill(pid, 'SIGCONT')
   await (await openEmbedded(options)).close()

@@ -1,9 +1,9 @@
 import type pg from 'pg'
 import { pause } from '../background/loop.ts'
 import { rootsFolder as usualRootsFolder } from './binaries.ts'
-import { type Places, prepareDataFolder } from './data-folder.ts'
-import { boundLog, maxConnections, type UpgradeOptions } from './embedded-server.ts'
-import { type Hold, type HoldOptions, type Purpose, takeHold } from './hold.ts'
+import { type DataPaths, prepareDataFolder } from './data-folder.ts'
+import { rotateLog, maxConnections, type UpgradeOptions } from './embedded-server.ts'
+import { type DatabaseLock, type DatabaseLockOptions, type Purpose, acquireDatabaseLock } from './database-lock.ts'
 import { livePostmaster, stopPostmaster } from './postmaster.ts'
 import { serviceConnection } from './service-role.ts'
 import { isOutdated, moveToNewCluster } from './upgrade.ts'
@@ -24,7 +24,7 @@ export interface EmbeddedOptions {
   /** What moving a cluster of an older PostgreSQL takes; without it such a cluster is refused. */
   upgrade?: UpgradeOptions
   /** Such a cluster is not moved but served as it is, by the older PostgreSQL where that is found. */
-  asItIs?: boolean
+  withoutUpgrade?: boolean
   /** Ends the waiting, and a move under way. */
   signal?: AbortSignal
 }
@@ -44,18 +44,18 @@ export interface Embedded {
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { dataFolder, purpose, log, rootsFolder = usualRootsFolder } = options
-  const places = await prepareDataFolder(dataFolder, rootsFolder)
-  const { client, attached } = await takeCurrent(places, options)
-  const connection = serviceConnection(places.sockets)
+  const paths = await prepareDataFolder(dataFolder, rootsFolder)
+  const { client, attached } = await acquireCurrent(paths, options)
+  const connection = serviceConnection(paths.sockets)
   if (attached) return { connection, attached, close: () => client.end() }
-  const keeper = purpose === 'service' ? keepRunning(client, places, options) : undefined
+  const monitor = purpose === 'service' ? monitorServer(client, paths, options) : undefined
   return {
     connection,
     attached,
     close: async () => {
-      const isOurs = (await keeper?.stop()) ?? true
-      const pid = isOurs ? await livePostmaster(places.cluster) : undefined
-      if (pid !== undefined && !(await stopPostmaster(pid, places.cluster))) {
+      const isOurs = (await monitor?.stop()) ?? true
+      const pid = isOurs ? await livePostmaster(paths.cluster) : undefined
+      if (pid !== undefined && !(await stopPostmaster(pid, paths.cluster))) {
         log(`PostgreSQL (process ${pid}) does not stop; the next start takes it over.`)
       }
       client.end().catch(() => undefined)
@@ -64,74 +64,74 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
 }
 
 /** Takes hold of the server; where that is of an older PostgreSQL, moves the database first. */
-async function takeCurrent(places: Places, options: EmbeddedOptions): Promise<Hold> {
+async function acquireCurrent(paths: DataPaths, options: EmbeddedOptions): Promise<DatabaseLock> {
   for (;;) {
-    const hold = await takeHold(places, options)
-    if (hold.attached || options.asItIs) return hold
-    if (options.upgrade !== undefined && (await isOutdated(hold.client))) {
-      await moveToNewCluster(hold.client, places, { ...options, upgrade: options.upgrade })
-    } else if (options.purpose === 'service' && !(await hasRoom(hold.client, options))) {
+    const lock = await acquireDatabaseLock(paths, options)
+    if (lock.attached || options.withoutUpgrade) return lock
+    if (options.upgrade !== undefined && (await isOutdated(lock.client))) {
+      await moveToNewCluster(lock.client, paths, { ...options, upgrade: options.upgrade })
+    } else if (options.purpose === 'service' && !(await hasEnoughConnections(lock.client, options))) {
       options.log('PostgreSQL was left running with too few connections for PROCESSES: it is started again.')
-      const pid = await livePostmaster(places.cluster)
-      if (pid !== undefined) await stopPostmaster(pid, places.cluster)
-    } else return hold
+      const pid = await livePostmaster(paths.cluster)
+      if (pid !== undefined) await stopPostmaster(pid, paths.cluster)
+    } else return lock
   }
 }
 
 /** May the server that was found running have as many connections as this service makes? */
-async function hasRoom(client: pg.Client, { settings, ...options }: EmbeddedOptions): Promise<boolean> {
+async function hasEnoughConnections(client: pg.Client, { settings, ...options }: EmbeddedOptions): Promise<boolean> {
   if (settings?.max_connections !== undefined) return true
   const { rows } = await client.query<{ max: number }>(`select current_setting('max_connections')::int as max`)
   return (rows[0]?.max ?? 0) >= maxConnections(options)
 }
 
-interface Keeper {
+interface ServerMonitor {
   /** Resolves with whether the server is still ours to end. */
   stop(): Promise<boolean>
 }
 
 /** Brings the server back for as long as the service lives; meanwhile the pools meet refused connections. */
-function keepRunning(first: pg.Client, places: Places, options: HoldOptions): Keeper {
+function monitorServer(first: pg.Client, paths: DataPaths, options: DatabaseLockOptions): ServerMonitor {
   const { log } = options
   const stopping = new AbortController()
-  let holding = true
+  let isHolding = true
   let work = Promise.resolve()
   const watch = (client: pg.Client) => {
-    holding = true
+    isHolding = true
     const lost = () => {
-      if (!holding || stopping.signal.aborted) return
-      holding = false
-      work = bringBack()
+      if (!isHolding || stopping.signal.aborted) return
+      isHolding = false
+      work = restart()
     }
     client.once('end', lost)
     // It may have ended before anyone listened.
     client.query('select').catch(lost)
   }
-  const bringBack = async () => {
+  const restart = async () => {
     log('The database stopped unexpectedly; restarting it.')
-    let told = ''
+    let lastMessage = ''
     for (let milliseconds = 100; !stopping.signal.aborted; milliseconds = Math.min(milliseconds * 2, 5000)) {
       try {
-        const { client } = await takeHold(places, { ...options, signal: stopping.signal })
+        const { client } = await acquireDatabaseLock(paths, { ...options, signal: stopping.signal })
         log('The database is running again.')
         watch(client)
         return
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error)
-        if (message !== told && !stopping.signal.aborted) log(message)
-        told = message
+        if (message !== lastMessage && !stopping.signal.aborted) log(message)
+        lastMessage = message
       }
       await pause(milliseconds, stopping.signal)
     }
   }
   watch(first)
-  const bounding = setInterval(() => void boundLog(places.log).catch((error) => log(String(error))), 60_000).unref()
+  const logRotation = setInterval(() => void rotateLog(paths.log).catch((error) => log(String(error))), 60_000).unref()
   return {
     stop: async () => {
       stopping.abort()
-      clearInterval(bounding)
+      clearInterval(logRotation)
       await work
-      return holding
+      return isHolding
     },
   }
 }

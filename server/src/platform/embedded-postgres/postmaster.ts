@@ -7,7 +7,7 @@ import { socketPort, stopSignals } from './cluster.ts'
 
 /** The process id that PostgreSQL noted in the cluster, if it is a server of this very cluster; else undefined. */
 export async function livePostmaster(cluster: string): Promise<number | undefined> {
-  const pid = await notedProcess(join(cluster, 'postmaster.pid'))
+  const pid = await readPid(join(cluster, 'postmaster.pid'))
   return pid !== undefined && (await isPostmaster(pid, cluster)) ? pid : undefined
 }
 
@@ -16,9 +16,9 @@ export async function livePostmaster(cluster: string): Promise<number | undefine
  * start. The note is not removed, because its last line leads to shared memory that a survivor may still use, which
  * PostgreSQL checks; it is made to name this process, which PostgreSQL, as its child, takes for stale.
  */
-export async function disownStaleNotes(cluster: string, sockets: string): Promise<void> {
+export async function neutralizeStalePidFiles(cluster: string, sockets: string): Promise<void> {
   for (const file of [join(cluster, 'postmaster.pid'), join(sockets, `.s.PGSQL.${socketPort}.lock`)]) {
-    const pid = await notedProcess(file)
+    const pid = await readPid(file)
     if (pid === undefined || !isAlive(pid) || (await isPostmaster(pid, cluster))) continue
     const text = await readFile(file, 'utf8')
     if (Number.parseInt(text, 10) !== pid) continue
@@ -27,15 +27,15 @@ export async function disownStaleNotes(cluster: string, sockets: string): Promis
 }
 
 /** Ends the server as PostgreSQL wishes it, and harder after `patience` ms. False when it is still there. */
-export async function stopPostmaster(pid: number, cluster: string, patience = 60_000): Promise<boolean> {
+export async function stopPostmaster(pid: number, cluster: string, timeout = 60_000): Promise<boolean> {
   process.kill(pid, stopSignals.fast)
-  if (await isGone(pid, cluster, patience)) return true
+  if (await isGone(pid, cluster, timeout)) return true
   process.kill(pid, stopSignals.immediate)
   return isGone(pid, cluster, 10_000)
 }
 
-async function isGone(pid: number, cluster: string, patience: number): Promise<boolean> {
-  const deadline = performance.now() + patience
+async function isGone(pid: number, cluster: string, timeout: number): Promise<boolean> {
+  const deadline = performance.now() + timeout
   while (await isPostmaster(pid, cluster)) {
     if (performance.now() > deadline) return false
     await delay(20)
@@ -43,7 +43,7 @@ async function isGone(pid: number, cluster: string, patience: number): Promise<b
   return true
 }
 
-async function notedProcess(file: string): Promise<number | undefined> {
+async function readPid(file: string): Promise<number | undefined> {
   const text = await readFile(file, 'utf8').catch(() => '')
   const pid = Number.parseInt(text, 10)
   return pid > 0 ? pid : undefined
@@ -63,8 +63,11 @@ async function isPostmaster(pid: number, cluster: string): Promise<boolean> {
   if (!isAlive(pid)) return false
   if (process.platform === 'linux') {
     try {
-      const [standing, program] = await Promise.all([readlink(`/proc/${pid}/cwd`), readlink(`/proc/${pid}/exe`)])
-      return standing === (await realpath(cluster)) && basename(program).startsWith('postgres')
+      const [workingDirectory, program] = await Promise.all([
+        readlink(`/proc/${pid}/cwd`),
+        readlink(`/proc/${pid}/exe`),
+      ])
+      return workingDirectory === (await realpath(cluster)) && basename(program).startsWith('postgres')
     } catch {
       return false
     }

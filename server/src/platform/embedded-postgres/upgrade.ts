@@ -4,21 +4,28 @@ import type pg from 'pg'
 import { findBinaries } from './binaries.ts'
 import { binariesVersion, initializeCluster, isCluster, isSocketFolderShort, startPostgres } from './cluster.ts'
 import { connect } from '../database/connect.ts'
-import { finishMove, inWords, keptCluster, moveBackup, movedCluster, type Places } from './data-folder.ts'
+import {
+  finishMove,
+  explainSystemError,
+  previousCluster,
+  moveBackup,
+  movedCluster,
+  type DataPaths,
+} from './data-folder.ts'
 import { durableSettings, type ServerOptions, type UpgradeOptions } from './embedded-server.ts'
 import { Interrupted } from '../database/interrupted.ts'
 import { livePostmaster, stopPostmaster } from './postmaster.ts'
 import { makeServiceRole, serviceConnection } from './service-role.ts'
 import { SnapshotError } from '../backup/format.ts'
 import { checkSnapshot } from '../backup/read.ts'
-import { restoreSnapshot, type RestoreStanding } from '../backup/restore.ts'
+import { restoreSnapshot, type RestoreProgress } from '../backup/restore.ts'
 import { takeSnapshotFile } from '../backup/take.ts'
 import { StartError } from '../database/start-error.ts'
 import { syncFolder } from '../files/durable.ts'
 
 /** Is the server of an older PostgreSQL than the one that came with this Rapport? */
 export async function isOutdated(client: pg.Client): Promise<boolean> {
-  return (await majorOf(client)) < (await binariesVersion(await findBinaries()))
+  return (await readMajorVersion(client)) < (await binariesVersion(await findBinaries()))
 }
 
 export interface MoveOptions extends ServerOptions {
@@ -33,43 +40,47 @@ export interface MoveOptions extends ServerOptions {
  * is as it was, and a move that was killed starts over. The old server is ended; its cluster is kept. Errors: `StartError`,
  * `Interrupted`.
  */
-export async function moveToNewCluster(client: pg.Client, places: Places, options: MoveOptions): Promise<void> {
-  const { cluster, dataFolder } = places
-  const major = await majorOf(client)
+export async function moveToNewCluster(client: pg.Client, paths: DataPaths, options: MoveOptions): Promise<void> {
+  const { cluster, dataFolder } = paths
+  const major = await readMajorVersion(client)
   const file = moveBackup(dataFolder, major)
   try {
-    await makeMoved(file, places, { ...options, major })
-    await endServer(cluster)
-    await finishMove(places)
+    await buildNewCluster(file, paths, { ...options, major })
+    await stopServer(cluster)
+    await finishMove(paths)
     options.log(
-      `The database was moved. The old one is in ${keptCluster(cluster, major)}; delete it when you no longer need it.`,
+      `The database was moved. The old one is in ${previousCluster(cluster, major)}; delete it when you no longer need it.`,
     )
   } catch (error) {
-    await endServer(cluster)
+    await stopServer(cluster)
     await rm(file, { force: true })
-    await removeCluster(makingCluster(cluster))
+    await removeCluster(temporaryCluster(cluster))
     if (error instanceof Interrupted)
       throw new Interrupted('Interrupted: the database was not moved.', { cause: error })
     if (error instanceof SnapshotError) {
       throw new StartError(`The database was not moved: ${error.message}`, { cause: error })
     }
-    throw inWords(error, dataFolder)
+    throw explainSystemError(error, dataFolder)
   } finally {
     client.end().catch(() => undefined)
   }
 }
 
-async function majorOf(client: pg.Client): Promise<number> {
+async function readMajorVersion(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ major: number }>(
     `select current_setting('server_version_num')::int / 10000 as major`,
   )
   return rows[0]?.major ?? 0
 }
 
-async function makeMoved(file: string, places: Places, options: MoveOptions & { major: number }): Promise<void> {
-  const { cluster } = places
+async function buildNewCluster(
+  file: string,
+  paths: DataPaths,
+  options: MoveOptions & { major: number },
+): Promise<void> {
+  const { cluster } = paths
   const { log, settings, major } = options
-  const kept = keptCluster(cluster, major)
+  const kept = previousCluster(cluster, major)
   if (await isCluster(kept)) {
     throw new StartError(
       `The database of an earlier move is in ${kept}. Nothing was changed. Remove or rename it first.`,
@@ -77,21 +88,21 @@ async function makeMoved(file: string, places: Places, options: MoveOptions & { 
   }
   const binaries = await findBinaries()
   log(`The database was created by PostgreSQL ${major}; moving it to PostgreSQL ${await binariesVersion(binaries)}.`)
-  const making = makingCluster(cluster)
-  await removeCluster(making)
+  const temporary = temporaryCluster(cluster)
+  await removeCluster(temporary)
   await removeCluster(movedCluster(cluster))
-  const isFilled = await takeOut(file, serviceConnection(places.sockets), options)
-  await initializeCluster({ binaries, folder: making, sync: settings?.fsync !== 'off' })
-  await putIn(isFilled ? file : undefined, { binaries, making, places, options })
+  const isFilled = await exportDatabase(file, serviceConnection(paths.sockets), options)
+  await initializeCluster({ binaries, folder: temporary, sync: settings?.fsync !== 'off' })
+  await importDatabase(isFilled ? file : undefined, { binaries, temporary, paths, options })
   // From here on the new one counts, whoever goes on.
-  await rename(making, movedCluster(cluster))
+  await rename(temporary, movedCluster(cluster))
   await syncFolder(dirname(cluster))
 }
 
-const makingCluster = (cluster: string): string => `${cluster}.moving`
+const temporaryCluster = (cluster: string): string => `${cluster}.moving`
 
 /** False when there is nothing to take: the old cluster was never migrated. */
-async function takeOut(
+async function exportDatabase(
   file: string,
   connection: pg.ClientConfig,
   { upgrade, log, signal }: MoveOptions,
@@ -102,44 +113,47 @@ async function takeOut(
     .finally(() => client.end())
   if (!rows[0]?.found) return false
   const { migrationsFolder, version } = upgrade
-  const tell = sparingly(log)
-  const onProgress = (done: number, total: number) => tell('Exporting rows', done, total)
+  const report = throttled(log)
+  const onProgress = (done: number, total: number) => report('Exporting rows', done, total)
   const options = { connection, migrationsFolder, version, force: true, onProgress, signal }
-  const taken = await takeSnapshotFile(file, options)
-  log(`Exported ${taken.rows} rows from the old database.`)
-  if (taken.others.length > 0)
-    log(`These tables do not belong to Rapport and stay in the old database: ${taken.others.join(', ')}.`)
+  const snapshot = await takeSnapshotFile(file, options)
+  log(`Exported ${snapshot.rows} rows from the old database.`)
+  if (snapshot.otherTables.length > 0)
+    log(`These tables do not belong to Rapport and stay in the old database: ${snapshot.otherTables.join(', ')}.`)
   return true
 }
 
 interface NewCluster {
   binaries: string
-  making: string
-  places: Places
+  temporary: string
+  paths: DataPaths
   options: MoveOptions
 }
 
 /** Starts the new cluster where nobody looks for it, fills it, and stops it again. */
-async function putIn(file: string | undefined, { binaries, making, places, options }: NewCluster): Promise<void> {
+async function importDatabase(
+  file: string | undefined,
+  { binaries, temporary, paths, options }: NewCluster,
+): Promise<void> {
   const { log, settings, upgrade, signal } = options
-  const socketFolder = privateSockets(places)
+  const socketFolder = temporarySockets(paths)
   const server = await startPostgres({
     binaries,
-    folder: making,
+    folder: temporary,
     socketFolder,
-    logFile: places.log,
+    logFile: paths.log,
     settings: { ...durableSettings(), ...settings },
   })
   try {
     await makeServiceRole(socketFolder)
     if (file !== undefined) {
-      const tell = sparingly(log)
-      const checked = await checkSnapshot(file, (done, total) => tell('Checking rows', done, total), signal)
-      let came = ''
-      const onProgress = ({ stage, done, total, at }: RestoreStanding) => {
-        if (stage !== came) log(stages[stage])
-        came = stage
-        tell(`${stage} ${at}`, done, total)
+      const report = throttled(log)
+      const checked = await checkSnapshot(file, (done, total) => report('Checking rows', done, total), signal)
+      let lastStage = ''
+      const onProgress = ({ stage, done, total, item: at }: RestoreProgress) => {
+        if (stage !== lastStage) log(stages[stage])
+        lastStage = stage
+        report(`${stage} ${at}`, done, total)
       }
       const connection = serviceConnection(socketFolder)
       const { migrationsFolder } = upgrade
@@ -151,30 +165,30 @@ async function putIn(file: string | undefined, { binaries, making, places, optio
   }
 }
 
-const stages: Record<RestoreStanding['stage'], string> = {
+const stages: Record<RestoreProgress['stage'], string> = {
   Restoring: 'Importing the rows into the new database.',
   Comparing: 'Comparing the imported rows.',
   Building: 'Building indexes and constraints.',
 }
 
 /** Milliseconds between two lines about a long piece of the move. */
-const pause = 10_000
+const logInterval = 10_000
 
-function sparingly(log: (message: string) => void) {
-  let next = performance.now() + pause
+function throttled(log: (message: string) => void) {
+  let next = performance.now() + logInterval
   return (what: string, done: number, total: number): void => {
     if (performance.now() < next) return
-    next = performance.now() + pause
+    next = performance.now() + logInterval
     log(total > 0 ? `${what}: ${Math.floor(Math.min(1, done / total) * 100)} %` : what)
   }
 }
 
-function privateSockets({ sockets }: Places): string {
-  const beside = `${sockets}.new`
-  return isSocketFolderShort(beside) ? beside : join('/tmp', `rapport-move-${process.pid}`)
+function temporarySockets({ sockets }: DataPaths): string {
+  const sibling = `${sockets}.new`
+  return isSocketFolderShort(sibling) ? sibling : join('/tmp', `rapport-move-${process.pid}`)
 }
 
-async function endServer(cluster: string): Promise<void> {
+async function stopServer(cluster: string): Promise<void> {
   const pid = await livePostmaster(cluster)
   if (pid !== undefined && !(await stopPostmaster(pid, cluster))) {
     throw new StartError(`The old PostgreSQL (process ${pid}) does not stop. Stop it, then start again.`)
@@ -183,7 +197,7 @@ async function endServer(cluster: string): Promise<void> {
 
 /** What a move that was killed left half-made; its server may still run. */
 async function removeCluster(folder: string): Promise<void> {
-  await endServer(folder)
+  await stopServer(folder)
   // Its initdb may still run, in a folder that is named after this one; nobody else has any business here.
   const names = (await readdir(dirname(folder))).filter((name) => name.startsWith(basename(folder)))
   for (const name of names) await rm(join(dirname(folder), name), { recursive: true, force: true, maxRetries: 10 })

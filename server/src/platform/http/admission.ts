@@ -8,9 +8,9 @@ export interface AdmissionOptions {
   /** The contract's date, as every answer tells it. */
   version: string
   /** What every answer tells a browser. */
-  safety: Readonly<Record<string, string>>
+  securityHeaders: Readonly<Record<string, string>>
   /** Paths that are never refused; nor is a browser's question for permission. */
-  admitted: readonly RegExp[]
+  alwaysAdmitted: readonly RegExp[]
   /** Milliseconds that the request which has waited longest for the database has waited by now; 0 while few wait. */
   longestWait: () => number
   /** What a page of that origin needs to read the refusal. */
@@ -18,14 +18,14 @@ export interface AdmissionOptions {
   /** The start page, for people. */
   home: () => string
   /** Told of each refusal: a line each in the log would cost as much as the refusal. */
-  refused: () => void
+  onRejected: () => void
 }
 
 /** Milliseconds: whoever comes while many wait, and one has waited that long, would wait longer still. */
-const mostWait = 250
+const maxWait = 250
 
 /** Says once a second at most how many were refused. */
-export class Refusals {
+export class RejectionLog {
   readonly #log: Logger
   #count = 0
 
@@ -47,9 +47,9 @@ export class Refusals {
  * Refuses requests at the door, before anything is spent on them, while those inside wait too long: else all would wait
  * until nobody's answer came in time. Wraps the listener that the framework has put on the server.
  */
-export function addAdmission(
+export function addAdmissionControl(
   server: Server,
-  { version, safety, admitted, longestWait, corsHeaders, home, refused }: AdmissionOptions,
+  { version, securityHeaders, alwaysAdmitted, longestWait, corsHeaders, home, onRejected }: AdmissionOptions,
 ): void {
   // The framework's own is the last one; who watches beside it stands in front of it.
   const handle = (server.listeners('request') as RequestListener[]).at(-1)
@@ -59,12 +59,12 @@ export function addAdmission(
     'Too many requests are waiting. Try again after the seconds in Retry-After.',
   )
   const json = { text: JSON.stringify(refusal.body()), headers: { 'content-type': 'application/json; charset=utf-8' } }
-  const isAdmitted = ({ method, url = '' }: IncomingMessage) =>
-    method === 'OPTIONS' || admitted.some((path) => path.test(url.split('?', 1)[0] ?? ''))
+  const isAlwaysAdmittedRequest = ({ method, url = '' }: IncomingMessage) =>
+    method === 'OPTIONS' || alwaysAdmitted.some((path) => path.test(url.split('?', 1)[0] ?? ''))
   server.removeListener('request', handle)
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (longestWait() < mostWait || isAdmitted(request)) return handle(request, response)
-    refused()
+    if (longestWait() < maxWait || isAlwaysAdmittedRequest(request)) return handle(request, response)
+    onRejected()
     const requestId = showId('req', newId())
     const { text, headers } = wantsPage(request) ? errorPage(refusal, { requestId, home: home() }) : json
     response.writeHead(refusal.status, {
@@ -73,7 +73,7 @@ export function addAdmission(
       'x-request-id': requestId,
       version,
       'cache-control': 'no-store',
-      ...safety,
+      ...securityHeaders,
       ...headers,
       vary: 'accept-encoding',
       ...corsHeaders(request.headers.origin),

@@ -8,16 +8,16 @@ const never = () => {
 test('bodies are held up to the limit, and what is given back can be held again', () => {
   const budget = new BodyBudget(100)
   const first = budget.open('a', never)
-  first.grow(60)
-  first.grow(40)
-  expect(budget.held).toBe(100)
+  first.reserve(60)
+  first.reserve(40)
+  expect(budget.usedBytes).toBe(100)
   const second = budget.open('a', never)
-  expect(() => second.grow(1)).toThrow('Too many request bodies')
+  expect(() => second.reserve(1)).toThrow('Too many request bodies')
   first.release()
   first.release()
-  expect(budget.held).toBe(0)
-  second.grow(100)
-  expect(budget.held).toBe(100)
+  expect(budget.usedBytes).toBe(0)
+  second.reserve(100)
+  expect(budget.usedBytes).toBe(100)
 })
 
 test('while it is used up, the caller that holds most loses its latest unfinished body, and small ones are served', () => {
@@ -25,7 +25,7 @@ test('while it is used up, the caller that holds most loses its latest unfinishe
   const refused: string[] = []
   const open = (caller: string, name: string, bytes: number) => {
     const body = budget.open(caller, (error: Error) => void refused.push(`${name}: ${error.message}`))
-    body.grow(bytes)
+    body.reserve(bytes)
     return body
   }
   const finished = open('hoarder', 'first', 30)
@@ -37,7 +37,7 @@ test('while it is used up, the caller that holds most loses its latest unfinishe
   expect(refused).toEqual([expect.stringMatching(/^third: overloaded/)])
   open('small', 'sixth', 20)
   expect(refused.map((text) => text.split(':')[0])).toEqual(['third', 'second'])
-  expect(budget.held).toBe(90)
+  expect(budget.usedBytes).toBe(90)
   // Now nobody holds more than the one who asks, or only what is worked on.
   expect(() => open('other', 'seventh', 40)).toThrow('Too many request bodies')
   expect(refused).toHaveLength(2)
@@ -46,12 +46,12 @@ test('while it is used up, the caller that holds most loses its latest unfinishe
 test('a body that lost its bytes gets none again and gives none back twice', () => {
   const budget = new BodyBudget(10)
   const large = budget.open('a', () => undefined)
-  large.grow(10)
+  large.reserve(10)
   const small = budget.open('b', never)
-  small.grow(4)
-  expect(budget.held).toBe(4)
-  expect(() => large.grow(1)).toThrow('Too many request bodies')
+  small.reserve(4)
+  expect(budget.usedBytes).toBe(4)
+  expect(() => large.reserve(1)).toThrow('Too many request bodies')
   large.release()
   small.release()
-  expect(budget.held).toBe(0)
+  expect(budget.usedBytes).toBe(0)
 })

@@ -4,9 +4,9 @@ import { ApiError } from '../model/errors.ts'
 const budgetBytes = 64 * 1024 * 1024
 
 /** The bytes of one request's body. */
-export interface HeldBody {
+export interface BodyReservation {
   /** Asks for more bytes. Error: 503, when the budget is used up and nobody else holds more. */
-  grow(bytes: number): void
+  reserve(bytes: number): void
   /** The body has arrived: it is worked on, and no longer refused for the sake of others. */
   finish(): void
   /** Gives everything back. */
@@ -16,10 +16,10 @@ export interface HeldBody {
 interface Body {
   bytes: number
   isFinished: boolean
-  refuse: (error: ApiError) => void
+  onEvicted: (error: ApiError) => void
 }
 
-interface Holder {
+interface CallerUsage {
   bytes: number
   /** In the order in which they came. */
   bodies: Set<Body>
@@ -31,7 +31,7 @@ interface Holder {
  */
 export class BodyBudget {
   readonly #limit: number
-  readonly #holders = new Map<string, Holder>()
+  readonly #holders = new Map<string, CallerUsage>()
   #held = 0
 
   constructor(limit = budgetBytes) {
@@ -39,50 +39,50 @@ export class BodyBudget {
   }
 
   /** Bytes that are held now. */
-  get held(): number {
+  get usedBytes(): number {
     return this.#held
   }
 
   /** Begins a body of the caller; `refuse` is called when it loses its bytes to another one. */
-  open(caller: string, refuse: (error: ApiError) => void): HeldBody {
-    const body: Body = { bytes: 0, isFinished: false, refuse }
-    const holder = this.#holders.get(caller) ?? { bytes: 0, bodies: new Set() }
-    this.#holders.set(caller, holder)
-    holder.bodies.add(body)
+  open(caller: string, onEvicted: (error: ApiError) => void): BodyReservation {
+    const body: Body = { bytes: 0, isFinished: false, onEvicted }
+    const usage = this.#holders.get(caller) ?? { bytes: 0, bodies: new Set() }
+    this.#holders.set(caller, usage)
+    usage.bodies.add(body)
     return {
-      grow: (bytes) => {
-        if (!holder.bodies.has(body)) throw overloaded()
-        while (this.#held + bytes > this.#limit) this.#evict(holder, bytes)
+      reserve: (bytes) => {
+        if (!usage.bodies.has(body)) throw overloaded()
+        while (this.#held + bytes > this.#limit) this.#evict(usage, bytes)
         body.bytes += bytes
-        holder.bytes += bytes
+        usage.bytes += bytes
         this.#held += bytes
       },
       finish: () => {
         body.isFinished = true
       },
       release: () => {
-        this.#release(holder, body)
-        if (holder.bodies.size === 0 && this.#holders.get(caller) === holder) this.#holders.delete(caller)
+        this.#release(usage, body)
+        if (usage.bodies.size === 0 && this.#holders.get(caller) === usage) this.#holders.delete(caller)
       },
     }
   }
 
-  #evict(asking: Holder, bytes: number): void {
-    let [most, latest] = [asking.bytes + bytes, undefined as Body | undefined]
+  #evict(asking: CallerUsage, bytes: number): void {
+    let [largest, latest] = [asking.bytes + bytes, undefined as Body | undefined]
     let from = asking
-    for (const holder of this.#holders.values()) {
-      if (holder === asking || holder.bytes <= most) continue
-      const unfinished = [...holder.bodies].filter(({ isFinished }) => !isFinished).at(-1)
-      if (unfinished) [most, latest, from] = [holder.bytes, unfinished, holder]
+    for (const usage of this.#holders.values()) {
+      if (usage === asking || usage.bytes <= largest) continue
+      const unfinished = [...usage.bodies].filter(({ isFinished }) => !isFinished).at(-1)
+      if (unfinished) [largest, latest, from] = [usage.bytes, unfinished, usage]
     }
     if (!latest) throw overloaded()
     this.#release(from, latest)
-    latest.refuse(overloaded())
+    latest.onEvicted(overloaded())
   }
 
-  #release(holder: Holder, body: Body): void {
-    if (!holder.bodies.delete(body)) return
-    holder.bytes -= body.bytes
+  #release(usage: CallerUsage, body: Body): void {
+    if (!usage.bodies.delete(body)) return
+    usage.bytes -= body.bytes
     this.#held -= body.bytes
   }
 }

@@ -12,15 +12,16 @@ const names: Record<CookieName, string> = {
 }
 
 /** The origin that this caller logs in at: the one that is set, else the host that they named. */
-export const pageOrigin = ({ pageOrigin: known }: Services, { ownOrigin }: Client): string => known ?? ownOrigin
+export const pageOrigin = ({ pageOrigin: configuredOrigin }: Services, { requestOrigin: ownOrigin }: Client): string =>
+  configuredOrigin ?? ownOrigin
 
 /**
  * Refuses what another site's page sends with the browser's cookies. Error: 403. A browser names the page's origin on each
  * POST (Fetch standard, section 3.2); who names none is no page of ours.
  */
-export function assertOwnPage(services: Services, client: Client): void {
-  const own = [pageOrigin(services, client), new URL(services.origin).origin]
-  if (client.origin !== undefined && own.includes(client.origin)) return
+export function assertSameOrigin(services: Services, client: Client): void {
+  const ownOrigins = [pageOrigin(services, client), new URL(services.origin).origin]
+  if (client.origin !== undefined && ownOrigins.includes(client.origin)) return
   throw new ApiError('insufficient_permissions', 'Cookies are accepted only from this service’s own pages (Origin).')
 }
 
@@ -28,13 +29,13 @@ export function assertOwnPage(services: Services, client: Client): void {
  * The value of `Set-Cookie`: for this host alone, out of the reach of scripts, on no request that begins elsewhere. Without
  * https browsers keep no `__Host-` cookie; on the machine itself a plain one does. Error: 403, plain http from elsewhere.
  */
-export function makeCookie(services: Services, client: Client, name: CookieName, value: string): string {
-  return written(services, client, name, value, lifetimes[name])
+export function createCookie(services: Services, client: Client, name: CookieName, value: string): string {
+  return serializeCookie(services, client, name, value, lifetimes[name])
 }
 
 /** Takes the cookie away. */
-export const endCookie = (services: Services, client: Client, name: CookieName): string =>
-  written(services, client, name, '', 0)
+export const clearCookie = (services: Services, client: Client, name: CookieName): string =>
+  serializeCookie(services, client, name, '', 0)
 
 /**
  * Sent when a session has ended: the browser drops what it has stored of this origin. Not `cookies`, which would take
@@ -44,9 +45,9 @@ export const clearSiteData = { 'clear-site-data': '"cache", "storage"' } as cons
 
 /** What the browser sent as this cookie. */
 export const readCookie = (services: Services, client: Client, name: CookieName): string | undefined =>
-  client.cookie(fullName(pageOrigin(services, client), name)) || undefined
+  client.cookie(prefixedName(pageOrigin(services, client), name)) || undefined
 
-function written(services: Services, client: Client, name: CookieName, value: string, seconds: number): string {
+function serializeCookie(services: Services, client: Client, name: CookieName, value: string, seconds: number): string {
   const origin = pageOrigin(services, client)
   if (!isSecure(origin) && !isLocal(origin)) {
     throw new ApiError(
@@ -57,10 +58,10 @@ function written(services: Services, client: Client, name: CookieName, value: st
   const secure = isSecure(origin) ? '; Secure' : ''
   // A provider sends the browser back: a strict cookie would stay behind.
   const site = name === 'single-sign-on' ? 'Lax' : 'Strict'
-  return `${fullName(origin, name)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=${site}${secure}`
+  return `${prefixedName(origin, name)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=${site}${secure}`
 }
 
-const fullName = (origin: string, name: CookieName): string => `${isSecure(origin) ? '__Host-' : ''}${names[name]}`
+const prefixedName = (origin: string, name: CookieName): string => `${isSecure(origin) ? '__Host-' : ''}${names[name]}`
 
 const isSecure = (origin: string): boolean => origin.startsWith('https://')
 

@@ -13,7 +13,7 @@ const exposed = [
   'X-Request-Id',
 ].join(', ')
 /** Seconds that a browser may remember a preflight; none remembers longer. */
-const rememberedFor = 7200
+const preflightMaxAge = 7200
 
 /** The headers that let the page of an allowed origin read an answer; those of a stranger's page only say what varies. */
 export function corsHeaders(origins: readonly string[]): (origin: string | undefined) => Record<string, string> {
@@ -35,13 +35,13 @@ export function addCors(app: FastifyInstance, origins: readonly string[]): void 
   const headersFor = corsHeaders(origins)
   app.addHook('onRequest', async (request, reply) => {
     const { origin, 'access-control-request-method': wanted } = request.headers
-    const given = headersFor(origin)
-    reply.headers(given)
-    if (!('access-control-allow-origin' in given)) return
+    const responseHeaders = headersFor(origin)
+    reply.headers(responseHeaders)
+    if (!('access-control-allow-origin' in responseHeaders)) return
     if (request.method !== 'OPTIONS' || wanted === undefined) return
     const headers = request.headers['access-control-request-headers']
     if (headers !== undefined) reply.header('access-control-allow-headers', headers)
-    reply.header('access-control-allow-methods', methods).header('access-control-max-age', rememberedFor)
+    reply.header('access-control-allow-methods', methods).header('access-control-max-age', preflightMaxAge)
     await reply.code(204).send()
   })
 }

@@ -18,7 +18,7 @@ export function matchesNone(header: string, tag: string): boolean {
 }
 
 /** Refuses a header that is no list of entity tags: 400. */
-export const checkTags = (name: string, header: string): void => void parseTags(name, header)
+export const checkEntityTags = (name: string, header: string): void => void parseTags(name, header)
 
 /**
  * If-Match as the revisions it names. Only the revision counts, so a tag that a proxy weakened is as good; a tag

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readAddress } from './forwarded.ts'
+import { parseAddress } from './forwarded.ts'
 
 test.each([
   ['203.0.113.7', '203.0.113.7'],
@@ -13,7 +13,7 @@ test.each([
   ['fe80::1%eth0', 'fe80::1'],
   ['[fe80::1%eth0]:1', 'fe80::1'],
 ])('%j is the address %s', (text, address) => {
-  expect(readAddress(text)).toBe(address)
+  expect(parseAddress(text)).toBe(address)
 })
 
 test.each([
@@ -39,5 +39,5 @@ test.each([
   '203.0.113.7, 203.0.113.8',
   '203.0.113.7/32',
 ])('%j is no address', (text) => {
-  expect(readAddress(text)).toBeUndefined()
+  expect(parseAddress(text)).toBeUndefined()
 })

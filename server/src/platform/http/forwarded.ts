@@ -14,7 +14,7 @@ const namedNetworks: Record<string, readonly string[]> = {
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 }
 
-export function trustOf(trusted: TrustedProxies): Trust {
+export function createTrust(trusted: TrustedProxies): Trust {
   if (trusted === false) return () => false
   if (typeof trusted === 'number') return (_address, hop) => hop < trusted
   const networks = new BlockList()
@@ -23,7 +23,7 @@ export function trustOf(trusted: TrustedProxies): Trust {
     networks.addSubnet(start, Number(prefix ?? (isIPv6(start) ? 128 : 32)), familyOf(start))
   }
   return (text) => {
-    const address = readAddress(text ?? '')
+    const address = parseAddress(text ?? '')
     // A network of mapped addresses (`::ffff:10.0.0.0/104`) contains IPv4 addresses in that form alone.
     return address !== undefined && [address, `::ffff:${address}`].some((form) => networks.check(form, familyOf(form)))
   }
@@ -38,7 +38,7 @@ const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIPv6(address) ? 'ipv6'
  */
 export function callerAddress(request: IncomingMessage, trust: Trust): string {
   const { remoteAddress } = request.socket
-  let nearest = readAddress(remoteAddress ?? '') ?? 'unknown'
+  let nearest = parseAddress(remoteAddress ?? '') ?? 'unknown'
   const header = request.headers['x-forwarded-for']
   if (header === undefined || header.length === 0) return nearest
   const entries = String(header).split(',').reverse()
@@ -47,7 +47,7 @@ export function callerAddress(request: IncomingMessage, trust: Trust): string {
     // An empty element of a list is ignored (RFC 9110 section 5.6.1.2).
     if (entry.trim() === '') continue
     if (!trust(nearest, hop)) break
-    const address = readAddress(entry)
+    const address = parseAddress(entry)
     if (address === undefined) break
     nearest = address
     hop += 1
@@ -61,7 +61,7 @@ const withPort = /^(?:\[([0-9a-f:.%a-z]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d{1,5})?$/
  * One address in its usual form (RFC 5952), without port, brackets and zone; IPv4 in the form of IPv6 is IPv4. Undefined
  * when the text is no address.
  */
-export function readAddress(text: string): string | undefined {
+export function parseAddress(text: string): string | undefined {
   if (isIPv4(text)) return text
   const trimmed = text.trim()
   const [, bracketed, plain] = withPort.exec(trimmed) ?? []

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { sha256 } from '../secret/encryption.ts'
 import type { JsonValue } from '../model/fields.ts'
 import { ApiError } from '../model/errors.ts'
-import { checkIdempotencyKey, openAnswer, requestHash, sealAnswer } from './idempotency.ts'
+import { checkIdempotencyKey, openResponse, requestHash, sealResponse } from './idempotency.ts'
 
 const secret = randomBytes(32)
 const answer = { status: 201, headers: { etag: '"1-x"' }, body: '{"apiKey":"very secret"}' }
@@ -35,32 +35,32 @@ test('any answer opens again with the key and the secret that sealed it', () => 
   })
   fc.assert(
     fc.property(answers, fc.string({ minLength: 1 }), (stored, key) => {
-      expect(openAnswer(secret, key, sealAnswer(secret, key, stored))).toEqual(stored)
+      expect(openResponse(secret, key, sealResponse(secret, key, stored))).toEqual(stored)
     }),
   )
 })
 
 test('another Idempotency-Key or another secret opens nothing', () => {
-  const sealed = sealAnswer(secret, 'key', answer)
-  expect(() => openAnswer(secret, 'kez', sealed)).toThrow()
-  expect(() => openAnswer(randomBytes(32), 'key', sealed)).toThrow()
+  const sealed = sealResponse(secret, 'key', answer)
+  expect(() => openResponse(secret, 'kez', sealed)).toThrow()
+  expect(() => openResponse(randomBytes(32), 'key', sealed)).toThrow()
 })
 
 test('a changed bit and a cut end are noticed', () => {
-  const sealed = sealAnswer(secret, 'key', answer)
+  const sealed = sealResponse(secret, 'key', answer)
   for (let position = 0; position < sealed.length; position += 1) {
     const changed = Buffer.from(sealed)
     changed[position] = (changed[position] ?? 0) ^ 1
-    expect(() => openAnswer(secret, 'key', changed)).toThrow()
-    expect(() => openAnswer(secret, 'key', sealed.subarray(0, position))).toThrow()
+    expect(() => openResponse(secret, 'key', changed)).toThrow()
+    expect(() => openResponse(secret, 'key', sealed.subarray(0, position))).toThrow()
   }
 })
 
 test('what is kept shows neither the answer nor the key, and is never the same twice', () => {
-  const sealed = sealAnswer(secret, 'idempotency key', answer)
+  const sealed = sealResponse(secret, 'idempotency key', answer)
   expect(sealed.includes('secret')).toBe(false)
   expect(sealed.includes('idempotency')).toBe(false)
-  expect(sealAnswer(secret, 'idempotency key', answer).equals(sealed)).toBe(false)
+  expect(sealResponse(secret, 'idempotency key', answer).equals(sealed)).toBe(false)
   expect(sha256('idempotency key')).toHaveLength(32)
   expect(sha256('idempotency key').equals(sha256('idempotency kez'))).toBe(false)
 })

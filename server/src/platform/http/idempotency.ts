@@ -4,7 +4,7 @@ import { invalidParameters } from '../model/errors.ts'
 import { seal, unseal } from '../secret/encryption.ts'
 
 /** An answer as it is kept to be given again. */
-export interface StoredAnswer {
+export interface StoredResponse {
   status: number
   headers: Record<string, string>
   body: string
@@ -27,16 +27,16 @@ export function requestHash(method: string, path: string, body: JsonValue): Buff
   // Neither a method nor a path can hold a line feed.
   return createHash('sha256')
     .update(`${method}\n${path}\n`)
-    .update(JSON.stringify(ordered(body)))
+    .update(JSON.stringify(withSortedKeys(body)))
     .digest()
 }
 
 /** The value with the names of each object sorted. Rebuilt, because a replacer of `JSON.stringify` takes four times as long. */
-function ordered(value: JsonValue): JsonValue {
+function withSortedKeys(value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(ordered)
+  if (Array.isArray(value)) return value.map(withSortedKeys)
   const sorted: JsonObject = {}
-  for (const name of Object.keys(value).sort()) sorted[name] = ordered(value[name] ?? null)
+  for (const name of Object.keys(value).sort()) sorted[name] = withSortedKeys(value[name] ?? null)
   return sorted
 }
 
@@ -45,12 +45,12 @@ function ordered(value: JsonValue): JsonValue {
  * Idempotency-Key, of which the database knows only a hash: who has the database alone reads nothing, and who has the
  * secret too has to guess the Idempotency-Key.
  */
-export const sealAnswer = (secretKey: Uint8Array, idempotencyKey: string, answer: StoredAnswer): Buffer =>
-  seal(answerKey(secretKey, idempotencyKey), Buffer.from(JSON.stringify(answer)))
+export const sealResponse = (secretKey: Uint8Array, idempotencyKey: string, response: StoredResponse): Buffer =>
+  seal(responseKey(secretKey, idempotencyKey), Buffer.from(JSON.stringify(response)))
 
 /** The sealed answer; throws when the key is another one or a bit was changed. */
-export const openAnswer = (secretKey: Uint8Array, idempotencyKey: string, sealed: Uint8Array): StoredAnswer =>
-  JSON.parse(unseal(answerKey(secretKey, idempotencyKey), sealed).toString()) as StoredAnswer
+export const openResponse = (secretKey: Uint8Array, idempotencyKey: string, sealed: Uint8Array): StoredResponse =>
+  JSON.parse(unseal(responseKey(secretKey, idempotencyKey), sealed).toString()) as StoredResponse
 
-const answerKey = (secretKey: Uint8Array, idempotencyKey: string): Buffer =>
+const responseKey = (secretKey: Uint8Array, idempotencyKey: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secretKey, idempotencyKey, 'rapport: answer of an Idempotency-Key', 32))

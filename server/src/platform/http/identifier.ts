@@ -36,17 +36,17 @@ export interface Identifier {
    */
   selectOrganization(credential: Credential, organization: string | undefined, address?: string): Promise<Caller>
   /** Writes down, at most once a minute, that a session is in use, and from where. */
-  noteSessionUse(credential: Credential, address: string): void
+  recordSessionUse(credential: Credential, address: string): void
   /** Forgets what is remembered of the caller's credential, after `CredentialChanged`. */
   forget(caller: Caller): void
   /** For a refusal that never reached the database: throws `CredentialChanged` when the credential is no longer good. */
   confirm(caller: Caller): Promise<void>
   /** Lets the caller go on when they proved who they are within five minutes. Error: 403 `reauthentication_required`. */
-  assertFresh(caller: Caller): Promise<void>
+  assertRecentAuthentication(caller: Caller): Promise<void>
 }
 
 /** 403 for an API key that is used from an address outside its list. */
-export class AddressRefused extends ApiError {
+export class AddressNotAllowed extends ApiError {
   readonly caller: Caller
 
   constructor(caller: Caller, address: string | undefined) {

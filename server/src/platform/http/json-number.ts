@@ -1,5 +1,5 @@
 /** Characters of a number that are looked at one by one; nobody writes a longer one that a double holds. */
-const mostCharacters = 1000
+const maxScannedCharacters = 1000
 
 /** Where the number of JSON that begins at `start` ends but for its exponent; `start` itself when none begins there. */
 export function mantissaEnd(text: string, start: number): number {
@@ -29,7 +29,7 @@ export type Exactness = 'exact' | 'inexact' | 'unknown'
  * Fifteen significant digits always survive in the range of normal doubles, and no double needs more than seventeen.
  */
 export function exactness(text: string, start: number, end: number): Exactness {
-  if (end - start > mostCharacters) return 'inexact'
+  if (end - start > maxScannedCharacters) return 'inexact'
   let digits = 0
   let significant = 0
   let magnitude = 0
@@ -65,14 +65,14 @@ function exponentAt(text: string, start: number, end: number): number {
 }
 
 /** Is the number that `JSON.parse` makes of this text, written out again, the same decimal value? */
-export function survives(text: string): boolean {
+export function roundTrips(text: string): boolean {
   const value = Number(text)
   const written = String(value)
   if (written === text) return true
   if (!Number.isFinite(value)) return false
   const [digits, exponent] = decimal(text)
-  const [keptDigits, keptExponent] = decimal(written)
-  return digits === keptDigits && exponent === keptExponent
+  const [writtenDigits, writtenExponent] = decimal(written)
+  return digits === writtenDigits && exponent === writtenExponent
 }
 
 /** A number's text as its digits without zeros at either end, and the power of ten they are multiplied by. */
@@ -95,7 +95,7 @@ function digitsEnd(text: string, start: number): number {
   let end = start + 1
   while (isDigit(text.charCodeAt(end))) {
     end += 1
-    if (end - start === mostCharacters) return endOfDigits(text, end)
+    if (end - start === maxScannedCharacters) return endOfDigits(text, end)
   }
   return end
 }

@@ -1,25 +1,25 @@
-import { type Fault, invalidBody, malformed, mostDetails } from '../model/errors.ts'
-import { exactness, exponentEnd, isDigit, mantissaEnd, survives } from './json-number.ts'
+import { type Fault, invalidBody, malformed, maxDetails } from '../model/errors.ts'
+import { exactness, exponentEnd, isDigit, mantissaEnd, roundTrips } from './json-number.ts'
 
 /** Levels of arrays and objects that a body may nest. */
-const maximumDepth = 32
+const maxDepth = 32
 /** Property names in a body, all objects together: each is compared with those beside it. */
-export const mostNames = 10_000
+export const maxNames = 10_000
 /** Characters of one property name. */
-export const longestName = 256
+export const maxNameLength = 256
 /** Numbers whose digits alone do not say whether a double holds them: finding out costs five times as much as reading them. */
-const mostLongNumbers = 4000
+const maxLongNumbers = 4000
 /** Lines that are counted to say where a fault is. */
-const mostLines = 10_000
+const maxCountedLines = 10_000
 /** Characters of one name shown in a path, so that a fault's text cannot grow with the body. */
-const maximumShown = 64
+const maxShownCharacters = 64
 
 /**
  * One pass over the text, without recursion and without looking back, so that its time is linear in the length whatever
  * the shape. It exists because `JSON.parse` tells nothing of duplicate names, of numbers it rounded or of places. No shape
  * may cost more than about three times `JSON.parse`: loops keep their position in a local variable.
  */
-export class Scan {
+export class JsonScanner {
   readonly #text: string
   readonly #faults: Fault[] = []
   /** The index or the name of the value that is being read, in the innermost open array or object. */
@@ -49,11 +49,11 @@ export class Scan {
   #value(): boolean {
     const code = this.#skipSpace()
     if (code === openBrace || code === openBracket) {
-      if (this.#outer.length === maximumDepth) this.#refuse(`more than ${maximumDepth} levels of nesting`)
+      if (this.#outer.length === maxDepth) this.#refuse(`more than ${maxDepth} levels of nesting`)
       this.#position += 1
       this.#outer.push({ step: this.#step, names: this.#names })
       this.#step = 0
-      this.#names = code === openBrace ? noNames : null
+      this.#names = code === openBrace ? emptyNames : null
       return true
     }
     if (code === quote) this.#textValue()
@@ -100,12 +100,12 @@ export class Scan {
     if (this.#text.charCodeAt(start) !== quote) this.#refuse(expectation)
     const { escaped, forbidden } = this.#skipString()
     this.#nameCount += 1
-    if (this.#nameCount > mostNames) throw this.#tooMany(`a body can have at most ${mostNames} property names in total`)
-    const isTooLong = this.#position - start - 2 > 6 * longestName
-    const name = isTooLong ? this.#text.slice(start + 1, start + 1 + longestName) : this.#decoded(start, escaped)
+    if (this.#nameCount > maxNames) throw this.#tooMany(`a body can have at most ${maxNames} property names in total`)
+    const isTooLong = this.#position - start - 2 > 6 * maxNameLength
+    const name = isTooLong ? this.#text.slice(start + 1, start + 1 + maxNameLength) : this.#decoded(start, escaped)
     this.#step = name
-    if (isTooLong || name.length > longestName)
-      this.#fault(`a property name can have at most ${longestName} characters`)
+    if (isTooLong || name.length > maxNameLength)
+      this.#fault(`a property name can have at most ${maxNameLength} characters`)
     else this.#compare(name, start)
     if (name === '__proto__') this.#fault('this name is not allowed')
     else if (forbidden) this.#fault('the name contains NUL or a lone surrogate')
@@ -115,7 +115,7 @@ export class Scan {
 
   /** Refuses a name that stands in the same object twice. */
   #compare(name: string, start: number): void {
-    const names = this.#names === null || this.#names === noNames ? new Set<string>() : this.#names
+    const names = this.#names === null || this.#names === emptyNames ? new Set<string>() : this.#names
     this.#names = names
     if (names.has(name)) {
       const field = this.#shownPath()
@@ -158,7 +158,7 @@ export class Scan {
         } else if (!isShortEscape(escape)) this.#refuse('invalid escape sequence', position - 1)
       } else if (!(code >= 0x20)) {
         // NaN, past the end of the text, comes here too.
-        this.#refuse(position < text.length ? 'control characters must be escaped' : endsEarly, position)
+        this.#refuse(position < text.length ? 'control characters must be escaped' : incompleteMessage, position)
       }
     }
   }
@@ -185,12 +185,12 @@ export class Scan {
 
   #survives(start: number, end: number): boolean {
     this.#longNumbers += 1
-    if (this.#longNumbers > mostLongNumbers) {
+    if (this.#longNumbers > maxLongNumbers) {
       throw this.#tooMany(
-        `a body can have at most ${mostLongNumbers} numbers with more than 15 digits; send strings instead`,
+        `a body can have at most ${maxLongNumbers} numbers with more than 15 digits; send strings instead`,
       )
     }
-    return survives(this.#text.slice(start, end))
+    return roundTrips(this.#text.slice(start, end))
   }
 
   #word(code: number): void {
@@ -226,7 +226,7 @@ export class Scan {
     const field = this.#shownPath()
     // A bad name with a bad value is one place.
     if (this.#faults.at(-1)?.field !== field) this.#faults.push({ field, message })
-    if (this.#faults.length === mostDetails) throw invalidBody(this.#faults)
+    if (this.#faults.length === maxDetails) throw invalidBody(this.#faults)
   }
 
   #tooMany(message: string): Error {
@@ -236,11 +236,11 @@ export class Scan {
   #shownPath(): string {
     if (this.#outer.length === 0) return 'body'
     const path = [...this.#outer.slice(1).map(({ step }) => step), this.#step]
-    return path.map((step) => (typeof step === 'number' ? String(step) : shown(step))).join('.')
+    return path.map((step) => (typeof step === 'number' ? String(step) : displayName(step))).join('.')
   }
 
   #refuse(expectation: string, position = this.#position): never {
-    const reason = position >= this.#text.length ? endsEarly : expectation
+    const reason = position >= this.#text.length ? incompleteMessage : expectation
     throw malformed(`The body is not valid JSON at ${this.#where(position)}: ${reason}.`)
   }
 
@@ -250,7 +250,7 @@ export class Scan {
     for (let next = this.#text.indexOf('\n'); next >= 0 && next < position; next = this.#text.indexOf('\n', next + 1)) {
       line += 1
       lineStart = next + 1
-      if (line > mostLines) return `character ${position + 1}`
+      if (line > maxCountedLines) return `character ${position + 1}`
     }
     return `line ${line}, column ${position - lineStart + 1}`
   }
@@ -277,11 +277,11 @@ const escapedString: StringKind = { escaped: true, forbidden: false }
 const forbiddenString: StringKind = { escaped: true, forbidden: true }
 
 /** Marks an object that has no name yet; many have none. */
-const noNames = new Set<string>()
+const emptyNames = new Set<string>()
 
 const [quote, comma, minus, colon, backslash, letterU] = [0x22, 0x2c, 0x2d, 0x3a, 0x5c, 0x75] as const
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d] as const
-const endsEarly = 'the body is incomplete'
+const incompleteMessage = 'the body is incomplete'
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000
 
@@ -325,7 +325,7 @@ function isShortEscape(code: number): boolean {
   }
 }
 
-function shown(name: string): string {
-  const cut = name.length > maximumShown ? `${name.slice(0, maximumShown)}…` : name
+function displayName(name: string): string {
+  const cut = name.length > maxShownCharacters ? `${name.slice(0, maxShownCharacters)}…` : name
   return cut.replace(/[\0\p{Surrogate}]/gu, '\ufffd')
 }

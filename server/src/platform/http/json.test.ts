@@ -16,13 +16,13 @@ function refusal(body: string | Uint8Array): ApiError {
   throw new Error('the body was taken')
 }
 
-function fields(body: string): string[] {
+function invalidFields(body: string): string[] {
   const error = refusal(body)
   expect(error.status).toBe(422)
   return (error.details ?? []).map((fault) => fault.field)
 }
 
-const isMalformed = (body: string | Uint8Array, description: string | RegExp) => {
+const expectMalformed = (body: string | Uint8Array, description: string | RegExp) => {
   const error = refusal(body)
   expect(error.code).toBe('malformed_request')
   expect(error.description).toMatch(description)
@@ -56,7 +56,7 @@ test('text with one character changed is refused with its place exactly when it 
       try {
         expected = JSON.parse(changed)
       } catch {
-        isMalformed(changed, /at line \d+, column \d+: ./)
+        expectMalformed(changed, /at line \d+, column \d+: ./)
         return
       }
       try {
@@ -72,7 +72,7 @@ test('text with one character changed is refused with its place exactly when it 
 })
 
 test('an empty body says that one is needed', () => {
-  isMalformed('', 'a JSON body is required')
+  expectMalformed('', 'a JSON body is required')
 })
 
 test.each([
@@ -94,24 +94,24 @@ test.each([
   ['NaN', 'line 1, column 1: expected a JSON value'],
   ['[1}', 'line 1, column 3: expected "," or "]"'],
 ])('%j is refused: %s', (body, description) => {
-  isMalformed(body, description)
+  expectMalformed(body, description)
 })
 
 test('bytes that are not UTF-8 are refused with the offset of the first', () => {
-  isMalformed(Buffer.from([0x22, 0x61, 0xff, 0x22]), 'not valid UTF-8 at byte 2')
-  isMalformed(Buffer.from([0x22, 0xc3, 0xa9, 0xc0, 0xaf, 0x22]), 'not valid UTF-8 at byte 3')
-  isMalformed(Buffer.from([0x22, 0xe2, 0x82]), 'not valid UTF-8 at byte 3')
-  isMalformed(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'not valid UTF-8 at byte 2')
+  expectMalformed(Buffer.from([0x22, 0x61, 0xff, 0x22]), 'not valid UTF-8 at byte 2')
+  expectMalformed(Buffer.from([0x22, 0xc3, 0xa9, 0xc0, 0xaf, 0x22]), 'not valid UTF-8 at byte 3')
+  expectMalformed(Buffer.from([0x22, 0xe2, 0x82]), 'not valid UTF-8 at byte 3')
+  expectMalformed(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'not valid UTF-8 at byte 2')
 })
 
 test('a byte order mark is refused at the beginning and kept inside a string', () => {
-  isMalformed('\ufeff{}', 'byte order mark')
+  expectMalformed('\ufeff{}', 'byte order mark')
   expect(read('"\ufeff"')).toBe('\ufeff')
 })
 
 test('a name given twice is refused with its path, identical values and other spellings of the name too', () => {
-  isMalformed('{"a":1,"a":1}', /^a: duplicate property; the second one is at line 1, column 8$/)
-  isMalformed('{"a":[{},{"b":{"c":1,"\\u0063":2}}]}', /^a\.1\.b\.c: duplicate property/)
+  expectMalformed('{"a":1,"a":1}', /^a: duplicate property; the second one is at line 1, column 8$/)
+  expectMalformed('{"a":[{},{"b":{"c":1,"\\u0063":2}}]}', /^a\.1\.b\.c: duplicate property/)
   expect(refusal('{"x":{"a":1,"a":2}}').details).toEqual([
     { field: 'x.a', message: expect.stringMatching('duplicate property') },
   ])
@@ -127,7 +127,7 @@ test('any object with one of its names repeated is refused', () => {
   fc.assert(
     fc.property(names, fc.nat(), (all, chosen) => {
       const members = [...all, all[chosen % all.length]].map((name) => `${JSON.stringify(name)}:0`)
-      isMalformed(`{${members.join(',')}}`, 'duplicate property')
+      expectMalformed(`{${members.join(',')}}`, 'duplicate property')
     }),
   )
 })
@@ -135,28 +135,26 @@ test('any object with one of its names repeated is refused', () => {
 test('32 levels are read and 33 refused, whether or not they are closed', () => {
   expect(read('['.repeat(32) + ']'.repeat(32))).toBeInstanceOf(Array)
   expect(read('{"a":'.repeat(31) + '[]' + '}'.repeat(31))).toHaveProperty('a.a.a')
-  isMalformed('['.repeat(33) + ']'.repeat(33), 'column 33: more than 32 levels of nesting')
-  isMalformed('[{"a":'.repeat(100_000), 'more than 32 levels of nesting')
+  expectMalformed('['.repeat(33) + ']'.repeat(33), 'column 33: more than 32 levels of nesting')
+  expectMalformed('[{"a":'.repeat(100_000), 'more than 32 levels of nesting')
   expect(read(`[${'[[]],'.repeat(1000)}[]]`)).toHaveLength(1001)
 })
 
 test('NUL and lone surrogates are refused in values and names, each place with its path', () => {
-  expect(fields('{"a":"x\\u0000","tags":["fine","\\ud800"],"b":"\\udc00\\ud800","pair":"\\ud83d\\ude00"}')).toEqual([
-    'a',
-    'tags.1',
-    'b',
-  ])
-  expect(fields('{"customProperties":{"a\\u0000b":"\\u0000","c":{"\\ud800":1}}}')).toEqual([
+  expect(
+    invalidFields('{"a":"x\\u0000","tags":["fine","\\ud800"],"b":"\\udc00\\ud800","pair":"\\ud83d\\ude00"}'),
+  ).toEqual(['a', 'tags.1', 'b'])
+  expect(invalidFields('{"customProperties":{"a\\u0000b":"\\u0000","c":{"\\ud800":1}}}')).toEqual([
     'customProperties.a\ufffdb',
     'customProperties.c.\ufffd',
   ])
-  expect(fields('"\\u0000"')).toEqual(['body'])
+  expect(invalidFields('"\\u0000"')).toEqual(['body'])
   expect(read('"\\u0001\\n"')).toBe('\u0001\n')
 })
 
 test('__proto__ is refused as a name, however it is spelt, and changes no prototype', () => {
-  expect(fields('{"__proto__":{"admin":true}}')).toEqual(['__proto__'])
-  expect(fields('{"a":[{"\\u005f_proto__":null}]}')).toEqual(['a.0.__proto__'])
+  expect(invalidFields('{"__proto__":{"admin":true}}')).toEqual(['__proto__'])
+  expect(invalidFields('{"a":[{"\\u005f_proto__":null}]}')).toEqual(['a.0.__proto__'])
   expect(({} as Record<string, unknown>)['admin']).toBeUndefined()
   expect(read('{"constructor":"__proto__"}')).toEqual({ constructor: '__proto__' })
 })
@@ -170,7 +168,7 @@ test.each([
   '3.141592653589793238',
   '0.1e-330',
 ])('the number %s cannot be kept exactly and is refused', (number) => {
-  expect(fields(`{"a":{"b":[0,${number}]}}`)).toEqual(['a.b.1'])
+  expect(invalidFields(`{"a":{"b":[0,${number}]}}`)).toEqual(['a.b.1'])
 })
 
 test.each([
@@ -205,13 +203,13 @@ test('an integer beyond the exact ones is taken only if it is written out again 
     fc.property(fc.bigInt(2n ** 53n, 2n ** 69n), (integer) => {
       const survives = BigInt(String(Number(integer)).includes('e') ? 0 : String(Number(integer))) === integer
       if (survives) expect(read(String(integer))).toBe(Number(integer))
-      else expect(fields(String(integer))).toEqual(['body'])
+      else expect(invalidFields(String(integer))).toEqual(['body'])
     }),
   )
 })
 
 test('faults stop at a hundred and a name of any length is cut in them', () => {
-  expect(fields(`[${Array(500).fill('1e999').join(',')}]`)).toHaveLength(100)
+  expect(invalidFields(`[${Array(500).fill('1e999').join(',')}]`)).toHaveLength(100)
   expect(refusal(`[${Array(500).fill('1e999').join(',')}]`).description).toContain('and more')
   const body = refusal(`{"${'a'.repeat(500_000)}":[1e999,1e999]}`)
   expect(JSON.stringify(body.body()).length).toBeLessThan(1000)
@@ -229,13 +227,13 @@ test('a body may have ten thousand property names, wherever they are, and each m
   expect(long.details?.map(({ message }) => message)).toEqual(
     Array(2).fill('a property name can have at most 256 characters'),
   )
-  expect(fields(`{"a":{"${'\\u00e9'.repeat(257)}":1}}`)).toHaveLength(1)
+  expect(invalidFields(`{"a":{"${'\\u00e9'.repeat(257)}":1}}`)).toHaveLength(1)
 })
 
 test('four thousand numbers that need a closer look are read, more are refused', () => {
   const numbers = (count: number) => `[${Array<string>(count).fill('0.1234567890123456').join(',')}]`
   expect(read(numbers(4000))).toHaveLength(4000)
-  expect(fields(numbers(4001))).toEqual(['body'])
+  expect(invalidFields(numbers(4001))).toEqual(['body'])
   expect(read(`[${Array<string>(50_000).fill('0.12345').join(',')}]`)).toHaveLength(50_000)
 })
 

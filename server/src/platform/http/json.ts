@@ -1,5 +1,5 @@
 import { invalidBody, malformed } from '../model/errors.ts'
-import { Scan } from './json-scan.ts'
+import { JsonScanner } from './json-scan.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -11,7 +11,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 export function readJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw malformed('The body is empty; a JSON body is required.')
   const text = decode(bytes)
-  const faults = new Scan(text).run()
+  const faults = new JsonScanner(text).run()
   const value = parse(text)
   if (faults.length > 0) throw invalidBody(faults)
   return value

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { listening } from './listening.ts'
+import { listenOn } from './listen.ts'
 import type { ReservedPort } from './reserved-port.ts'
 
 /** All metrics of one process at one moment. */
@@ -11,7 +11,7 @@ export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 export interface Metrics {
   observe(method: string, route: string, status: number, seconds: number): void
   /** A request was refused at the door: too many wait. */
-  refused(): void
+  rejected(): void
   /** So many of these were purged. */
   purged(name: string, count: number): void
   /** In the format of Prometheus. */
@@ -44,7 +44,7 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
       for (const [state, count] of Object.entries(pool())) this.set({ state }, count)
     },
   })
-  const refused = new Counter({
+  const rejected = new Counter({
     name: 'rapport_http_requests_rejected_total',
     help: 'Requests rejected early with 503 because too many were waiting',
     registers: [registry],
@@ -63,7 +63,7 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
       children.set(name, child)
       child.observe(took)
     },
-    refused: () => refused.inc(),
+    rejected: () => rejected.inc(),
     purged: (kind, count) => purged.inc({ kind }, count),
     text: () => registry.metrics(),
     snapshot: () => registry.getMetricsAsJSON(),
@@ -94,8 +94,8 @@ export async function serveMetrics(
       () => response.writeHead(500).end(),
     )
   })
-  reserved?.handTo(server)
-  const actual = await listening(server, port, host)
+  reserved?.handOverTo(server)
+  const actual = await listenOn(server, port, host)
   log.info({ url: `http://${host}:${actual}/metrics` }, 'metrics')
   return { close: () => new Promise((resolve) => server.close(() => resolve())) }
 }

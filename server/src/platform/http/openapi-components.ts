@@ -6,15 +6,15 @@ export class Components {
   readonly schemas: Record<string, Schema> = {}
 
   parameter(name: string, definition: Schema): Schema {
-    return place(this.parameters, 'parameters', name, definition)
+    return addComponent(this.parameters, 'parameters', name, definition)
   }
 
   schema(name: string, definition: Schema): Schema {
-    return place(this.schemas, 'schemas', name, definition)
+    return addComponent(this.schemas, 'schemas', name, definition)
   }
 }
 
-function place(group: Record<string, Schema>, kind: string, name: string, definition: Schema): Schema {
+function addComponent(group: Record<string, Schema>, kind: string, name: string, definition: Schema): Schema {
   const known = group[name]
   if (known && JSON.stringify(known) !== JSON.stringify(definition)) throw new Error(`two ${kind} are called ${name}`)
   group[name] = definition

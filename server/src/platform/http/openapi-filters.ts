@@ -46,7 +46,7 @@ function filtersOf(resource: Resource, components: Components): { known: Record<
   return { known, open }
 }
 
-const pathsOf = ({ members, embedded, links }: Resource): string[] => [
+const pathsOf = ({ propertyNames: members, embedded, links }: Resource): string[] => [
   ...members.flatMap((name) => embedded[name]?.show.map((inner) => `${name}.${inner}`) ?? [name]),
   ...Object.entries(links).flatMap(([name, link]) => Object.keys(linkFields(link)).map((inner) => `${name}.${inner}`)),
 ]
@@ -73,7 +73,7 @@ function operandSchema(
   const isExact = operator === 'equals' || operator === 'not'
   if (filter === 'date' && operator === 'not' && !isNullable) return undefined
   const takesNull = isExact && isNullable
-  const description = meaning(filter, operator, takesNull)
+  const description = describeOperator(filter, operator, takesNull)
   if (isExact && Array.isArray(schema.enum)) {
     const values = schema.enum as JsonValue[]
     return { type: 'string', enum: takesNull ? [...values, 'null'] : values, description }
@@ -127,7 +127,7 @@ const kinds: Readonly<Record<FilterType, string>> = {
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-function meaning(filter: FilterType, operator: Operator, takesNull: boolean): string {
+function describeOperator(filter: FilterType, operator: Operator, takesNull: boolean): string {
   const isDate = filter === 'date'
   const values = 'At most 100 values, separated by commas; `\\,` is a comma within a value.'
   const meanings: Record<Operator, string> = {

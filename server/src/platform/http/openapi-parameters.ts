@@ -3,7 +3,7 @@ import type { Schema } from '../model/fields.ts'
 import { findTarget } from '../query/target.ts'
 import type { Components } from './openapi-components.ts'
 import { filterParameter } from './openapi-filters.ts'
-import { isCacheable, type Route, takesKey } from './route.ts'
+import { isCacheable, type Route, supportsIdempotencyKey } from './route.ts'
 
 /** Everything that the route takes beside its body. */
 export function parametersOf(route: Route, components: Components): Schema[] {
@@ -25,8 +25,8 @@ function pathParameters(route: Route, components: Components): Schema[] {
 
 function queryParameters({ query }: Route, components: Components): Schema[] {
   if (query.kind === 'none') return []
-  if (query.kind === 'words') {
-    return Object.entries(query.words).map(([name, description]) => ({
+  if (query.kind === 'parameters') {
+    return Object.entries(query.parameters).map(([name, description]) => ({
       name,
       in: 'query',
       description,
@@ -92,7 +92,7 @@ function pageParameters(resource: Resource, components: Components): Schema[] {
 }
 
 function sortablePaths(resource: Resource): string[] {
-  return resource.members.flatMap((name) => {
+  return resource.propertyNames.flatMap((name) => {
     const target = findTarget(resource, name)
     if ('fault' in target || target.field.filter === 'none') return []
     return target.field.filter === 'properties' ? [`${name}.<key>`] : [name]
@@ -101,19 +101,22 @@ function sortablePaths(resource: Resource): string[] {
 
 /** Interface 4.6. */
 function selectParameter(resource: Resource, components: Components): Schema {
-  const [first = '', second = ''] = resource.members
+  const [first = '', second = ''] = resource.propertyNames
   return components.parameter(`${resource.component}.select`, {
     name: 'select[]',
     in: 'query',
     style: 'form',
     explode: true,
-    description: `Return only these fields; use dotted paths for nested fields. One of ${resource.members.map(code).join(', ')}.`,
+    description: `Return only these fields; use dotted paths for nested fields. One of ${resource.propertyNames.map(code).join(', ')}.`,
     schema: { type: 'array', maxItems: 100, items: { type: 'string' }, examples: [[first, second]] },
   })
 }
 
 /** Interface 4.5, `query`. */
-function searchParameter({ search, searchThrough, singular }: Resource, components: Components): Schema[] {
+function searchParameter(
+  { search, searchEmbedded: searchThrough, singular }: Resource,
+  components: Components,
+): Schema[] {
   if (search.length === 0) return []
   return [
     components.parameter(`${singular}.query`, {
@@ -138,10 +141,10 @@ function headers(route: Route, components: Components): Schema[] {
       ),
     )
   }
-  if (route.kind === 'write' && route.conditional) {
+  if (route.kind === 'write' && route.supportsIfMatch) {
     made.push(header('If-Match', { type: 'string' }, 'ETag of the record as you read it: 412 if it has changed since.'))
   }
-  if (takesKey(route)) {
+  if (supportsIdempotencyKey(route)) {
     made.push(
       header(
         'Idempotency-Key',

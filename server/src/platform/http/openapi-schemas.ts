@@ -6,12 +6,12 @@ import { errorCodes } from '../model/errors.ts'
 
 /** A record as it is answered: every member is there, those without a value are null. */
 export function recordSchema(resource: Resource): Schema {
-  const members = resource.members.map((name): [string, Schema] => {
+  const members = resource.propertyNames.map((name): [string, Schema] => {
     const embedded = resource.embedded[name]
     if (embedded) return [name, embeddedSchema(embedded)]
-    return [name, described(fieldOf(resource, name), answered(resource, name))]
+    return [name, withDescription(fieldOf(resource, name), responseValueSchema(resource, name))]
   })
-  return closed(members)
+  return closedObject(members)
 }
 
 /**
@@ -19,18 +19,24 @@ export function recordSchema(resource: Resource): Schema {
  * organization chooses is there even when the record has no such key: then it is null.
  */
 export function selectionSchema(resource: Resource): Schema {
-  const members = resource.members.map((name): [string, Schema] => {
+  const members = resource.propertyNames.map((name): [string, Schema] => {
     const embedded = resource.embedded[name]
     if (embedded) return [name, embeddedSchema(embedded, [])]
     const field = fieldOf(resource, name)
-    return [name, described(field, field.filter === 'properties' ? partOf(field.schema) : answered(resource, name))]
+    return [
+      name,
+      withDescription(
+        field,
+        field.filter === 'properties' ? partialSchema(field.schema) : responseValueSchema(resource, name),
+      ),
+    ]
   })
   const description = 'The properties named in `select[]`; all of them without `select[]`.'
-  return { ...closed(members, []), description }
+  return { ...closedObject(members, []), description }
 }
 
 /** Some keys of the object, or keys that it does not have. */
-function partOf({ type, additionalProperties: values, examples }: Schema): Schema {
+function partialSchema({ type, additionalProperties: values, examples }: Schema): Schema {
   return { type, additionalProperties: values === true ? true : orNull(values as Schema), examples }
 }
 
@@ -38,10 +44,10 @@ function partOf({ type, additionalProperties: values, examples }: Schema): Schem
 export function bodySchema({ fields, mode }: BodyShape): Schema {
   const members = Object.entries(fields).map(([name, field]): [string, Schema] => [
     name,
-    described(field, sent(field, mode), mode === 'create' ? field.initial : undefined),
+    withDescription(field, requestValueSchema(field, mode), mode === 'create' ? field.initial : undefined),
   ])
   const required = mode === 'create' ? Object.keys(fields).filter((name) => fields[name]?.required) : []
-  return closed(members, required)
+  return closedObject(members, required)
 }
 
 /**
@@ -92,7 +98,10 @@ export const errorSchema: Schema = {
 }
 
 /** An object of these members and no others. Without `required` each of them is always there. */
-function closed(members: [string, Schema][], required: readonly string[] = members.map(([name]) => name)): Schema {
+function closedObject(
+  members: [string, Schema][],
+  required: readonly string[] = members.map(([name]) => name),
+): Schema {
   return {
     type: 'object',
     ...(required.length > 0 && { required }),
@@ -112,12 +121,12 @@ export function orNull(schema: Schema): Schema {
 }
 
 /** A reference that is read through its record is null while that record is deleted, required or not. */
-function answered(resource: Resource, name: string): Schema {
+function responseValueSchema(resource: Resource, name: string): Schema {
   const field = fieldOf(resource, name)
   return field.nullable || embeddedThrough(resource, name) ? orNull(field.schema) : field.schema
 }
 
-function sent(field: Field, mode: 'create' | 'update'): Schema {
+function requestValueSchema(field: Field, mode: 'create' | 'update'): Schema {
   const { schema } = field
   const values = schema.additionalProperties
   const isPatched = mode === 'update' && field.filter === 'properties' && typeof values === 'object' && values !== null
@@ -129,15 +138,15 @@ function sent(field: Field, mode: 'create' | 'update'): Schema {
 function embeddedSchema({ label, resource, show, through, always }: Embedded, required = show): Schema {
   const members = show.map((name): [string, Schema] => [
     name,
-    described(fieldOf(resource, name), answered(resource, name)),
+    withDescription(fieldOf(resource, name), responseValueSchema(resource, name)),
   ])
-  const schema = closed(members, required)
+  const schema = closedObject(members, required)
   return { ...(always ? schema : orNull(schema)), description: `${label} referenced by \`${through}\`.` }
 }
 
-function described(field: Field, schema: Schema, initial?: JsonValue): Schema {
-  const unless = initial === undefined ? '' : ` Default: \`${JSON.stringify(initial)}\`.`
-  return { ...schema, description: `${field.label}${field.description ? `: ${field.description}` : ''}.${unless}` }
+function withDescription(field: Field, schema: Schema, initial?: JsonValue): Schema {
+  const defaultText = initial === undefined ? '' : ` Default: \`${JSON.stringify(initial)}\`.`
+  return { ...schema, description: `${field.label}${field.description ? `: ${field.description}` : ''}.${defaultText}` }
 }
 
 function exampleOf({ schema }: Field): JsonValue {

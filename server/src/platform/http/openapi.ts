@@ -7,13 +7,13 @@ import { Components } from './openapi-components.ts'
 import { parametersOf } from './openapi-parameters.ts'
 import { bodyExample, bodySchema, errorSchema, recordSchema, selectionSchema } from './openapi-schemas.ts'
 import {
-  type AnswerBody,
+  type ResponseBody,
   isCacheable,
   isScoped,
   type ProbeRoute,
   type ReadRoute,
   type Route,
-  takesKey,
+  supportsIdempotencyKey,
 } from './route.ts'
 import { version } from './version.ts'
 
@@ -61,11 +61,11 @@ export function openapi(routes: readonly Route[], headings: Readonly<Record<stri
     components: {
       schemas: sorted(components.schemas),
       parameters: sorted(components.parameters),
-      headers: answerHeaders,
+      headers: responseHeaders,
       responses: {
         NotModified: {
           description: 'The response is unchanged since the ETag that was sent.',
-          headers: headerReferences(['ETag', ...everyAnswer]),
+          headers: headerReferences(['ETag', ...commonHeaders]),
         },
         ...Object.fromEntries([...statuses].sort().map((status) => [responseName(status), errorResponse(status)])),
       },
@@ -87,7 +87,10 @@ function operation(route: Route, components: Components): Operation {
     ...(body && { requestBody: body }),
     responses: {
       ...Object.fromEntries(
-        Object.entries(route.answers).map(([status, answer]) => [status, success(route, status, answer, components)]),
+        Object.entries(route.responses).map(([status, response]) => [
+          status,
+          success(route, status, response, components),
+        ]),
       ),
       ...(isCacheable(route) && { 304: { $ref: '#/components/responses/NotModified' } }),
       ...Object.fromEntries(
@@ -100,7 +103,8 @@ function operation(route: Route, components: Components): Operation {
 }
 
 /** An operation has to document a success or a default; these have no success but their redirect. */
-const isRedirect = ({ answers }: Route): boolean => Object.keys(answers).every((status) => status.startsWith('3'))
+const isRedirect = ({ responses: answers }: Route): boolean =>
+  Object.keys(answers).every((status) => status.startsWith('3'))
 
 const unexpected: Schema = {
   description: 'Any other status is an error.',
@@ -126,36 +130,37 @@ function requestBody(route: Exclude<Route, ReadRoute | ProbeRoute>, components: 
   return { required, content: Object.fromEntries(types.map((type) => [type, content])) }
 }
 
-function success(route: Route, status: string, answer: AnswerBody, components: Components): Schema {
+function success(route: Route, status: string, response: ResponseBody, components: Components): Schema {
   const headers = [
-    ...(answer.kind === 'none' || route.kind === 'probe' ? [] : ['ETag']),
-    ...(answer.kind === 'list' ? ['Link'] : []),
+    ...(response.kind === 'none' || route.kind === 'probe' ? [] : ['ETag']),
+    ...(response.kind === 'list' ? ['Link'] : []),
     ...(status === '201' || status === '303' ? ['Location'] : []),
-    ...(takesKey(route) ? ['Idempotent-Replayed'] : []),
-    ...everyAnswer,
+    ...(supportsIdempotencyKey(route) ? ['Idempotent-Replayed'] : []),
+    ...commonHeaders,
   ]
   return {
-    description: successDescription(status, answer),
+    description: successDescription(status, response),
     headers: headerReferences(headers),
-    ...(answer.kind !== 'none' && { content: contentOf(route, answer, components) }),
+    ...(response.kind !== 'none' && { content: contentOf(route, response, components) }),
   }
 }
 
-function successDescription(status: string, answer: AnswerBody): string {
-  if (answer.kind === 'record') return `The ${answer.resource.singular}${status === '201' ? ' that was created' : ''}.`
-  if (answer.kind === 'list') return `A page of ${answer.resource.name}.`
+function successDescription(status: string, response: ResponseBody): string {
+  if (response.kind === 'record')
+    return `The ${response.resource.singular}${status === '201' ? ' that was created' : ''}.`
+  if (response.kind === 'list') return `A page of ${response.resource.name}.`
   if (status === '303') return 'Continue at the URL in `Location`.'
-  return answer.kind === 'none' ? 'Done.' : 'Success.'
+  return response.kind === 'none' ? 'Done.' : 'Success.'
 }
 
-function contentOf(route: Route, answer: Exclude<AnswerBody, { kind: 'none' }>, components: Components): Schema {
-  if (answer.kind === 'text') return { [answer.mediaType]: { schema: { type: 'string' } } }
+function contentOf(route: Route, response: Exclude<ResponseBody, { kind: 'none' }>, components: Components): Schema {
+  if (response.kind === 'text') return { [response.mediaType]: { schema: { type: 'string' } } }
   const schema =
-    answer.kind === 'schema'
-      ? components.schema(answer.component, answer.schema)
-      : shownSchema(route, answer.resource, components)
-  const json = { schema: answer.kind === 'list' ? { type: 'array', items: schema } : schema }
-  const hasPage = answer.kind === 'schema' && answer.hasPage
+    response.kind === 'schema'
+      ? components.schema(response.component, response.schema)
+      : shownSchema(route, response.resource, components)
+  const json = { schema: response.kind === 'list' ? { type: 'array', items: schema } : schema }
+  const hasPage = response.kind === 'schema' && response.hasPage
   return { 'application/json': json, ...(hasPage && { 'text/html': { schema: { type: 'string' } } }) }
 }
 
@@ -170,15 +175,17 @@ function shownSchema({ query }: Route, resource: Resource, components: Component
 function errorStatuses(route: Route): number[] {
   if (route.kind === 'probe') return [400, 406, 413, 414, 431, 500, 503]
   if (route.kind === 'push') return [400, 404, 413, 414, 429, 431, 500, 503]
-  const isJson = Object.values(route.answers).every((answer) => answer.kind !== 'text' && !('hasPage' in answer))
+  const isJson = Object.values(route.responses).every(
+    (response) => response.kind !== 'text' && !('hasPage' in response),
+  )
   const statuses = [400, 413, 414, 429, 431, 500, 503, ...(route.errors ?? [])]
   if (isJson) statuses.push(406)
   if (isScoped(route) || route.kind === 'account') statuses.push(401, 403)
   if (Object.keys(route.params).length > 0 || route.query.kind === 'list') statuses.push(404)
   if (route.method !== 'GET') statuses.push(422)
   if (route.method === 'POST' || route.method === 'PATCH') statuses.push(415)
-  if (takesKey(route)) statuses.push(409)
-  if (route.kind === 'write' && route.conditional) statuses.push(412, 423)
+  if (supportsIdempotencyKey(route)) statuses.push(409)
+  if (route.kind === 'write' && route.supportsIfMatch) statuses.push(412, 423)
   return [...new Set(statuses)].sort()
 }
 
@@ -192,7 +199,7 @@ function errorResponse(status: number): Schema {
   ]
   return {
     description: codes.map((code) => `\`${code}\`: ${errorCodes[code].when}`).join('\n\n'),
-    headers: headerReferences([...headers, ...everyAnswer]),
+    headers: headerReferences([...headers, ...commonHeaders]),
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Error' },
@@ -204,11 +211,11 @@ function errorResponse(status: number): Schema {
 
 function errorExample(code: ErrorCode): Record<string, unknown> {
   const { status, message, when } = errorCodes[code]
-  const details = detailed[code]
+  const details = exampleDetails[code]
   return { code, status, message, description: when, ...(details && { details }) }
 }
 
-const detailed: Partial<Record<ErrorCode, readonly Fault[]>> = {
+const exampleDetails: Partial<Record<ErrorCode, readonly Fault[]>> = {
   invalid_parameters: [{ field: 'filter.emial.equals', message: 'unknown field; did you mean email?' }],
   missing_scopes: [{ field: 'scope', message: 'urn:service:contact:list:read' }],
   already_exists: [
@@ -243,30 +250,30 @@ const securitySchemes: Record<string, Schema> = {
 }
 
 /** What answers carry in any case; a refusal that comes before the limit was charged has no `RateLimit`. */
-const everyAnswer = ['X-Request-Id', 'Version', 'RateLimit', 'RateLimit-Policy']
+const commonHeaders = ['X-Request-Id', 'Version', 'RateLimit', 'RateLimit-Policy']
 
 const headerReferences = (names: readonly string[]): Schema =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-const answerHeader = (description: string, example: string): Schema => ({
+const responseHeader = (description: string, example: string): Schema => ({
   description,
   schema: { type: 'string', examples: [example] },
 })
 
-const answerHeaders: Record<string, Schema> = {
-  ETag: answerHeader('Entity tag for If-None-Match and, for a record, If-Match.', '"3-q1ZKXo5lDZ2xVb0S"'),
-  'Idempotent-Replayed': answerHeader('`true` if this is the response to an earlier request with this key.', 'true'),
-  Link: answerHeader(
+const responseHeaders: Record<string, Schema> = {
+  ETag: responseHeader('Entity tag for If-None-Match and, for a record, If-Match.', '"3-q1ZKXo5lDZ2xVb0S"'),
+  'Idempotent-Replayed': responseHeader('`true` if this is the response to an earlier request with this key.', 'true'),
+  Link: responseHeader(
     'URLs of the next and the previous page (RFC 8288), if there is one. Their cursors stay valid when records are deleted.',
     '</v5/contacts?startingAfter=cur_…>; rel="next"',
   ),
-  Location: answerHeader('Path of the new record.', '/v5/contacts/con_019aa5b2c1d27e3fa4b5c6d7e8f90123'),
-  RateLimit: answerHeader('Remaining requests, and when the limit resets.', '"read";r=999;t=1'),
-  'RateLimit-Policy': answerHeader('The rate limit that applies to the request.', '"read";q=1000;w=2'),
-  'Retry-After': answerHeader('Seconds to wait before retrying.', '1'),
-  Version: answerHeader('The version of the API contract, as a date.', version),
-  'WWW-Authenticate': answerHeader('How to authenticate (RFC 9110).', 'Bearer'),
-  'X-Request-Id': answerHeader(
+  Location: responseHeader('Path of the new record.', '/v5/contacts/con_019aa5b2c1d27e3fa4b5c6d7e8f90123'),
+  RateLimit: responseHeader('Remaining requests, and when the limit resets.', '"read";r=999;t=1'),
+  'RateLimit-Policy': responseHeader('The rate limit that applies to the request.', '"read";q=1000;w=2'),
+  'Retry-After': responseHeader('Seconds to wait before retrying.', '1'),
+  Version: responseHeader('The version of the API contract, as a date.', version),
+  'WWW-Authenticate': responseHeader('How to authenticate (RFC 9110).', 'Bearer'),
+  'X-Request-Id': responseHeader(
     'Id of the request; include it when you report a problem.',
     'req_019aa5b2c1d27e3fa4b5c6d7e8f90123',
   ),

@@ -9,7 +9,7 @@ const probe = {
   query: { kind: 'none' },
 } satisfies Partial<ProbeRoute>
 
-const answers = (status: string): ProbeRoute['answers'] => ({
+const statusResponse = (status: string): ProbeRoute['responses'] => ({
   200: {
     kind: 'schema',
     component: `Status${status.charAt(0).toUpperCase()}${status.slice(1)}`,
@@ -29,7 +29,7 @@ export const probeRoutes: readonly ProbeRoute[] = [
     path: '/healthz',
     operation: 'getHealth',
     summary: 'Check that the process is running',
-    answers: answers('ok'),
+    responses: statusResponse('ok'),
     status: 'ok',
     check: async () => undefined,
   },
@@ -39,7 +39,7 @@ export const probeRoutes: readonly ProbeRoute[] = [
     operation: 'getReadiness',
     summary: 'Check that the service can take requests',
     description: 'Returns 503 while the service is starting or stopping, or cannot reach its database.',
-    answers: answers('ready'),
+    responses: statusResponse('ready'),
     status: 'ready',
     async check({ database }, isReady) {
       if (!isReady()) throw notReady()

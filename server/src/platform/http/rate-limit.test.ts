@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { processorTime } from '../../../test/processor-time.ts'
 import { addressKey, createRateLimiter, type RateKind } from './rate-limit.ts'
 
-function limiterWithClock(options: { perMinute?: number; remembered?: number } = {}) {
+function limiterWithClock(options: { perMinute?: number; maxKeys?: number } = {}) {
   const clock = { milliseconds: 1_000_000 }
   return { clock, limiter: createRateLimiter({ ...options, now: () => clock.milliseconds }) }
 }
@@ -108,7 +108,7 @@ test('perMinute replaces all by one bucket per credential, trigger or address', 
 })
 
 test('a key that was pushed out of memory begins no fuller than it was', () => {
-  const { clock, limiter } = limiterWithClock({ remembered: 10 })
+  const { clock, limiter } = limiterWithClock({ maxKeys: 10 })
   allowedInARow(limiter, 'password', 'a')
   for (let other = 0; other < 100; other += 1) limiter.charge('password', `other ${other}`)
   expect(limiter.charge('password', 'a').allowed).toBe(false)
@@ -122,7 +122,7 @@ test('no order of keys and pauses gets more out of a small memory than the burst
   fc.assert(
     fc.property(steps, fc.integer({ min: 1, max: 4 }), (sequence, remembered) => {
       const [burst, perMillisecond] = [4, 4 / 60_000]
-      const { clock, limiter } = limiterWithClock({ perMinute: burst, remembered })
+      const { clock, limiter } = limiterWithClock({ perMinute: burst, maxKeys: remembered })
       const allowed = new Map<string, number[]>()
       for (const [key, pause] of sequence) {
         clock.milliseconds += pause

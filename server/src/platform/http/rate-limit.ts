@@ -38,7 +38,7 @@ export interface RateLimiterOptions {
   /** Milliseconds of a clock that never goes back. */
   now?: () => number
   /** Keys remembered per policy. */
-  remembered?: number
+  maxKeys?: number
 }
 
 interface Policy {
@@ -58,11 +58,11 @@ const policies: Record<RateKind, Policy> = {
 
 /** Token buckets of this process. */
 export function createRateLimiter(options: RateLimiterOptions = {}): LocalRateLimiter {
-  const { perMinute, now = () => performance.now(), remembered = 20_000 } = options
+  const { perMinute, now = () => performance.now(), maxKeys = 20_000 } = options
   const buckets =
     perMinute === undefined
-      ? separateBuckets((policy) => new Buckets(policy, remembered, now))
-      : sharedBuckets((name) => new Buckets({ name, perSecond: perMinute / 60, burst: perMinute }, remembered, now))
+      ? separateBuckets((policy) => new Buckets(policy, maxKeys, now))
+      : sharedBuckets((name) => new Buckets({ name, perSecond: perMinute / 60, burst: perMinute }, maxKeys, now))
   return {
     charge: (kind, key) => buckets[kind].take(key, 1),
     refund: (kind, key) => buckets[kind].take(key, -1),
@@ -114,13 +114,13 @@ class Buckets {
   readonly #buckets: LRUCache<string, Bucket>
   readonly #forgotten: Bucket
 
-  constructor(policy: Policy, remembered: number, now: () => number) {
+  constructor(policy: Policy, maxKeys: number, now: () => number) {
     this.#policy = policy
     this.#now = now
     this.#header = `"${policy.name}";q=${policy.burst};w=${Math.ceil(policy.burst / policy.perSecond)}`
     this.#forgotten = { tokens: policy.burst, at: now() }
     this.#buckets = new LRUCache({
-      max: remembered,
+      max: maxKeys,
       dispose: (bucket, _key, reason) => {
         if (reason === 'evict') this.#forget(bucket)
       },

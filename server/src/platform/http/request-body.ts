@@ -1,44 +1,44 @@
 import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../model/errors.ts'
-import { largestBodyOf, tooLarge } from './frame.ts'
+import { maxBodyBytesFor, bodyTooLarge } from './request-limits.ts'
 import { addressKey } from './rate-limit.ts'
 import type { ServedRoute } from './route.ts'
 
 /** The whole body, read once. Errors: 413 as soon as it is too large, 503 while too many bodies are held. */
 export async function readBytes(route: Pick<ServedRoute, 'kind'>, request: FastifyRequest): Promise<Uint8Array> {
-  const { progress } = request
-  return (progress.bytes ??= await collect(request, largestBodyOf(route)))
+  const { requestContext } = request
+  return (requestContext.bytes ??= await collect(request, maxBodyBytesFor(route)))
 }
 
 /** Bytes that a body begins with before more are asked for. */
-const firstBytes = 4096
+const initialBufferBytes = 4096
 
 /**
  * By events: an iterator costs as much as reading the JSON. Into one buffer, because a chunk may hold one byte and costs
  * a few hundred.
  */
-function collect({ raw: stream, progress, address }: FastifyRequest, limit: number): Promise<Uint8Array> {
+function collect({ raw: stream, requestContext, address }: FastifyRequest, limit: number): Promise<Uint8Array> {
   const announced = Number(stream.headers['content-length'] ?? limit)
   return new Promise((resolve, reject) => {
-    const refuse = (error: unknown) => {
+    const rejectBody = (error: unknown) => {
       // Closing now would cost the caller the answer: what still comes is let go by, until the request's time is over.
-      stream.off('data', take).resume()
-      buffer = nothing
+      stream.off('data', onData).resume()
+      buffer = emptyBuffer
       reject(error)
     }
-    const held = progress.budget.open(progress.credential ?? addressKey(address), refuse)
-    progress.held = held
-    let buffer = nothing
+    const reservation = requestContext.budget.open(requestContext.credential ?? addressKey(address), rejectBody)
+    requestContext.bodyReservation = reservation
+    let buffer = emptyBuffer
     let length = 0
-    const take = (chunk: Buffer) => {
+    const onData = (chunk: Buffer) => {
       const needed = length + chunk.length
-      if (needed > limit) return refuse(tooLarge(limit))
+      if (needed > limit) return rejectBody(bodyTooLarge(limit))
       if (needed > buffer.length) {
-        const size = Math.min(Math.max(needed, 2 * buffer.length, firstBytes), Math.max(needed, announced))
+        const size = Math.min(Math.max(needed, 2 * buffer.length, initialBufferBytes), Math.max(needed, announced))
         try {
-          held.grow(size - buffer.length)
+          reservation.reserve(size - buffer.length)
         } catch (error) {
-          return refuse(error)
+          return rejectBody(error)
         }
         const larger = Buffer.allocUnsafe(size)
         buffer.copy(larger, 0, 0, length)
@@ -47,20 +47,20 @@ function collect({ raw: stream, progress, address }: FastifyRequest, limit: numb
       chunk.copy(buffer, length)
       length = needed
     }
-    const cutOff = () => {
+    const onEarlyClose = () => {
       if (!stream.readableEnded)
         reject(new ApiError('malformed_request', 'The connection closed before the whole body arrived.'))
     }
-    if (stream.destroyed) cutOff()
+    if (stream.destroyed) onEarlyClose()
     stream
-      .on('data', take)
+      .on('data', onData)
       .once('end', () => {
-        held.finish()
+        reservation.finish()
         resolve(buffer.subarray(0, length))
       })
-      .once('error', cutOff)
-      .once('close', cutOff)
+      .once('error', onEarlyClose)
+      .once('close', onEarlyClose)
   })
 }
 
-const nothing = Buffer.alloc(0)
+const emptyBuffer = Buffer.alloc(0)

@@ -2,27 +2,27 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createNetServer, type Socket } from 'node:net'
 import { newId, showId } from '../model/ids.ts'
 import { ApiError } from '../model/errors.ts'
-import { listening } from './listening.ts'
-import { safetyHeaders } from './safety.ts'
+import { listenOn } from './listen.ts'
+import { createSecurityHeaders } from './security-headers.ts'
 import { version } from './version.ts'
 
 /** A port that this process has, before it can serve: whoever asks meanwhile gets a 503. */
 export interface ReservedPort {
   readonly port: number
   /** Lets `server` take the port over: its next `listen` listens here, whatever it is told. */
-  handTo(server: Server): void
+  handOverTo(server: Server): void
   /** Gives each new connection to `take`, unread; one that it does not take gets the 503. */
-  passTo(take: (socket: Socket) => boolean): void
+  passConnectionsTo(acceptConnection: (socket: Socket) => boolean): void
   /** Gives the port back unless a server has taken it over. */
   release(): void
 }
 
 /** Milliseconds that a caller may take to send what is refused. */
-const patience = 15_000
+const requestTimeout = 15_000
 
 /** Binds the port. Errors: those of listening, such as EADDRINUSE. */
 export async function reservePort(port: number, host: string): Promise<ReservedPort> {
-  const refusing = createServer((_request, response) => {
+  const rejectingServer = createServer((_request, response) => {
     const refusal = new ApiError('overloaded', 'The service is starting. Try again in a moment.')
     const headers = {
       'content-type': 'application/json; charset=utf-8',
@@ -32,23 +32,23 @@ export async function reservePort(port: number, host: string): Promise<ReservedP
       'cache-control': 'no-store',
       // The next request on the connection is for the server that takes the port over.
       connection: 'close',
-      ...safetyHeaders(false),
+      ...createSecurityHeaders(false),
     }
     response.writeHead(refusal.status, headers).end(JSON.stringify(refusal.body()))
   })
-  let take = (_socket: Socket): boolean => false
+  let acceptConnection = (_socket: Socket): boolean => false
   // What it accepts may go to another process, so it reads nothing of it.
   const placeholder = createNetServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (socket) => {
-    if (take(socket)) return
-    socket.setTimeout(patience, () => socket.destroy())
-    refusing.emit('connection', socket)
+    if (acceptConnection(socket)) return
+    socket.setTimeout(requestTimeout, () => socket.destroy())
+    rejectingServer.emit('connection', socket)
     socket.resume()
   })
-  const actual = await listening(placeholder, port, host)
+  const actual = await listenOn(placeholder, port, host)
   let isTaken = false
   return {
     port: actual,
-    handTo: (server) => {
+    handOverTo: (server) => {
       const listen = server.listen.bind(server)
       server.listen = (): Server => {
         isTaken = true
@@ -56,8 +56,8 @@ export async function reservePort(port: number, host: string): Promise<ReservedP
         return listen(placeholder)
       }
     },
-    passTo: (other) => {
-      take = other
+    passConnectionsTo: (other) => {
+      acceptConnection = other
     },
     release: () => {
       if (!isTaken) placeholder.close()

@@ -5,13 +5,13 @@ import type { Denials } from '../audit/denials.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Secret } from '../secret/secret.ts'
 import type { Connection, Database, Transaction } from '../database/database.ts'
-import type { Gate } from '../background/limiter.ts'
+import type { ConcurrencyLimiter } from '../background/concurrency-limiter.ts'
 import type { CursorScope } from '../query/cursor.ts'
 import type { BodyShape } from '../resource/body.ts'
 import type { Resource } from '../model/define.ts'
 import type { BodyFault } from '../model/errors.ts'
 import type { JsonObject, JsonValue, Schema } from '../model/fields.ts'
-import type { Progress } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 import type { Identifier } from './identifier.ts'
 import type { QueryParameter } from '../query/query-string.ts'
 import type { RateLimiter } from './rate-limit.ts'
@@ -23,7 +23,7 @@ export interface Services {
   secret: Secret
   limiter: RateLimiter
   denials: Denials
-  gate: Gate
+  queryLimiter: ConcurrencyLimiter
   /** Signs the opaque cursors of `Link` headers. */
   cursorKey: Buffer
   /** What links in answers start with: the public address, else the one it listens on. */
@@ -34,7 +34,7 @@ export interface Services {
 }
 
 /** An answer before it is sent. `revision` makes a record's strong ETag; other texts get a weak one. */
-export interface Answer {
+export interface RouteResponse {
   status: number
   text?: string
   revision?: number
@@ -42,7 +42,7 @@ export interface Answer {
   /** Values of `Set-Cookie`. */
   cookies?: readonly string[]
   /** Done when the transaction of a write route is committed; a repeated answer does nothing. */
-  onceCommitted?: () => void
+  afterCommit?: () => void
   /** What the audit log tells of it, beyond what the request and the answer say. */
   effect?: Effect
 }
@@ -66,7 +66,7 @@ export interface Client {
   /** Where a browser was when it set out, `cross-site` for another site’s page (Fetch Metadata); undefined from programs. */
   readonly fetchSite: string | undefined
   /** The host, as the caller names it, with its scheme: what a page of ours has as its origin. */
-  readonly ownOrigin: string
+  readonly requestOrigin: string
   /** Is it a browser that a person opens an address with? */
   readonly wantsPage: boolean
   cookie(name: string): string | undefined
@@ -94,7 +94,7 @@ export interface WriteRequest<Body = JsonObject> extends BaseRequest {
   /** The revisions that If-Match allows; undefined when any will do. */
   revisions: readonly number[] | undefined
   /** True when nothing but what the route does is written in the transaction. */
-  isAlone: boolean
+  isSoleOperation: boolean
 }
 
 export interface PublicRequest<Body = JsonObject> extends BaseRequest {
@@ -102,7 +102,7 @@ export interface PublicRequest<Body = JsonObject> extends BaseRequest {
 }
 
 /** What an answer's body is, for the OpenAPI document and for the tests that hold every answer against it. */
-export type AnswerBody =
+export type ResponseBody =
   | { kind: 'record'; resource: Resource }
   | { kind: 'list'; resource: Resource }
   /** `hasPage`: a browser gets the same as an HTML page. */
@@ -118,12 +118,12 @@ interface PathParameter {
 }
 
 /** Parameters of its own, each once, with what it is for; `takesOthers` where another party adds what it likes. */
-interface WordsQuery {
-  kind: 'words'
-  words: Readonly<Record<string, string>>
+interface ParameterQuery {
+  kind: 'parameters'
+  parameters: Readonly<Record<string, string>>
   /** Values of those that have a form of their own. */
   examples?: Readonly<Record<string, string>>
-  takesOthers: boolean
+  allowsOthers: boolean
 }
 
 interface RouteBase {
@@ -137,8 +137,8 @@ interface RouteBase {
   tag: string
   params: Record<string, PathParameter>
   /** Which query parameters it takes: those of a list, of a count, of a change by filter, `select[]` alone, or none. */
-  query: { kind: 'list' | 'count' | 'change' | 'one'; resource: Resource } | WordsQuery | { kind: 'none' }
-  answers: Record<number, AnswerBody>
+  query: { kind: 'list' | 'count' | 'change' | 'one'; resource: Resource } | ParameterQuery | { kind: 'none' }
+  responses: Record<number, ResponseBody>
   /** Error statuses that do not follow from the rest of the declaration. */
   errors?: readonly number[]
 }
@@ -148,7 +148,7 @@ export interface ReadRoute extends RouteBase {
   method: 'GET'
   /** `<resource>:<action>:read` */
   scope: string
-  handle(request: ReadRequest): Promise<Answer>
+  handle(request: ReadRequest): Promise<RouteResponse>
 }
 
 export interface WriteRoute<Body = JsonObject> extends RouteBase {
@@ -159,12 +159,12 @@ export interface WriteRoute<Body = JsonObject> extends RouteBase {
   /** Members of the body; without it the route takes none. */
   body?: { component: string; shape: BodyShape<Body>; required: boolean }
   /** Does the route heed If-Match? */
-  conditional: boolean
+  supportsIfMatch: boolean
   /** What the audit log tells of its effect, in the effect's own transaction; without it nothing. */
   audited?: AuditAction
   /** Does it need a proof of the last five minutes, or an API key that was given the resource by name? */
-  fresh?: boolean
-  handle(request: WriteRequest<Body>): Promise<Answer>
+  requiresRecentAuthentication?: boolean
+  handle(request: WriteRequest<Body>): Promise<RouteResponse>
 }
 
 /** Answers the request in a way of its own, from the credential on. */
@@ -172,8 +172,8 @@ export type Serve = (
   services: Services,
   request: FastifyRequest,
   reply: FastifyReply,
-  progress: Progress,
-) => Promise<Answer>
+  requestContext: RequestContext,
+) => Promise<RouteResponse>
 
 /** A route about the caller's own account, whatever the organization: by access token, never by API key. */
 export interface AccountRoute extends RouteBase {
@@ -182,9 +182,9 @@ export interface AccountRoute extends RouteBase {
   body?: { component: string; shape: BodyShape; required: boolean }
   query: { kind: 'none' }
   /** Does it need a proof of the last five minutes? */
-  fresh?: boolean
+  requiresRecentAuthentication?: boolean
   /** Does it stand on the host of AUTH_ORIGIN too, whose cookie it sets? */
-  standsOnBothHosts?: boolean
+  isOnBothHosts?: boolean
   serve: Serve
 }
 
@@ -202,7 +202,7 @@ export interface PublicRoute<Body = JsonObject> extends RouteBase {
    * `body` holds only the values whose form is right. Errors: what keeps the request from being served at all.
    */
   check?(request: PublicRequest): Promise<readonly BodyFault[]>
-  handle(request: PublicRequest<Body>): Promise<Answer>
+  handle(request: PublicRequest<Body>): Promise<RouteResponse>
 }
 
 /** A route whose credential stands in its path: other systems push at it. An Authorization header is not read. */
@@ -237,7 +237,7 @@ export const isScoped = (route: Route): route is ReadRoute | WriteRoute =>
   route.kind === 'read' || route.kind === 'write'
 
 /** Does the route heed an Idempotency-Key? */
-export const takesKey = ({ kind }: Route): boolean => kind === 'push' || kind === 'write'
+export const supportsIdempotencyKey = ({ kind }: Route): boolean => kind === 'push' || kind === 'write'
 
 /** Does the route heed If-None-Match? */
 export const isCacheable = (route: Route): boolean => route.method === 'GET' && route.kind !== 'probe'

@@ -1,24 +1,31 @@
 import type { JsonObject } from '../model/fields.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../model/caller.ts'
-import { AddressRefused } from './identifier.ts'
+import { AddressNotAllowed } from './identifier.ts'
 import { covers, missingScopeReason } from '../model/scopes.ts'
 import { deriveKey } from '../secret/secret.ts'
 import { CredentialChanged } from '../database/failures.ts'
 import { showId } from '../model/ids.ts'
 import { UniqueConflict } from '../resource/unique-conflict.ts'
 import { readNone } from '../query/parse.ts'
-import { recordEffect } from './audited.ts'
+import { recordEffect } from './record-effect.ts'
 import { ApiError } from '../model/errors.ts'
 import { matchesNone, recordTag, listTag, revisionsOf } from './etag.ts'
-import { charge, type Progress, single, targetOf } from './exchange.ts'
-import { checkLength, checkMedia } from './frame.ts'
-import { findAnswer, type IdempotentUse, keepAnswer } from './idempotency-store.ts'
+import { charge, type RequestContext, singleHeader, requestTarget } from './request-context.ts'
+import { checkContentLength, checkContentTypes } from './request-limits.ts'
+import { findStoredResponse, type IdempotentRequest, storeResponse } from './idempotency-store.ts'
 import { checkIdempotencyKey, requestHash } from './idempotency.ts'
-import { checkWords, readQuery } from '../query/query-string.ts'
+import { checkParameters, readQuery } from '../query/query-string.ts'
 import { addressKey } from './rate-limit.ts'
-import type { Answer, PublicRoute, ReadRoute, ServedRoute, Services, WriteRoute } from './route.ts'
-import { authenticate, bodyOf, checkReadConditions, clientOf, paramsOf, unheeded } from './serve-parts.ts'
+import type { RouteResponse, PublicRoute, ReadRoute, ServedRoute, Services, WriteRoute } from './route.ts'
+import {
+  authenticate,
+  readRequestBody,
+  checkReadConditions,
+  clientOf,
+  paramsOf,
+  unsupportedHeader,
+} from './request-parts.ts'
 
 /**
  * Answers one request, in the order of docs/architecture.md: frame, credential, limit, organization, scope, query and
@@ -29,19 +36,25 @@ export async function serve(
   services: Services,
   request: FastifyRequest,
   reply: FastifyReply,
-  progress: Progress,
+  requestContext: RequestContext,
 ): Promise<void> {
-  checkLength(route, request)
-  checkMedia(route, request)
+  checkContentLength(route, request)
+  checkContentTypes(route, request)
   if (route.kind === 'public')
-    return send(request, reply, services, progress, await servePublic(route, services, request, reply, progress))
+    return send(
+      request,
+      reply,
+      services,
+      requestContext,
+      await servePublic(route, services, request, reply, requestContext),
+    )
   if (route.kind === 'account' || route.kind === 'push')
-    return send(request, reply, services, progress, await route.serve(services, request, reply, progress))
+    return send(request, reply, services, requestContext, await route.serve(services, request, reply, requestContext))
   for (let attempt = 1; ; attempt++) {
     try {
-      const caller = await identify(route, services, request, reply, progress)
-      const answer = await confirmed(services, caller, () => perform(route, services, request, caller))
-      return await send(request, reply, services, progress, answer)
+      const caller = await identify(route, services, request, reply, requestContext)
+      const response = await withConfirmedCredential(services, caller, () => runRoute(route, services, request, caller))
+      return await send(request, reply, services, requestContext, response)
     } catch (error) {
       // The credential was changed or revoked since it was read: read it again, once.
       if (!(error instanceof CredentialChanged) || attempt > 1) throw error
@@ -54,19 +67,19 @@ async function servePublic(
   services: Services,
   request: FastifyRequest,
   reply: FastifyReply,
-  progress: Progress,
-): Promise<Answer> {
-  await charge(services, reply, progress, 'address', addressKey(request.address))
-  const url = targetOf(request)
+  requestContext: RequestContext,
+): Promise<RouteResponse> {
+  await charge(services, reply, requestContext, 'address', addressKey(request.address))
+  const url = requestTarget(request)
   const query = readQuery(url)
   if (route.query.kind === 'none') readNone(query)
-  if (route.query.kind === 'words') checkWords(query, route.query)
+  if (route.query.kind === 'parameters') checkParameters(query, route.query)
   if (route.method === 'GET') checkReadConditions(request)
   const base = { services, client: clientOf(request), params: paramsOf(route, request), query, url }
   const { check } = route
   const examine = check && ((body: JsonObject) => check({ ...base, body }))
   // What a GET sends along has no meaning (RFC 9110 section 9.3.1).
-  const { body } = route.method === 'GET' ? { body: {} } : await bodyOf(route, request, examine)
+  const { body } = route.method === 'GET' ? { body: {} } : await readRequestBody(route, request, examine)
   return route.handle({ ...base, body })
 }
 
@@ -76,63 +89,72 @@ async function identify(
   services: Services,
   request: FastifyRequest,
   reply: FastifyReply,
-  progress: Progress,
+  requestContext: RequestContext,
 ): Promise<Caller> {
   const { identifier } = services
-  const credential = await authenticate(services, request, reply, progress)
-  progress.credential = showId(credential.kind === 'key' ? 'key' : 'session', credential.id)
+  const credential = await authenticate(services, request, reply, requestContext)
+  requestContext.credential = showId(credential.kind === 'key' ? 'key' : 'session', credential.id)
   // A repeated attempt after a changed credential has paid already.
-  if (progress.charged?.key !== credential.id) {
-    await charge(services, reply, progress, route.kind === 'read' ? 'read' : 'write', credential.id)
+  if (requestContext.charged?.key !== credential.id) {
+    await charge(services, reply, requestContext, route.kind === 'read' ? 'read' : 'write', credential.id)
   }
-  const wanted = single(request, 'service-organization-id')
+  const wanted = singleHeader(request, 'service-organization-id')
   const caller = await identifier.selectOrganization(credential, wanted, request.address).catch((error: unknown) => {
-    if (error instanceof AddressRefused) {
-      services.denials.note(error.caller, clientOf(request), {
+    if (error instanceof AddressNotAllowed) {
+      services.denials.record(error.caller, clientOf(request), {
         action: 'access.denied',
-        about: 'address',
+        scopeOrReason: 'address',
         route: route.path,
       })
     }
     throw error
   })
-  progress.organization = showId('org', caller.organizationId)
+  requestContext.organization = showId('org', caller.organizationId)
   if (!covers(caller.scopes, route.scope)) {
-    await identifier.confirm(caller).catch((error: unknown) => forgetting(services, caller, error))
+    await identifier.confirm(caller).catch((error: unknown) => forgetAndRethrow(services, caller, error))
     const scope = `urn:service:${route.scope}`
-    services.denials.note(caller, clientOf(request), { action: 'scope.denied', about: scope, route: route.path })
+    services.denials.record(caller, clientOf(request), {
+      action: 'scope.denied',
+      scopeOrReason: scope,
+      route: route.path,
+    })
     throw new ApiError('missing_scopes', missingScopeReason(route.scope), {
       details: [{ field: 'scope', message: scope }],
     })
   }
-  if (route.kind === 'write' && route.fresh) await services.identifier.assertFresh(caller)
+  if (route.kind === 'write' && route.requiresRecentAuthentication)
+    await services.identifier.assertRecentAuthentication(caller)
   return caller
 }
 
 /** Runs the work; a refusal that never reached the database must not hide that the credential is revoked. */
-async function confirmed(services: Services, caller: Caller, work: () => Promise<Answer>): Promise<Answer> {
+async function withConfirmedCredential(
+  services: Services,
+  caller: Caller,
+  work: () => Promise<RouteResponse>,
+): Promise<RouteResponse> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof ApiError && error.status >= 400 && error.status < 500) {
-      await services.identifier.confirm(caller).catch((changed: unknown) => forgetting(services, caller, changed))
+      await services.identifier.confirm(caller).catch((changed: unknown) => forgetAndRethrow(services, caller, changed))
     }
-    return forgetting(services, caller, error)
+    return forgetAndRethrow(services, caller, error)
   }
 }
 
-function forgetting(services: Services, caller: Caller, error: unknown): never {
+function forgetAndRethrow(services: Services, caller: Caller, error: unknown): never {
   if (error instanceof CredentialChanged) services.identifier.forget(caller)
   throw error
 }
 
-async function perform(
+async function runRoute(
   route: ReadRoute | WriteRoute,
   services: Services,
   request: FastifyRequest,
   caller: Caller,
-): Promise<Answer> {
-  const url = targetOf(request)
+): Promise<RouteResponse> {
+  const url = requestTarget(request)
   const query = readQuery(url)
   if (route.query.kind === 'none') readNone(query)
   const params = paramsOf(route, request)
@@ -141,37 +163,41 @@ async function perform(
     checkReadConditions(request)
     return route.handle({ services, client, caller, db: services.database.reader(caller), params, query, url })
   }
-  const revisions = preconditions(route, request)
-  const use = idempotentUse(services, request, caller)
-  const { body, sent } = await bodyOf(route, request)
-  if (use) use.requestHash = requestHash(request.method, url, sent)
+  const revisions = readPreconditions(route, request)
+  const idempotentRequest = readIdempotentRequest(services, request, caller)
+  const { body, sent } = await readRequestBody(route, request)
+  if (idempotentRequest) idempotentRequest.requestHash = requestHash(request.method, url, sent)
   try {
-    const given = await services.database.transaction<Answer>(caller, async (db) => {
-      const kept = use && (await findAnswer(db, use))
-      if (kept)
+    const result = await services.database.transaction<RouteResponse>(caller, async (db) => {
+      const stored = idempotentRequest && (await findStoredResponse(db, idempotentRequest))
+      if (stored)
         return {
-          status: kept.status,
-          ...(kept.body !== '' && { text: kept.body }),
-          headers: { ...kept.headers, 'idempotent-replayed': 'true' },
+          status: stored.status,
+          ...(stored.body !== '' && { text: stored.body }),
+          headers: { ...stored.headers, 'idempotent-replayed': 'true' },
         }
-      const isAlone = !use && !route.audited
-      const wanted = { services, client, caller, db, params, query, body, revisions, isAlone, url }
-      const answer = tagged(await route.handle(wanted))
-      await recordEffect(route, { db, caller, client, params, body, answer })
-      if (use)
-        await keepAnswer(db, use, { status: answer.status, headers: answer.headers ?? {}, body: answer.text ?? '' })
-      return answer
+      const isSoleOperation = !idempotentRequest && !route.audited
+      const wanted = { services, client, caller, db, params, query, body, revisions, isSoleOperation, url }
+      const response = withEntityTag(await route.handle(wanted))
+      await recordEffect(route, { db, caller, client, params, body, response })
+      if (idempotentRequest)
+        await storeResponse(db, idempotentRequest, {
+          status: response.status,
+          headers: response.headers ?? {},
+          body: response.text ?? '',
+        })
+      return response
     })
-    given.onceCommitted?.()
-    return given
+    result.afterCommit?.()
+    return result
   } catch (error) {
-    if (error instanceof UniqueConflict) throw await conflict(services, caller, error)
+    if (error instanceof UniqueConflict) throw await conflictError(services, caller, error)
     throw error
   }
 }
 
 /** 409 that names the field and, where the caller may read it, the record that holds the value. */
-async function conflict(
+async function conflictError(
   services: Services,
   caller: Caller,
   { resource, field, holder, reason }: UniqueConflict,
@@ -184,21 +210,25 @@ async function conflict(
 }
 
 /** If-Match as revisions; If-None-Match on a change can only ask for a record that is not there yet. */
-function preconditions(route: WriteRoute, request: FastifyRequest): readonly number[] | undefined {
-  const match = single(request, 'if-match')
-  const none = single(request, 'if-none-match')
-  if (none !== undefined) throw unheeded('If-None-Match')
-  if (single(request, 'if-unmodified-since') !== undefined) throw unheeded('If-Unmodified-Since')
+function readPreconditions(route: WriteRoute, request: FastifyRequest): readonly number[] | undefined {
+  const match = singleHeader(request, 'if-match')
+  const none = singleHeader(request, 'if-none-match')
+  if (none !== undefined) throw unsupportedHeader('If-None-Match')
+  if (singleHeader(request, 'if-unmodified-since') !== undefined) throw unsupportedHeader('If-Unmodified-Since')
   if (match === undefined) return undefined
-  if (!route.conditional) throw unheeded('If-Match')
+  if (!route.supportsIfMatch) throw unsupportedHeader('If-Match')
   const revisions = revisionsOf(match)
   return revisions === 'any' ? undefined : revisions
 }
 
-function idempotentUse(services: Services, request: FastifyRequest, caller: Caller): IdempotentUse | undefined {
-  const header = single(request, 'idempotency-key')
+function readIdempotentRequest(
+  services: Services,
+  request: FastifyRequest,
+  caller: Caller,
+): IdempotentRequest | undefined {
+  const header = singleHeader(request, 'idempotency-key')
   if (header === undefined) return undefined
-  const path = targetOf(request).split('?')[0]
+  const path = requestTarget(request).split('?')[0]
   return {
     credentialId: caller.credentialId,
     key: `${request.method} ${path} ${checkIdempotencyKey(header)}`,
@@ -208,38 +238,38 @@ function idempotentUse(services: Services, request: FastifyRequest, caller: Call
 }
 
 /** Adds the entity tag: strong for a record, weak for anything else. */
-function tagged(answer: Answer): Answer {
-  if (answer.text === undefined || answer.headers?.etag !== undefined) return answer
-  const { text, revision } = answer
+function withEntityTag(response: RouteResponse): RouteResponse {
+  if (response.text === undefined || response.headers?.etag !== undefined) return response
+  const { text, revision } = response
   const etag = revision === undefined ? listTag(text) : recordTag(revision, text)
-  return { ...answer, headers: { ...answer.headers, etag } }
+  return { ...response, headers: { ...response.headers, etag } }
 }
 
 async function send(
   request: FastifyRequest,
   reply: FastifyReply,
   services: Services,
-  progress: Progress,
-  given: Answer,
+  requestContext: RequestContext,
+  result: RouteResponse,
 ): Promise<void> {
-  const answer = tagged(given)
-  reply.headers(answer.headers ?? {})
-  if (answer.cookies) reply.header('set-cookie', [...answer.cookies])
+  const response = withEntityTag(result)
+  reply.headers(response.headers ?? {})
+  if (response.cookies) reply.header('set-cookie', [...response.cookies])
   const reads = request.method === 'GET' || request.method === 'HEAD'
-  const etag = reads ? answer.headers?.etag : undefined
-  const none = single(request, 'if-none-match')
+  const etag = reads ? response.headers?.etag : undefined
+  const none = singleHeader(request, 'if-none-match')
   if (etag !== undefined && none !== undefined && !matchesNone(none, etag)) {
-    if (progress.charged) {
-      const { state } = await services.limiter.refund(progress.charged.kind, progress.charged.key)
+    if (requestContext.charged) {
+      const { state } = await services.limiter.refund(requestContext.charged.kind, requestContext.charged.key)
       reply.header('ratelimit', state)
     }
     void reply.code(304).send()
     return
   }
-  if (answer.text === undefined) void reply.code(answer.status).send()
+  if (response.text === undefined) void reply.code(response.status).send()
   else
     void reply
-      .code(answer.status)
-      .type(answer.headers?.['content-type'] ?? 'application/json; charset=utf-8')
-      .send(answer.text)
+      .code(response.status)
+      .type(response.headers?.['content-type'] ?? 'application/json; charset=utf-8')
+      .send(response.text)
 }

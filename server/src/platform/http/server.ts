@@ -4,20 +4,20 @@ import compress from '@fastify/compress'
 import fastify, { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { constants } from 'node:zlib'
 import { showId } from '../model/ids.ts'
-import { addAdmission, Refusals } from './admission.ts'
+import { addAdmissionControl, RejectionLog } from './admission.ts'
 import { BodyBudget } from './body-budget.ts'
 import { addCors, corsHeaders } from './cors.ts'
 import { ApiError } from '../model/errors.ts'
-import { hasFinalSlash, plainHost, type Progress, targetOf } from './exchange.ts'
-import { callerAddress, type TrustedProxies, trustOf } from './forwarded.ts'
-import { checkLimits, checkMedia, largestBody, longestUrl } from './frame.ts'
+import { hasTrailingSlash, normalizeHost, type RequestContext, requestTarget } from './request-context.ts'
+import { callerAddress, type TrustedProxies, createTrust } from './forwarded.ts'
+import { checkLimits, checkContentTypes, maxBodyBytes, maxUrlLength } from './request-limits.ts'
 import { basePath } from './html.ts'
 import type { Metrics } from './metrics.ts'
-import { refuse } from './refuse.ts'
+import { sendError } from './send-error.ts'
 import type { ProbeRoute, Route, ServedRoute, Services } from './route.ts'
-import { safetyHeaders } from './safety.ts'
+import { createSecurityHeaders } from './security-headers.ts'
 import { serve } from './serve.ts'
-import { UnparsedRequests } from './unparsed.ts'
+import { ParserErrorHandler } from './parser-errors.ts'
 import { version } from './version.ts'
 
 export interface ServerOptions {
@@ -31,14 +31,14 @@ export interface ServerOptions {
   /** True while requests should be sent here; told by `/readyz`. */
   isReady: () => boolean
   /** Milliseconds that the headers, and the whole of a request, may take to arrive. */
-  patience?: { headers: number; request: number }
+  timeouts?: { headers: number; request: number }
   /** What the bodies of all requests share. */
   budget?: BodyBudget
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    progress: Progress
+    requestContext: RequestContext
     startedAt: number
     /** The caller's address, in its usual form. */
     readonly address: string
@@ -48,45 +48,45 @@ declare module 'fastify' {
 /** The HTTP server: every answer, the parser's own faults included, has the headers and the error shape of the interface. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { services, routes, trustProxy, corsOrigins, metrics } = options
-  const trust = trustOf(trustProxy)
+  const trust = createTrust(trustProxy)
   const budget = options.budget ?? new BodyBudget()
-  const patience = options.patience ?? { headers: 15_000, request: 30_000 }
-  const safety = safetyHeaders(services.pageOrigin?.startsWith('https://') ?? false)
-  const unparsed = new UnparsedRequests({ version, safety, log: services.log })
+  const timeouts = options.timeouts ?? { headers: 15_000, request: 30_000 }
+  const securityHeaders = createSecurityHeaders(services.pageOrigin?.startsWith('https://') ?? false)
+  const parserErrors = new ParserErrorHandler({ version, securityHeaders, log: services.log })
   const settings: FastifyHttpOptions<Server> = {
     trustProxy: trust,
-    bodyLimit: largestBody,
-    requestTimeout: patience.request,
+    bodyLimit: maxBodyBytes,
+    requestTimeout: timeouts.request,
     keepAliveTimeout: 72_000,
     genReqId: () => showId('req', randomUUID()),
     // HEAD is made by `methodsOf`: the framework's own would give other headers where GET compresses its body.
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    routerOptions: { maxParamLength: longestUrl, ignoreTrailingSlash: true },
+    routerOptions: { maxParamLength: maxUrlLength, ignoreTrailingSlash: true },
     http: {
       // Above our own limits, so that what is a little too long is told apart and gets an answer like any other; below
       // the 64 KiB that are read at once, so that the rest is told apart too.
       maxHeaderSize: 48 * 1024,
-      headersTimeout: patience.headers,
-      connectionsCheckingInterval: Math.min(5000, patience.headers),
+      headersTimeout: timeouts.headers,
+      connectionsCheckingInterval: Math.min(5000, timeouts.headers),
       // Checked with the other limits, in the error shape of the interface.
       requireHostHeader: false,
       // Node would take the first of two and say nothing.
       joinDuplicateHeaders: true,
     },
-    clientErrorHandler: (error, socket) => unparsed.refuse(error, socket),
+    clientErrorHandler: (error, socket) => parserErrors.refuse(error, socket),
     frameworkErrors: (error, request, reply) => {
-      begin(request, reply)
-      refuse(services, request, reply, error)
+      beginRequest(request, reply)
+      sendError(services, request, reply, error)
     },
   }
-  const begin = (request: FastifyRequest, reply: FastifyReply) => {
-    prepare(request, reply, budget, safety)
+  const beginRequest = (request: FastifyRequest, reply: FastifyReply) => {
+    prepareResponse(request, reply, budget, securityHeaders)
     // Not the framework's hook: it says nothing of callers who left, nor of what the router refused.
     reply.raw.once('close', () => {
-      request.progress.held?.release()
-      told(services, metrics, request, reply)
+      request.requestContext.bodyReservation?.release()
+      logRequest(services, metrics, request, reply)
     })
   }
   const app = fastify(settings)
@@ -94,18 +94,18 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   Object.assign(app.server, { httpAllowHalfOpen: true })
   // Node drops the headers beyond 2000 without a word; how many bytes they may have is limited.
   app.server.maxHeadersCount = 0
-  unparsed.watch(app.server)
-  const refusals = new Refusals(services.log)
-  addAdmission(app.server, {
+  parserErrors.watch(app.server)
+  const rejectionLog = new RejectionLog(services.log)
+  addAdmissionControl(app.server, {
     version,
-    safety,
-    admitted: knownPaths(routes.filter(isAlwaysAdmitted)).map(({ pattern }) => pattern),
+    securityHeaders,
+    alwaysAdmitted: knownPaths(routes.filter(isAlwaysAdmitted)).map(({ pattern }) => pattern),
     longestWait: () => services.database.longestWait,
     corsHeaders: corsHeaders(corsOrigins),
     home: () => `${basePath(services.origin)}/`,
-    refused: () => {
-      metrics.refused()
-      refusals.count()
+    onRejected: () => {
+      metrics.rejected()
+      rejectionLog.count()
     },
   })
   // The body is read by `serve`, after the credential: a stranger's megabyte is not parsed. To the framework no method
@@ -122,7 +122,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
   })
   app.addHook('onRequest', (request, reply, done) => {
-    begin(request, reply)
+    beginRequest(request, reply)
     done()
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {
@@ -130,7 +130,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     if (!options.isReady()) reply.header('connection', 'close')
     done()
   })
-  app.setErrorHandler((error, request, reply) => refuse(services, request, reply, error))
+  app.setErrorHandler((error, request, reply) => sendError(services, request, reply, error))
   addCors(app, corsOrigins)
   app.addHook('onRequest', (request, _reply, done) => {
     checkLimits(request)
@@ -147,7 +147,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     if (route.kind === 'probe') addProbe(app, options, route)
     else addRoute(app, options, route)
   }
-  answerOthers(app, options)
+  addFallbackRoutes(app, options)
   return app
 }
 
@@ -158,15 +158,15 @@ function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRou
     url: pattern(route.path),
     // Not async: what awaits a reply costs more than all that `serve` does beside it.
     handler: (request, reply) => {
-      request.progress.route = route.path
-      request.progress.isPush = route.kind === 'push'
-      if (!standsOn(route, authOrigin, request)) {
-        checkMedia(undefined, request)
-        throw nothingAt(request, options)
+      request.requestContext.route = route.path
+      request.requestContext.isPush = route.kind === 'push'
+      if (!isServedOnHost(route, authOrigin, request)) {
+        checkContentTypes(undefined, request)
+        throw routeNotFound(request, options)
       }
       // Addresses within a page are relative, so it has one address alone.
-      if (isPage(route) && hasFinalSlash(request)) return void reply.redirect(besideItself(request), 308)
-      serve(route, services, request, reply, request.progress).catch((error: unknown) => void reply.send(error))
+      if (isPage(route) && hasTrailingSlash(request)) return void reply.redirect(withoutTrailingSlash(request), 308)
+      serve(route, services, request, reply, request.requestContext).catch((error: unknown) => void reply.send(error))
     },
   })
 }
@@ -175,24 +175,25 @@ function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRou
 const isAlwaysAdmitted = (route: Route): boolean =>
   route.kind === 'push' || route.kind === 'probe' || (route.kind === 'public' && route.needsDatabase === false)
 
-const isPage = ({ answers }: Route): boolean => Object.values(answers).some(({ kind }) => kind === 'text')
+const isPage = ({ responses: answers }: Route): boolean => Object.values(answers).some(({ kind }) => kind === 'text')
 
 /** The address without the slash, relative so that it holds behind a proxy too: `/v5/swagger/` is `../swagger`. */
-const besideItself = (request: FastifyRequest): string => targetOf(request).replace(/^.*\/(?=[^/?]+(\?|$))/, '../')
+const withoutTrailingSlash = (request: FastifyRequest): string =>
+  requestTarget(request).replace(/^.*\/(?=[^/?]+(\?|$))/, '../')
 
 /** HEAD goes the whole way of GET; Node leaves the body out. */
 const methodsOf = (method: string): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method])
 
 /** With AUTH_ORIGIN the authentication stands on that host alone, and only what both hosts have stands beside it. */
-function standsOn(route: Route, authOrigin: string | undefined, request: FastifyRequest): boolean {
+function isServedOnHost(route: Route, authOrigin: string | undefined, request: FastifyRequest): boolean {
   if (authOrigin === undefined || route.kind === 'probe' || (route.kind === 'public' && route.host === 'both'))
     return true
-  if (route.kind === 'account' && route.standsOnBothHosts) return true
-  const onAuthHost = plainHost(request.host) === plainHost(new URL(authOrigin).host)
+  if (route.kind === 'account' && route.isOnBothHosts) return true
+  const onAuthHost = normalizeHost(request.host) === normalizeHost(new URL(authOrigin).host)
   return onAuthHost === (route.kind === 'public' && route.host === 'auth')
 }
 
-const nothingAt = (request: FastifyRequest, options: Pick<ServerOptions, 'routes'>) =>
+const routeNotFound = (request: FastifyRequest, options: Pick<ServerOptions, 'routes'>) =>
   // HEAD gives the headers of GET, the length included.
   new ApiError(
     'not_found',
@@ -223,21 +224,22 @@ function knownPaths(routes: readonly Route[]): KnownPath[] {
 }
 
 /** A known path with another method is 405 and says which methods it takes (RFC 9110 section 15.5.6). */
-function answerOthers(app: FastifyInstance, options: ServerOptions): void {
+function addFallbackRoutes(app: FastifyInstance, options: ServerOptions): void {
   const { routes, authOrigin } = options
   const known = knownPaths(routes)
-  const answer = (found: KnownPath | undefined, request: FastifyRequest, reply: FastifyReply) => {
-    if (found) request.progress.route = found.path
-    checkMedia(undefined, request)
-    if (!found?.routes.some((route) => standsOn(route, authOrigin, request))) throw nothingAt(request, options)
+  const respond = (found: KnownPath | undefined, request: FastifyRequest, reply: FastifyReply) => {
+    if (found) request.requestContext.route = found.path
+    checkContentTypes(undefined, request)
+    if (!found?.routes.some((route) => isServedOnHost(route, authOrigin, request)))
+      throw routeNotFound(request, options)
     const allow = [...found.methods].sort().join(', ')
     if (request.method === 'OPTIONS') return reply.code(204).header('allow', allow).send()
     throw new ApiError('method_not_allowed', `This path supports ${allow}.`, { headers: { allow } })
   }
   app.setNotFoundHandler(async (request, reply) => {
-    const path = targetOf(request).split('?', 1)[0] ?? ''
+    const path = requestTarget(request).split('?', 1)[0] ?? ''
     // The path with the fewest parameters is the one that the router would take.
-    return answer(known.filter(({ pattern }) => pattern.test(path)).sort(byParameters)[0], request, reply)
+    return respond(known.filter(({ pattern }) => pattern.test(path)).sort(byParameters)[0], request, reply)
   })
   // What looks like another path's parameter (`/v5/contacts/count`) would be taken for one.
   for (const path of known) {
@@ -245,7 +247,7 @@ function answerOthers(app: FastifyInstance, options: ServerOptions): void {
     const others = known.filter((other) => other !== path && other.pattern.test(text))
     const methods = new Set(others.flatMap((other) => [...other.methods]).filter((name) => !path.methods.has(name)))
     if (methods.size === 0) continue
-    const handler = async (request: FastifyRequest, reply: FastifyReply) => answer(path, request, reply)
+    const handler = async (request: FastifyRequest, reply: FastifyReply) => respond(path, request, reply)
     app.route({ method: [...methods], url: pattern(path.path), handler })
   }
 }
@@ -260,7 +262,7 @@ function addProbe(app: FastifyInstance, { services, isReady }: ServerOptions, ro
     method: methodsOf(route.method),
     url: route.path,
     handler: async (request, reply) => {
-      request.progress.route = route.path
+      request.requestContext.route = route.path
       await route.check(services, isReady)
       return reply.type('application/json; charset=utf-8').send(JSON.stringify({ status: route.status }))
     },
@@ -268,30 +270,30 @@ function addProbe(app: FastifyInstance, { services, isReady }: ServerOptions, ro
 }
 
 /** What every answer carries, also one that goes wrong later. */
-function prepare(
+function prepareResponse(
   request: FastifyRequest,
   reply: FastifyReply,
   budget: BodyBudget,
-  safety: Readonly<Record<string, string>>,
+  securityHeaders: Readonly<Record<string, string>>,
 ): void {
   request.startedAt = performance.now()
-  request.progress = { route: 'unknown', budget }
+  request.requestContext = { route: 'unknown', budget }
   reply.header('x-request-id', request.id).header('version', version).header('cache-control', 'no-store')
-  reply.headers(safety).header('vary', 'accept-encoding')
+  reply.headers(securityHeaders).header('vary', 'accept-encoding')
 }
 
 /** Not sent to anyone: the caller closed the connection before the answer was out. */
-const callerLeft = 499
+const clientClosedRequest = 499
 
 /** Does the request prove, or fail to prove, who sends it? Then the log says from where. */
-const isAuthentication = ({ route, isPush }: Progress, status: number): boolean =>
+const isAuthentication = ({ route, isPush }: RequestContext, status: number): boolean =>
   status === 401 || /^\/auth(?:\/|$)/.test(route) || (status === 404 && isPush === true)
 
 /** One line a request, after the answer. Never the URL, the query, a header or a body: they hold secrets and people. */
-function told({ log }: Services, metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
-  const { route, credential, organization } = request.progress
+function logRequest({ log }: Services, metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
+  const { route, credential, organization } = request.requestContext
   const milliseconds = performance.now() - request.startedAt
-  const status = reply.raw.writableFinished ? reply.statusCode : callerLeft
+  const status = reply.raw.writableFinished ? reply.statusCode : clientClosedRequest
   metrics.observe(request.method, route, status, milliseconds / 1000)
   const callers = request.headers['x-request-id']
   const line = {
@@ -303,13 +305,13 @@ function told({ log }: Services, metrics: Metrics, request: FastifyRequest, repl
     milliseconds: Math.round(milliseconds * 100) / 100,
     ...(organization !== undefined && { organization }),
     ...(credential !== undefined && { credential }),
-    ...(isAuthentication(request.progress, status) && { address: request.ip }),
+    ...(isAuthentication(request.requestContext, status) && { address: request.ip }),
   }
   log.info(line, 'request')
 }
 
 /** The segments of paths that a secret follows, such as `trigger` in `/trigger/{hash}`. */
-const beforeSecrets = (routes: readonly Route[]): ReadonlySet<string | undefined> =>
+const segmentsBeforeSecrets = (routes: readonly Route[]): ReadonlySet<string | undefined> =>
   new Set(
     routes.flatMap(({ path, params }) => {
       const segments = path.split('/')
@@ -320,8 +322,8 @@ const beforeSecrets = (routes: readonly Route[]): ReadonlySet<string | undefined
 
 /** What the caller probably misspelt: names and ids. The rest of a path may be a secret. */
 function shownPath(request: FastifyRequest, { routes }: Pick<ServerOptions, 'routes'>): string {
-  const secretsFollow = beforeSecrets(routes)
-  const segments = targetOf(request).split('?', 1)[0]?.slice(0, 200).split('/') ?? []
+  const secretsFollow = segmentsBeforeSecrets(routes)
+  const segments = requestTarget(request).split('?', 1)[0]?.slice(0, 200).split('/') ?? []
   const hidden = segments.findIndex((text, index) => secretsFollow.has(segments[index - 1]) || !shownSegment.test(text))
   return (hidden < 0 ? segments : [...segments.slice(0, hidden), '…']).join('/')
 }

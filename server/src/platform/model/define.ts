@@ -24,7 +24,7 @@ export interface Parent {
   resource: Resource
   column: string
   /** True when a parent has so few of them that reading them all is cheap. */
-  few: boolean
+  isSmall: boolean
 }
 
 /** Many-to-many: the records at the other end, by a table of links that have fields of their own. */
@@ -75,11 +75,11 @@ export interface Resource<F extends Fields = Fields> {
   fields: F
   embedded: Record<string, Embedded>
   /** The members of an answer, fields and embedded records, in order. */
-  members: readonly string[]
+  propertyNames: readonly string[]
   /** What `query` reads: said in the documentation; `searchCondition` of the store says it in SQL. */
   search: readonly string[]
   /** Embedded fields whose text `query` reads too, as `company.name`. */
-  searchThrough: readonly string[]
+  searchEmbedded: readonly string[]
   /** Hidden columns that `prepare` fills, with their types. */
   hidden: Record<string, string>
   /** Unique index → the field that callers know it by, the columns that hold the value, and whether case and accents count. */
@@ -89,23 +89,23 @@ export interface Resource<F extends Fields = Fields> {
    * of the declaration or of the function `<singular>_document` that changes the text needs the next number. Worth its room
    * where pages are read often.
    */
-  rendered?: number
+  renderingVersion?: number
   parent?: Parent
   /** Where a record can live in one of several kinds of parents: each has exactly one. `underParent` chooses one. */
   parents?: readonly Parent[]
   /** What it lives in where no path names it: a record whose parent is deleted is not there either. */
-  livesIn?: readonly Pick<Parent, 'resource' | 'column'>[]
+  requiredParents?: readonly Pick<Parent, 'resource' | 'column'>[]
   /** The field with the place of a record among those of its parent, from 0 on without gaps: writing it moves the record. */
-  ordered?: string
+  positionField?: string
   /** Many-to-many relationships, by the name that filters use. */
   links: Record<string, Link>
   /** What this is a narrower view of: rules between fields hold for the whole record, whatever a view shows of it. */
-  whole?: Resource
+  viewOf?: Resource
   /** Deleted records can be restored for `restorableDays` and are purged then. False: DELETE is final. */
   softDelete: boolean
   restorableDays: number
   /** True when an organization has so few of them that reading them all is cheap: they need no indexes of their own. */
-  few: boolean
+  isSmall: boolean
   /**
    * What no declaration can say: derived and hidden values, rules between fields. Pure. `values` are the fields that a
    * caller sent, normalized; `current` is the record before the change, or undefined for a new one.
@@ -123,8 +123,8 @@ export const actionOf = ({ singular, audited = {} }: Resource, change: AuditedCh
   audited[change] === undefined ? undefined : `${singular}.${auditedChanges[change]}`
 
 type Defaults =
-  | ('embedded' | 'members' | 'search' | 'searchThrough' | 'hidden' | 'uniques')
-  | ('softDelete' | 'restorableDays' | 'few' | 'table' | 'links')
+  | ('embedded' | 'propertyNames' | 'search' | 'searchEmbedded' | 'hidden' | 'uniques')
+  | ('softDelete' | 'restorableDays' | 'isSmall' | 'table' | 'links')
 
 /**
  * Declares a resource. What is left out: no embedded records, no search, table named like the resource, deleted records
@@ -134,21 +134,21 @@ export function defineResource<F extends Fields>(
   declaration: Omit<Resource<F>, Defaults> & Partial<Pick<Resource<F>, Defaults>>,
 ): Resource<F> {
   const embedded = declaration.embedded ?? {}
-  const members = Object.keys(declaration.fields).flatMap((name) => [
+  const propertyNames = Object.keys(declaration.fields).flatMap((name) => [
     name,
     ...Object.keys(embedded).filter((other) => embedded[other]?.through === name),
   ])
   return {
     table: declaration.name,
     embedded,
-    members,
+    propertyNames,
     search: [],
-    searchThrough: [],
+    searchEmbedded: [],
     hidden: {},
     uniques: {},
     softDelete: true,
     restorableDays: 30,
-    few: false,
+    isSmall: false,
     links: {},
     ...declaration,
   }
@@ -180,7 +180,7 @@ export type Create<R extends { fields: Fields }> = {
 export type Update<R extends { fields: Fields }> = { [Name in WritableKeys<R['fields']>]?: ValueOf<R['fields'][Name]> }
 
 /** A noun of a declaration as people write it: `API key`. */
-export const inWords = (noun: string): string =>
+export const displayNoun = (noun: string): string =>
   noun.replace(/\b(?:api|sso)\b/g, (name) => name.toUpperCase()).replaceAll('-', ' ')
 
 /** The column of a field: its name in snake case. */
@@ -196,7 +196,7 @@ export function columnOf(fieldName: string): string {
 const columns = new Map<string, string>()
 
 /** What a new record holds where nobody says anything: the fields that can be written, and those that begin with a value. */
-export function initialOf(resource: Resource): Readonly<JsonObject> {
+export function initialValues(resource: Resource): Readonly<JsonObject> {
   const known = initials.get(resource)
   if (known) return known
   const entries = Object.entries(resource.fields).flatMap(([name, field]) =>
@@ -210,9 +210,9 @@ export function initialOf(resource: Resource): Readonly<JsonObject> {
 const initials = new WeakMap<Resource, Readonly<JsonObject>>()
 
 /** The same records with fewer fields and under another parent: the team-scoped family (interface 4.9). */
-export function narrow<F extends Fields>(
+export function narrowView<F extends Fields>(
   resource: Resource<F>,
-  view: { component: string; members: readonly string[]; writable: readonly string[]; parent: Parent },
+  view: { component: string; propertyNames: readonly string[]; writable: readonly string[]; parent: Parent },
 ): Resource {
   const fields = Object.fromEntries(
     Object.entries(resource.fields).map(([name, field]) => [
@@ -220,19 +220,19 @@ export function narrow<F extends Fields>(
       { ...field, writable: field.writable && view.writable.includes(name) },
     ]),
   )
-  const { component, members, parent } = view
-  const { rendered: _, ...rest } = resource
-  return { ...rest, fields, component, members, parent, whole: resource }
+  const { component, propertyNames, parent } = view
+  const { renderingVersion: _, ...rest } = resource
+  return { ...rest, fields, component, propertyNames, parent, viewOf: resource }
 }
 
 /** The parents that a record can have: of each record it is one. */
 export const parentsOf = ({ parent, parents }: Resource): readonly Parent[] => parents ?? (parent ? [parent] : [])
 
 /** A collection across all parents: the same records, as long as their parents are there. */
-export function ofEveryParent<F extends Fields>(resource: Resource<F>): Resource<F> {
+export function listedAcrossParents<F extends Fields>(resource: Resource<F>): Resource<F> {
   const { parent: _, ...same } = resource
-  const livesIn = parentsOf(resource)
-  return livesIn.length > 0 ? { ...same, livesIn } : same
+  const requiredParents = parentsOf(resource)
+  return requiredParents.length > 0 ? { ...same, requiredParents } : same
 }
 
 /** The records that live in one kind of parent, where there are several kinds. */
@@ -243,7 +243,7 @@ export function underParent<F extends Fields>(resource: Resource<F>, parameter: 
 }
 
 /** The same records whatever their parent: for work that is not about one parent's alone. */
-export function acrossParents<F extends Fields>(resource: Resource<F>): Resource<F> {
+export function withoutParent<F extends Fields>(resource: Resource<F>): Resource<F> {
   const same = { ...resource }
   delete same.parent
   return same

@@ -231,24 +231,24 @@ export const malformed = (description: string, details?: readonly Fault[]): ApiE
 
 /** 400 for the query string, the path or a header. All faults at once. */
 export const invalidParameters = (details: readonly Fault[]): ApiError =>
-  new ApiError('invalid_parameters', describe(details), { details: told(details) })
+  new ApiError('invalid_parameters', describe(details), { details: toDetails(details) })
 
 /** Faults of one request after which a check stops, so that a long one costs no more and gets no longer answer. */
-export const mostDetails = 100
+export const maxDetails = 100
 
 /** Unknown names of one request for which a known one is suggested: comparing them is what costs most. */
-export const mostSuggestions = 20
+export const maxSuggestions = 20
 
-const told = (faults: readonly Fault[]): Fault[] =>
-  faults.slice(0, mostDetails).map(({ field, message }) => ({ field: named(field), message }))
+const toDetails = (faults: readonly Fault[]): Fault[] =>
+  faults.slice(0, maxDetails).map(({ field, message }) => ({ field: displayName(field), message }))
 
 /** Characters of a name that are told: a caller's own may be as long as the request. */
-const longestName = 200
+const maxNameLength = 200
 
 /** A name may be empty, and still has to be seen. */
-function named(field: string): string {
+function displayName(field: string): string {
   if (field === '') return '""'
-  return field.length > longestName ? `${[...field].slice(0, longestName).join('')}…` : field
+  return field.length > maxNameLength ? `${[...field].slice(0, maxNameLength).join('')}…` : field
 }
 
 /** A fault in a body that parsed. `missing` marks an absence, which alone has a code of its own. */
@@ -263,17 +263,17 @@ export function invalidBody(faults: readonly BodyFault[]): ApiError {
     : new Set(faults.map(({ field }) => field.split('.')[0])).size === 1
       ? 'invalid_field_value'
       : 'validation_error'
-  return new ApiError(code, describe(faults), { details: told(faults) })
+  return new ApiError(code, describe(faults), { details: toDetails(faults) })
 }
 
 function describe(faults: readonly Fault[]): string {
   const [first, ...rest] = faults
   if (!first) return 'The request is not valid.'
   const more =
-    faults.length >= mostDetails
-      ? ` (and more: details lists the first ${mostDetails}; checking stopped there)`
+    faults.length >= maxDetails
+      ? ` (and more: details lists the first ${maxDetails}; checking stopped there)`
       : rest.length > 0
         ? ` (and ${rest.length} more, see details)`
         : ''
-  return `${named(first.field)}: ${first.message}${more}`
+  return `${displayName(first.field)}: ${first.message}${more}`
 }

@@ -1,4 +1,4 @@
-import { type Normalize, texts } from './texts.ts'
+import { type Normalize, normalizers } from './normalizers.ts'
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
 export type JsonObject = { [key: string]: JsonValue }
@@ -10,7 +10,7 @@ export type Schema = Record<string, unknown>
 export type FilterType = 'id' | 'string' | 'number' | 'date' | 'array' | 'boolean' | 'properties' | 'none'
 
 /** What a field is for the reader of a list: an index serves it, or each of the organization's records is looked at. */
-export type Cost = 'indexed' | 'scan'
+export type AccessCost = 'indexed' | 'scan'
 
 /** One field of a resource: everything that REST, OpenAPI, filters, SQL and types need to know of it. */
 export interface Field<out Value = unknown, Writable extends boolean = boolean, Required extends boolean = boolean> {
@@ -30,7 +30,7 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
   /** Table that a reference points to; the standard write checks that the record is there and not deleted. */
   references?: { table: string; softDeleted: boolean; key: string }
   /** True when the record that it names may be purged first: there is no foreign key then. */
-  isOutlived?: true
+  hasNoForeignKey?: true
   /** Of the records of a parent at most one has this flag: setting it takes it from the other one. */
   exclusive?: true
   /** From what a caller sent to what is stored; the string is the fault when it is none. */
@@ -43,8 +43,8 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
   keyForm?: (key: string) => string
   /** What a created record holds when the caller says nothing. */
   initial?: JsonValue
-  order: Cost | 'none'
-  equality: Cost
+  order: AccessCost | 'none'
+  equality: AccessCost
   /** The field in whose order an index finds the records that hold one value; of a list, those that hold any word. */
   indexedAlong?: string
   /** `contains` and its kin are narrowed by the trigram index of the search column, which holds this field. */
@@ -66,8 +66,8 @@ export interface FieldOptions {
   required?: boolean
   nullable?: boolean
   readOnly?: boolean
-  order?: Cost
-  equality?: Cost
+  order?: AccessCost
+  equality?: AccessCost
   indexedAlong?: string
   searched?: boolean
   initial?: JsonValue
@@ -81,7 +81,7 @@ type Nullability<Value, O extends FieldOptions> = O extends { required: true } |
   : Value | null
 type FieldOf<Value, O extends FieldOptions> = Field<Nullability<Value, O>, Writability<O>, Requirement<O>>
 
-interface Kind {
+interface FieldKind {
   filter: FilterType
   schema: Schema
   databaseType: string
@@ -91,14 +91,14 @@ interface Kind {
   keyForm?: (key: string) => string
   idPrefix?: string
   references?: { table: string; softDeleted: boolean; key: string }
-  isOutlived?: true
+  hasNoForeignKey?: true
   exclusive?: true
   sortable?: boolean
 }
 
-function field<Value, const O extends FieldOptions>(kind: Kind, options: O): FieldOf<Value, O> {
+function field<Value, const O extends FieldOptions>(fieldKind: FieldKind, options: O): FieldOf<Value, O> {
   const { required = false, readOnly = false } = options
-  const { sortable = true, ...rest } = kind
+  const { sortable = true, ...rest } = fieldKind
   const built: Field = {
     ...rest,
     label: options.label,
@@ -135,9 +135,9 @@ export const id = (prefix: string) =>
 /** The id of another record of the organization. */
 export const reference = <const O extends FieldOptions>(
   prefix: string,
-  options: O & { table?: string; softDeleted?: boolean; key?: string; isOutlived?: true },
+  options: O & { table?: string; softDeleted?: boolean; key?: string; hasNoForeignKey?: true },
 ) => {
-  const { table, softDeleted = true, key = 'id', isOutlived } = options
+  const { table, softDeleted = true, key = 'id', hasNoForeignKey } = options
   return field<string, O>(
     {
       filter: 'id',
@@ -145,7 +145,7 @@ export const reference = <const O extends FieldOptions>(
       databaseType: 'uuid',
       idPrefix: prefix,
       ...(table !== undefined && { references: { table, softDeleted, key } }),
-      ...(isOutlived && { isOutlived }),
+      ...(hasNoForeignKey && { hasNoForeignKey }),
     },
     options,
   )
@@ -158,7 +158,7 @@ export const text = <const O extends FieldOptions>(options: O & { max?: number }
       filter: 'string',
       schema: { type: 'string', minLength: 1, maxLength: options.max ?? 200 },
       databaseType: 'text',
-      normalize: texts.line,
+      normalize: normalizers.singleLine,
     },
     options,
   )
@@ -182,46 +182,49 @@ export const longText = <const O extends FieldOptions>(options: O & { max?: numb
       filter: 'string',
       schema: { type: 'string', minLength: 1, maxLength: options.max ?? 10_000 },
       databaseType: 'text',
-      normalize: texts.block,
+      normalize: normalizers.multiLine,
     },
     options,
   )
 
-const special = (format: string, max: number, normalize: Normalize, example: string) =>
+const formattedText = (format: string, max: number, normalize: Normalize, example: string) =>
   ({
     filter: 'string',
     schema: { type: 'string', minLength: 1, maxLength: max, format, examples: [example] },
     databaseType: 'text',
     normalize,
-  }) satisfies Kind
+  }) satisfies FieldKind
 
 /** An email address, kept as typed. */
 export const email = <const O extends FieldOptions>(options: O) =>
-  field<string, O>(special('email', 320, texts.email, 'ada@example.com'), options)
+  field<string, O>(formattedText('email', 320, normalizers.email, 'ada@example.com'), options)
 
 /** A phone number, stored in E.164 form. */
 export const phone = <const O extends FieldOptions>(options: O) =>
-  field<string, O>({ ...special('phone', 40, texts.phone, '+49301234567'), isCanonical: true }, options)
+  field<string, O>({ ...formattedText('phone', 40, normalizers.phone, '+49301234567'), isCanonical: true }, options)
 
 /** An http or https address. */
 export const url = <const O extends FieldOptions>(options: O) =>
-  field<string, O>(special('uri', 2048, texts.url, 'https://example.com'), options)
+  field<string, O>(formattedText('uri', 2048, normalizers.url, 'https://example.com'), options)
 
 /** A host name such as `example.com`. */
 export const domain = <const O extends FieldOptions>(options: O) =>
-  field<string, O>(special('hostname', 253, texts.domain, 'example.com'), options)
+  field<string, O>(formattedText('hostname', 253, normalizers.domain, 'example.com'), options)
 
 /** An IANA time zone, stored by its canonical name. */
 export const timeZone = <const O extends FieldOptions>(options: O) =>
-  field<string, O>({ ...special('time-zone', 64, texts.timeZone, 'Europe/Berlin'), isCanonical: true }, options)
+  field<string, O>(
+    { ...formattedText('time-zone', 64, normalizers.timeZone, 'Europe/Berlin'), isCanonical: true },
+    options,
+  )
 
 /** An ISO 3166-1 alpha-2 country code. */
 export const country = <const O extends FieldOptions>(options: O) =>
-  field<string, O>(special('country-code', 2, texts.country, 'DE'), options)
+  field<string, O>(formattedText('country-code', 2, normalizers.country, 'DE'), options)
 
 /** A month, `YYYY-MM`. */
 export const month = <const O extends FieldOptions>(options: O) =>
-  field<string, O>(special('year-month', 7, texts.month, '2024-05'), options)
+  field<string, O>(formattedText('year-month', 7, normalizers.month, '2024-05'), options)
 
 /** The name of a person or company on a social network, without `@`. */
 export const handle = <const O extends FieldOptions>(options: O) =>
@@ -230,7 +233,7 @@ export const handle = <const O extends FieldOptions>(options: O) =>
       filter: 'string',
       schema: { type: 'string', minLength: 1, maxLength: 300, examples: ['adalovelace'] },
       databaseType: 'text',
-      normalize: texts.handle,
+      normalize: normalizers.handle,
     },
     options,
   )
@@ -274,7 +277,7 @@ export const decimal = <const O extends FieldOptions>(options: O) =>
       filter: 'number',
       schema: { type: 'string', maxLength: 22, pattern: '^-?[0-9]{1,20}(\\.[0-9]{1,19})?$', examples: ['1250000.50'] },
       databaseType: 'numeric',
-      normalize: texts.decimal,
+      normalize: normalizers.decimal,
     },
     options,
   )
@@ -302,7 +305,7 @@ export const timestamp = <const O extends FieldOptions>(options: O) =>
   )
 
 /** A set of words: no duplicates, order as given. */
-export const words = <const O extends FieldOptions>(options: O & { count?: number; max?: number }) =>
+export const stringList = <const O extends FieldOptions>(options: O & { count?: number; max?: number }) =>
   field<string[], O & { nullable: false }>(
     {
       filter: 'array',
@@ -312,7 +315,7 @@ export const words = <const O extends FieldOptions>(options: O & { count?: numbe
         items: { type: 'string', minLength: 1, maxLength: options.max ?? 100 },
       },
       databaseType: 'text[]',
-      normalize: texts.words,
+      normalize: normalizers.stringList,
     },
     { ...options, nullable: false, initial: [] },
   )

@@ -1,37 +1,37 @@
 /** Where a network's profiles are: right below its host but for its own pages, or behind one of these words. */
 interface Network {
-  behind: ReadonlySet<string>
+  prefixes: ReadonlySet<string>
   /** Its own pages; undefined where every profile stands behind a word. */
-  pages: ReadonlySet<string> | undefined
+  reservedPages: ReadonlySet<string> | undefined
 }
 
-const set = (words: string): ReadonlySet<string> => new Set(words.split(' '))
+const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(' '))
 
 const facebook: Network = {
-  behind: set('pg'),
-  pages: set(
+  prefixes: wordSet('pg'),
+  reservedPages: wordSet(
     'ads business dialog events fundraisers gaming groups hashtag help login marketplace media messages p pages people permalink photo photos plugins policies posts privacy public reel search settings share sharer stories story terms videos watch',
   ),
 }
 const github: Network = {
-  behind: set('orgs sponsors'),
-  pages: set(
+  prefixes: wordSet('orgs sponsors'),
+  reservedPages: wordSet(
     'about account apps blog codespaces collections contact customer-stories dashboard enterprise events explore features issues join login marketplace new notifications organizations pricing pulls readme search security settings signup site stars team topics trending users',
   ),
 }
 const instagram: Network = {
-  behind: set('_u'),
-  pages: set(
+  prefixes: wordSet('_u'),
+  reservedPages: wordSet(
     'about accounts api ar challenge developer direct explore legal login p press privacy reel reels stories tv web',
   ),
 }
 const twitter: Network = {
-  behind: new Set(),
-  pages: set(
+  prefixes: new Set(),
+  reservedPages: wordSet(
     'about account compose download explore hashtag home i intent jobs login logout messages notifications oauth privacy search settings share signup tos who_to_follow',
   ),
 }
-const linkedin: Network = { behind: set('in company school showcase'), pages: undefined }
+const linkedin: Network = { prefixes: wordSet('in company school showcase'), reservedPages: undefined }
 
 const networks = new Map<string, Network>([
   ['facebook', facebook],
@@ -46,19 +46,19 @@ const networks = new Map<string, Network>([
 const hostNames = [...networks.keys()].join('|')
 
 /** The address of a profile, with or without its scheme; the hosts of mobile and of translated pages are the network's too. */
-const address = new RegExp(
+const profileUrl = new RegExp(
   `^(?:(?:https?:)?//)?(?:(?:www|m|mobile|web|[a-z]{2}(?:-[a-z]{2})?)\\.)?(${hostNames})\\.com(?:/(?:#!/)?|(?=[?#])|$)(.*)$`,
   'i',
 )
-const host = new RegExp(`^(?:.*\\.)?(?:${hostNames})\\.com$`, 'i')
+const networkHost = new RegExp(`^(?:.*\\.)?(?:${hostNames})\\.com$`, 'i')
 
 /**
  * The name of a person or company on a social network, from the name itself, with or without `@`, or from the URL of
  * the profile; undefined for what is neither, such as a post, a page of the network or the URL of another site.
  */
 export function bareHandle(value: string): string | undefined {
-  if (plain.test(value)) return value
-  const [, name = '', path = value.trim()] = address.exec(value.trim()) ?? []
+  if (plainHandle.test(value)) return value
+  const [, name = '', path = value.trim()] = profileUrl.exec(value.trim()) ?? []
   const segments = path
     .replace(/[?#].*$/s, '')
     .replace(/\/+$/, '')
@@ -71,9 +71,9 @@ export function bareHandle(value: string): string | undefined {
 /** The part of the path that names the profile. Beside a URL, `in/ada` and `company/acme` are common forms. */
 function segmentOf([first = '', second]: readonly string[], network: Network | undefined): string | undefined {
   const word = first.toLowerCase()
-  const { behind, pages } = network ?? linkedin
-  if (behind.has(word)) return second ?? (network ? undefined : first)
-  if (network) return pages && !pages.has(word) ? first : undefined
+  const { prefixes, reservedPages } = network ?? linkedin
+  if (prefixes.has(word)) return second ?? (network ? undefined : first)
+  if (network) return reservedPages && !reservedPages.has(word) ? first : undefined
   return second === undefined ? first : undefined
 }
 
@@ -86,8 +86,8 @@ function decoded(segment: string): string | undefined {
 }
 
 /** Most of them, told at a glance. */
-const plain = /^[\w-]{1,100}$/
-const form = /^(?!\.+$)[\p{L}\p{N}._-][\p{L}\p{M}\p{N}._-]{0,99}$/u
+const plainHandle = /^[\w-]{1,100}$/
+const handlePattern = /^(?!\.+$)[\p{L}\p{N}._-][\p{L}\p{M}\p{N}._-]{0,99}$/u
 
 /** What cannot be one, so that no script's or host's name is taken for it. */
-const isHandle = (bare: string): boolean => form.test(bare) && !/\.php$/i.test(bare) && !host.test(bare)
+const isHandle = (bare: string): boolean => handlePattern.test(bare) && !/\.php$/i.test(bare) && !networkHost.test(bare)

@@ -5,8 +5,8 @@ import { id, reference, timestamp } from './fields.ts'
 export function linkResource(owner: Resource, name: string): Resource {
   const link = linkOf(owner, name)
   const { label, resource: other, singular, component, idPrefix, heading, show, orderBy, fields } = link
-  const table = tableOfLinks(owner, name)
-  const [ownerId, otherId] = [referenceTo(owner), referenceTo(other)]
+  const table = linkTableName(owner, name)
+  const [ownerId, otherId] = [referenceFieldName(owner), referenceFieldName(other)]
   return defineResource<Fields>({
     name: table.replaceAll('_', '-'),
     table,
@@ -16,13 +16,13 @@ export function linkResource(owner: Resource, name: string): Resource {
     ...(heading !== undefined && { heading }),
     roleGroup: owner.roleGroup,
     restorableDays: owner.restorableDays,
-    parent: { parameter: ownerId, resource: owner, column: columnOf(ownerId), few: true },
+    parent: { parameter: ownerId, resource: owner, column: columnOf(ownerId), isSmall: true },
     uniques: { [`${table}_unique`]: { field: otherId, columns: [columnOf(ownerId), columnOf(otherId)] } },
     embedded: { [other.singular]: { label, through: otherId, resource: other, show, orderBy } },
     fields: {
       id: id(idPrefix),
       [ownerId]: reference(owner.idPrefix, { label: owner.component, readOnly: true, nullable: false }),
-      [otherId]: otherEnd(link),
+      [otherId]: otherReference(link),
       ...fields,
       createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
       updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
@@ -31,12 +31,15 @@ export function linkResource(owner: Resource, name: string): Resource {
 }
 
 /** The fields of its links that a list of the owner can be filtered by. */
-export const linkFields = (link: Link): Fields => ({ [referenceTo(link.resource)]: otherEnd(link), ...link.fields })
+export const linkFields = (link: Link): Fields => ({
+  [referenceFieldName(link.resource)]: otherReference(link),
+  ...link.fields,
+})
 
 /** Where the links of a record are: their table and the column that names it. */
 export const linkTable = (owner: Resource, name: string): { table: string; column: string } => ({
-  table: tableOfLinks(owner, name),
-  column: columnOf(referenceTo(owner)),
+  table: linkTableName(owner, name),
+  column: columnOf(referenceFieldName(owner)),
 })
 
 const linkOf = (owner: Resource, name: string): Link => {
@@ -45,9 +48,9 @@ const linkOf = (owner: Resource, name: string): Link => {
   return link
 }
 
-const otherEnd = ({ label, resource }: Link) =>
+const otherReference = ({ label, resource }: Link) =>
   reference(resource.idPrefix, { label, table: resource.table, required: true, equality: 'indexed' })
 
-const tableOfLinks = (owner: Resource, name: string): string => columnOf(`${owner.singular}_${name}`)
+const linkTableName = (owner: Resource, name: string): string => columnOf(`${owner.singular}_${name}`)
 
-const referenceTo = ({ singular }: Resource): string => `${singular}Id`
+const referenceFieldName = ({ singular }: Resource): string => `${singular}Id`

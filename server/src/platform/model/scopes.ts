@@ -39,8 +39,8 @@ export function missingScopeReason(needed: string): string {
   return `${required} Wildcards such as "*:*:${permission}" do not include this one, because ${why}. It must be granted by name.`
 }
 
-const write = (...resources: string[]): string[] => resources.map((resource) => `${prefix}${resource}:*:write`)
-const read = (...resources: string[]): string[] => resources.map((resource) => `${prefix}${resource}:*:read`)
+const writeScopes = (...resources: string[]): string[] => resources.map((resource) => `${prefix}${resource}:*:write`)
+const readScopes = (...resources: string[]): string[] => resources.map((resource) => `${prefix}${resource}:*:read`)
 
 /**
  * What the roles below an administrator may do with a resource: members change `records` and viewers read them, both read
@@ -51,7 +51,10 @@ export type RoleGroup = 'records' | 'visible' | 'administration'
 /** The scopes of a role. */
 export type RoleScopes = (role: Role) => readonly string[]
 
-const administration: readonly string[] = [...allScopes, ...write('api-key', 'member', 'invitation', 'organization')]
+const administration: readonly string[] = [
+  ...allScopes,
+  ...writeScopes('api-key', 'member', 'invitation', 'organization'),
+]
 
 /**
  * The scopes of the first API key of an organization: everything except making API keys, which would let a leaked key
@@ -59,7 +62,7 @@ const administration: readonly string[] = [...allScopes, ...write('api-key', 'me
  */
 export const firstKeyScopes: readonly string[] = [
   ...allScopes,
-  ...write('organization', 'member', 'invitation', 'domain', 'sso-connection'),
+  ...writeScopes('organization', 'member', 'invitation', 'domain', 'sso-connection'),
 ]
 
 /**
@@ -69,12 +72,12 @@ export const firstKeyScopes: readonly string[] = [
 export function scopesByRole(groups: Readonly<Record<string, RoleGroup>>): RoleScopes {
   const nouns = Object.keys(groups)
   const records = nouns.filter((noun) => groups[noun] === 'records')
-  const seen = nouns.filter((noun) => groups[noun] !== 'administration')
+  const visible = nouns.filter((noun) => groups[noun] !== 'administration')
   const scopes: Record<Role, readonly string[]> = {
-    owner: [...administration, ...write('sso-connection', 'domain'), ...read('mail-content')],
+    owner: [...administration, ...writeScopes('sso-connection', 'domain'), ...readScopes('mail-content')],
     admin: administration,
-    member: [...read(...seen), ...write(...records)],
-    viewer: read(...seen),
+    member: [...readScopes(...visible), ...writeScopes(...records)],
+    viewer: readScopes(...visible),
   }
   return (role) => scopes[role]
 }

@@ -122,4 +122,5 @@ export const organizationParameter = (organizationId: string): Sql =>
   new Sql(['(select ', '::uuid)'], [new Parameter(organizationId)], true)
 
 /** The same where the planner is to weigh how much belongs to the organization, by what statistics know of it: in lists. */
-export const weighed = (organization: Sql): Sql => new Sql(['', '::uuid'], organization.values, organization.scoped)
+export const plannerVisible = (organization: Sql): Sql =>
+  new Sql(['', '::uuid'], organization.values, organization.scoped)

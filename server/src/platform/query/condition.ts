@@ -1,8 +1,8 @@
 import { identifier, join, Parameter, raw, type Sql, sql } from '../model/sql.ts'
 import type { Resource } from '../model/define.ts'
-import { dayOf, isNumber, type Operand, type Span, textsOf } from './operand.ts'
+import { dayOf, isNumber, type Operand, type TimeSpan, textsOf } from './operand.ts'
 import type { Operator } from './operators.ts'
-import { linked, root, type Target, valueOf } from './target.ts'
+import { linkAlias, root, type Target, valueOf } from './target.ts'
 
 /** One filter of a request: a field, an operator of its type and a value that was read for it. */
 export interface Condition {
@@ -48,9 +48,9 @@ function linkCondition(resource: Resource, condition: Condition, { table, column
   const isNegated = isNull ? condition.operator === 'equals' : condition.operator in negative
   const operator = isNegated ? opposite[condition.operator as keyof typeof opposite] : condition.operator
   const match = conditionSql(resource, { ...condition, target, operator })
-  const links = sql`select from ${identifier(table)} ${raw(linked)}
-    where ${raw(linked)}.organization_id = ${raw(root)}.organization_id
-      and ${raw(linked)}.${identifier(column)} = ${raw(root)}.id and ${raw(linked)}.deleted_at is null and ${match}`
+  const links = sql`select from ${identifier(table)} ${raw(linkAlias)}
+    where ${raw(linkAlias)}.organization_id = ${raw(root)}.organization_id
+      and ${raw(linkAlias)}.${identifier(column)} = ${raw(root)}.id and ${raw(linkAlias)}.deleted_at is null and ${match}`
   return isNegated ? sql`(not exists (${links}))` : sql`(exists (${links}))`
 }
 
@@ -64,16 +64,16 @@ function nullCondition(target: Target, operator: Operator): Sql {
 function textCondition(target: Target, operator: Operator, operand: Operand, orderedBy?: string): Sql {
   const { value } = target
   if (operand.kind === 'texts') {
-    const any = sql`${value} = any(${operand.values}::text[])${lookup(target, operand.values)}`
+    const any = sql`${value} = any(${operand.values}::text[])${lookupCondition(target, operand.values)}`
     return operator === 'in'
       ? sql`(${value} is not null and ${any})`
       : sql`(${value} is null or ${value} <> all(${operand.values}::text[]))`
   }
   if (operand.kind !== 'text') return never
   if (operator === 'equals') {
-    const isWalked = orderedBy !== undefined && target.field.indexedAlong === orderedBy
-    const given = isWalked ? unweighed(operand.value) : sql`${operand.value}`
-    return sql`(${value} is not null and ${value} = ${given}${lookup(target, [operand.value])})`
+    const isScannedInOrder = orderedBy !== undefined && target.field.indexedAlong === orderedBy
+    const given = isScannedInOrder ? plannerHidden(operand.value) : sql`${operand.value}`
+    return sql`(${value} is not null and ${value} = ${given}${lookupCondition(target, [operand.value])})`
   }
   if (operator === 'equalsIgnoreCase') return keyCondition(target, operand.value)
   if (operator === 'not') return sql`${value} is distinct from ${operand.value}::text`
@@ -82,7 +82,7 @@ function textCondition(target: Target, operator: Operator, operand: Operand, ord
 
 /** What `equals` compares where the field has a shorter index: the text and its key; undefined for any other filter. */
 export function lookupValues({ target, operator, operand }: Condition): [text: string, key: string] | undefined {
-  const through = target.own ? target.field.lookup : undefined
+  const through = target.isOwn ? target.field.lookup : undefined
   return through && operator === 'equals' && operand.kind === 'text'
     ? [operand.value, through.key(operand.value)]
     : undefined
@@ -96,17 +96,17 @@ export const lookupSql = ({ value, field }: Target, [text, key]: readonly Parame
  * A value that is kept from the planner: where it is a frequent one, the whole order would be walked until some that
  * have it are met, however many others come first in this list.
  */
-const unweighed = (value: string): Sql => sql`(select ${value}::text)`
+const plannerHidden = (value: string): Sql => sql`(select ${value}::text)`
 
 /** The same match again through the field's shorter index. */
-function lookup(target: Target, values: readonly string[]): Sql {
+function lookupCondition(target: Target, values: readonly string[]): Sql {
   const { lookup: through } = target.field
-  if (!through || !target.own) return raw('')
+  if (!through || !target.isOwn) return raw('')
   return sql` and ${raw(root)}.${raw(through.column)} = any(${values.map(through.key)}::text[])`
 }
 
 /** Compares as the unique index does, which finds the matches. */
-function keyCondition({ name, own, field: { lookup: through } }: Target, value: string): Sql {
+function keyCondition({ name, isOwn: own, field: { lookup: through } }: Target, value: string): Sql {
   if (!through) return never
   const key = sql`${raw(own ? root : (name.split('.')[0] ?? ''))}.${raw(through.column)}`
   return sql`(${key} is not null and ${key} = ${through.key(value)})`
@@ -119,7 +119,7 @@ function patternCondition(target: Target, value: Sql, operator: Operator, needle
   const pattern =
     operator === 'contains' ? inside : operator === 'startsWith' ? sql`${literal} || '%'` : sql`'%' || ${literal}`
   const match = sql`coalesce(fold(${value}) like ${pattern}, false)`
-  return target.own && target.field.searched ? sql`(${raw(root)}.search like ${inside} and ${match})` : match
+  return target.isOwn && target.field.searched ? sql`(${raw(root)}.search like ${inside} and ${match})` : match
 }
 
 function idCondition(target: Target, operator: Operator, operand: Operand): Sql {
@@ -135,7 +135,7 @@ function idCondition(target: Target, operator: Operator, operand: Operand): Sql 
   }
   if (operand.kind !== 'text') return never
   const shown = sql`(${`${target.field.idPrefix}_`}::text || replace(${value}::text, '-', ''))`
-  return patternCondition({ ...target, own: false }, shown, operator, operand.value)
+  return patternCondition({ ...target, isOwn: false }, shown, operator, operand.value)
 }
 
 const symbols = { gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
@@ -158,22 +158,22 @@ function numberCondition(target: Target, operator: Operator, operand: Operand): 
 }
 
 /** `end` makes a whole day of the span: after it, before it, within it. The null test keeps the answer two-valued and lets an index serve it. */
-function spanCondition(value: Sql, operator: Operator, { start, end }: Span): Sql {
+function spanCondition(value: Sql, operator: Operator, { start, end }: TimeSpan): Sql {
   const from = sql`${start}::timestamptz`
   const to = end === undefined ? from : sql`${end}::timestamptz`
-  const moment = end === undefined
+  const isInstant = end === undefined
   const present = sql`${value} is not null and `
   switch (operator) {
     case 'gt':
-      return moment ? sql`(${present}${value} > ${from})` : sql`(${present}${value} >= ${to})`
+      return isInstant ? sql`(${present}${value} > ${from})` : sql`(${present}${value} >= ${to})`
     case 'gte':
       return sql`(${present}${value} >= ${from})`
     case 'lt':
       return sql`(${present}${value} < ${from})`
     case 'lte':
-      return moment ? sql`(${present}${value} <= ${from})` : sql`(${present}${value} < ${to})`
+      return isInstant ? sql`(${present}${value} <= ${from})` : sql`(${present}${value} < ${to})`
     default:
-      return moment ? sql`(${present}${value} = ${from})` : sql`(${present}${value} >= ${from} and ${value} < ${to})`
+      return isInstant ? sql`(${present}${value} = ${from})` : sql`(${present}${value} >= ${from} and ${value} < ${to})`
   }
 }
 
@@ -279,17 +279,17 @@ function compareProperty(value: Sql, operator: Operator, operand: string): Sql {
   return sql`(case when jsonb_typeof(${value}) = 'number' then (${value})::numeric ${symbols[operator]} ${operand}::numeric else false end)`
 }
 
-function compareInstant(value: Sql, operator: Operator, span: Span): Sql {
+function compareInstant(value: Sql, operator: Operator, span: TimeSpan): Sql {
   const instant = sql`(case when jsonb_typeof(${value}) = 'string' then instant(${value} #>> '{}') end)`
   return sql`coalesce(${spanCondition(instant, operator, span)}, false)`
 }
 
 /** `sorted`: a btree finds the matches. `inverted`: a GIN index, which finds them in no order and all at once. */
-export type Narrowing = 'sorted' | 'inverted'
+export type IndexKind = 'sorted' | 'inverted'
 
 /** The kind of index that finds a condition's matches, so that its cost follows them and not the organization's size. */
-export function narrowingOf({ target, operator, operand }: Condition): Narrowing | undefined {
-  const { field, own, link } = target
+export function indexKindOf({ target, operator, operand }: Condition): IndexKind | undefined {
+  const { field, isOwn: own, link } = target
   if (link)
     return isPositiveId(operator) && field.equality === 'indexed' && operand.kind === 'ids' ? 'sorted' : undefined
   if (!own) return undefined
@@ -313,7 +313,7 @@ export function narrowingOf({ target, operator, operand }: Condition): Narrowing
     case 'equals':
     case 'in':
       // Every column of properties has an index for containment.
-      if (field.filter === 'properties') return holdsDay(operand) ? undefined : 'inverted'
+      if (field.filter === 'properties') return containsDay(operand) ? undefined : 'inverted'
       if (field.equality === 'indexed') return 'sorted'
       return field.filter === 'date' && field.order === 'indexed' ? 'sorted' : undefined
     default:
@@ -323,7 +323,7 @@ export function narrowingOf({ target, operator, operand }: Condition): Narrowing
 
 const isPositiveId = (operator: Operator): boolean => operator === 'equals' || operator === 'in'
 
-const holdsDay = (operand: Operand): boolean => textsOf(operand).some((value) => dayOf(value) !== undefined)
+const containsDay = (operand: Operand): boolean => textsOf(operand).some((value) => dayOf(value) !== undefined)
 
 const isTrue = (operand: Operand): boolean => operand.kind === 'boolean' && operand.value
 

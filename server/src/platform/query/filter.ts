@@ -1,6 +1,6 @@
 import type { Resource } from '../model/define.ts'
 import { join, raw, type Sql, sql } from '../model/sql.ts'
-import { type Condition, conditionSql, type Narrowing, narrowingOf } from './condition.ts'
+import { type Condition, conditionSql, type IndexKind, indexKindOf } from './condition.ts'
 import type { Target } from './target.ts'
 
 /** What a list is filtered by. The parameters of a URL are its flat case: `and` of conditions. */
@@ -46,14 +46,14 @@ function partSql(resource: Resource, filter: Filter, orderedBy?: string): Sql {
  * The kind of index that finds a filter's matches. Of conditions that all have to hold one is enough; of alternatives each
  * needs one, and what several indexes find together comes in no order.
  */
-export function filterNarrowing(filter: Filter): Narrowing | undefined {
-  if (isCondition(filter)) return narrowingOf(filter)
+export function filterIndexKind(filter: Filter): IndexKind | undefined {
+  if (isCondition(filter)) return indexKindOf(filter)
   if ('not' in filter) return undefined
-  if ('and' in filter) return best(filter.and.map(filterNarrowing))
+  if ('and' in filter) return best(filter.and.map(filterIndexKind))
   const [only, ...others] = filter.or
-  if (only && others.length === 0) return filterNarrowing(only)
-  return filter.or.every((part) => filterNarrowing(part) !== undefined) ? 'inverted' : undefined
+  if (only && others.length === 0) return filterIndexKind(only)
+  return filter.or.every((part) => filterIndexKind(part) !== undefined) ? 'inverted' : undefined
 }
 
-const best = (found: readonly (Narrowing | undefined)[]): Narrowing | undefined =>
+const best = (found: readonly (IndexKind | undefined)[]): IndexKind | undefined =>
   found.includes('sorted') ? 'sorted' : found.find((one) => one !== undefined)

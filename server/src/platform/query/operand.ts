@@ -1,11 +1,11 @@
 import { readId } from '../model/ids.ts'
 import type { FilterType } from '../model/fields.ts'
-import { ListFault, splitList } from './query-string.ts'
+import { ListError, splitList } from './query-string.ts'
 import { type Operator, takesList } from './operators.ts'
 import type { Target } from './target.ts'
 
 /** A span of time: a moment, or a whole UTC day. `end` is exclusive; a moment has none. */
-export interface Span {
+export interface TimeSpan {
   start: string
   end?: string
 }
@@ -19,16 +19,16 @@ export type Operand =
   | { kind: 'number'; value: string }
   | { kind: 'numbers'; values: readonly string[] }
   | { kind: 'boolean'; value: boolean }
-  | { kind: 'span'; span: Span }
+  | { kind: 'span'; span: TimeSpan }
 
 const comparisons: readonly Operator[] = ['gt', 'gte', 'lt', 'lte']
-const mostValues = 100
+const maxValues = 100
 
 /** Reads a filter's value, or says what is wrong with it. */
 export function readOperand(target: Target, operator: Operator, value: string): Operand | { fault: string } {
   if (value === '') return { fault: 'expected a value' }
   const type = target.field.filter
-  if (isPattern(operator) && foldsAway(value))
+  if (isPattern(operator) && isEmptyAfterFolding(value))
     return { fault: 'expected a search term with at least one letter, digit or sign besides accents' }
   const choices = choicesOf(target)
   if (value === 'null' && isExact(operator) && (!choices || target.nullable)) return { kind: 'null' }
@@ -50,7 +50,8 @@ export const textsOf = (operand: Operand): readonly string[] =>
 const isPattern = (operator: Operator): boolean => ['contains', 'startsWith', 'endsWith'].includes(operator)
 
 /** Combining accents alone are nothing after the fold (migration 0001), and nothing would be found everywhere. */
-export const foldsAway = (text: string): boolean => text.normalize('NFKD').replace(/[\u0300-\u036f]/g, '') === ''
+export const isEmptyAfterFolding = (text: string): boolean =>
+  text.normalize('NFKD').replace(/[\u0300-\u036f]/g, '') === ''
 
 function readOne(target: Target, type: FilterType, operator: Operator, value: string): Operand | { fault: string } {
   switch (type) {
@@ -67,14 +68,14 @@ function readOne(target: Target, type: FilterType, operator: Operator, value: st
     case 'properties':
       return comparisons.includes(operator) ? readComparable(value) : { kind: 'text', value }
     default:
-      return { kind: 'text', value: isExact(operator) ? asStored(target, value) : value }
+      return { kind: 'text', value: isExact(operator) ? toStoredForm(target, value) : value }
   }
 }
 
 const isExact = (operator: Operator): boolean => operator === 'equals' || operator === 'not'
 
 /** The value in the form that its field stores. One that has no such form is compared as it is, and matches nothing. */
-function asStored({ field }: Target, value: string): string {
+function toStoredForm({ field }: Target, value: string): string {
   const normalized = field.isCanonical && field.normalize?.(value)
   return normalized && 'value' in normalized ? String(normalized.value) : value
 }
@@ -84,12 +85,12 @@ function readList(target: Target, type: FilterType, value: string): Operand | { 
   try {
     values = splitList(value)
   } catch (error) {
-    if (error instanceof ListFault) return { fault: error.message }
+    if (error instanceof ListError) return { fault: error.message }
     throw error
   }
-  if (values.length > mostValues) return { fault: `expected at most ${mostValues} values` }
+  if (values.length > maxValues) return { fault: `expected at most ${maxValues} values` }
   if (type === 'id') return { kind: 'ids', values: readIds(target, values) }
-  if (type !== 'number') return { kind: 'texts', values: values.map((item) => asStored(target, item)) }
+  if (type !== 'number') return { kind: 'texts', values: values.map((item) => toStoredForm(target, item)) }
   const bad = values.find((item) => !isNumber(item))
   return bad === undefined ? { kind: 'numbers', values } : { fault: `expected numbers; found "${bad.slice(0, 40)}"` }
 }
@@ -119,7 +120,7 @@ const timestampForm = /^(\d{4}-\d{2}-\d{2})T(\d{2}):(\d{2})(?::(\d{2})(\.\d{1,6}
 const day = 86_400_000
 
 /** A date is its whole UTC day; a timestamp without a zone is in UTC. */
-export function readSpan(value: string): Span | undefined {
+export function readSpan(value: string): TimeSpan | undefined {
   if (dateForm.test(value)) {
     const start = new Date(`${value}T00:00:00Z`)
     if (Number.isNaN(start.getTime()) || start.toISOString().slice(0, 10) !== value || value < '0001') return undefined
@@ -140,7 +141,7 @@ export function readSpan(value: string): Span | undefined {
 }
 
 /** The UTC day that a date without a time names. */
-export function dayOf(value: string): Span | undefined {
+export function dayOf(value: string): TimeSpan | undefined {
   return dateForm.test(value) ? readSpan(value) : undefined
 }
 

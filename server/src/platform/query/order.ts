@@ -25,7 +25,7 @@ export function orderBy(target: Target, descending: boolean): Order | { fault: s
   if (target.link) return { fault: 'has any number of values and cannot be ordered by' }
   const keys = keysOf(target, value)
   const absent = target.nullable ? absence(target, keys) : undefined
-  return { target, descending, keys, absent, indexed: field.order === 'indexed' && target.own }
+  return { target, descending, keys, absent, indexed: field.order === 'indexed' && target.isOwn }
 }
 
 function keysOf({ field }: Target, value: Sql): SortKey[] {
@@ -78,7 +78,7 @@ export function orderClause(keys: readonly Sql[], id: Sql, descending: boolean):
 }
 
 /** The records behind the boundary in the order's direction, among those that have a value. */
-export function beyond(order: Order, id: Sql, boundary: Boundary, descending: boolean): Sql {
+export function afterBoundary(order: Order, id: Sql, boundary: Boundary, descending: boolean): Sql {
   const keys = order.keys.map(({ value }) => value)
   const symbol = raw(descending ? '<' : '>')
   return sql`(${join([...keys, id], ', ')}) ${symbol} (${join([...boundary.keys, boundary.id], ', ')})`

@@ -1,13 +1,13 @@
 import type { FixedStatement } from '../database/database.ts'
-import { identifier, join, Parameter, raw, type Sql, sql, weighed } from '../model/sql.ts'
+import { identifier, join, Parameter, raw, type Sql, sql, plannerVisible } from '../model/sql.ts'
 import { columnOf, type Resource } from '../model/define.ts'
-import { hasTrigram, lookupSql, lookupValues, type Narrowing } from './condition.ts'
+import { hasTrigram, lookupSql, lookupValues, type IndexKind } from './condition.ts'
 import type { Position } from './cursor.ts'
-import { conditionsOf, conjunctsOf, filterNarrowing, filterSql, targetsOf } from './filter.ts'
+import { conditionsOf, conjunctsOf, filterIndexKind, filterSql, targetsOf } from './filter.ts'
 import type { Order } from './order.ts'
-import { type Cursor, type Filters, type ListRequest, usualLimit } from './parse.ts'
+import { type Cursor, type Filters, type ListRequest, defaultLimit } from './parse.ts'
 import { boundarySql, keyNamesOf, pageSql } from './scans.ts'
-import { carriedSql, documentJoins, documentSql } from './select.ts'
+import { pageColumns, documentJoins, documentSql } from './select.ts'
 import { isJoined, joins, root, type Target } from './target.ts'
 
 /** Whose records: the organization as a parameter and, where the route has one, the parent. */
@@ -34,20 +34,20 @@ export interface PageRow {
 export interface PagePlan {
   statement: Sql | FixedStatement
   /** True when no index bounds the work. */
-  costly: boolean
+  isExpensive: boolean
 }
 
 /** Plans a page: keyset only, so that a page deep in a million records costs what the first one does. */
 export const planPage = (resource: Resource, request: ListRequest, scope: Scope): PagePlan => ({
   statement: fixedPage(resource, request, scope) ?? pageStatement(resource, request, scope),
-  costly: isCostly(resource, request),
+  isExpensive: isExpensivePage(resource, request),
 })
 
 /** The pages that are asked for most, and whose plan no value decides: prepared once, planned once. */
 function fixedPage(resource: Resource, request: ListRequest, scope: Scope): FixedStatement | undefined {
   const { order, cursor, limit, filter, words, selection } = request
-  const isUsual = limit === usualLimit && order.target.name === 'createdAt' && words.length === 0
-  if (!isUsual || selection || scope.parentId !== undefined) return undefined
+  const isDefaultPage = limit === defaultLimit && order.target.name === 'createdAt' && words.length === 0
+  if (!isDefaultPage || selection || scope.parentId !== undefined) return undefined
   const name = `${resource.component} page ${order.descending}`
   const conditions = conditionsOf(filter)
   if (!conditions) return undefined
@@ -63,18 +63,18 @@ function fixedPage(resource: Resource, request: ListRequest, scope: Scope): Fixe
   const at = (place: Cursor['at']) => pageStatement(resource, { ...request, cursor: { ...cursor, at: place } }, scope)
   const from = `${name} ${cursor.direction}`
   if ('id' in cursor.at) {
-    return { name: `${from} record`, values: [String(cursor.at.id)], build: ([id]) => at({ id: mustBe(id) }) }
+    return { name: `${from} record`, values: [String(cursor.at.id)], build: ([id]) => at({ id: requireParameter(id) }) }
   }
   const { keys, id: last } = cursor.at.position
   if (!keys) return undefined
   return {
     name: `${from} place`,
     values: [...keys, last].map(String),
-    build: (given) => at({ position: { keys: given.slice(0, -1), id: mustBe(given.at(-1)) } }),
+    build: (given) => at({ position: { keys: given.slice(0, -1), id: requireParameter(given.at(-1)) } }),
   }
 }
 
-function mustBe(parameter: Parameter | undefined): Parameter {
+function requireParameter(parameter: Parameter | undefined): Parameter {
   if (!parameter) throw new Error('a fixed statement needs exactly as many values as it names')
   return parameter
 }
@@ -90,16 +90,16 @@ function pageStatement(
   const source = {
     table: sql`${identifier(resource.table)} ${raw(root)}`,
     joins: joinsFor(resource, request, scope, order.target),
-    carried: carriedSql(resource, request.selection),
+    carried: pageColumns(resource, request.selection),
     within: withinScope(resource, scope, { isListed: true }),
     // Those that are found through another record are found by the organization as well.
     matched: withinScope(resource, scope, {
       isListed: true,
-      isIndexed: request.words.length > 0 && resource.searchThrough.length > 0,
+      isIndexed: request.words.length > 0 && resource.searchEmbedded.length > 0,
     }),
     filters,
-    walkFirst: order.indexed && narrowedBy(resource, request) === 'inverted',
-    walkTwice: targetsOf(request.filter).some(({ field }) => field.filter !== 'string'),
+    scanInOrderFirst: order.indexed && indexKindFor(resource, request) === 'inverted',
+    extendScan: targetsOf(request.filter).some(({ field }) => field.filter !== 'string'),
   }
   const inOrder = raw(backwards ? 'page_position desc' : 'page_position')
   const [nearest, farthest] = [
@@ -107,16 +107,16 @@ function pageStatement(
     raw('(array_agg(place order by page_position desc))[1]'),
   ]
   // The limit stands in the text: as a parameter it would hide from the planner how little is asked for.
-  const most = raw(String(limit))
+  const limitSql = raw(String(limit))
   return sql`with ${boundarySql(source, request)}${pageSql(source, request)},
     shown as (
       select page_position, page_total, ${documentSql(resource, { selection: request.selection, source: 'carried' })} as document,
-        case when page_position in (1, least(page_total, ${most})) then ${placeSql(order)} end as place
+        case when page_position in (1, least(page_total, ${limitSql})) then ${positionSql(order)} end as place
       from page ${raw(root)}${documentJoins(resource, scope.organization)}
-      where page_position <= ${most}
+      where page_position <= ${limitSql}
     )
     select '[' || coalesce(string_agg(document, ',' order by ${inOrder}), '') || ']' as text,
-      coalesce(max(page_total), 0) > ${most} as more,
+      coalesce(max(page_total), 0) > ${limitSql} as more,
       ${cursor && 'id' in cursor.at ? raw('exists (select from boundary)') : raw('true')} as cursor_found,
       ${parentFound(resource, scope)} as parent_found,
       ${backwards ? farthest : nearest} as first,
@@ -125,24 +125,28 @@ function pageStatement(
 }
 
 /** The sort keys and the id of a shown record, as text that casts back to the same values. */
-function placeSql(order: Order): Sql {
+function positionSql(order: Order): Sql {
   const keys = keyNamesOf(order).map((name) => sql`${name}::text`)
   return sql`jsonb_build_array(
     case when not absent then jsonb_build_array(${join(keys, ', ')}) end, ${raw(root)}.id)::text`
 }
 
 /** The place that `first` and `last` of a page's row tell. */
-export function readPlace(place: string): Position {
+export function parsePosition(place: string): Position {
   const [keys, id] = JSON.parse(place) as [string[] | null, string]
   return { keys, id }
 }
 
 /** The statement that counts; exact, whatever it costs. */
-export function planCount(resource: Resource, request: Filters, scope: Scope): { statement: Sql; costly: boolean } {
+export function planCount(
+  resource: Resource,
+  request: Filters,
+  scope: Scope,
+): { statement: Sql; isExpensive: boolean } {
   const statement = sql`select count(*)::text as count, ${parentFound(resource, scope)} as parent_found
     from ${identifier(resource.table)} ${raw(root)}${joinsFor(resource, request, scope)}
     where ${matching(resource, request, scope)}`
-  return { statement, costly: narrowedBy(resource, request) === undefined }
+  return { statement, isExpensive: indexKindFor(resource, request) === undefined }
 }
 
 /** A boolean: is it one of the records that a count of this request counts? */
@@ -158,19 +162,19 @@ export function matching(resource: Resource, request: Filters, scope: Scope): Sq
  * many are looked through, not single ones looked up; `ofMany`: what they live in may be read as a whole.
  */
 export function withinScope(
-  { parent, livesIn = [], softDelete }: Resource,
+  { parent, requiredParents: livesIn = [], softDelete }: Resource,
   scope: Scope,
   { isIndexed = true, isListed = false, ofMany = false } = {},
 ): Sql {
   const table = raw(root)
-  const organization = isListed ? weighed(scope.organization) : scope.organization
+  const organization = isListed ? plannerVisible(scope.organization) : scope.organization
   const owner = [sql`${table}.organization_id = ${organization}`]
   if (parent) owner.push(sql`${table}.${identifier(parent.column)} = ${scope.parentId}::uuid`)
   const parts = isIndexed ? owner : [sql`(${join(owner, ' and ')}) is true`]
   if (softDelete) parts.push(sql`${table}.deleted_at is null`)
   for (const { resource, column } of livesIn) {
     const id = sql`${table}.${identifier(column)}`
-    const isLiving = ofMany ? isAmong(resource, scope, id) : isThere(resource, scope, id)
+    const isLiving = ofMany ? existsInSetSql(resource, scope, id) : existsSql(resource, scope, id)
     parts.push(livesIn.length === 1 ? isLiving : sql`(${id} is null or ${isLiving})`)
   }
   return join(parts, ' and ')
@@ -178,16 +182,16 @@ export function withinScope(
 
 /** A boolean: is the parent of the path there? True for a resource without one. */
 export function parentFound(resource: Resource, scope: Scope): Sql {
-  return resource.parent ? isThere(resource.parent.resource, scope, sql`${scope.parentId}::uuid`) : raw('true')
+  return resource.parent ? existsSql(resource.parent.resource, scope, sql`${scope.parentId}::uuid`) : raw('true')
 }
 
 /** Looked up by its key alone, whatever the planner thinks of how many there are, and of how many are deleted. */
-const isThere = ({ table, softDelete }: Resource, { organization }: Scope, id: Sql): Sql =>
+const existsSql = ({ table, softDelete }: Resource, { organization }: Scope, id: Sql): Sql =>
   sql`coalesce((select ${raw(softDelete ? 'parent.deleted_at is null' : 'true')} from ${identifier(table)} parent
     where parent.organization_id = ${organization} and parent.id = ${id}), false)`
 
 /** The same for a set, which can be joined: at a million, looking up each one takes five times as long. */
-const isAmong = ({ table, softDelete }: Resource, { organization }: Scope, id: Sql): Sql =>
+const existsInSetSql = ({ table, softDelete }: Resource, { organization }: Scope, id: Sql): Sql =>
   sql`exists (select from ${identifier(table)} parent where parent.organization_id = ${organization}
     and parent.id = ${id}${raw(softDelete ? ' and parent.deleted_at is null' : '')})`
 
@@ -213,7 +217,7 @@ function filtersSql(resource: Resource, { filter, words }: Filters, scope: Scope
 function wordsSql(resource: Resource, words: readonly string[], scope: Scope): Sql {
   const places = words.map((word) => {
     const pattern = sql`'%' || like_literal(${new Parameter(word)}::text) || '%'`
-    return { own: sql`${raw(root)}.search like ${pattern}`, through: throughSql(resource, pattern, scope) }
+    return { own: sql`${raw(root)}.search like ${pattern}`, through: embeddedSearchSql(resource, pattern, scope) }
   })
   const own = join(
     places.map((place) => place.own),
@@ -231,35 +235,35 @@ function wordsSql(resource: Resource, words: readonly string[], scope: Scope): S
   return sql`(${own} or ${join(everywhere, ' and ')} and (${join(listed, ' or ')}))`
 }
 
-interface Through {
+interface EmbeddedSearch {
   column: Sql
   /** The ids of the embedded records that have it. */
   found: Sql
 }
 
-function throughSql(resource: Resource, pattern: Sql, scope: Scope): Through[] {
-  return resource.searchThrough.map((path) => {
+function embeddedSearchSql(resource: Resource, pattern: Sql, scope: Scope): EmbeddedSearch[] {
+  return resource.searchEmbedded.map((path) => {
     const [name = '', fieldName = ''] = path.split('.')
     const embedded = resource.embedded[name]
     if (!embedded) throw new Error(`${resource.name} embeds no ${name}`)
     return {
       column: sql`${raw(root)}.${identifier(columnOf(embedded.through))}`,
       found: sql`select other.id from ${identifier(embedded.resource.table)} other
-        where other.organization_id = ${weighed(scope.organization)} and other.deleted_at is null
+        where other.organization_id = ${plannerVisible(scope.organization)} and other.deleted_at is null
           and other.search like ${pattern} and fold(other.${identifier(fieldName)}) like ${pattern}`,
     }
   })
 }
 
 /** The best index that bounds the work, so that it follows the hits and not the size of the organization. */
-function narrowedBy(resource: Resource, { filter, words }: Filters): Narrowing | undefined {
-  const found = filterNarrowing(filter)
-  if (resource.parent?.few || found === 'sorted') return 'sorted'
+function indexKindFor(resource: Resource, { filter, words }: Filters): IndexKind | undefined {
+  const found = filterIndexKind(filter)
+  if (resource.parent?.isSmall || found === 'sorted') return 'sorted'
   return found === 'inverted' || words.some(hasTrigram) ? 'inverted' : undefined
 }
 
 /** A page is cheap when an index finds the matches, or gives the order and nothing else narrows it. */
-function isCostly(resource: Resource, request: ListRequest): boolean {
-  if (narrowedBy(resource, request)) return false
+function isExpensivePage(resource: Resource, request: ListRequest): boolean {
+  if (indexKindFor(resource, request)) return false
   return !request.order.indexed || conjunctsOf(request.filter).length > 0 || request.words.length > 0
 }

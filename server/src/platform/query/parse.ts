@@ -1,11 +1,11 @@
 import type { Parameter } from '../model/sql.ts'
-import { type Fault, invalidParameters, mostDetails } from '../model/errors.ts'
+import { type Fault, invalidParameters, maxDetails } from '../model/errors.ts'
 import type { QueryParameter } from './query-string.ts'
-import { inWords, type Resource } from '../model/define.ts'
+import { displayNoun, type Resource } from '../model/define.ts'
 import { hasIdForm, readId } from '../model/ids.ts'
 import { type Condition } from './condition.ts'
 import { type CursorScope, isCursor, type Position, readCursor } from './cursor.ts'
-import { foldsAway, readOperand } from './operand.ts'
+import { isEmptyAfterFolding, readOperand } from './operand.ts'
 import { allOperators, type Operator, operatorsFor } from './operators.ts'
 import { type Order, orderBy } from './order.ts'
 import type { Filter } from './filter.ts'
@@ -41,16 +41,16 @@ export interface ListRequest extends Filters {
 }
 
 /** The nil UUID (RFC 9562), which no record has. */
-const noRecord = '00000000-0000-0000-0000-000000000000'
+const nilUuid = '00000000-0000-0000-0000-000000000000'
 /** Records of a page when the request says nothing (interface 4.4). */
-export const usualLimit = 25
-const mostFilters = 25
-const mostSelected = 100
-const mostWords = 20
+export const defaultLimit = 25
+const maxFilters = 25
+const maxSelected = 100
+const maxWords = 20
 const scalars = ['limit', 'startingAfter', 'endingBefore', 'orderBy', 'sort', 'query']
 
 /** Collects the faults of a query, so that all of them are told at once. */
-class Reading {
+class QueryReader {
   readonly faults: Fault[] = []
   readonly scalars = new Map<string, string>()
   readonly selected: string[] = []
@@ -59,7 +59,7 @@ class Reading {
 
   /** Nothing more is checked: the answer is long enough. */
   get isFull(): boolean {
-    return this.faults.length >= mostDetails
+    return this.faults.length >= maxDetails
   }
 
   refuse(field: string, message: string): undefined {
@@ -73,47 +73,47 @@ export function readList(
   parameters: readonly QueryParameter[],
   scopeOf: (orderBy: string) => CursorScope,
 ): ListRequest {
-  const reading = read(resource, parameters, scalars)
-  const limit = readLimit(reading)
-  const order = readOrder(reading, resource)
-  const cursor = readCursors(reading, resource, scopeOf(reading.scalars.get('orderBy') ?? 'createdAt'))
-  const words = readWords(reading, resource)
-  const selection = readSelected(reading, resource)
-  if (reading.faults.length > 0 || !order) throw invalidParameters(reading.faults)
-  return { limit, order, cursor, selection, filter: { and: reading.conditions }, words }
+  const reader = read(resource, parameters, scalars)
+  const limit = readLimit(reader)
+  const order = readOrder(reader, resource)
+  const cursor = readCursors(reader, resource, scopeOf(reader.scalars.get('orderBy') ?? 'createdAt'))
+  const words = readWords(reader, resource)
+  const selection = readSelected(reader, resource)
+  if (reader.faults.length > 0 || !order) throw invalidParameters(reader.faults)
+  return { limit, order, cursor, selection, filter: { and: reader.conditions }, words }
 }
 
 /** Reads the parameters of a count: filters and `query`. Errors: 400 `invalid_parameters` with every fault. */
 export function readFilters(resource: Resource, parameters: readonly QueryParameter[]): Filters {
-  const reading = read(resource, parameters, ['query'])
-  return filtersOf(reading, resource, 'a count')
+  const reader = read(resource, parameters, ['query'])
+  return filtersOf(reader, resource, 'a count')
 }
 
 /** Reads the parameters of a change by filter: those of a count and `dryRun`. Errors: 400 `invalid_parameters` with every fault. */
 export function readChange(resource: Resource, parameters: readonly QueryParameter[]): ChangeRequest {
-  const reading = read(resource, parameters, ['query', 'dryRun'])
-  const dryRun = reading.scalars.get('dryRun') ?? 'false'
-  if (dryRun !== 'true' && dryRun !== 'false') reading.refuse('dryRun', 'expected true or false')
-  return { ...filtersOf(reading, resource, 'a change by filter'), dryRun: dryRun === 'true' }
+  const reader = read(resource, parameters, ['query', 'dryRun'])
+  const dryRun = reader.scalars.get('dryRun') ?? 'false'
+  if (dryRun !== 'true' && dryRun !== 'false') reader.refuse('dryRun', 'expected true or false')
+  return { ...filtersOf(reader, resource, 'a change by filter'), dryRun: dryRun === 'true' }
 }
 
-function filtersOf(reading: Reading, resource: Resource, what: string): Filters {
-  const words = readWords(reading, resource)
-  if (reading.selected.length > 0) reading.refuse('select', `${what} has no fields to select`)
-  if (reading.faults.length > 0) throw invalidParameters(reading.faults)
-  return { filter: { and: reading.conditions }, words }
+function filtersOf(reader: QueryReader, resource: Resource, what: string): Filters {
+  const words = readWords(reader, resource)
+  if (reader.selected.length > 0) reader.refuse('select', `${what} has no fields to select`)
+  if (reader.faults.length > 0) throw invalidParameters(reader.faults)
+  return { filter: { and: reader.conditions }, words }
 }
 
 /** Reads the parameters of a single record: `select[]` alone. Errors: 400 `invalid_parameters` with every fault. */
 export function readOne(resource: Resource, parameters: readonly QueryParameter[]): Selection | undefined {
-  const reading = new Reading()
+  const reader = new QueryReader()
   for (const { name, value } of parameters) {
-    if (reading.isFull) break
-    if (!readSelectParameter(reading, name, value))
-      reading.refuse(name, unknownParameter(reading.suggestions, name, ['select[]']))
+    if (reader.isFull) break
+    if (!readSelectParameter(reader, name, value))
+      reader.refuse(name, unknownParameter(reader.suggestions, name, ['select[]']))
   }
-  const selection = readSelected(reading, resource)
-  if (reading.faults.length > 0) throw invalidParameters(reading.faults)
+  const selection = readSelected(reader, resource)
+  if (reader.faults.length > 0) throw invalidParameters(reader.faults)
   return selection
 }
 
@@ -121,39 +121,39 @@ export function readOne(resource: Resource, parameters: readonly QueryParameter[
 export function readNone(parameters: readonly QueryParameter[]): void {
   if (parameters.length === 0) return
   throw invalidParameters(
-    parameters.slice(0, mostDetails).map(({ name }) => ({ field: name.slice(0, 200), message: 'unknown parameter' })),
+    parameters.slice(0, maxDetails).map(({ name }) => ({ field: name.slice(0, 200), message: 'unknown parameter' })),
   )
 }
 
-function read(resource: Resource, parameters: readonly QueryParameter[], known: readonly string[]): Reading {
-  const reading = new Reading()
+function read(resource: Resource, parameters: readonly QueryParameter[], known: readonly string[]): QueryReader {
+  const reader = new QueryReader()
   for (const { name, value } of parameters) {
-    if (reading.isFull) break
-    if (known.includes(name)) readScalar(reading, name, value)
-    else if (readSelectParameter(reading, name, value)) continue
-    else if (name.startsWith('filter.')) readFilter(reading, resource, name, value)
-    else readShorthand(reading, resource, name, value, known)
+    if (reader.isFull) break
+    if (known.includes(name)) readScalar(reader, name, value)
+    else if (readSelectParameter(reader, name, value)) continue
+    else if (name.startsWith('filter.')) readFilter(reader, resource, name, value)
+    else readShorthand(reader, resource, name, value, known)
   }
-  if (reading.conditions.length > mostFilters) reading.refuse('filter', `at most ${mostFilters} filters are allowed`)
-  return reading
+  if (reader.conditions.length > maxFilters) reader.refuse('filter', `at most ${maxFilters} filters are allowed`)
+  return reader
 }
 
-function readScalar(reading: Reading, name: string, value: string): void {
-  if (value === '') reading.refuse(name, 'expected a value')
-  else if (reading.scalars.has(name)) reading.refuse(name, 'is given twice; send it once')
-  else reading.scalars.set(name, value)
+function readScalar(reader: QueryReader, name: string, value: string): void {
+  if (value === '') reader.refuse(name, 'expected a value')
+  else if (reader.scalars.has(name)) reader.refuse(name, 'is given twice; send it once')
+  else reader.scalars.set(name, value)
 }
 
-function readSelectParameter(reading: Reading, name: string, value: string): boolean {
+function readSelectParameter(reader: QueryReader, name: string, value: string): boolean {
   if (name !== 'select' && !/^select\[\d{0,3}\]$/.test(name)) return false
   const paths = name === 'select' ? value.split(',') : [value]
-  if (paths.includes('')) reading.refuse(name, 'expected the name of a field')
-  else reading.selected.push(...paths)
+  if (paths.includes('')) reader.refuse(name, 'expected the name of a field')
+  else reader.selected.push(...paths)
   return true
 }
 
 /** `filter.<field>.<operator>=<value>`: the operator is the last segment. */
-function readFilter(reading: Reading, resource: Resource, name: string, value: string): void {
+function readFilter(reader: QueryReader, resource: Resource, name: string, value: string): void {
   const segments = name.split('.').slice(1)
   const operator = segments.pop() ?? ''
   const path = segments.join('.')
@@ -163,19 +163,19 @@ function readFilter(reading: Reading, resource: Resource, name: string, value: s
     !('fault' in whole) &&
     (whole.field.filter !== 'properties' || whole.keys.length === 1)
   ) {
-    reading.refuse(name, `expected an operator, as in ${name.slice(0, 100)}.equals=`)
+    reader.refuse(name, `expected an operator, as in ${name.slice(0, 100)}.equals=`)
     return
   }
-  const target = findTarget(resource, path, reading.suggestions)
-  if ('fault' in target) reading.refuse(name, target.fault)
-  else addCondition(reading, name, target, operator, value)
+  const target = findTarget(resource, path, reader.suggestions)
+  if ('fault' in target) reader.refuse(name, target.fault)
+  else addCondition(reader, name, target, operator, value)
 }
 
 const isOperator = (text: string): text is Operator => (allOperators as readonly string[]).includes(text)
 
 /** `<field>=<value>`: `has` for a list, `equals` for everything else. */
 function readShorthand(
-  reading: Reading,
+  reader: QueryReader,
   resource: Resource,
   name: string,
   value: string,
@@ -183,15 +183,15 @@ function readShorthand(
 ): void {
   const target = findTarget(resource, name, new Suggestions(0))
   if (!('fault' in target)) {
-    addCondition(reading, name, target, target.field.filter === 'array' ? 'has' : 'equals', value)
+    addCondition(reader, name, target, target.field.filter === 'array' ? 'has' : 'equals', value)
     return
   }
   const head = name.split('.')[0] ?? ''
-  if (resource.members.includes(head)) reading.refuse(name, target.fault)
+  if (resource.propertyNames.includes(head)) reader.refuse(name, target.fault)
   else
-    reading.refuse(
+    reader.refuse(
       name,
-      unknownParameter(reading.suggestions, name, [...parametersOf(resource, known), ...resource.members]),
+      unknownParameter(reader.suggestions, name, [...parametersOf(resource, known), ...resource.propertyNames]),
     )
 }
 
@@ -201,42 +201,42 @@ function parametersOf(resource: Resource, known: readonly string[]): readonly st
   return [...own, anyFilter, ...(known.includes('limit') ? ['select[]'] : [])]
 }
 
-function addCondition(reading: Reading, name: string, target: Target, operator: string, value: string): void {
+function addCondition(reader: QueryReader, name: string, target: Target, operator: string, value: string): void {
   const allowed = operatorsFor(target.field)
   if (allowed.length === 0 || (target.field.filter === 'properties' && target.keys.length === 0)) {
-    reading.refuse(name, `${target.name} is an object, which cannot be filtered by; use one of its fields`)
+    reader.refuse(name, `${target.name} is an object, which cannot be filtered by; use one of its fields`)
   } else if (!isOperator(operator) || !allowed.includes(operator)) {
-    reading.refuse(name, `${target.name} supports ${allowed.join(', ')}; found "${operator.slice(0, 40)}"`)
+    reader.refuse(name, `${target.name} supports ${allowed.join(', ')}; found "${operator.slice(0, 40)}"`)
   } else {
     const operand = readOperand(target, operator, value)
-    if ('fault' in operand) reading.refuse(name, operand.fault)
-    else reading.conditions.push({ target, operator, operand })
+    if ('fault' in operand) reader.refuse(name, operand.fault)
+    else reader.conditions.push({ target, operator, operand })
   }
 }
 
-function readLimit(reading: Reading): number {
-  const text = reading.scalars.get('limit')
-  if (text === undefined) return usualLimit
+function readLimit(reader: QueryReader): number {
+  const text = reader.scalars.get('limit')
+  if (text === undefined) return defaultLimit
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
-  if (limit < 1 || limit > 100) reading.refuse('limit', 'expected a whole number from 1 to 100')
+  if (limit < 1 || limit > 100) reader.refuse('limit', 'expected a whole number from 1 to 100')
   return limit
 }
 
-function readOrder(reading: Reading, resource: Resource): Order | undefined {
-  const sort = reading.scalars.get('sort') ?? 'desc'
-  if (sort !== 'asc' && sort !== 'desc') reading.refuse('sort', 'expected asc or desc')
-  const path = reading.scalars.get('orderBy') ?? 'createdAt'
+function readOrder(reader: QueryReader, resource: Resource): Order | undefined {
+  const sort = reader.scalars.get('sort') ?? 'desc'
+  if (sort !== 'asc' && sort !== 'desc') reader.refuse('sort', 'expected asc or desc')
+  const path = reader.scalars.get('orderBy') ?? 'createdAt'
   // An embedded record stands for one of its fields; everything else names itself.
-  const target = findTarget(resource, path, reading.suggestions)
+  const target = findTarget(resource, path, reader.suggestions)
   const order = 'fault' in target ? target : orderBy(target, sort === 'desc')
-  return 'fault' in order ? reading.refuse('orderBy', faultOf(path, order.fault)) : order
+  return 'fault' in order ? reader.refuse('orderBy', faultOf(path, order.fault)) : order
 }
 
-function readCursors(reading: Reading, resource: Resource, scope: CursorScope): Cursor | undefined {
-  const after = reading.scalars.get('startingAfter')
-  const before = reading.scalars.get('endingBefore')
+function readCursors(reader: QueryReader, resource: Resource, scope: CursorScope): Cursor | undefined {
+  const after = reader.scalars.get('startingAfter')
+  const before = reader.scalars.get('endingBefore')
   if (after !== undefined && before !== undefined) {
-    return reading.refuse('endingBefore', 'startingAfter and endingBefore cannot be combined; send one of them')
+    return reader.refuse('endingBefore', 'startingAfter and endingBefore cannot be combined; send one of them')
   }
   const parameter = before === undefined ? 'startingAfter' : 'endingBefore'
   const text = before ?? after
@@ -244,37 +244,37 @@ function readCursors(reading: Reading, resource: Resource, scope: CursorScope): 
   const direction = before === undefined ? 'after' : 'before'
   const id = readId(resource.idPrefix, text)
   if (id !== undefined) return { direction, parameter, at: { id } }
-  if (hasIdForm(resource.idPrefix, text)) return { direction, parameter, at: { id: noRecord } }
+  if (hasIdForm(resource.idPrefix, text)) return { direction, parameter, at: { id: nilUuid } }
   if (!isCursor(text))
-    return reading.refuse(parameter, `expected the id of a ${inWords(resource.singular)} (${resource.idPrefix}_…)`)
+    return reader.refuse(parameter, `expected the id of a ${displayNoun(resource.singular)} (${resource.idPrefix}_…)`)
   const read = readCursor(scope, text)
   if ('position' in read) return { direction, parameter, at: { position: read.position } }
   if (read.fault === 'otherOrder') {
-    return reading.refuse(parameter, `this cursor belongs to orderBy=${read.orderBy}`)
+    return reader.refuse(parameter, `this cursor belongs to orderBy=${read.orderBy}`)
   }
-  if (read.fault === 'malformed') return reading.refuse(parameter, 'is not a valid cursor of this list')
+  if (read.fault === 'malformed') return reader.refuse(parameter, 'is not a valid cursor of this list')
   // Well formed, but no place in this list of this organization: looked up like an id that does not exist.
-  return { direction, parameter, at: { id: noRecord } }
+  return { direction, parameter, at: { id: nilUuid } }
 }
 
-function readWords(reading: Reading, resource: Resource): string[] {
-  const text = reading.scalars.get('query')
+function readWords(reader: QueryReader, resource: Resource): string[] {
+  const text = reader.scalars.get('query')
   if (text === undefined) return []
   const words = text.split(/\s+/u).filter((word) => word !== '')
-  if (resource.search.length === 0) reading.refuse('query', `${resource.name} do not support full-text search`)
-  else if (words.length === 0) reading.refuse('query', 'expected a word')
-  else if (words.some(foldsAway))
-    reading.refuse('query', 'expected a search term with at least one letter, digit or sign besides accents')
-  else if (words.length > mostWords) reading.refuse('query', `expected at most ${mostWords} words`)
+  if (resource.search.length === 0) reader.refuse('query', `${resource.name} do not support full-text search`)
+  else if (words.length === 0) reader.refuse('query', 'expected a word')
+  else if (words.some(isEmptyAfterFolding))
+    reader.refuse('query', 'expected a search term with at least one letter, digit or sign besides accents')
+  else if (words.length > maxWords) reader.refuse('query', `expected at most ${maxWords} words`)
   return words
 }
 
-function readSelected(reading: Reading, resource: Resource): Selection | undefined {
-  if (reading.selected.length === 0) return undefined
-  if (reading.selected.length > mostSelected) {
-    return reading.refuse('select[]', `at most ${mostSelected} fields can be selected`)
+function readSelected(reader: QueryReader, resource: Resource): Selection | undefined {
+  if (reader.selected.length === 0) return undefined
+  if (reader.selected.length > maxSelected) {
+    return reader.refuse('select[]', `at most ${maxSelected} fields can be selected`)
   }
-  const { selection, faults } = readSelection(resource, reading.selected, reading.suggestions)
-  for (const fault of faults) reading.refuse('select[]', fault)
+  const { selection, faults } = readSelection(resource, reader.selected, reader.suggestions)
+  for (const fault of faults) reader.refuse('select[]', fault)
   return selection
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ApiError } from '../model/errors.ts'
-import { ListFault, readQuery, splitList } from './query-string.ts'
+import { ListError, readQuery, splitList } from './query-string.ts'
 
 function faults(read: () => unknown): string[] {
   try {
@@ -69,7 +69,7 @@ test('a list splits on commas; a backslash takes a comma or a backslash literall
 })
 
 test.each(['', ',', 'a,', ',a', 'a,,b', 'a\\,b,'])('the list %j holds an empty value and is refused', (value) => {
-  expect(() => splitList(value)).toThrow(ListFault)
+  expect(() => splitList(value)).toThrow(ListError)
 })
 
 test('values that were escaped and joined split into themselves', () => {

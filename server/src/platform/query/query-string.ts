@@ -1,4 +1,4 @@
-import { type Fault, invalidParameters, mostDetails } from '../model/errors.ts'
+import { type Fault, invalidParameters, maxDetails } from '../model/errors.ts'
 
 /** One parameter as it was sent, decoded. */
 export interface QueryParameter {
@@ -7,20 +7,20 @@ export interface QueryParameter {
 }
 
 /** A list of values with an empty one in it. */
-export class ListFault extends Error {}
+export class ListError extends Error {}
 
 /** Each parameter once at most, and none that is not known. Error: 400. */
-export function checkWords(
+export function checkParameters(
   query: readonly QueryParameter[],
-  { words, takesOthers }: { words: Readonly<Record<string, string>>; takesOthers: boolean },
+  { parameters, allowsOthers }: { parameters: Readonly<Record<string, string>>; allowsOthers: boolean },
 ): void {
   const seen = new Set<string>()
   const faults: Fault[] = []
   for (const { name } of query) {
-    if (faults.length === mostDetails) break
-    const isKnown = Object.hasOwn(words, name)
+    if (faults.length === maxDetails) break
+    const isKnown = Object.hasOwn(parameters, name)
     if (isKnown && seen.has(name)) faults.push({ field: name, message: 'is given twice; send it once' })
-    if (!isKnown && !takesOthers) faults.push({ field: name.slice(0, 200), message: 'unknown parameter' })
+    if (!isKnown && !allowsOthers) faults.push({ field: name.slice(0, 200), message: 'unknown parameter' })
     seen.add(name)
   }
   if (faults.length > 0) throw invalidParameters(faults)
@@ -38,7 +38,7 @@ export function readQuery(rawUrl: string): QueryParameter[] {
   const faults: Fault[] = []
   for (const piece of rawUrl.slice(start + 1).split('&')) {
     if (piece === '') continue
-    if (faults.length === mostDetails) break
+    if (faults.length === maxDetails) break
     const equals = piece.indexOf('=')
     const name = decode(spaced(equals < 0 ? piece : piece.slice(0, equals)))
     const value = equals < 0 ? '' : decode(spaced(piece.slice(equals + 1)))
@@ -56,7 +56,7 @@ export function readQuery(rawUrl: string): QueryParameter[] {
  */
 export function splitList(value: string): string[] {
   const items = value.includes('\\') ? splitEscaped(value) : value.split(',')
-  if (items.includes('')) throw new ListFault('the list contains an empty value')
+  if (items.includes('')) throw new ListError('the list contains an empty value')
   return items
 }
 

@@ -25,7 +25,7 @@ export const versionColumns = ['source_xmin', 'source_ctid']
 
 /** The join that `renderedSql` needs, unless the record is a written one: each record looks up its own rendering. */
 export const renderingJoin = (resource: Resource, organization: Sql): Sql =>
-  resource.rendered === undefined
+  resource.renderingVersion === undefined
     ? raw('')
     : sql` left join lateral (
       select version, source_xmin, source_ctid, document from ${tableOf(resource)}
@@ -38,7 +38,7 @@ export function renderedSql(resource: Resource, source: RecordSource): Sql {
   if (source === 'written') return sql`${record}.document`
   const isTable = source === 'table'
   const [xmin, ctid] = isTable ? [raw('xmin'), raw('ctid')] : [raw('source_xmin'), raw('source_ctid')]
-  const isValid = sql`${rendering}.version = ${raw(String(resource.rendered))}
+  const isValid = sql`${rendering}.version = ${raw(String(resource.renderingVersion))}
     and ${rendering}.source_xmin = ${record}.${xmin} and ${rendering}.source_ctid = ${record}.${ctid}`
   const made = isTable
     ? documentOf(resource, record)
@@ -51,8 +51,8 @@ export function renderedSql(resource: Resource, source: RecordSource): Sql {
  * is an insert or update of the table under the alias `record`; `isNew` when it cannot meet a record that was there.
  */
 export function writtenSql(resource: Resource, change: Sql, { isNew = false } = {}): Sql {
-  const rendered = resource.whole ?? resource
-  if (rendered.rendered === undefined) return sql`written as (${change} returning ${raw(root)}.*)`
+  const rendered = resource.viewOf ?? resource
+  if (rendered.renderingVersion === undefined) return sql`written as (${change} returning ${raw(root)}.*)`
   return sql`
     written as (${change} returning ${raw(root)}.*, ${rowVersion}, ${documentOf(rendered, raw(root))} as document),
     rendered as (${isNew ? insertSql(rendered, writtenRows) : storeSql(rendered, writtenRows)})`
@@ -67,7 +67,7 @@ export const staleSql = (resource: Resource): Sql => sql`
       select organization_id, id from walked where not exists (
         select from ${tableOf(resource)} known
         where known.organization_id = walked.organization_id and known.${ownerOf(resource)} = walked.id
-          and known.version >= ${raw(String(resource.rendered))}
+          and known.version >= ${raw(String(resource.renderingVersion))}
           and known.source_xmin = walked.source_xmin and known.source_ctid = walked.source_ctid)),
     stored as (${storeSql(
       resource,
@@ -79,7 +79,7 @@ const writtenRows = sql`select organization_id, id, source_xmin, source_ctid, do
 
 const insertSql = (resource: Resource, rows: Sql): Sql => sql`
   insert into ${tableOf(resource)} (organization_id, ${ownerOf(resource)}, version, source_xmin, source_ctid, document)
-  select organization_id, id, ${raw(String(resource.rendered))}, source_xmin, source_ctid, document
+  select organization_id, id, ${raw(String(resource.renderingVersion))}, source_xmin, source_ctid, document
   from (${rows}) source order by organization_id, id`
 
 /** Stores renderings; `rows` has the columns of the table but its version. In the order of ids, so that two never deadlock. */

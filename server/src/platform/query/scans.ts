@@ -1,7 +1,7 @@
 import { join, Parameter, raw, type Sql, sql } from '../model/sql.ts'
-import { beyond, type Boundary, boundaryFromText, type Order, orderClause } from './order.ts'
+import { afterBoundary, type Boundary, boundaryFromText, type Order, orderClause } from './order.ts'
 import type { Cursor } from './parse.ts'
-import type { Carried } from './select.ts'
+import type { PageColumns } from './select.ts'
 import { root } from './target.ts'
 
 /** What a page is read from, as parts of a statement. */
@@ -11,7 +11,7 @@ export interface PageSource {
   /** The joins that filters and order may need. */
   joins: Sql
   /** The columns of a record that the page needs once it is found; the others cost nothing on the way. */
-  carried: Carried
+  carried: PageColumns
   /** The organization and what else bounds the list whoever asks. */
   within: Sql
   /** The same of records that the filters' own index finds. */
@@ -22,25 +22,25 @@ export interface PageSource {
    * True when one index finds the matches and another one gives the order: the planner, which cannot know where in the
    * order matches lie, is then not left to choose between walking it all and sorting them all.
    */
-  walkFirst: boolean
+  scanInOrderFirst: boolean
   /**
    * True where a value of the filters may be that of one record in a hundred: then a second, longer walk follows a promising
    * first one. Not for parts of texts, where planning it would cost each search more than it saves some.
    */
-  walkTwice: boolean
+  extendScan: boolean
 }
 
-export interface PageFrame {
+export interface PageRequest {
   order: Order
   cursor: Cursor | undefined
   limit: number
 }
 
 /** Records of the order that are looked at before the matches are fetched through their own index. */
-const walkLength = raw('2000')
+const scanLength = raw('2000')
 /** Where so many of them match, the page is likely to be among the next ones, which then are looked at first. */
-const promising = raw('4')
-const secondWalkLength = raw('20000')
+const minPromisingMatches = raw('4')
+const secondScanLength = raw('20000')
 
 const highest = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const lowest = '00000000-0000-0000-0000-000000000000'
@@ -51,7 +51,7 @@ const rootId = sql`${raw(root)}.id`
 export const keyNamesOf = (order: Order): Sql[] => order.keys.map((_, index) => raw(`key_${index}`))
 
 /** `boundary`: the sort keys of the record that the cursor names, read in the same statement. */
-export function boundarySql({ table, joins, within }: PageSource, { order, cursor }: PageFrame): Sql {
+export function boundarySql({ table, joins, within }: PageSource, { order, cursor }: PageRequest): Sql {
   if (!cursor || !('id' in cursor.at)) return raw('')
   return sql`boundary as materialized (
     select ${keyColumns(order)}, ${rootId} as id
@@ -59,15 +59,17 @@ export function boundarySql({ table, joins, within }: PageSource, { order, curso
 }
 
 /** `page`: one record more than asked for, numbered in the direction of reading, each with how many they are. */
-export function pageSql(source: PageSource, frame: PageFrame): Sql {
-  const { order, cursor } = frame
+export function pageSql(source: PageSource, request: PageRequest): Sql {
+  const { order, cursor } = request
   const backwards = cursor?.direction === 'before'
-  const clause = orderClause(keyNamesOf(order), raw('id'), isDescending(frame))
+  const clause = orderClause(keyNamesOf(order), raw('id'), isDescending(request))
   // Where none is absent the scan's own order is that of the page, and is not sorted again.
   const absence = order.absent ? raw(backwards ? 'absent desc, ' : 'absent, ') : raw('')
   const place = sql`order by ${absence}${clause}`
   const { tables, found } =
-    source.walkFirst && source.filters ? walkThenFetch(source, source.filters, frame) : scan(source, frame)
+    source.scanInOrderFirst && source.filters
+      ? scanThenUseIndex(source, source.filters, request)
+      : scan(source, request)
   return sql`${tables ? sql`${tables}, ` : raw('')}page as (
     select *, row_number() over (${place}) as page_position, count(*) over () as page_total from (${found}) found)`
 }
@@ -79,15 +81,15 @@ interface Found {
 }
 
 /** The planner chooses the indexes. */
-function scan({ table, joins, within, filters, carried }: PageSource, frame: PageFrame): Found {
+function scan({ table, joins, within, filters, carried }: PageSource, request: PageRequest): Found {
   const where = join(filters ? [within, filters] : [within], ' and ')
   const select = ({ condition, clause, take }: Scan) =>
-    sql`select ${carried.read}, ${keyColumns(frame.order)} from ${table}${joins}
+    sql`select ${carried.read}, ${keyColumns(request.order)} from ${table}${joins}
       where ${where} and ${condition} order by ${clause} limit ${take}`
-  const [only, ...others] = scansOf(frame)
+  const [only, ...others] = scansOf(request)
   // Read where it is needed: no table is filled on the way, and the order is known to be there already.
   if (only && others.length === 0) return { tables: undefined, found: select(only) }
-  return inTurn('scan', frame, [], select)
+  return sequentialScans('scan', request, [], select)
 }
 
 /**
@@ -95,34 +97,34 @@ function scan({ table, joins, within, filters, carried }: PageSource, frame: Pag
  * Only otherwise are all matches fetched through their index and sorted; that part is not started unless it is needed,
  * nor are parallel workers, which is why it depends on the verdict row by row.
  */
-function walkThenFetch(source: PageSource, filters: Sql, frame: PageFrame): Found {
+function scanThenUseIndex(source: PageSource, filters: Sql, request: PageRequest): Found {
   const { table, joins, within, matched, carried } = source
   const record = raw(root)
-  const keys = keyColumns(frame.order)
-  const walked = orderClause(keyNamesOf(frame.order), rootId, isDescending(frame))
+  const keys = keyColumns(request.order)
+  const walked = orderClause(keyNamesOf(request.order), rootId, isDescending(request))
   // A scan that was cut short may have left matches behind, which come before all of the next one.
-  const isCut = scansOf(frame).map(
-    ({ condition }) => sql`exists (select from ${table} where ${within} and ${condition} offset ${walkLength})`,
+  const isCut = scansOf(request).map(
+    ({ condition }) => sql`exists (select from ${table} where ${within} and ${condition} offset ${scanLength})`,
   )
-  const walkOver = ({ condition, clause, take }: Scan, part: Sql) => {
+  const scanInOrder = ({ condition, clause, take }: Scan, part: Sql) => {
     const start = sql`select ${carried.whole}, ${keys} from ${table}
       where ${within} and ${condition} order by ${clause} ${part}`
     const columns = carried.isNarrow
-      ? join([carried.again, ...keyNamesOf(frame.order), raw('absent')], ', ')
+      ? join([carried.again, ...keyNamesOf(request.order), raw('absent')], ', ')
       : carried.again
     return sql`select ${columns}
       from (${start}) ${record}${joins} where ${filters} order by ${walked} limit ${take}`
   }
-  const walk = inTurn('walk', frame, isCut, (scan) => walkOver(scan, sql`limit ${walkLength}`))
-  const more = source.walkTwice ? secondWalk(frame, walkOver) : undefined
+  const walk = sequentialScans('walk', request, isCut, (scan) => scanInOrder(scan, sql`limit ${scanLength}`))
+  const more = source.extendScan ? secondScan(request, scanInOrder) : undefined
   const found = more ? sql`select * from (${walk.found}) walked union all ${more.found}` : walk.found
-  const fetched = scansOf(frame).map(
+  const fetched = scansOf(request).map(
     ({ condition, clause, take }) => sql`(
       select ${carried.again}, ${keys} from hits ${record} where ${condition} order by ${clause} limit ${take})`,
   )
   return {
     tables: sql`${walk.tables}, ${more ? sql`${more.tables}, ` : raw('')}verdict as materialized (
-      select (select count(*) from (${found}) walked) <= ${frame.limit} and (${join(isCut, ' or ')}) as deep),
+      select (select count(*) from (${found}) walked) <= ${request.limit} and (${join(isCut, ' or ')}) as deep),
     hits as materialized (
       select ${record}.* from verdict, lateral (
         select ${carried.whole} from ${table}${joins} where verdict.deep and ${matched} and ${filters} offset 0) ${record})`,
@@ -132,12 +134,12 @@ function walkThenFetch(source: PageSource, filters: Sql, frame: PageFrame): Foun
 }
 
 /** The next part of the first scan, if the first part had some matches but not enough. */
-function secondWalk(frame: PageFrame, walkOver: (scan: Scan, part: Sql) => Sql): Found & { tables: Sql } {
-  const [first] = scansOf(frame)
+function secondScan(request: PageRequest, scanInOrder: (scan: Scan, part: Sql) => Sql): Found & { tables: Sql } {
+  const [first] = scansOf(request)
   if (!first) throw new Error('a page has a scan at least')
   const take = sql`greatest(${first.take} - (select count(*) from walk_0), 0)`
-  const rest = walkOver({ ...first, take }, sql`offset ${walkLength} limit ${secondWalkLength}`)
-  const isPromising = sql`(select count(*) from walk_0) >= ${promising} and (select count(*) from walk_0) < ${first.take}`
+  const rest = scanInOrder({ ...first, take }, sql`offset ${scanLength} limit ${secondScanLength}`)
+  const isPromising = sql`(select count(*) from walk_0) >= ${minPromisingMatches} and (select count(*) from walk_0) < ${first.take}`
   return {
     tables: sql`second_walk as materialized (select * from (${rest}) rest where ${isPromising})`,
     found: sql`select * from second_walk`,
@@ -148,14 +150,14 @@ function secondWalk(frame: PageFrame, walkOver: (scan: Scan, part: Sql) => Sql):
  * One common table a scan. A scan that is not needed any more is not run, nor one behind a scan for which `isCut` holds:
  * both are known before it starts.
  */
-function inTurn(
+function sequentialScans(
   name: string,
-  frame: PageFrame,
+  request: PageRequest,
   isCut: readonly Sql[],
   select: (scan: Scan) => Sql,
 ): Found & { tables: Sql } {
   const names: Sql[] = []
-  const tables = scansOf(frame).map((scan, index) => {
+  const tables = scansOf(request).map((scan, index) => {
     const found = join([raw('0'), ...names.map((earlier) => sql`(select count(*) from ${earlier})`)], ' + ')
     const goesOn = [sql`${found} < ${scan.take}`, ...isCut.slice(0, index).map((cut) => sql`not ${cut}`)]
     const table = raw(`${name}_${index}`)
@@ -168,7 +170,7 @@ function inTurn(
   return { tables: join(tables, ', '), found: join(all, ' union all ') }
 }
 
-const isDescending = ({ order, cursor }: PageFrame): boolean => order.descending !== (cursor?.direction === 'before')
+const isDescending = ({ order, cursor }: PageRequest): boolean => order.descending !== (cursor?.direction === 'before')
 
 const keyColumns = (order: Order): Sql => {
   const keys = order.keys.map(({ value }, index) => sql`${value} as ${raw(`key_${index}`)}`)
@@ -185,20 +187,20 @@ interface Scan {
  * The bounded scans of a page, in the direction of reading: records with a value, then those without (nulls last), each
  * behind the boundary. Apart, because one index then serves each of them: `nulls last` on a descending index would not.
  */
-function scansOf(frame: PageFrame): Scan[] {
-  const { order, limit } = frame
+function scansOf(request: PageRequest): Scan[] {
+  const { order, limit } = request
   const values = order.keys.map(({ value }) => value)
-  const clause = orderClause(values, rootId, isDescending(frame))
+  const clause = orderClause(values, rootId, isDescending(request))
   const take = raw(String(limit + 1))
-  return scanConditions(frame).map((condition) => ({ condition, clause, take }))
+  return scanConditions(request).map((condition) => ({ condition, clause, take }))
 }
 
-function scanConditions(frame: PageFrame): Sql[] {
-  const { order, cursor } = frame
+function scanConditions(request: PageRequest): Sql[] {
+  const { order, cursor } = request
   const { absent } = order
-  const descending = isDescending(frame)
-  const bound = boundaryOf(frame)
-  const beyondBound = bound ? beyond(order, rootId, bound, descending) : raw('true')
+  const descending = isDescending(request)
+  const bound = boundaryOf(request)
+  const beyondBound = bound ? afterBoundary(order, rootId, bound, descending) : raw('true')
   if (!absent) return [beyondBound]
   const present = sql`not (${absent})`
   if (!bound) return [present, absent]
@@ -217,7 +219,7 @@ function scanConditions(frame: PageFrame): Sql[] {
 
 const asParameter = (value: string | Parameter) => (value instanceof Parameter ? value : new Parameter(value))
 
-function boundaryOf({ order, cursor }: PageFrame): Boundary | undefined {
+function boundaryOf({ order, cursor }: PageRequest): Boundary | undefined {
   if (!cursor) return undefined
   if ('position' in cursor.at) {
     const { keys, id } = cursor.at.position

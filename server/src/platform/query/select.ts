@@ -2,7 +2,7 @@ import { join, raw, type Sql, sql } from '../model/sql.ts'
 import { columnOf, type Embedded, type Resource } from '../model/define.ts'
 import type { Field } from '../model/fields.ts'
 import { type RecordSource, renderedSql, renderingJoin, rowVersion, versionColumns } from './rendering.ts'
-import { embeddedThrough, findTarget, lookups, root, type Suggestions, unknownField, valueOf } from './target.ts'
+import { embeddedThrough, findTarget, lookupJoins, root, type Suggestions, unknownField, valueOf } from './target.ts'
 
 /** The members to show; true is the whole member, a tree some of its fields. */
 export interface Selection {
@@ -20,7 +20,7 @@ export function readSelection(
   const faults: string[] = []
   for (const path of paths) {
     const [head = '', ...rest] = path.split('.')
-    const whole = rest.length === 0 && resource.members.includes(head)
+    const whole = rest.length === 0 && resource.propertyNames.includes(head)
     const target = whole ? undefined : findTarget(resource, path, suggestions)
     if (target && 'fault' in target) faults.push(faultOf(path, target.fault))
     else if (target?.link) faults.push(faultOf(path, 'belongs to records of their own; list those'))
@@ -57,23 +57,23 @@ interface DocumentOptions {
  * members (json_build_object takes 100 arguments at most). Needs `documentJoins`, or `lookups` for a written record.
  */
 export function documentSql(resource: Resource, { selection, source = 'table' }: DocumentOptions = {}): Sql {
-  if (selection) return composed(resource, selection)
+  if (selection) return composedSql(resource, selection)
   const known = wholeDocuments[source].get(resource)
   if (known) return known
-  const made = resource.rendered === undefined ? composed(resource) : completed(resource, source)
+  const made = resource.renderingVersion === undefined ? composedSql(resource) : completed(resource, source)
   wholeDocuments[source].set(resource, made)
   return made
 }
 
 /** The joins that `documentSql` needs: the embedded records, and the stored rendering of the record or of its whole. */
 export const documentJoins = (resource: Resource, organization: Sql): Sql =>
-  sql`${lookups(resource, organization)}${renderingJoin(resource.whole ?? resource, organization)}`
+  sql`${lookupJoins(resource, organization)}${renderingJoin(resource.viewOf ?? resource, organization)}`
 
 /** The rendering ends before what other records decide: references that read as null while those are deleted. */
 function completed(resource: Resource, source: RecordSource): Sql {
   const stored = renderedSql(resource, source)
-  const others = resource.members.filter((name) => !isRendered(resource, name))
-  const completion = others.map((name) => sql`${raw(`',"${name}":'`)} || ${textOf(resource, name)}`)
+  const others = resource.propertyNames.filter((name) => !isRendered(resource, name))
+  const completion = others.map((name) => sql`${raw(`',"${name}":'`)} || ${propertyText(resource, name)}`)
   return sql`(${join([stored, ...completion], ' || ')} || '}')`
 }
 
@@ -82,7 +82,7 @@ export const isRendered = (resource: Resource, name: string): boolean =>
   !(name in resource.embedded) && embeddedThrough(resource, name) === undefined
 
 /** What a page carries of each record that it finds, as lists of columns. */
-export interface Carried {
+export interface PageColumns {
   /** Of a record in its table. */
   read: Sql
   /** Of a record in its table from which `again` is selected later. */
@@ -94,9 +94,10 @@ export interface Carried {
 }
 
 /** Only what `documentSql` of a carried record and `documentJoins` need, where there is a rendering; else all of it. */
-export function carriedSql(resource: Resource, selection: Selection | undefined): Carried {
+export function pageColumns(resource: Resource, selection: Selection | undefined): PageColumns {
   const all = sql`${raw(root)}.*`
-  if (selection || resource.rendered === undefined) return { read: all, whole: all, again: all, isNarrow: false }
+  if (selection || resource.renderingVersion === undefined)
+    return { read: all, whole: all, again: all, isNarrow: false }
   const columns = (names: readonly string[]) =>
     join(
       names.map((name) => sql`${raw(root)}.${quoted(name)}`),
@@ -112,9 +113,9 @@ export function carriedSql(resource: Resource, selection: Selection | undefined)
 }
 
 /** A member as JSON text; concatenated, because composing a row costs more than a few members do. */
-function textOf(resource: Resource, name: string): Sql {
+function propertyText(resource: Resource, name: string): Sql {
   const embedded = resource.embedded[name]
-  if (!embedded) return jsonOf(resource.fields[name], memberSql(resource, name, true))
+  if (!embedded) return jsonOf(resource.fields[name], propertySql(resource, name, true))
   const parts = shownOf(name, embedded, true).map(
     ([inner, value]) => sql`${raw(`'"${inner}":'`)} || ${jsonOf(embedded.resource.fields[inner], value)}`,
   )
@@ -128,9 +129,9 @@ const jsonOf = (field: Field | undefined, shown: Sql): Sql =>
     : sql`coalesce('"' || ${shown} || '"', 'null')`
 
 /** The record composed member by member. */
-export function composed(resource: Resource, selection?: Selection): Sql {
-  const names = resource.members.filter((name) => selection === undefined || name in selection)
-  const columns = names.map((name) => sql`${memberSql(resource, name, selection?.[name] ?? true)} as ${quoted(name)}`)
+export function composedSql(resource: Resource, selection?: Selection): Sql {
+  const names = resource.propertyNames.filter((name) => selection === undefined || name in selection)
+  const columns = names.map((name) => sql`${propertySql(resource, name, selection?.[name] ?? true)} as ${quoted(name)}`)
   return sql`(select row_to_json(members)::text from (select ${join(columns, ', ')}) members)`
 }
 
@@ -143,7 +144,7 @@ const wholeDocuments: Record<RecordSource, WeakMap<Resource, Sql>> = {
 
 const quoted = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
 
-function memberSql(resource: Resource, name: string, part: true | Selection): Sql {
+function propertySql(resource: Resource, name: string, part: true | Selection): Sql {
   const embedded = resource.embedded[name]
   if (embedded) {
     const columns = shownOf(name, embedded, part).map(([inner, value]) => sql`${value} as ${quoted(inner)}`)
@@ -152,7 +153,7 @@ function memberSql(resource: Resource, name: string, part: true | Selection): Sq
   const field = resource.fields[name]
   if (!field) throw new Error(`${resource.name} has no field ${name}`)
   const value = valueOf(resource, name)
-  return part === true ? shownValue(field, value) : pick(value, part)
+  return part === true ? shownValue(field, value) : pickSql(value, part)
 }
 
 /** What is shown of an embedded record, by name. */
@@ -167,10 +168,10 @@ function shownOf(name: string, { show, resource }: Embedded, part: true | Select
 }
 
 /** The part of a jsonb value that a selection names; a named key that is missing is null. */
-function pick(value: Sql, selection: Selection): Sql {
+function pickSql(value: Sql, selection: Selection): Sql {
   const entries = Object.entries(selection).map(([key, part]) => {
     const inner = sql`(${value} -> ${key}::text)`
-    return sql`jsonb_build_object(${key}::text, ${part === true ? inner : pick(inner, part)})`
+    return sql`jsonb_build_object(${key}::text, ${part === true ? inner : pickSql(inner, part)})`
   })
   const object = entries.reduce((all, entry) => sql`${all} || ${entry}`)
   return sql`(case when jsonb_typeof(${value}) = 'object' then ${object} end)`

@@ -2,7 +2,7 @@ import { closest, distance } from 'fastest-levenshtein'
 import { identifier, join, raw, type Sql, sql } from '../model/sql.ts'
 import { columnOf, type Embedded, type Resource } from '../model/define.ts'
 import { linkFields, linkTable } from '../model/links.ts'
-import { mostSuggestions } from '../model/errors.ts'
+import { maxSuggestions } from '../model/errors.ts'
 import type { Field } from '../model/fields.ts'
 
 /** What a dotted path of a request points at. */
@@ -16,13 +16,13 @@ export interface Target {
   keys: readonly string[]
   nullable: boolean
   /** True when the field is the record's own and not one of an embedded record. */
-  own: boolean
+  isOwn: boolean
   /** The links that have the field, of which a record has any number: `value` is that of one of them. */
   link?: { table: string; column: string }
 }
 
 /** Characters of a path into custom properties: it comes back in cursors. */
-const longestPath = 200
+const maxPathLength = 200
 
 /** The alias of the record's table in every statement of the kernel. */
 export const root = 'record'
@@ -42,8 +42,8 @@ export function valueOf(resource: Resource, fieldName: string, alias = root): Sq
 }
 
 /** Is the target's value read from an embedded record? */
-export const isJoined = (resource: Resource, { name, own, link }: Target): boolean =>
-  (!own && !link) || embeddedThrough(resource, name) !== undefined
+export const isJoined = (resource: Resource, { name, isOwn, link }: Target): boolean =>
+  (!isOwn && !link) || embeddedThrough(resource, name) !== undefined
 
 /** The left joins that embedded records are read from where they decide what is found, or its order. */
 export function joins(resource: Resource, organization: Sql): Sql {
@@ -59,7 +59,7 @@ export function joins(resource: Resource, organization: Sql): Sql {
  * The same for the few records of a page: each looks up its own, whatever the planner thinks of reading them all. By the
  * key alone: of a table without statistics it thinks that nearly all is deleted, and then any index would do.
  */
-export function lookups(resource: Resource, organization: Sql): Sql {
+export function lookupJoins(resource: Resource, organization: Sql): Sql {
   const parts = Object.entries(resource.embedded).map(
     ([name, embedded]) => sql` left join lateral (
       select * from ${identifier(embedded.resource.table)} ${raw(name)} where ${isEmbedded(name, embedded, organization)} offset 0
@@ -80,10 +80,10 @@ export function findTarget(
   suggestions = new Suggestions(),
 ): Target | { fault: string } {
   const [head = '', ...rest] = path.split('.')
-  const embedded = resource.members.includes(head) ? resource.embedded[head] : undefined
+  const embedded = resource.propertyNames.includes(head) ? resource.embedded[head] : undefined
   if (embedded) return embeddedTarget(head, embedded, path, rest)
   if (Object.hasOwn(resource.links, head)) return linkTarget(resource, head, path, rest)
-  const field = resource.members.includes(head) ? resource.fields[head] : undefined
+  const field = resource.propertyNames.includes(head) ? resource.fields[head] : undefined
   if (!field) return { fault: unknownField(resource, path, suggestions) }
   if (field.filter === 'properties') return propertiesTarget(resource, head, field, path, rest)
   if (rest.length > 0) return { fault: `unknown field; ${head} has no fields of its own` }
@@ -93,7 +93,7 @@ export function findTarget(
     value: valueOf(resource, head),
     keys: [],
     nullable: isNullable(resource, head, field),
-    own: true,
+    isOwn: true,
   }
 }
 
@@ -105,11 +105,11 @@ function embeddedTarget(head: string, embedded: Embedded, path: string, rest: st
   const name = rest.length === 0 ? embedded.orderBy : rest.join('.')
   const field = embedded.show.includes(name) ? embedded.resource.fields[name] : undefined
   if (!field) return { fault: `unknown field; ${head} has ${embedded.show.join(', ')}` }
-  return { name: path, field, value: column(head, name), keys: [], nullable: true, own: false }
+  return { name: path, field, value: column(head, name), keys: [], nullable: true, isOwn: false }
 }
 
 /** The alias of a link in the condition on it. */
-export const linked = 'link'
+export const linkAlias = 'link'
 
 function linkTarget(resource: Resource, head: string, path: string, rest: string[]): Target | { fault: string } {
   const link = resource.links[head]
@@ -119,8 +119,8 @@ function linkTarget(resource: Resource, head: string, path: string, rest: string
   if (!field || field.filter === 'properties') {
     return { fault: `unknown field; ${head} has ${Object.keys(fields).join(', ')}` }
   }
-  const value = column(linked, name)
-  return { name: path, field, value, keys: [], nullable: field.nullable, own: false, link: linkTable(resource, head) }
+  const value = column(linkAlias, name)
+  return { name: path, field, value, keys: [], nullable: field.nullable, isOwn: false, link: linkTable(resource, head) }
 }
 
 function propertiesTarget(
@@ -133,15 +133,15 @@ function propertiesTarget(
   const keys = written.map((key, index) => (index === 0 && field.keyForm ? field.keyForm(key) : key))
   if (keys.includes('')) return { fault: `expected a key, as in ${head}.plan` }
   if (keys.length > 16) return { fault: 'is nested too deeply' }
-  if (path.length > longestPath) return { fault: `must have at most ${longestPath} characters` }
+  if (path.length > maxPathLength) return { fault: `must have at most ${maxPathLength} characters` }
   // Key by key: `#>` would take a number for a place in a list, which neither containment nor select[] does.
   const value = keys.reduce((inner, key) => sql`(${inner} -> ${key}::text)`, valueOf(resource, head))
-  return { name: path, field, value, keys, nullable: true, own: true }
+  return { name: path, field, value, keys, nullable: true, isOwn: true }
 }
 
 /** The fault of an unknown field, with the name that was probably meant. */
 export function unknownField(resource: Resource, path: string, suggestions: Suggestions): string {
-  const suggestion = suggestions.for(path, resource.members)
+  const suggestion = suggestions.for(path, resource.propertyNames)
   return suggestion ? `unknown field; did you mean ${suggestion}?` : 'unknown field'
 }
 
@@ -149,7 +149,7 @@ export function unknownField(resource: Resource, path: string, suggestions: Sugg
 export class Suggestions {
   #left: number
 
-  constructor(count = mostSuggestions) {
+  constructor(count = maxSuggestions) {
     this.#left = count
   }
 

@@ -1,35 +1,35 @@
 import type { Suggestions } from './target.ts'
 
 /** Names that other APIs give to what ours does, in lower case and without punctuation, and the parameter to use. */
-const elsewhere: readonly { names: readonly string[]; ours: string; hint: string }[] = [
+const otherApiNames: readonly { names: readonly string[]; parameter: string; hint: string }[] = [
   {
     names: ['page', 'pagenumber', 'pageno', 'pagetoken', 'offset', 'skip', 'start', 'cursor', 'after', 'next'],
-    ours: 'startingAfter',
+    parameter: 'startingAfter',
     hint: 'for the next page, use startingAfter with the id of the last record, or the Link header',
   },
   {
     names: ['before', 'prev', 'previous'],
-    ours: 'endingBefore',
+    parameter: 'endingBefore',
     hint: 'for the previous page, use endingBefore with the id of the first record, or the Link header',
   },
   {
     names: ['perpage', 'pagesize', 'size', 'pagelimit', 'max', 'maxresults', 'top', 'take', 'first'],
-    ours: 'limit',
+    parameter: 'limit',
     hint: 'use limit for the number of records on a page',
   },
   {
     names: ['q', 's', 'search', 'text', 'term', 'keyword', 'keywords', 'fulltext'],
-    ours: 'query',
+    parameter: 'query',
     hint: 'use query to search',
   },
   {
     names: ['order', 'sortby', 'sortfield', 'sortorder', 'ordering', 'orderdirection', 'direction', 'dir'],
-    ours: 'orderBy',
+    parameter: 'orderBy',
     hint: 'use orderBy with a field, and sort with asc or desc',
   },
   {
     names: ['fields', 'field', 'columns', 'attributes', 'properties', 'only', 'include', 'expand'],
-    ours: 'select[]',
+    parameter: 'select[]',
     hint: 'use select[] for the fields of the response',
   },
 ]
@@ -40,8 +40,8 @@ export const anyFilter = 'filter.<field>.<operator>=<value>'
 /** What to say of a parameter that does not exist: the one that was probably meant, among those that are `known`. */
 export function unknownParameter(suggestions: Suggestions, name: string, known: readonly string[]): string {
   if (known.includes(anyFilter) && /^(filters?|where)\b/i.test(name)) return `unknown parameter; use ${anyFilter}`
-  const plain = name.toLowerCase().replace(/[^a-z]/g, '')
-  const found = elsewhere.find(({ names, ours }) => names.includes(plain) && known.includes(ours))
+  const normalized = name.toLowerCase().replace(/[^a-z]/g, '')
+  const found = otherApiNames.find(({ names, parameter }) => names.includes(normalized) && known.includes(parameter))
   if (found) return `unknown parameter; ${found.hint}`
   const suggestion = suggestions.for(name, known)
   return suggestion ? `unknown parameter; did you mean ${suggestion}?` : 'unknown parameter'

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { ApiError } from '../model/errors.ts'
 import { readBody } from './body.ts'
-import { text, words } from '../model/fields.ts'
+import { text, stringList } from '../model/fields.ts'
 
 const shape = {
-  fields: { name: text({ label: 'Name' }), tags: words({ label: 'Tags' }) },
+  fields: { name: text({ label: 'Name' }), tags: stringList({ label: 'Tags' }) },
   readOnly: [],
   mode: 'create' as const,
 }

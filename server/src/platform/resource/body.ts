@@ -1,5 +1,5 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import { type BodyFault, invalidBody, mostDetails } from '../model/errors.ts'
+import { type BodyFault, invalidBody, maxDetails } from '../model/errors.ts'
 import { Suggestions } from '../query/target.ts'
 import type { Create, Fields, Resource, Update } from '../model/define.ts'
 import type { Field, JsonValue, Schema, JsonObject } from '../model/fields.ts'
@@ -21,11 +21,11 @@ export function bodyShape<R extends Resource>(resource: R, mode: 'update'): Body
 export function bodyShape(resource: Resource, mode: 'create' | 'update'): BodyShape<unknown> {
   const writable = Object.entries(resource.fields).filter(([, field]) => field.writable)
   const fields = Object.fromEntries(writable)
-  return { fields, readOnly: resource.members.filter((name) => !(name in fields)), mode }
+  return { fields, readOnly: resource.propertyNames.filter((name) => !(name in fields)), mode }
 }
 
 /** The body of a request that makes or asks for something else than a record. */
-export const shapeOf = <F extends Fields>(fields: F): BodyShape<Create<{ fields: F }>> => ({
+export const bodyShapeOf = <F extends Fields>(fields: F): BodyShape<Create<{ fields: F }>> => ({
   mode: 'create',
   readOnly: [],
   fields,
@@ -33,23 +33,23 @@ export const shapeOf = <F extends Fields>(fields: F): BodyShape<Create<{ fields:
 
 /** Reads a body into normalized values. Errors: 422 with every fault at once (interface 7.3). */
 export function readBody(shape: BodyShape<unknown>, body: unknown): JsonObject {
-  const { values, faults } = examineBody(shape, body)
+  const { values, faults } = validateBody(shape, body)
   if (faults.length > 0) throw invalidBody(faults)
   return values
 }
 
 /** The values that are right, and the faults of the others. Errors: 422 for a body that is no object. */
-export function examineBody(shape: BodyShape<unknown>, body: unknown): { values: JsonObject; faults: BodyFault[] } {
+export function validateBody(shape: BodyShape<unknown>, body: unknown): { values: JsonObject; faults: BodyFault[] } {
   if (!isObject(body)) throw invalidBody([{ field: 'body', message: 'expected an object' }])
   const faults: BodyFault[] = []
   const values: JsonObject = {}
   const suggestions = new Suggestions()
   for (const [name, value] of Object.entries(body)) {
-    if (faults.length >= mostDetails) break
+    if (faults.length >= maxDetails) break
     const field = Object.hasOwn(shape.fields, name) ? shape.fields[name] : undefined
     const read = field
       ? readValue(field, name, value, shape.mode)
-      : [{ field: name.slice(0, 200), message: unknown(shape, name, suggestions) }]
+      : [{ field: name.slice(0, 200), message: unknownFieldMessage(shape, name, suggestions) }]
     if (Array.isArray(read)) faults.push(...read)
     else values[name] = read.value
   }
@@ -59,10 +59,10 @@ export function examineBody(shape: BodyShape<unknown>, body: unknown): { values:
         faults.push({ field: name, message: 'is required', missing: true })
     }
   }
-  return { values, faults: faults.slice(0, mostDetails) }
+  return { values, faults: faults.slice(0, maxDetails) }
 }
 
-function unknown(shape: BodyShape<unknown>, name: string, suggestions: Suggestions): string {
+function unknownFieldMessage(shape: BodyShape<unknown>, name: string, suggestions: Suggestions): string {
   if (shape.readOnly.includes(name)) return 'is read-only'
   const suggestion = suggestions.for(name, Object.keys(shape.fields))
   return suggestion ? `unknown field; did you mean ${suggestion}?` : 'unknown field'
@@ -123,24 +123,28 @@ function validatorOf(schema: Schema): ValidateFunction {
 /** A value of another type is one fault, whatever else it fails for that. */
 function faultsOf(name: string, found: readonly ErrorObject[]): BodyFault[] {
   // One place has a few at most, so these are enough for every fault that is told.
-  const errors = found.slice(0, 10 * mostDetails)
-  const ofAnotherType = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'type' ? instancePath : [])))
+  const errors = found.slice(0, 10 * maxDetails)
+  const wrongTypePaths = new Set(
+    errors.flatMap(({ keyword, instancePath }) => (keyword === 'type' ? instancePath : [])),
+  )
   return errors
-    .filter(({ keyword, instancePath }) => keyword === 'type' || !ofAnotherType.has(instancePath))
+    .filter(({ keyword, instancePath }) => keyword === 'type' || !wrongTypePaths.has(instancePath))
     .filter(({ keyword }) => keyword !== 'propertyNames')
-    .slice(0, mostDetails)
-    .map((error) => ({ field: `${name}${error.instancePath.replaceAll('/', '.')}`, message: told(error) }))
+    .slice(0, maxDetails)
+    .map((error) => ({ field: `${name}${error.instancePath.replaceAll('/', '.')}`, message: messageOf(error) }))
 }
 
 /** What is wrong with a member's name is told of the name. */
-const told = (error: ErrorObject): string =>
-  error.propertyName === undefined ? sentence(error) : `key "${error.propertyName.slice(0, 80)}" ${sentence(error)}`
+const messageOf = (error: ErrorObject): string =>
+  error.propertyName === undefined
+    ? describeError(error)
+    : `key "${error.propertyName.slice(0, 80)}" ${describeError(error)}`
 
 /** ajv's findings in words for the person who sent the value. */
-function sentence({ keyword, params, message }: ErrorObject): string {
+function describeError({ keyword, params, message }: ErrorObject): string {
   switch (keyword) {
     case 'type':
-      return `expected ${article(String(params.type))}`
+      return `expected ${withArticle(String(params.type))}`
     case 'enum':
       return `expected one of ${(params.allowedValues as string[]).join(', ')}`
     case 'minLength':
@@ -162,4 +166,4 @@ function sentence({ keyword, params, message }: ErrorObject): string {
   }
 }
 
-const article = (type: string): string => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`)
+const withArticle = (type: string): string => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`)

@@ -29,13 +29,13 @@ export interface CurrentRow extends StoredRow {
 /** What a `StoredRow` is selected by. Needs the joins of `documentSql`. */
 export const storedSql = (resource: Resource, source: RecordSource = 'table'): Sql => sql`${raw(root)}.id,
   ${documentSql(resource, { source })} as text,
-  ${resource.whole ? documentSql(resource.whole, { source }) : raw('null')} as whole, ${raw(root)}.revision`
+  ${resource.viewOf ? documentSql(resource.viewOf, { source }) : raw('null')} as whole, ${raw(root)}.revision`
 
 /** All members of the record. */
 export const wholeOf = ({ whole, text }: StoredRow): JsonObject => JSON.parse(whole ?? text) as JsonObject
 
 /** The records as they are, locked in id order so that two sets never wait for each other in a circle. */
-export async function lockCurrent(
+export async function lockRecords(
   transaction: Transaction,
   resource: Resource,
   changes: readonly Change[],
@@ -70,7 +70,7 @@ function danglingSql({ embedded }: Resource): Sql {
 }
 
 /** The records whose ids `ids` selects, locked in id order until the transaction ends. */
-export async function lockFound(transaction: Transaction, resource: Resource, ids: Sql): Promise<CurrentRow[]> {
+export async function lockSelected(transaction: Transaction, resource: Resource, ids: Sql): Promise<CurrentRow[]> {
   const rows = await transaction.query<Omit<CurrentRow, 'record'>>(sql`
     with found as materialized (${ids})
     select ${storedSql(resource)}, ${danglingSql(resource)} as dangling

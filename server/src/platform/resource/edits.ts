@@ -4,7 +4,7 @@ import type { Transaction } from '../database/database.ts'
 import { identifier, prepared, sql } from '../model/sql.ts'
 import { columnOf, type Resource } from '../model/define.ts'
 import type { JsonValue, JsonObject } from '../model/fields.ts'
-import type { Pending } from './write.ts'
+import type { PendingChange } from './write.ts'
 
 /** What was changed on purpose in a record: no later import overwrites or restores it. */
 export class Edits {
@@ -50,11 +50,11 @@ export interface EditedValue {
  * enters for a new one. `<singular>_edits` holds the fields; `<singular>_edited_values` what the fields of `remembered`
  * held before, a word or an external id at a time.
  */
-export async function keepEdits(
+export async function storeEdits(
   transaction: Transaction,
   resource: Resource,
-  pending: readonly Pending[],
-  remembered: readonly string[],
+  pending: readonly PendingChange[],
+  trackedFields: readonly string[],
 ): Promise<void> {
   if (transaction.actor.kind === 'work') return
   const edits = pending.flatMap((one) => editedFields(transaction.actor, one).map((field) => ({ id: one.id, field })))
@@ -67,16 +67,16 @@ export async function keepEdits(
     from jsonb_to_recordset(${JSON.stringify(edits)}::jsonb) as edit(id uuid, field text)
     order by id, field on conflict do nothing`),
     ),
-    keepEditedValues(
+    storeEditedValues(
       transaction,
       resource,
-      pending.flatMap((one) => replacedIn(one, remembered)),
+      pending.flatMap((one) => replacedIn(one, trackedFields)),
     ),
   ])
 }
 
 /** Remembers values that were removed from records of `resource`, or replaced, unless an import did it. */
-export async function keepEditedValues(
+export async function storeEditedValues(
   transaction: Transaction,
   resource: Resource,
   edited: readonly EditedValue[],
@@ -105,9 +105,9 @@ export async function readEdits(
     union all
     select ${ownerOf(resource)}, field, array_agg(encode(digest, 'hex')) from ${identifier(`${resource.singular}_edited_values`)}
     where organization_id = ${transaction.organization} and ${ownerOf(resource)} = any(${ids}::uuid[]) group by 1, 2`)
-  const found = new Map<string, Remembered>()
+  const found = new Map<string, StoredEdits>()
   for (const { id, field, digests } of rows) {
-    const edits: Remembered = found.get(id) ?? { fields: [], values: new Map() }
+    const edits: StoredEdits = found.get(id) ?? { fields: [], values: new Map() }
     found.set(id, edits)
     if (digests === null) edits.fields.push(field)
     else edits.values.set(field, new Set(digests))
@@ -115,7 +115,7 @@ export async function readEdits(
   return new Map([...found].map(([id, { fields, values }]) => [id, new Edits(fields, values)]))
 }
 
-interface Remembered {
+interface StoredEdits {
   fields: string[]
   values: Map<string, ReadonlySet<string>>
 }
@@ -123,30 +123,30 @@ interface Remembered {
 const ownerOf = ({ singular }: Resource) => identifier(columnOf(`${singular}Id`))
 
 /** Would `keepEdits` write anything about this change? */
-export const hasEdits = (actor: Actor, pending: Pending): boolean =>
+export const hasEdits = (actor: Actor, pending: PendingChange): boolean =>
   actor.kind !== 'work' && editedFields(actor, pending).length > 0
 
-function editedFields({ kind }: Actor, { before, values }: Pending): string[] {
+function editedFields({ kind }: Actor, { before, values }: PendingChange): string[] {
   if (before) return Object.keys(values)
-  return kind === 'session' ? Object.keys(entered(values)) : []
+  return kind === 'session' ? Object.keys(enteredValues(values)) : []
 }
 
 /** What a new record was given, without what every record begins with. */
-const entered = (values: JsonObject): JsonObject =>
+const enteredValues = (values: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => !isEmpty(value)))
 
 /** What the remembered fields of a record held before the change and do not hold after it. */
-function replacedIn({ id, before, values }: Pending, remembered: readonly string[]): EditedValue[] {
+function replacedIn({ id, before, values }: PendingChange, trackedFields: readonly string[]): EditedValue[] {
   if (!before) return []
-  return remembered.flatMap((field) => {
+  return trackedFields.flatMap((field) => {
     if (!(field in values)) return []
-    const after = new Set(partsOf(values[field]))
-    return partsOf(before[field]).flatMap((value) => (after.has(value) ? [] : [{ id, field, value }]))
+    const after = new Set(valueList(values[field]))
+    return valueList(before[field]).flatMap((value) => (after.has(value) ? [] : [{ id, field, value }]))
   })
 }
 
 /** The values of a field that are remembered one by one. */
-function partsOf(value: JsonValue | undefined): string[] {
+function valueList(value: JsonValue | undefined): string[] {
   if (value === null || value === undefined) return []
   if (Array.isArray(value)) return value.map(String)
   return typeof value === 'object'

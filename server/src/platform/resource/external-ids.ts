@@ -4,17 +4,17 @@ import { identifier, raw, sql } from '../model/sql.ts'
 import type { Resource } from '../model/define.ts'
 import { readId } from '../model/ids.ts'
 import { UniqueConflict } from './unique-conflict.ts'
-import type { Pending, Written } from './write.ts'
+import type { PendingChange, WrittenRecord } from './write.ts'
 
 /**
  * Keeps `<singular>_external_ids`, the table that makes external ids unique and findable, true to the records written:
  * per organization, provider and value, and per team where records have one. Errors: `UniqueConflict`.
  */
-export async function keepExternalIds(
+export async function syncExternalIds(
   transaction: Transaction,
   resource: Resource,
-  written: readonly Written[],
-  pending: readonly Pending[],
+  written: readonly WrittenRecord[],
+  pending: readonly PendingChange[],
 ): Promise<void> {
   const ids = pending.filter(touchesExternalIds).map(({ id }) => id)
   if (ids.length === 0) return
@@ -37,13 +37,13 @@ export async function keepExternalIds(
 }
 
 /** A new record with external ids, or one whose ids, team or life changed. */
-export function touchesExternalIds({ before, values, columns }: Pending): boolean {
+export function touchesExternalIds({ before, values, columns }: PendingChange): boolean {
   if (!before) return Object.keys(values.externalIds ?? {}).length > 0
   return 'externalIds' in values || 'teamId' in values || 'deleted_at' in columns
 }
 
 /** Finds who holds one of the external ids that the set wanted, in the team that it wanted them in. */
-function holderOf(transaction: Transaction, resource: Resource, written: readonly Written[]) {
+function holderOf(transaction: Transaction, resource: Resource, written: readonly WrittenRecord[]) {
   const wanted = written.flatMap(({ after }) =>
     Object.entries(after.externalIds ?? {}).map(([provider, value]) => ({
       provider,

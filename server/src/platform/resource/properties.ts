@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue, Schema } from '../model/fields.ts'
-import type { Normalized } from '../model/texts.ts'
+import type { Normalized } from '../model/normalizers.ts'
 
 const keyForm = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
-const providerForm = /^[A-Za-z][A-Za-z0-9]{0,39}$/
-const mostProperties = 200
-const mostBytes = 64 * 1024
+const providerPattern = /^[A-Za-z][A-Za-z0-9]{0,39}$/
+const maxProperties = 200
+const maxBytes = 64 * 1024
 
 const isObject = (value: JsonValue): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -14,7 +14,7 @@ export const customProperties = {
   schema: {
     type: 'object',
     propertyNames: { pattern: keyForm.source },
-    maxProperties: mostProperties,
+    maxProperties: maxProperties,
     additionalProperties: true,
     examples: [{ plan: 'pro', seats: 12 }],
   } satisfies Schema,
@@ -34,8 +34,8 @@ function checkProperties(value: JsonValue): Normalized {
   const keys = Object.keys(value)
   const bad = keys.find((key) => !keyForm.test(key))
   if (bad !== undefined) return { fault: `key "${bad.slice(0, 80)}" must match ${keyForm.source}` }
-  if (keys.length > mostProperties) return { fault: `expected at most ${mostProperties} properties` }
-  if (isLongerThan(value, mostBytes)) return { fault: 'expected at most 64 KiB of JSON' }
+  if (keys.length > maxProperties) return { fault: `expected at most ${maxProperties} properties` }
+  if (isLongerThan(value, maxBytes)) return { fault: 'expected at most 64 KiB of JSON' }
   return { value }
 }
 
@@ -53,17 +53,17 @@ function unreachableKey(value: JsonValue): string | undefined {
 
 /** Is the JSON of the value longer? What is far too long is not written out to find that out. */
 function isLongerThan(value: JsonValue, bytes: number): boolean {
-  return leastLength(value, bytes) > bytes || Buffer.byteLength(JSON.stringify(value)) > bytes
+  return minJsonLength(value, bytes) > bytes || Buffer.byteLength(JSON.stringify(value)) > bytes
 }
 
 /** The length that the JSON of the value has at least, counted no further than `enough`. */
-function leastLength(value: JsonValue, enough: number): number {
+function minJsonLength(value: JsonValue, enough: number): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 1
   let length = 1
   const items = Array.isArray(value) ? value : Object.values(value)
   for (const item of items) {
-    length += leastLength(item, enough - length) + 1
+    length += minJsonLength(item, enough - length) + 1
     if (length > enough) break
   }
   return length
@@ -73,7 +73,7 @@ function leastLength(value: JsonValue, enough: number): number {
 export const externalIds = {
   schema: {
     type: 'object',
-    propertyNames: { pattern: providerForm.source },
+    propertyNames: { pattern: providerPattern.source },
     maxProperties: 50,
     additionalProperties: { type: 'string', minLength: 1, maxLength: 200 },
     examples: [{ billing: 'cus_1042' }],
@@ -83,8 +83,8 @@ export const externalIds = {
   normalize(value: JsonValue): Normalized {
     if (!isObject(value)) return { fault: 'expected an object' }
     for (const [provider, id] of Object.entries(value)) {
-      if (!providerForm.test(provider))
-        return { fault: `provider "${provider.slice(0, 80)}" must match ${providerForm.source}` }
+      if (!providerPattern.test(provider))
+        return { fault: `provider "${provider.slice(0, 80)}" must match ${providerPattern.source}` }
       if (typeof id !== 'string' || id.trim() === '')
         return { fault: `${provider}: expected a string that is not blank` }
     }

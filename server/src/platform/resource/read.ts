@@ -5,7 +5,7 @@ import { type PagePlan, type PageRow, parentFound, type planCount, type Scope, w
 import type { Cursor } from '../query/parse.ts'
 import { documentJoins, documentSql, type Selection } from '../query/select.ts'
 import { root } from '../query/target.ts'
-import { inWords, type Resource } from '../model/define.ts'
+import { displayNoun, type Resource } from '../model/define.ts'
 
 /** A record as it is sent, with the revision that its ETag tells. */
 export interface ShownRecord {
@@ -15,20 +15,20 @@ export interface ShownRecord {
 
 /** 404 for a record that is not there, is deleted, or belongs to another organization, team or parent. */
 export const notFound = (resource: Resource): ApiError =>
-  new ApiError('not_found', `There is no ${inWords(resource.singular)} with this id.`)
+  new ApiError('not_found', `There is no ${displayNoun(resource.singular)} with this id.`)
 
 /** 404 for a restore of what was never deleted, or too long ago. */
 export const notDeleted = (resource: Resource): ApiError =>
   new ApiError(
     'not_found',
-    `No ${inWords(resource.singular)} with this id was deleted within the last ${resource.restorableDays} days.`,
+    `No ${displayNoun(resource.singular)} with this id was deleted within the last ${resource.restorableDays} days.`,
   )
 
 /** 404 for the parent in a path. */
 export function parentNotFound(resource: Resource): ApiError {
   return new ApiError(
     'not_found',
-    `There is no ${inWords(resource.parent?.resource.singular ?? 'record')} with this id.`,
+    `There is no ${displayNoun(resource.parent?.resource.singular ?? 'record')} with this id.`,
   )
 }
 
@@ -70,7 +70,7 @@ export async function readPage(
 function unknownCursor(resource: Resource, cursor: Cursor | undefined): ApiError {
   const fault: Fault = {
     field: cursor?.parameter ?? 'startingAfter',
-    message: `no ${inWords(resource.singular)} with this id exists`,
+    message: `no ${displayNoun(resource.singular)} with this id exists`,
   }
   return new ApiError(
     'not_found',

@@ -32,7 +32,11 @@ export async function refreshRenderings(
     select organization_id, id, xmin as source_xmin, ctid as source_ctid from ${identifier(resource.table)}
     where (organization_id, id) > (${after.organizationId}::uuid, ${after.id}::uuid)
     order by organization_id, id limit ${limit}`
-  const [row] = await database.spanning<{ organization_id: string | null; id: string | null; rendered: string }>(
+  const [row] = await database.crossTenantQuery<{
+    organization_id: string | null
+    id: string | null
+    rendered: string
+  }>(
     'refresh renderings',
     sql`with walked as materialized (${walked}), ${staleSql(resource)},
       last as (select organization_id, id from walked order by organization_id desc, id desc limit 1)

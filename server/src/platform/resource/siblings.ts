@@ -2,10 +2,10 @@ import type { Transaction } from '../database/database.ts'
 import { columnOf, type Resource } from '../model/define.ts'
 import { identifier, prepared, raw, type Sql, sql } from '../model/sql.ts'
 import { parentNotFound } from './read.ts'
-import type { Pending } from './write.ts'
+import type { PendingChange } from './write.ts'
 
 /** Does a write of one record change others of its parent? Writers of one parent then take turns, by a lock of the parent. */
-export const affectsSiblings = ({ ordered, fields }: Resource): boolean =>
+export const affectsSiblings = ({ positionField: ordered, fields }: Resource): boolean =>
   ordered !== undefined || Object.values(fields).some(({ exclusive }) => exclusive)
 
 /** The parent of the path is there, and stays until the transaction ends. Errors: 404. */
@@ -30,36 +30,36 @@ export async function assertParent(
 export async function arrangeSiblings(
   transaction: Transaction,
   resource: Resource,
-  pending: readonly Pending[],
+  pending: readonly PendingChange[],
   parentId: string | undefined,
 ): Promise<void> {
   if (!affectsSiblings(resource)) return
   if (!resource.parent || parentId === undefined) throw new Error(`${resource.name} are written under their parent`)
   const siblings = sql`organization_id = ${transaction.organization}
     and ${identifier(resource.parent.column)} = ${parentId}::uuid ${raw(resource.softDelete ? 'and deleted_at is null' : '')}`
-  if (resource.ordered !== undefined) await arrangeOrder(transaction, resource, pending, siblings)
+  if (resource.positionField !== undefined) await arrangeOrder(transaction, resource, pending, siblings)
   for (const [name, { exclusive }] of Object.entries(resource.fields)) {
-    if (exclusive) await takeFlag(transaction, resource, pending, { name, siblings })
+    if (exclusive) await moveFlag(transaction, resource, pending, { name, siblings })
   }
 }
 
-const isDeleted = ({ columns }: Pending): boolean => typeof columns.deleted_at === 'string'
-const isRestored = ({ before, columns }: Pending): boolean => before !== undefined && columns.deleted_at === null
+const isDeleted = ({ columns }: PendingChange): boolean => typeof columns.deleted_at === 'string'
+const isRestored = ({ before, columns }: PendingChange): boolean => before !== undefined && columns.deleted_at === null
 
 /** Moves each record of the set to its place, one after the other, and the others as far as that takes. */
 async function arrangeOrder(
   transaction: Transaction,
-  { table, ordered: name = '' }: Resource,
-  pending: readonly Pending[],
+  { table, positionField: name = '' }: Resource,
+  pending: readonly PendingChange[],
   siblings: Sql,
 ): Promise<void> {
   const moving = pending.filter((one) => !one.before || name in one.values || isDeleted(one) || isRestored(one))
   if (moving.length === 0) return
   const column = identifier(columnOf(name))
-  const there = await transaction.query<{ id: string; place: number }>(
+  const siblingRows = await transaction.query<{ id: string; place: number }>(
     sql`select id, ${column} as place from ${identifier(table)} where ${siblings} order by ${column}, id`,
   )
-  const order = there.map(({ id }) => id)
+  const order = siblingRows.map(({ id }) => id)
   for (const one of moving) {
     const current = order.indexOf(one.id)
     if (current >= 0) order.splice(current, 1)
@@ -71,7 +71,7 @@ async function arrangeOrder(
     const place = places.get(one.id)
     if (place !== undefined) one.values[name] = place
   }
-  const others = there.filter(({ id, place }) => places.has(id) && places.get(id) !== place)
+  const others = siblingRows.filter(({ id, place }) => places.has(id) && places.get(id) !== place)
   if (others.length === 0) return
   await transaction.query(sql`
     update ${identifier(table)} sibling set ${column} = moved.place
@@ -81,18 +81,18 @@ async function arrangeOrder(
 }
 
 /** The last record of the set that asks for the flag gets it; whoever had it loses it. A restored record comes without. */
-async function takeFlag(
+async function moveFlag(
   transaction: Transaction,
   { table }: Resource,
-  pending: readonly Pending[],
+  pending: readonly PendingChange[],
   { name, siblings }: { name: string; siblings: Sql },
 ): Promise<void> {
   for (const one of pending.filter((other) => isRestored(other) && other.before?.[name] === true))
     one.values[name] = false
-  const asking = pending.filter(({ values }) => values[name] === true)
-  const holder = asking.at(-1)
+  const requesting = pending.filter(({ values }) => values[name] === true)
+  const holder = requesting.at(-1)
   if (!holder) return
-  for (const one of asking) if (one !== holder) one.values[name] = false
+  for (const one of requesting) if (one !== holder) one.values[name] = false
   const column = identifier(columnOf(name))
   await transaction.query(sql`
     update ${identifier(table)} set ${column} = false, revision = revision + 1, updated_at = now()

@@ -1,11 +1,15 @@
 import type { Transaction } from '../database/database.ts'
 import type { Resource } from '../model/define.ts'
-import { type Change, type WriteOptions, writeSet, type WriteSteps, type Written } from './write.ts'
+import { type Change, type WriteOptions, writeSet, type WriteSteps, type WrittenRecord } from './write.ts'
 
 /** What the standard routes need of a resource's store: its one write, with the rules that it adds. */
 export interface StandardStore {
   resource: Resource
-  write(transaction: Transaction, changes: readonly Change[], options?: Omit<WriteOptions, 'steps'>): Promise<Written[]>
+  write(
+    transaction: Transaction,
+    changes: readonly Change[],
+    options?: Omit<WriteOptions, 'steps'>,
+  ): Promise<WrittenRecord[]>
 }
 
 /** The store of a resource whose declaration says everything, or nearly: `steps` is what it adds. */
@@ -21,7 +25,7 @@ export async function writeOne(
   transaction: Transaction,
   change: Change,
   options?: Omit<WriteOptions, 'steps'>,
-): Promise<Written> {
+): Promise<WrittenRecord> {
   const [written] = await store.write(transaction, [change], options)
   if (!written) throw new Error('a set of one change gives one record')
   return written

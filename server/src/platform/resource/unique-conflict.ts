@@ -1,4 +1,4 @@
-import { inWords, type Resource } from '../model/define.ts'
+import { displayNoun, type Resource } from '../model/define.ts'
 import type { Sql } from '../model/sql.ts'
 
 /** A unique value that another record holds; the pipeline turns it into 409 with the holder's id. */
@@ -13,6 +13,6 @@ export class UniqueConflict extends Error {
     this.resource = resource
     this.field = field
     this.holder = holder
-    this.reason = more.reason ?? `is taken by another ${inWords(resource.singular)}`
+    this.reason = more.reason ?? `is taken by another ${displayNoun(resource.singular)}`
   }
 }

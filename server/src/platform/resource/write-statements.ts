@@ -1,17 +1,17 @@
 import type { Transaction } from '../database/database.ts'
 import { sqlState } from '../database/failures.ts'
-import { columnOf, columnTypes, initialOf, type Resource } from '../model/define.ts'
+import { columnOf, columnTypes, initialValues, type Resource } from '../model/define.ts'
 import type { JsonValue } from '../model/fields.ts'
 import { readId } from '../model/ids.ts'
 import { identifier, isOneOf, join, Parameter, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
 import { writtenSql } from '../query/rendering.ts'
-import { lookups, root } from '../query/target.ts'
+import { lookupJoins, root } from '../query/target.ts'
 import { storedSql, type StoredRow } from './current.ts'
 import { UniqueConflict } from './unique-conflict.ts'
-import type { AtOnce, Pending } from './write.ts'
+import type { SingleStatementCreate, PendingChange } from './write.ts'
 
 /** The columns of a pending change as a recordset takes them. Of a new record without nulls: most fields say nothing. */
-export function recordOf(resource: Resource, { id, before, values, columns }: Pending): StoredColumns {
+export function recordOf(resource: Resource, { id, before, values, columns }: PendingChange): StoredColumns {
   const record: StoredColumns = { id }
   const put = (column: string, value: JsonValue) => {
     if (before || value !== null) record[column] = value
@@ -28,16 +28,16 @@ export function recordOf(resource: Resource, { id, before, values, columns }: Pe
 export type StoredColumns = Record<string, JsonValue>
 
 interface Insertion {
-  pending: readonly Pending[]
+  pending: readonly PendingChange[]
   parentId: string | undefined
   /** False where nobody is shown the records: they are not rendered. */
-  isShown: boolean
+  isReturned: boolean
 }
 
 export async function insert(
   transaction: Transaction,
   resource: Resource,
-  { pending, parentId, isShown }: Insertion,
+  { pending, parentId, isReturned }: Insertion,
 ): Promise<StoredRow[]> {
   if (pending.length === 0) return []
   const parent = resource.parent && parentId !== undefined ? { [resource.parent.column]: parentId } : {}
@@ -45,16 +45,16 @@ export async function insert(
   const names = columnsOf(resource, records)
   const targets = ['organization_id', ...names].map(identifier)
   const values = names.map((name) => sql`input.${identifier(name)}`)
-  return guarded(
+  return runWrite(
     resource,
     transaction,
     records,
-    answering(transaction, resource, records, {
+    returningStatement(transaction, resource, records, {
       input: inputSql(resource, records, names),
       change: sql`
       insert into ${identifier(resource.table)} as ${raw(root)} (${join(targets, ', ')})
       select ${transaction.organization}, ${join(values, ', ')} from input`,
-      isShown,
+      isReturned,
     }),
   )
 }
@@ -63,7 +63,7 @@ export async function insert(
 export async function update(
   transaction: Transaction,
   resource: Resource,
-  { pending, isShown }: Omit<Insertion, 'parentId'>,
+  { pending, isReturned }: Omit<Insertion, 'parentId'>,
 ): Promise<StoredRow[]> {
   if (pending.length === 0) return []
   const records = pending.map((one) => recordOf(resource, one))
@@ -79,32 +79,32 @@ export async function update(
   const ids = records.map(({ id }) => id)
   // A set is found through its recordset, which the planner knows better.
   const byKey = ids.length === 1 ? sql` and ${isOneOf(sql`${raw(root)}.id`, ids, 'uuid')}` : raw('')
-  return guarded(
+  return runWrite(
     resource,
     transaction,
     records,
-    answering(transaction, resource, records, {
+    returningStatement(transaction, resource, records, {
       input: inputSql(resource, input, [...names, 'changed']),
       change: sql`
       update ${identifier(resource.table)} ${raw(root)}
       set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = now()`], ', ')}
       from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id${byKey}`,
-      isShown,
+      isReturned,
     }),
   )
 }
 
 /** The statement that makes the change and answers with a `StoredRow` of each record, as it is afterwards. */
-function answering(
+function returningStatement(
   transaction: Transaction,
   resource: Resource,
   records: readonly StoredColumns[],
-  { input, change, isShown }: { input: Sql; change: Sql; isShown: boolean },
+  { input, change, isReturned }: { input: Sql; change: Sql; isReturned: boolean },
 ): Sql {
-  const statement = isShown
+  const statement = isReturned
     ? sql`
     with ${input}, ${writtenSql(resource, change)}
-    select ${storedSql(resource, 'written')} from written ${raw(root)}${lookups(resource, transaction.organization)}`
+    select ${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, transaction.organization)}`
     : sql`
     with ${input}, ${writtenSql(resource, change)}
     select id, '' as text, null as whole, revision from written`
@@ -117,8 +117,8 @@ function answering(
  */
 function columnsOf(resource: Resource, records: readonly StoredColumns[]): string[] {
   const known = { id: 'uuid', deleted_at: 'timestamptz', ...columnTypes(resource) }
-  const usual = records.length === 1 ? Object.keys(initialOf(resource)).map(columnOf) : []
-  const all = new Set(['id', ...usual])
+  const defaultColumns = records.length === 1 ? Object.keys(initialValues(resource)).map(columnOf) : []
+  const all = new Set(['id', ...defaultColumns])
   for (const record of records) for (const name in record) all.add(name)
   const names = [...all]
   const unknown = names.find((name) => !(name in known))
@@ -135,7 +135,7 @@ function inputSql(resource: Resource, records: readonly StoredColumns[], names: 
 }
 
 /** Runs the write; a unique index that refuses it becomes a conflict that knows how to find the holder. */
-async function guarded(
+async function runWrite(
   resource: Resource,
   transaction: Transaction,
   records: readonly StoredColumns[],
@@ -144,17 +144,17 @@ async function guarded(
   try {
     return await transaction.query<StoredRow>(statement)
   } catch (error) {
-    throw asConflict(error, resource, transaction, records[0] ?? {})
+    throw toUniqueConflict(error, resource, transaction, records[0] ?? {})
   }
 }
 
 /** The error of a statement that writes `record`, and values that it finds, as a conflict where a unique index refused it. */
-export function asConflict(
+export function toUniqueConflict(
   error: unknown,
   resource: Resource,
   transaction: Transaction,
   record: StoredColumns,
-  found: AtOnce['columns'] = {},
+  found: SingleStatementCreate['columns'] = {},
 ): unknown {
   const constraint = (error as { constraint?: string }).constraint ?? ''
   const unique = resource.uniques[constraint]

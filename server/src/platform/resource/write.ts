@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Transaction } from '../database/database.ts'
 import { identifier, isOneOf, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
 import { ApiError, type BodyFault, invalidBody } from '../model/errors.ts'
-import { createAtOnce } from './create-at-once.ts'
-import { type CurrentRow, lockCurrent, wholeOf } from './current.ts'
-import { inWords, initialOf, type Resource } from '../model/define.ts'
+import { createInOneStatement } from './create-in-one-statement.ts'
+import { type CurrentRow, lockRecords, wholeOf } from './current.ts'
+import { displayNoun, initialValues, type Resource } from '../model/define.ts'
 import type { JsonValue, JsonObject } from '../model/fields.ts'
 import { newId, readId } from '../model/ids.ts'
 import { mergePatch } from './properties.ts'
@@ -39,7 +39,7 @@ export type Change =
 export type ColumnsOf = (before: JsonObject) => Record<string, JsonValue>
 
 /** What a change did: the record before and after, and as it is sent. */
-export interface Written {
+export interface WrittenRecord {
   id: string
   before: JsonObject | undefined
   after: JsonObject
@@ -48,7 +48,7 @@ export interface Written {
 }
 
 /** A change on its way into the table. */
-export interface Pending {
+export interface PendingChange {
   id: string
   before: JsonObject | undefined
   /** The fields that change, by name. */
@@ -61,19 +61,23 @@ export interface Pending {
 /** What a store adds to the standard write: both see the whole set, so that their statements are sets too. */
 export interface WriteSteps {
   /** Completes the columns from other tables, before the table is written. */
-  resolve?: (transaction: Transaction, pending: readonly Pending[]) => Promise<void>
+  beforeWrite?: (transaction: Transaction, pending: readonly PendingChange[]) => Promise<void>
   /** Keeps other tables true, after it was written. */
-  settle?: (transaction: Transaction, written: readonly Written[], pending: readonly Pending[]) => Promise<void>
+  afterWrite?: (
+    transaction: Transaction,
+    written: readonly WrittenRecord[],
+    pending: readonly PendingChange[],
+  ) => Promise<void>
   /** How a new record is written by a single statement, instead of all this. */
-  atOnce?: AtOnce
+  singleStatement?: SingleStatementCreate
 }
 
 /** What a new record needs of other tables, as parts of the statement that creates it. */
-export interface AtOnce {
+export interface SingleStatementCreate {
   /** True when nothing else has to be written with the record. */
-  suits: (transaction: Transaction, pending: Pending) => boolean
+  applies: (transaction: Transaction, pending: PendingChange) => boolean
   /** Further columns of the recordset `input`, filled before it is sent. */
-  prepare?: (pending: Pending) => void
+  prepare?: (pending: PendingChange) => void
   /** Common tables between `input` and the record. */
   tables?: (organization: Sql) => Sql
   /** The values of columns that `input` alone does not decide. */
@@ -88,11 +92,11 @@ export interface WriteOptions {
    * Records that the caller has locked and read in this transaction: each one that the set changes. Such a caller knows
    * what comes of its changes, so nothing is rendered: `text` is empty, and `after` is what was asked for.
    */
-  known?: ReadonlyMap<string, CurrentRow> | undefined
+  preloaded?: ReadonlyMap<string, CurrentRow> | undefined
   /** Records (uuids) that the caller has made or locked in this transaction: who refers to one need not look for it. */
-  held?: ReadonlySet<string>
+  locked?: ReadonlySet<string>
   /** True when the caller does nothing else in the transaction: one statement may then be all of it. */
-  isAlone?: boolean
+  isSoleOperation?: boolean
 }
 
 /**
@@ -104,45 +108,51 @@ export async function writeSet(
   transaction: Transaction,
   resource: Resource,
   changes: readonly Change[],
-  { parentId, steps = {}, known, held, isAlone }: WriteOptions = {},
-): Promise<Written[]> {
+  { parentId, steps = {}, preloaded, locked, isSoleOperation }: WriteOptions = {},
+): Promise<WrittenRecord[]> {
   const [only, ...others] = changes
-  if (isAlone && only?.kind === 'create' && others.length === 0 && parentId === undefined && steps.atOnce) {
+  if (
+    isSoleOperation &&
+    only?.kind === 'create' &&
+    others.length === 0 &&
+    parentId === undefined &&
+    steps.singleStatement
+  ) {
     const pending = prepareChange(resource, only, new Map())
-    if (!hasReferences(resource, pending) && steps.atOnce.suits(transaction, pending)) {
-      return [await createAtOnce(transaction, resource, pending, steps.atOnce)]
+    if (!hasReferences(resource, pending) && steps.singleStatement.applies(transaction, pending)) {
+      return [await createInOneStatement(transaction, resource, pending, steps.singleStatement)]
     }
   }
   await assertParent(transaction, resource, parentId)
-  const current = known ?? (await lockCurrent(transaction, resource, changes, parentId))
+  const current = preloaded ?? (await lockRecords(transaction, resource, changes, parentId))
   const pending = changes.map((change) => prepareChange(resource, change, current))
-  await checkReferences(transaction, resource, pending, held)
+  await checkReferences(transaction, resource, pending, locked)
   await arrangeSiblings(transaction, resource, pending, parentId)
-  await steps.resolve?.(transaction, pending)
+  await steps.beforeWrite?.(transaction, pending)
   const created = pending.filter(({ before }) => before === undefined)
   const updated = pending.filter((one) => one.before !== undefined && hasChange(one))
-  const isShown = known === undefined
+  const isShown = preloaded === undefined
   // In this order, but without waiting for one to send the next.
   const rows = await Promise.all([
-    insert(transaction, resource, { pending: created, parentId, isShown }),
-    update(transaction, resource, { pending: updated, isShown }),
+    insert(transaction, resource, { pending: created, parentId, isReturned: isShown }),
+    update(transaction, resource, { pending: updated, isReturned: isShown }),
   ])
   const byId = new Map(rows.flat().map((row) => [row.id, row]))
   const written = pending.map(({ id, before, revision, values }) => {
     const row = byId.get(id)
-    if (row && known) return { id, before, after: { ...before, ...values }, text: '', revision: row.revision }
+    if (row && preloaded) return { id, before, after: { ...before, ...values }, text: '', revision: row.revision }
     // Nothing changed: the record is what it was, its revision too.
     if (!row) return { id, before, after: before ?? {}, text: current.get(id)?.text ?? '', revision }
     return { id, before, after: wholeOf(row), text: row.text, revision: row.revision }
   })
-  await steps.settle?.(transaction, written, pending)
+  await steps.afterWrite?.(transaction, written, pending)
   return written
 }
 
-function prepareChange(resource: Resource, change: Change, current: ReadonlyMap<string, CurrentRow>): Pending {
+function prepareChange(resource: Resource, change: Change, current: ReadonlyMap<string, CurrentRow>): PendingChange {
   if (change.kind === 'create') {
-    const values = { ...initialOf(resource), ...change.values }
-    return completed(resource, {
+    const values = { ...initialValues(resource), ...change.values }
+    return prepareValues(resource, {
       id: change.id ?? newId(),
       before: undefined,
       values,
@@ -155,19 +165,19 @@ function prepareChange(resource: Resource, change: Change, current: ReadonlyMap<
   if (change.revisions && !change.revisions.includes(row.revision)) {
     throw new ApiError(
       'precondition_failed',
-      `The ${inWords(resource.singular)} has changed since you read it; read it again.`,
+      `The ${displayNoun(resource.singular)} has changed since you read it; read it again.`,
     )
   }
   const before = row.record
   const values = Object.fromEntries(
-    Object.entries(change.values).map(([name, value]) => [name, merged(resource, name, before[name], value)]),
+    Object.entries(change.values).map(([name, value]) => [name, mergeValue(resource, name, before[name], value)]),
   )
   const columns = change.columns?.(before) ?? {}
-  return completed(resource, { id: change.id, before, values, columns, revision: row.revision }, row.dangling)
+  return prepareValues(resource, { id: change.id, before, values, columns, revision: row.revision }, row.dangling)
 }
 
 /** Objects are merged (RFC 7396) and checked whole; anything else replaces. */
-function merged(resource: Resource, name: string, before: JsonValue | undefined, value: JsonValue): JsonValue {
+function mergeValue(resource: Resource, name: string, before: JsonValue | undefined, value: JsonValue): JsonValue {
   const field = resource.fields[name]
   if (field?.filter !== 'properties') return value
   const whole = mergePatch(before, value)
@@ -176,7 +186,7 @@ function merged(resource: Resource, name: string, before: JsonValue | undefined,
   return normalized?.value ?? whole
 }
 
-function completed(resource: Resource, pending: Pending, dangling: readonly string[] = []): Pending {
+function prepareValues(resource: Resource, pending: PendingChange, dangling: readonly string[] = []): PendingChange {
   const result = resource.prepare?.(pending.values, pending.before)
   if (result?.faults && result.faults.length > 0) throw invalidBody(result.faults)
   const all = result?.values ?? pending.values
@@ -194,24 +204,24 @@ function changesOf(before: JsonObject, values: JsonObject, dangling: readonly st
   return Object.fromEntries(changed)
 }
 
-const hasChange = ({ values, columns }: Pending): boolean =>
+const hasChange = ({ values, columns }: PendingChange): boolean =>
   Object.keys(values).length > 0 || Object.keys(columns).length > 0
 
-const hasReferences = ({ fields }: Resource, { values }: Pending): boolean =>
+const hasReferences = ({ fields }: Resource, { values }: PendingChange): boolean =>
   Object.keys(values).some((name) => values[name] !== null && fields[name]?.references !== undefined)
 
 /** Every record that is referred to is one of the organization and not deleted, and stays so until the transaction ends. */
 async function checkReferences(
   transaction: Transaction,
   resource: Resource,
-  pending: readonly Pending[],
-  held: ReadonlySet<string> = new Set(),
+  pending: readonly PendingChange[],
+  locked: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   const faults: BodyFault[] = []
   for (const [name, { references, idPrefix = '' }] of Object.entries(resource.fields)) {
     if (!references) continue
     const named = pending.flatMap(({ values }) => (typeof values[name] === 'string' ? [values[name]] : []))
-    const wanted = [...new Set(named.map((shown) => readId(idPrefix, shown)))].filter((id) => !id || !held.has(id))
+    const wanted = [...new Set(named.map((shown) => readId(idPrefix, shown)))].filter((id) => !id || !locked.has(id))
     if (wanted.length === 0) continue
     const ids = wanted.filter((id) => id !== undefined)
     const rows = await transaction.query<{ id: string }>(

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type {
-  AnswerBody,
-  Answer,
+  ResponseBody,
+  RouteResponse,
   Effect,
   ReadRequest,
   ReadRoute,
@@ -10,41 +10,44 @@ import type {
   WriteRoute,
 } from '../http/route.ts'
 import { cursorScope } from '../http/route.ts'
-import { planCount, planPage, readPlace } from '../query/page.ts'
+import { planCount, planPage, parsePosition } from '../query/page.ts'
 import { writeCursor } from '../query/cursor.ts'
 import { type ListRequest, readFilters, readList, readOne } from '../query/parse.ts'
 import { bodyShape } from '../resource/body.ts'
-import { actionOf, auditedChanges, type AuditedChange, inWords, type Resource } from '../model/define.ts'
+import { actionOf, auditedChanges, type AuditedChange, displayNoun, type Resource } from '../model/define.ts'
 import { showId } from '../model/ids.ts'
 import { readCount, readPage, readRecord, scopeOf } from '../resource/read.ts'
 import { type StandardStore, writeOne } from '../resource/store.ts'
-import { type Change, type Written } from '../resource/write.ts'
+import { type Change, type WrittenRecord } from '../resource/write.ts'
 
 export type StandardOperation = 'list' | 'count' | 'get' | 'create' | 'update' | 'delete' | 'restore'
 
-const everything: readonly StandardOperation[] = ['list', 'count', 'get', 'create', 'update', 'delete', 'restore']
+const allOperations: readonly StandardOperation[] = ['list', 'count', 'get', 'create', 'update', 'delete', 'restore']
 
 /** Where the standard routes of a resource stand. */
 export interface Placement {
   /** The collection's path, such as `/v5/contacts`. */
-  at: string
+  path: string
   operations?: readonly StandardOperation[]
   /** Appended to the operations' names where a resource is served twice. */
   suffix?: string
 }
 
 /** The routes that every resource has: list, count, get, create, update, delete, restore. */
-export function standardRoutes(store: StandardStore, { at, operations = everything, suffix = '' }: Placement): Route[] {
+export function standardRoutes(
+  store: StandardStore,
+  { path, operations = allOperations, suffix = '' }: Placement,
+): Route[] {
   const { resource } = store
-  const place = new Place(store, at, suffix)
+  const group = new RouteGroup(store, path, suffix)
   const made: Record<StandardOperation, () => Route> = {
-    list: () => listRoute(place),
-    count: () => countRoute(place),
-    get: () => getRoute(place),
-    create: () => createRoute(place),
-    update: () => updateRoute(place),
-    delete: () => deleteRoute(place),
-    restore: () => restoreRoute(place),
+    list: () => listRoute(group),
+    count: () => countRoute(group),
+    get: () => getRoute(group),
+    create: () => createRoute(group),
+    update: () => updateRoute(group),
+    delete: () => deleteRoute(group),
+    restore: () => restoreRoute(group),
   }
   return operations.filter((name) => name !== 'restore' || resource.softDelete).map((name) => made[name]())
 }
@@ -58,22 +61,22 @@ export const parameterOf = ({ singular }: Pick<Resource, 'singular'>): string =>
 type ChangeRoute = Omit<WriteRoute, 'summary' | 'handle'>
 
 /** The words and parameters that the routes of one collection share. */
-export class Place {
+export class RouteGroup {
   readonly store: StandardStore
   readonly resource: Resource
-  readonly at: string
-  readonly one: string
+  readonly path: string
+  readonly recordPath: string
   readonly parameter: string
   readonly suffix: string
   readonly collectionParams: Record<string, { prefix: string; resource: string }>
   readonly recordParams: Record<string, { prefix: string; resource: string }>
 
-  constructor(store: StandardStore, at: string, suffix = '') {
+  constructor(store: StandardStore, path: string, suffix = '') {
     this.store = store
     this.resource = store.resource
-    this.at = at
+    this.path = path
     this.parameter = parameterOf(store.resource)
-    this.one = `${at}/{${this.parameter}}`
+    this.recordPath = `${path}/{${this.parameter}}`
     this.suffix = suffix
     const { parent, idPrefix, singular } = store.resource
     this.collectionParams = parent
@@ -103,12 +106,12 @@ export class Place {
     return params[this.parameter] ?? ''
   }
 
-  get record(): AnswerBody {
+  get record(): ResponseBody {
     return { kind: 'record', resource: this.resource }
   }
 
   /** Create, update and delete stand where they always do; anything else is a POST at the record's path and its name. */
-  change(action: string): ChangeRoute {
+  changeRoute(action: string): ChangeRoute {
     const audited = isAuditedChange(action) ? actionOf(this.resource, action) : undefined
     const named = {
       kind: 'write',
@@ -118,67 +121,77 @@ export class Place {
       query: { kind: 'none' },
       ...(audited !== undefined && { audited }),
     } as const
-    const ofOne = { ...named, params: this.recordParams, conditional: true, answers: { 200: this.record } }
+    const ofOne = { ...named, params: this.recordParams, supportsIfMatch: true, responses: { 200: this.record } }
     switch (action) {
       case 'create': {
-        const answers = { 201: this.record }
-        return { ...named, method: 'POST', path: this.at, params: this.collectionParams, conditional: false, answers }
+        const responses = { 201: this.record }
+        return {
+          ...named,
+          method: 'POST',
+          path: this.path,
+          params: this.collectionParams,
+          supportsIfMatch: false,
+          responses,
+        }
       }
       case 'update':
-        return { ...ofOne, method: 'PATCH', path: this.one }
+        return { ...ofOne, method: 'PATCH', path: this.recordPath }
       case 'delete':
-        return { ...ofOne, method: 'DELETE', path: this.one, answers: { 204: { kind: 'none' } } }
+        return { ...ofOne, method: 'DELETE', path: this.recordPath, responses: { 204: { kind: 'none' } } }
       default:
-        return { ...ofOne, method: 'POST', path: `${this.one}/${action}` }
+        return { ...ofOne, method: 'POST', path: `${this.recordPath}/${action}` }
     }
   }
 }
 
 const isAuditedChange = (action: string): action is AuditedChange => action in auditedChanges
 
-const oneOf = ({ singular }: Resource): string => `${/^[aeio]/.test(singular) ? 'an' : 'a'} ${inWords(singular)}`
+const withArticle = ({ singular }: Resource): string =>
+  `${/^[aeio]/.test(singular) ? 'an' : 'a'} ${displayNoun(singular)}`
 
-function listRoute(place: Place): ReadRoute {
-  const { resource } = place
+function listRoute(group: RouteGroup): ReadRoute {
+  const { resource } = group
   return {
     kind: 'read',
     method: 'GET',
-    path: place.at,
-    operation: place.operation('list', true),
-    summary: `List ${inWords(resource.name)}`,
-    tag: place.tag,
-    params: place.collectionParams,
-    scope: place.scope('list', 'read'),
+    path: group.path,
+    operation: group.operation('list', true),
+    summary: `List ${displayNoun(resource.name)}`,
+    tag: group.tag,
+    params: group.collectionParams,
+    scope: group.scope('list', 'read'),
     query: { kind: 'list', resource },
-    answers: { 200: { kind: 'list', resource } },
-    handle: (request) => list(place, request),
+    responses: { 200: { kind: 'list', resource } },
+    handle: (request) => list(group, request),
   }
 }
 
-async function list(place: Place, request: ReadRequest): Promise<Answer> {
+async function list(group: RouteGroup, request: ReadRequest): Promise<RouteResponse> {
   const { services, caller, db, query, params } = request
-  const { resource } = place
-  const parentId = place.parentId(params)
+  const { resource } = group
+  const parentId = group.parentId(params)
   const scope = cursorScope(services, caller, resource, parentId)
   const wanted = readList(resource, query, scope)
   const plan = planPage(resource, wanted, scopeOf(db, parentId))
   const read = () => readPage(db, resource, plan, wanted.cursor)
-  const page = plan.costly ? await services.gate.run(caller.organizationId, read) : await read()
-  const link = links(request, wanted, page, (place) => writeCursor(scope(wanted.order.target.name), readPlace(place)))
+  const page = plan.isExpensive ? await services.queryLimiter.run(caller.organizationId, read) : await read()
+  const link = linkHeader(request, wanted, page, (group) =>
+    writeCursor(scope(wanted.order.target.name), parsePosition(group)),
+  )
   return { status: 200, text: page.text, ...(link && { headers: { link } }) }
 }
 
 /** `Link: rel="next"/"prev"` (RFC 8288), with cursors that survive the deletion of their records. */
-function links(
+function linkHeader(
   { services, url, query }: ReadRequest,
   { cursor }: ListRequest,
   page: { more: boolean; first: string | null; last: string | null },
-  cursorAt: (place: string) => string,
+  cursorAt: (group: string) => string,
 ): string | undefined {
   const before = cursor?.direction === 'before'
-  const target = (parameter: string, place: string) => {
+  const target = (parameter: string, group: string) => {
     const others = query.filter(({ name }) => name !== 'startingAfter' && name !== 'endingBefore')
-    const parameters = [...others, { name: parameter, value: cursorAt(place) }]
+    const parameters = [...others, { name: parameter, value: cursorAt(group) }]
     const text = parameters.map(({ name, value }) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
     return `<${services.origin}${url.split('?')[0]}?${text.join('&')}>`
   }
@@ -196,57 +209,57 @@ const countSchema = {
   additionalProperties: false,
 }
 
-function countRoute(place: Place): ReadRoute {
-  const { resource } = place
+function countRoute(group: RouteGroup): ReadRoute {
+  const { resource } = group
   return {
     kind: 'read',
     method: 'GET',
-    path: `${place.at}/count`,
-    operation: place.operation('count', true),
-    summary: `Count ${inWords(resource.name)}`,
-    tag: place.tag,
-    params: place.collectionParams,
-    scope: place.scope('count', 'read'),
+    path: `${group.path}/count`,
+    operation: group.operation('count', true),
+    summary: `Count ${displayNoun(resource.name)}`,
+    tag: group.tag,
+    params: group.collectionParams,
+    scope: group.scope('count', 'read'),
     query: { kind: 'count', resource },
-    answers: { 200: { kind: 'schema', component: 'Count', schema: countSchema } },
+    responses: { 200: { kind: 'schema', component: 'Count', schema: countSchema } },
     async handle({ services, caller, db, query, params }) {
-      const plan = planCount(resource, readFilters(resource, query), scopeOf(db, place.parentId(params)))
+      const plan = planCount(resource, readFilters(resource, query), scopeOf(db, group.parentId(params)))
       const read = () => readCount(db, resource, plan)
-      const count = plan.costly ? await services.gate.run(caller.organizationId, read) : await read()
+      const count = plan.isExpensive ? await services.queryLimiter.run(caller.organizationId, read) : await read()
       return { status: 200, text: JSON.stringify({ count }) }
     },
   }
 }
 
-function getRoute(place: Place): ReadRoute {
-  const { resource } = place
+function getRoute(group: RouteGroup): ReadRoute {
+  const { resource } = group
   return {
     kind: 'read',
     method: 'GET',
-    path: place.one,
-    operation: place.operation('get'),
-    summary: `Get ${oneOf(resource)}`,
-    tag: place.tag,
-    params: place.recordParams,
-    scope: place.scope('get', 'read'),
+    path: group.recordPath,
+    operation: group.operation('get'),
+    summary: `Get ${withArticle(resource)}`,
+    tag: group.tag,
+    params: group.recordParams,
+    scope: group.scope('get', 'read'),
     query: { kind: 'one', resource },
-    answers: { 200: place.record },
+    responses: { 200: group.record },
     async handle({ db, params, query }) {
       const selection = readOne(resource, query)
-      const record = await readRecord(db, resource, place.id(params), { parentId: place.parentId(params), selection })
+      const record = await readRecord(db, resource, group.id(params), { parentId: group.parentId(params), selection })
       return { status: 200, ...record }
     },
   }
 }
 
-function createRoute(place: Place): WriteRoute {
-  const { resource, store } = place
+function createRoute(group: RouteGroup): WriteRoute {
+  const { resource, store } = group
   return {
-    ...place.change('create'),
-    summary: `Create ${oneOf(resource)}`,
+    ...group.changeRoute('create'),
+    summary: `Create ${withArticle(resource)}`,
     body: { component: `${resource.component}Create`, shape: bodyShape(resource, 'create'), required: true },
-    async handle({ db, body, params, url, isAlone }) {
-      const options = { parentId: place.parentId(params), isAlone }
+    async handle({ db, body, params, url, isSoleOperation }) {
+      const options = { parentId: group.parentId(params), isSoleOperation }
       const written = await writeOne(store, db, { kind: 'create', values: body }, options)
       const location = `${url.split('?')[0]}/${showId(resource.idPrefix, written.id)}`
       return { status: 201, text: written.text, revision: written.revision, headers: { location } }
@@ -256,54 +269,54 @@ function createRoute(place: Place): WriteRoute {
 
 /** Runs one change of the record in the path and answers with the record. */
 export async function changeOne(
-  place: Place,
+  group: RouteGroup,
   { db, params, revisions }: WriteRequest,
-  change: Pick<Change & { kind: 'update' }, 'values' | 'columns' | 'deleted'>,
-): Promise<Answer> {
-  const whole: Change = { kind: 'update', id: place.id(params), revisions, ...change }
-  const written = await writeOne(place.store, db, whole, { parentId: place.parentId(params) })
-  return { status: 200, text: written.text, revision: written.revision, effect: effectOf(place.resource, written) }
+  changeRoute: Pick<Change & { kind: 'update' }, 'values' | 'columns' | 'deleted'>,
+): Promise<RouteResponse> {
+  const whole: Change = { kind: 'update', id: group.id(params), revisions, ...changeRoute }
+  const written = await writeOne(group.store, db, whole, { parentId: group.parentId(params) })
+  return { status: 200, text: written.text, revision: written.revision, effect: effectOf(group.resource, written) }
 }
 
 /** The fields that are others than before, beside the time of the change: without one nothing was changed. */
-function effectOf({ whole, fields }: Resource, { before, after }: Written): Effect {
+function effectOf({ viewOf: whole, fields }: Resource, { before, after }: WrittenRecord): Effect {
   const stored = Object.entries(whole?.fields ?? fields).filter(([, field]) => field.computed === undefined)
   const changed = stored.map(([name]) => name).filter((name) => !isDeepStrictEqual(before?.[name], after[name]))
   return changed.length === 0 ? 'none' : { fields: changed.filter((name) => name !== 'updatedAt') }
 }
 
-function updateRoute(place: Place): WriteRoute {
-  const { resource } = place
+function updateRoute(group: RouteGroup): WriteRoute {
+  const { resource } = group
   return {
-    ...place.change('update'),
-    summary: `Change ${oneOf(resource)}`,
+    ...group.changeRoute('update'),
+    summary: `Change ${withArticle(resource)}`,
     description: 'JSON Merge Patch (RFC 7396): only fields that are sent change; null clears a field.',
     body: { component: `${resource.component}Update`, shape: bodyShape(resource, 'update'), required: true },
-    handle: (request) => changeOne(place, request, { values: request.body }),
+    handle: (request) => changeOne(group, request, { values: request.body }),
   }
 }
 
-function deleteRoute(place: Place): WriteRoute {
-  const { resource } = place
+function deleteRoute(group: RouteGroup): WriteRoute {
+  const { resource } = group
   return {
-    ...place.change('delete'),
-    summary: `Delete ${oneOf(resource)}`,
+    ...group.changeRoute('delete'),
+    summary: `Delete ${withArticle(resource)}`,
     description: `The record disappears from all responses, and its unique values can be used again. It can be restored within ${resource.restorableDays} days.`,
     async handle(request) {
-      await changeOne(place, request, { values: {}, columns: () => ({ deleted_at: 'now' }) })
+      await changeOne(group, request, { values: {}, columns: () => ({ deleted_at: 'now' }) })
       return { status: 204 }
     },
   }
 }
 
-function restoreRoute(place: Place): WriteRoute {
-  const { resource } = place
+function restoreRoute(group: RouteGroup): WriteRoute {
+  const { resource } = group
   return {
-    ...place.change('restore'),
-    summary: `Restore a deleted ${inWords(resource.singular)}`,
+    ...group.changeRoute('restore'),
+    summary: `Restore a deleted ${displayNoun(resource.singular)}`,
     description: `Within ${resource.restorableDays} days of its deletion; 409 if another record has taken one of its unique values.`,
     async handle(request) {
-      const answer = await changeOne(place, request, {
+      const answer = await changeOne(group, request, {
         values: {},
         columns: () => ({ deleted_at: null }),
         deleted: true,

@@ -49,13 +49,13 @@ function compare(resource: Resource, table: Table, actual: ActualTable): Differe
 
 function compareColumns(resource: Resource, table: Table, { columns }: ActualTable): Difference[] {
   const differences = table.columns.flatMap((column): Difference[] => {
-    const there = columns.get(column.name)
-    if (!there) return [{ kind: 'column', table, column }]
-    if (there.type !== column.type) return [{ kind: 'type', table, column, actual: there.type }]
+    const actualColumn = columns.get(column.name)
+    if (!actualColumn) return [{ kind: 'column', table, column }]
+    if (actualColumn.type !== column.type) return [{ kind: 'type', table, column, actual: actualColumn.type }]
     // Who writes hidden columns, and a table for people without an organization, decides about null there.
     const isDeclared = Object.keys(resource.fields).some((name) => columnOf(name) === column.name)
-    if (there.required === column.required || !isDeclared) return []
-    return [{ kind: 'null', table, column, actual: there.required ? 'not null' : 'null' }]
+    if (actualColumn.required === column.required || !isDeclared) return []
+    return [{ kind: 'null', table, column, actual: actualColumn.required ? 'not null' : 'null' }]
   })
   const known = new Set([...table.columns.map(({ name }) => name), 'search'])
   const undeclared = [...columns.keys()].filter((name) => !known.has(name))

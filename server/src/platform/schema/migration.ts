@@ -1,4 +1,4 @@
-import { noTransactionMark } from '../database/migrate.ts'
+import { noTransactionMarker } from '../database/migrate.ts'
 import type { Difference } from './differences.ts'
 import type { Column, ForeignKey, Index, Table } from './tables.ts'
 
@@ -15,14 +15,14 @@ export interface Skeleton {
  */
 export function skeletonOf(differences: readonly Difference[], keywords: ReadonlySet<string>): Skeleton {
   const write = new Writer(keywords)
-  const changes = inOrder(differences.filter(isChange)).map((difference) => write.change(difference))
+  const changes = sortByDependency(differences.filter(isChange)).map((difference) => write.change(difference))
   const indexes = differences.filter((difference) => difference.kind === 'index')
   return {
     changes: changes.length === 0 ? undefined : `${changes.join('\n\n')}\n`,
     indexes:
       indexes.length === 0
         ? undefined
-        : `${noTransactionMark}\n${indexes.map(({ table, index }) => write.concurrently(table, index)).join('\n')}\n`,
+        : `${noTransactionMarker}\n${indexes.map(({ table, index }) => write.concurrently(table, index)).join('\n')}\n`,
   }
 }
 
@@ -30,19 +30,19 @@ type Change = Exclude<Difference, { kind: 'index' }>
 const isChange = (difference: Difference): difference is Change => difference.kind !== 'index'
 
 /** New tables first, each behind those that it refers to. */
-function inOrder(changes: readonly Change[]): Change[] {
-  const made: Change[] = []
-  let left = changes.filter(({ kind }) => kind === 'table')
-  while (left.length > 0) {
-    const names = new Set(left.map(({ table }) => table.name))
+function sortByDependency(changes: readonly Change[]): Change[] {
+  const sorted: Change[] = []
+  let remaining = changes.filter(({ kind }) => kind === 'table')
+  while (remaining.length > 0) {
+    const names = new Set(remaining.map(({ table }) => table.name))
     const isReady = ({ table }: Change) =>
       table.foreignKeys.every((key) => key.table === table.name || !names.has(key.table))
-    const ready = left.filter(isReady)
+    const ready = remaining.filter(isReady)
     if (ready.length === 0) throw new Error(`These tables refer to each other in a circle: ${[...names].join(', ')}.`)
-    made.push(...ready)
-    left = left.filter((one) => !ready.includes(one))
+    sorted.push(...ready)
+    remaining = remaining.filter((one) => !ready.includes(one))
   }
-  return [...made, ...changes.filter(({ kind }) => kind !== 'table')]
+  return [...sorted, ...changes.filter(({ kind }) => kind !== 'table')]
 }
 
 class Writer {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { resources, routes } from '../../app.ts'
 import { defineResource, type Resource } from '../model/define.ts'
-import { choice, decimal, flag, id, longText, reference, text, timestamp, words } from '../model/fields.ts'
+import { choice, decimal, flag, id, longText, reference, text, timestamp, stringList } from '../model/fields.ts'
 import { readCatalog } from './catalog.ts'
 import { describe, differencesOf } from './differences.ts'
 import { skeletonOf } from './migration.ts'
@@ -31,7 +31,7 @@ const projectFields = {
   end: text({ label: 'A word that SQL reserves' }),
   stage: choice(['open', 'done'], { label: 'Stage', nullable: false, initial: 'open', equality: 'indexed' }),
   amount: decimal({ label: 'Amount' }),
-  tags: words({ label: 'Tags', equality: 'indexed' }),
+  tags: stringList({ label: 'Tags', equality: 'indexed' }),
   companyId: reference('com', { label: 'Company', table: 'companies', equality: 'indexed' }),
   ...times,
 }
@@ -56,14 +56,14 @@ const tasks: Resource = defineResource({
   component: 'Task',
   idPrefix: 'tsk',
   roleGroup: 'records',
-  parent: { parameter: 'projectId', resource: projects, column: 'project_id', few: true },
+  parent: { parameter: 'projectId', resource: projects, column: 'project_id', isSmall: true },
   fields: { id: id('tsk'), body: longText({ label: 'Text', required: true }), ...times },
 })
 
 const compare = async (...declared: Resource[]) => {
   const catalog = await readCatalog(client)
   const differences = differencesOf(declared, declared, catalog)
-  return { told: differences.map(describe), skeleton: skeletonOf(differences, catalog.keywords) }
+  return { descriptions: differences.map(describe), skeleton: skeletonOf(differences, catalog.keywords) }
 }
 
 /** Runs a migration as the service does: what is no transaction statement by statement. */
@@ -72,7 +72,7 @@ async function apply({ changes, indexes }: ReturnType<typeof skeletonOf>): Promi
   for (const statement of indexes?.split(/;$/m) ?? []) await client.query(statement)
 }
 
-const places = async () =>
+const fileNode = async () =>
   (await client.query(`select relfilenode from pg_class where relname = 'projects'`)).rows[0].relfilenode
 
 test('the migrations make every table as the declarations of the product say', async () => {
@@ -81,14 +81,14 @@ test('the migrations make every table as the declarations of the product say', a
 })
 
 test('the tables of new declarations are made, whatever their order, and then nothing differs', async () => {
-  const { told, skeleton } = await compare(tasks, projects)
-  expect(told).toEqual(['no migration creates the table tasks', 'no migration creates the table projects'])
+  const { descriptions, skeleton } = await compare(tasks, projects)
+  expect(descriptions).toEqual(['no migration creates the table tasks', 'no migration creates the table projects'])
   expect(skeleton.indexes).toBeUndefined()
   expect(skeleton.changes).toContain(
     'foreign key (organization_id, company_id) references companies (organization_id, id) on delete set null (company_id)',
   )
   await apply(skeleton)
-  expect((await compare(tasks, projects)).told).toEqual([])
+  expect((await compare(tasks, projects)).descriptions).toEqual([])
 })
 
 test('a new field is a column, a validated foreign key and an index; no record is rewritten and nobody is kept from writing', async () => {
@@ -100,9 +100,9 @@ test('a new field is a column, a validated foreign key and an index; no record i
       teamId: reference('tea', { label: 'Team', table: 'teams' }),
     },
   )
-  const before = await places()
-  const { told, skeleton } = await compare(tasks, more)
-  expect(told).toEqual([
+  const before = await fileNode()
+  const { descriptions, skeleton } = await compare(tasks, more)
+  expect(descriptions).toEqual([
     'projects has no column rank',
     'projects has no column urgent',
     'projects has no column team_id',
@@ -115,8 +115,8 @@ test('a new field is a column, a validated foreign key and an index; no record i
   expect(skeleton.changes).toMatch(/not valid;\nalter table projects validate constraint/)
   expect(skeleton.indexes).toMatch(/^-- rapport: no transaction\n/)
   await apply(skeleton)
-  expect((await compare(tasks, more)).told).toEqual([])
-  expect(await places()).toBe(before)
+  expect((await compare(tasks, more)).descriptions).toEqual([])
+  expect(await fileNode()).toBe(before)
 })
 
 test('a required field of records that are there asks for their values first, and then refuses null', async () => {
@@ -124,7 +124,7 @@ test('a required field of records that are there asks for their values first, an
   const { skeleton } = await compare(more)
   expect(skeleton.changes).toMatch(/^alter table projects add column goal text;\n-- Review: /m)
   await apply(skeleton)
-  expect((await compare(more)).told).not.toContain('projects.goal is null, and its field is not nullable')
+  expect((await compare(more)).descriptions).not.toContain('projects.goal is null, and its field is not nullable')
   await client.query('alter table projects drop column goal')
 })
 
@@ -134,8 +134,8 @@ test('what no field declares, another type, another null and another search are 
     ...projectsWith({ search: ['name'] }),
     fields: { ...fields, amount: text({ label: 'Amount', nullable: false }) },
   }
-  const { told, skeleton } = await compare(other)
-  expect(told).toEqual(
+  const { descriptions, skeleton } = await compare(other)
+  expect(descriptions).toEqual(
     expect.arrayContaining([
       'projects has a column end that no field declares',
       'projects.amount is numeric, and is declared as text',

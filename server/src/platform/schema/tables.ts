@@ -51,7 +51,7 @@ export function tableOf(resource: Resource, views: readonly Resource[]): Table {
     columns: columnsOf(resource),
     foreignKeys: foreignKeysOf(resource),
     checks: checksOf(resource),
-    indexes: resource.few ? [...uniquesOf(resource), ...deletedIndex(resource)] : indexesOf(resource, views),
+    indexes: resource.isSmall ? [...uniquesOf(resource), ...deletedIndex(resource)] : indexesOf(resource, views),
     search: resource.search.length === 0 ? undefined : resource.search.map((name) => searchText(resource, name)),
   }
 }
@@ -108,7 +108,7 @@ function foreignKeysOf(resource: Resource): ForeignKey[] {
     onDelete: 'cascade',
   }))
   const references = Object.entries(resource.fields).flatMap(
-    ([name, { references: target, nullable, isOutlived }]): ForeignKey[] => {
+    ([name, { references: target, nullable, hasNoForeignKey: isOutlived }]): ForeignKey[] => {
       const column = columnOf(name)
       if (!target || isOutlived || parents.some((parent) => parent.column === column)) return []
       return [{ column, table: target.table, key: target.key, onDelete: nullable ? 'set null' : 'no action' }]
@@ -138,15 +138,15 @@ function indexesOf(resource: Resource, views: readonly Resource[]): Index[] {
 }
 
 /** Does an index do for what another one is wanted for? */
-export function isServedBy(wanted: Index, there: Pick<Index, 'method' | 'keys' | 'unique'>): boolean {
-  if (wanted.method !== there.method || (wanted.unique && !there.unique)) return false
-  if (wanted.unique && wanted.keys.length !== there.keys.length) return false
+export function isServedBy(wanted: Index, existing: Pick<Index, 'method' | 'keys' | 'unique'>): boolean {
+  if (wanted.method !== existing.method || (wanted.unique && !existing.unique)) return false
+  if (wanted.unique && wanted.keys.length !== existing.keys.length) return false
   return [wanted.keys, ...(wanted.alternatives ?? [])].some((keys) =>
-    keys.every((key, place) => there.keys[place] === key),
+    keys.every((key, place) => existing.keys[place] === key),
   )
 }
 
-const isThere = ({ softDelete }: Resource): { where?: string } => (softDelete ? { where: 'deleted_at is null' } : {})
+const notDeleted = ({ softDelete }: Resource): { where?: string } => (softDelete ? { where: 'deleted_at is null' } : {})
 
 function btree(
   resource: Resource,
@@ -161,7 +161,7 @@ function btree(
     keys: ['organization_id', ...keys],
     alternatives: alternatives.map((other) => ['organization_id', ...other]),
     // What a foreign key looks for may be deleted.
-    ...(isWhole ? {} : isThere(resource)),
+    ...(isWhole ? {} : notDeleted(resource)),
   }
 }
 
@@ -171,7 +171,7 @@ function uniquesOf(resource: Resource): Index[] {
     unique: true,
     method: 'btree',
     keys: ['organization_id', ...columns.map((column) => (folded ? `fold(${column})` : column))],
-    ...isThere(resource),
+    ...notDeleted(resource),
   }))
 }
 
@@ -188,10 +188,10 @@ function flagsOf({ table, parent, fields, softDelete }: Resource): Index[] {
 
 /** An index in each order that is declared to have one, within the parent or the organization. */
 function ordersOf(view: Resource): Index[] {
-  const within = view.parent && !view.whole ? [view.parent.column] : []
+  const within = view.parent && !view.viewOf ? [view.parent.column] : []
   return Object.entries(view.fields).flatMap(([name, field]) => {
     const column = columnOf(name)
-    if (field.order !== 'indexed' || name === 'id' || !view.members.includes(name)) return []
+    if (field.order !== 'indexed' || name === 'id' || !view.propertyNames.includes(name)) return []
     const key = field.filter === 'string' ? `sort_key(${column})` : column
     const keys = [...within, key, 'id']
     const alternatives = view.parent
@@ -215,7 +215,7 @@ function equalitiesOf(resource: Resource): Index[] {
     const column = columnOf(name)
     const isOther = name === 'id' || filter === 'array' || lookup !== undefined || column === resource.parent?.column
     // A parent's few records are read whole.
-    if (equality !== 'indexed' || isOther || resource.parent?.few) return []
+    if (equality !== 'indexed' || isOther || resource.parent?.isSmall) return []
     const along = indexedAlong === undefined ? [] : [columnOf(indexedAlong)]
     const within = resource.parent ? [resource.parent.column] : []
     const keys = [column, ...along]
@@ -231,7 +231,7 @@ function ginsOf(resource: Resource): Index[] {
     method: 'gin',
     keys: [column],
     ...(operators !== undefined && { operators }),
-    ...isThere(resource),
+    ...notDeleted(resource),
   })
   const fields = Object.entries(resource.fields).flatMap(([name, { filter, equality, indexedAlong }]) => {
     if (filter === 'properties') return [gin(columnOf(name), 'jsonb_path_ops')]

@@ -22,10 +22,10 @@ export async function storeNextSecret(dataFolder: string, secret: Secret): Promi
  * Puts the next secret in the place of the present one, which is kept. Each step may follow a crash or be taken by two
  * processes at once. Returns the path of the one that is kept.
  */
-export async function adoptNextSecret(dataFolder: string, present: Secret): Promise<string> {
+export async function activateNextSecret(dataFolder: string, present: Secret): Promise<string> {
   const path = join(dataFolder, secretFile)
-  const kept = join(dataFolder, replacedSecretFile(present))
-  await link(path, kept).catch((error: NodeJS.ErrnoException) => {
+  const replacedPath = join(dataFolder, replacedSecretFile(present))
+  await link(path, replacedPath).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
   })
   await rename(join(dataFolder, nextSecretFile), path).catch((error: NodeJS.ErrnoException) => {
@@ -33,5 +33,5 @@ export async function adoptNextSecret(dataFolder: string, present: Secret): Prom
     if (error.code !== 'ENOENT') throw error
   })
   await syncFolder(dataFolder)
-  return kept
+  return replacedPath
 }

@@ -9,7 +9,7 @@ import { createDatabase } from '../../../test/postgres.ts'
 import { Database } from '../database/database.ts'
 import { StartError } from '../database/start-error.ts'
 import { seal, unseal } from './encryption.ts'
-import { assertSecretFits, deriveKey, fingerprint, loadSecret } from './secret.ts'
+import { assertSecretMatches, deriveKey, fingerprint, loadSecret } from './secret.ts'
 
 let folder: string
 
@@ -115,10 +115,10 @@ test('a database takes the first secret and refuses any other from then on', asy
   const database = new Database({ connection, size: 4 })
   try {
     const secret = createSecretKey(randomBytes(32))
-    await Promise.all([assertSecretFits(database, secret), assertSecretFits(database, secret)])
-    await assertSecretFits(database, secret)
-    await expect(assertSecretFits(database, createSecretKey(randomBytes(32)))).rejects.toThrow(/a different SECRET/)
-    await assertSecretFits(database, secret)
+    await Promise.all([assertSecretMatches(database, secret), assertSecretMatches(database, secret)])
+    await assertSecretMatches(database, secret)
+    await expect(assertSecretMatches(database, createSecretKey(randomBytes(32)))).rejects.toThrow(/a different SECRET/)
+    await assertSecretMatches(database, secret)
   } finally {
     await database.close()
     await drop()

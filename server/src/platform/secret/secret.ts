@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts'
 import { StartError } from '../database/start-error.ts'
 import { syncFolder } from '../files/durable.ts'
 import { sha256 } from './encryption.ts'
-import { rememberedFingerprint } from './secret-store.ts'
+import { storedFingerprint } from './secret-store.ts'
 
 /** The installation's 32 secret bytes. A `KeyObject` shows nothing of itself when it is logged. */
 export type Secret = KeyObject
@@ -28,15 +28,15 @@ export async function loadSecret({
 }): Promise<Secret> {
   if (given !== undefined) return parseSecret(given)
   const path = join(dataFolder, secretFile)
-  return (await readSecretFile(path)) ?? createSecretKey(await makeKept(dataFolder, path))
+  return (await readSecretFile(path)) ?? createSecretKey(await createSecretFile(dataFolder, path))
 }
 
 /** The secret of a text: 32 bytes in hex, base64 or base64url, or any other text of at least 32 characters. */
-export const parseSecret = (text: string): Secret => createSecretKey(readGiven(text.trim()))
+export const parseSecret = (text: string): Secret => createSecretKey(parseSecretText(text.trim()))
 
 /** The secret of a file that the service wrote; undefined where there is none. Error: `StartError`. */
 export async function readSecretFile(path: string): Promise<Secret | undefined> {
-  const bytes = await readKept(path)
+  const bytes = await readSecretBytes(path)
   return bytes && createSecretKey(bytes)
 }
 
@@ -65,9 +65,9 @@ export const deriveKey = (secret: Secret, purpose: Purpose, info = ''): Buffer =
 export const fingerprint = (secret: Secret): string => deriveKey(secret, 'fingerprint').toString('hex').slice(0, 32)
 
 /** The database remembers its secret's fingerprint at the first start and refuses another secret from then on. */
-export async function assertSecretFits(database: Database, secret: Secret): Promise<void> {
+export async function assertSecretMatches(database: Database, secret: Secret): Promise<void> {
   const own = fingerprint(secret)
-  if ((await rememberedFingerprint(database, own)) === own) return
+  if ((await storedFingerprint(database, own)) === own) return
   throw new StartError(
     'This database belongs to a different SECRET. ' +
       'Start with the SECRET (or the data folder with the secret file) with which the database was first started, ' +
@@ -75,8 +75,8 @@ export async function assertSecretFits(database: Database, secret: Secret): Prom
   )
 }
 
-function readGiven(text: string): Buffer {
-  const bytes = readBytes(text)
+function parseSecretText(text: string): Buffer {
+  const bytes = decodeBytes(text)
   if (text.length < length || new Set(text).size < 8) {
     throw new StartError(
       'SECRET is too weak: expected 32 random bytes in hex or base64 (`openssl rand -hex 32`), or a random text of at least 32 characters.',
@@ -85,13 +85,13 @@ function readGiven(text: string): Buffer {
   return bytes ?? sha256(text)
 }
 
-function readBytes(text: string): Buffer | undefined {
+function decodeBytes(text: string): Buffer | undefined {
   if (/^[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text, 'hex')
   if (!/^(?:[A-Za-z0-9+/]{43}=?|[A-Za-z0-9_-]{43}=?)$/.test(text)) return undefined
   return Buffer.from(text, 'base64')
 }
 
-async function readKept(path: string): Promise<Buffer | undefined> {
+async function readSecretBytes(path: string): Promise<Buffer | undefined> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw new StartError(`The secret in ${path} cannot be read (${error.code}).`, { cause: error })
@@ -104,7 +104,7 @@ async function readKept(path: string): Promise<Buffer | undefined> {
 }
 
 /** Written whole under another name, then linked: a second starter finds all of it or nothing, and both take one. */
-async function makeKept(dataFolder: string, path: string): Promise<Buffer> {
+async function createSecretFile(dataFolder: string, path: string): Promise<Buffer> {
   const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   try {
     await mkdir(dataFolder, { recursive: true })
@@ -119,7 +119,7 @@ async function makeKept(dataFolder: string, path: string): Promise<Buffer> {
   } finally {
     await unlink(draft).catch(() => undefined)
   }
-  const kept = await readKept(path)
-  if (!kept) throw new StartError(`The secret in ${path} disappeared during the start. Start again.`)
-  return kept
+  const stored = await readSecretBytes(path)
+  if (!stored) throw new StartError(`The secret in ${path} disappeared during the start. Start again.`)
+  return stored
 }

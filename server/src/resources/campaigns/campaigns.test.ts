@@ -11,18 +11,18 @@ afterAll(() => service.close())
 
 test('a campaign is a draft, because nothing can send it yet', async () => {
   const { call } = organization
-  const made = await call('POST', '/v5/campaigns', { body: { name: 'Spring', status: 'draft' } })
-  expect(made).toMatchObject({
+  const created = await call('POST', '/v5/campaigns', { body: { name: 'Spring', status: 'draft' } })
+  expect(created).toMatchObject({
     status: 201,
     body: { status: 'draft', statusReason: null, kind: 'broadcast', purpose: 'marketing', schedule: null, stats: null },
   })
   for (const status of ['scheduled', 'preparing', 'running', 'paused', 'completed', 'cancelled', 'failed', 'sent']) {
-    const changed = await call('PATCH', `/v5/campaigns/${made.body.id}`, { body: { status } })
+    const changed = await call('PATCH', `/v5/campaigns/${created.body.id}`, { body: { status } })
     expect(changed, status).toMatchObject({ status: 422, body: { code: 'invalid_field_value' } })
     expect(changed.body.details).toMatchObject([{ field: 'status' }])
     expect((await call('POST', '/v5/campaigns', { body: { name: 'Spring', status } })).status).toBe(422)
   }
-  expect((await call('GET', `/v5/campaigns/${made.body.id}`)).text).toBe(made.text)
+  expect((await call('GET', `/v5/campaigns/${created.body.id}`)).text).toBe(created.text)
 })
 
 test('kind and purpose are one of their words', async () => {
@@ -48,11 +48,11 @@ test('what the service will make of a campaign cannot be sent', async () => {
 })
 
 test('the owner is a member of the organization', async () => {
-  const stranger = await service.newOrganization()
+  const otherOrganization = await service.newOrganization()
   const { call, userId } = organization
   const own = await call('POST', '/v5/campaigns', { body: { name: 'Mine', ownerId: userId } })
   expect(own).toMatchObject({ status: 201, body: { ownerId: userId } })
-  const refused = await call('POST', '/v5/campaigns', { body: { name: 'Theirs', ownerId: stranger.userId } })
+  const refused = await call('POST', '/v5/campaigns', { body: { name: 'Theirs', ownerId: otherOrganization.userId } })
   expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [{ field: 'ownerId' }] } })
 })
 

@@ -8,7 +8,7 @@ import {
   reference,
   text,
   timestamp,
-  words,
+  stringList,
   type JsonObject,
 } from '../../platform/model/fields.ts'
 
@@ -52,9 +52,9 @@ export const campaigns = defineResource({
       table: 'members',
       key: 'user_id',
       softDeleted: false,
-      isOutlived: true,
+      hasNoForeignKey: true,
     }),
-    tags: words({ label: 'Tags', equality: 'indexed' }),
+    tags: stringList({ label: 'Tags', equality: 'indexed' }),
     audience: document({ label: 'Audience', readOnly: true, schema: object }),
     schedule: document({ label: 'Schedule', readOnly: true, schema: object }),
     stats: document({ label: 'Statistics', readOnly: true, schema: object }),

@@ -5,5 +5,5 @@ import { campaignStore } from './store.ts'
 
 export const campaignPart: Part = {
   resources: [campaigns],
-  routes: standardRoutes(campaignStore, { at: '/v5/campaigns' }),
+  routes: standardRoutes(campaignStore, { path: '/v5/campaigns' }),
 }

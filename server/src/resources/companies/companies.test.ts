@@ -68,8 +68,8 @@ test.each(['annualRevenue', 'fundingTotal'])('%s is exact to its twentieth digit
   const exact = '12345678901234567890'
   const values = [exact, '12345678901234567891', '-0.0000000000000000001', '1250000.50', '0']
   for (const value of values) {
-    const made = await call('POST', '/v5/companies', { body: { name: 'Acme', [name]: value } })
-    expect([made.status, made.body[name]]).toEqual([201, value])
+    const created = await call('POST', '/v5/companies', { body: { name: 'Acme', [name]: value } })
+    expect([created.status, created.body[name]]).toEqual([201, value])
   }
   const found = async (query: string) =>
     (await call('GET', `/v5/companies?${query}`)).body.map((company: Record<string, string>) => company[name])
@@ -84,9 +84,9 @@ test.each(['123456789012345678901', '1.00000000000000000000', '1e5', '1,5', 'NaN
   'an amount is a decimal of at most 20 digits in a string: %j is none',
   async (annualRevenue) => {
     const { call } = await service.newOrganization()
-    const answer = await call('POST', '/v5/companies', { body: { name: 'Acme', annualRevenue } })
-    expect(answer).toMatchObject({ status: 422, body: { code: 'invalid_field_value' } })
-    expect(answer.body.details).toMatchObject([{ field: 'annualRevenue' }])
+    const response = await call('POST', '/v5/companies', { body: { name: 'Acme', annualRevenue } })
+    expect(response).toMatchObject({ status: 422, body: { code: 'invalid_field_value' } })
+    expect(response.body.details).toMatchObject([{ field: 'annualRevenue' }])
   },
 )
 
@@ -116,14 +116,14 @@ test('handles are kept bare, whatever form they were copied in', async () => {
     githubHandle: 'https://github.com/acme?tab=repositories',
     instagramHandle: 'acme.inc',
   }
-  const made = await call('POST', '/v5/companies', { body })
-  expect(made.body).toMatchObject({
+  const created = await call('POST', '/v5/companies', { body })
+  expect(created.body).toMatchObject({
     twitterHandle: 'acme',
     linkedinHandle: 'acme-inc',
     githubHandle: 'acme',
     instagramHandle: 'acme.inc',
     facebookHandle: null,
   })
-  const refused = await call('PATCH', `/v5/companies/${made.body.id}`, { body: { facebookHandle: 'two words' } })
+  const refused = await call('PATCH', `/v5/companies/${created.body.id}`, { body: { facebookHandle: 'two words' } })
   expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'facebookHandle' }] } })
 })

@@ -12,7 +12,7 @@ import {
   timestamp,
   timeZone,
   url,
-  words,
+  stringList,
   type JsonObject,
 } from '../../platform/model/fields.ts'
 import { customProperties, externalIds } from '../../platform/resource/properties.ts'
@@ -37,7 +37,7 @@ export const companies = defineResource({
   search: ['name', 'nickname', 'domain', 'subtitle'],
   hidden: { domain_key: 'text' },
   uniques: { companies_domain_unique: { field: 'domain', columns: ['domain_key'] } },
-  rendered: 1,
+  renderingVersion: 1,
   prepare,
   fields: {
     id: id('com'),
@@ -62,10 +62,10 @@ export const companies = defineResource({
     fundingTotal: decimal({ label: 'Total funding' }),
     retailLocationsCount: integer({ label: 'Retail locations', min: 0, max: 2_000_000_000 }),
     ticker: text({ label: 'Ticker', max: 20 }),
-    industries: words({ label: 'Industries' }),
-    languages: words({ label: 'Languages' }),
-    stack: words({ label: 'Technologies' }),
-    tags: words({ label: 'Tags', equality: 'indexed' }),
+    industries: stringList({ label: 'Industries' }),
+    languages: stringList({ label: 'Languages' }),
+    stack: stringList({ label: 'Technologies' }),
+    tags: stringList({ label: 'Tags', equality: 'indexed' }),
     externalIds: properties({
       label: 'External ids',
       description:

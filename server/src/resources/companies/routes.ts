@@ -5,5 +5,5 @@ import { companyStore } from './store.ts'
 
 export const companyPart: Part = {
   resources: [companies],
-  routes: standardRoutes(companyStore, { at: '/v5/companies' }),
+  routes: standardRoutes(companyStore, { path: '/v5/companies' }),
 }

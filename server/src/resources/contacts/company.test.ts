@@ -84,11 +84,11 @@ test('a company that was taken away while it was deleted stays away', async () =
 
 test('a deleted company cannot be given to a contact', async () => {
   await call('DELETE', `/v5/companies/${companyId}`)
-  for (const answer of [
+  for (const response of [
     await call('POST', '/v5/contacts', { body: { name: 'Bob', companyId } }),
     await call('PATCH', contactPath, { body: { companyId } }),
   ]) {
-    expect(answer).toMatchObject({
+    expect(response).toMatchObject({
       status: 422,
       body: { code: 'invalid_field_value', details: [{ field: 'companyId' }] },
     })

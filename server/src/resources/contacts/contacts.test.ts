@@ -27,9 +27,9 @@ test('two contacts of one team cannot share an address; two organizations can', 
 
 test('a name follows first and last name until it says something else', async () => {
   const { call } = await service.newOrganization()
-  const { body: made } = await call('POST', '/v5/contacts', { body: { firstName: 'Ada', lastName: 'Lovelace' } })
-  expect(made.name).toBe('Ada Lovelace')
-  const path = `/v5/contacts/${made.id}`
+  const { body: created } = await call('POST', '/v5/contacts', { body: { firstName: 'Ada', lastName: 'Lovelace' } })
+  expect(created.name).toBe('Ada Lovelace')
+  const path = `/v5/contacts/${created.id}`
   expect((await call('PATCH', path, { body: { lastName: 'King' } })).body.name).toBe('Ada King')
   const renamed = await call('PATCH', path, { body: { name: 'Augusta Ada Byron' } })
   expect(renamed.body).toMatchObject({ firstName: 'Augusta Ada', lastName: 'Byron' })
@@ -40,9 +40,9 @@ test('a name follows first and last name until it says something else', async ()
 
 test('of a name that is set, the part that the request does not say comes from the name', async () => {
   const { call } = await service.newOrganization()
-  const { body: made } = await call('POST', '/v5/contacts', { body: { name: 'X Y', firstName: 'Q' } })
-  expect(made).toMatchObject({ name: 'X Y', firstName: 'Q', lastName: 'Y' })
-  const { body: changed } = await call('PATCH', `/v5/contacts/${made.id}`, { body: { name: 'A B', lastName: 'C' } })
+  const { body: created } = await call('POST', '/v5/contacts', { body: { name: 'X Y', firstName: 'Q' } })
+  expect(created).toMatchObject({ name: 'X Y', firstName: 'Q', lastName: 'Y' })
+  const { body: changed } = await call('PATCH', `/v5/contacts/${created.id}`, { body: { name: 'A B', lastName: 'C' } })
   expect(changed).toMatchObject({ name: 'A B', firstName: 'A', lastName: 'C' })
 })
 
@@ -50,29 +50,29 @@ test('a contact needs an address, a phone or a name, when it is made and when it
   const { call } = await service.newOrganization()
   const empty = await call('POST', '/v5/contacts', { body: { city: 'Paris' } })
   expect(empty).toMatchObject({ status: 422, body: { code: 'missing_required_field', details: [{ field: 'email' }] } })
-  const { body: made } = await call('POST', '/v5/contacts', { body: { phone: '+49 (30) 123-456' } })
-  expect(made.phone).toBe('+4930123456')
-  const cleared = await call('PATCH', `/v5/contacts/${made.id}`, { body: { phone: null } })
+  const { body: created } = await call('POST', '/v5/contacts', { body: { phone: '+49 (30) 123-456' } })
+  expect(created.phone).toBe('+4930123456')
+  const cleared = await call('PATCH', `/v5/contacts/${created.id}`, { body: { phone: null } })
   expect(cleared).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [{ field: 'phone' }] } })
 })
 
 test('a change that changes nothing keeps revision and time', async () => {
   const { call } = await service.newOrganization()
-  const made = await call('POST', '/v5/contacts', {
+  const created = await call('POST', '/v5/contacts', {
     body: { email: 'ada@example.com', customProperties: { a: { b: 1 } } },
   })
-  const same = await call('PATCH', `/v5/contacts/${made.body.id}`, {
+  const same = await call('PATCH', `/v5/contacts/${created.body.id}`, {
     body: { email: 'ada@example.com', customProperties: { a: { b: 1 } } },
   })
   expect(same.status).toBe(200)
-  expect(same.headers.get('etag')).toBe(made.headers.get('etag'))
-  expect(same.body).toEqual(made.body)
+  expect(same.headers.get('etag')).toBe(created.headers.get('etag'))
+  expect(same.body).toEqual(created.body)
 })
 
 test('a deleted contact is gone, frees its address, and comes back only while the address is free', async () => {
   const { call } = await service.newOrganization()
-  const { body: made } = await call('POST', '/v5/contacts', { body: { email: 'ada@example.com' } })
-  const path = `/v5/contacts/${made.id}`
+  const { body: created } = await call('POST', '/v5/contacts', { body: { email: 'ada@example.com' } })
+  const path = `/v5/contacts/${created.id}`
   expect((await call('DELETE', path)).status).toBe(204)
   expect((await call('GET', path)).status).toBe(404)
   expect((await call('DELETE', path)).status).toBe(404)

@@ -31,8 +31,8 @@ test('one external id of a provider is one contact of a team', async () => {
   ]) {
     expect([options.body.name, (await call('POST', '/v5/contacts', options)).status]).toEqual([options.body.name, 201])
   }
-  const stranger = await service.newOrganization()
-  expect((await stranger.call('POST', '/v5/contacts', linked('Ada', { billing: 'cus_1' }))).status).toBe(201)
+  const otherOrganization = await service.newOrganization()
+  expect((await otherOrganization.call('POST', '/v5/contacts', linked('Ada', { billing: 'cus_1' }))).status).toBe(201)
 })
 
 test('a conflict names the contact of the same team, not another team’s with the same external id', async () => {
@@ -72,11 +72,11 @@ test('a contact that is refused an external id keeps what it had', async () => {
   const teamId = await newTeam(organization)
   await call('POST', '/v5/contacts', linked('Ada', { billing: 'a' }))
   await call('POST', '/v5/contacts', linked('Team’s', { billing: 'b' }, teamId))
-  const made = await call('POST', '/v5/contacts', linked('Bob', { billing: 'b' }))
-  const path = `/v5/contacts/${made.body.id}`
+  const created = await call('POST', '/v5/contacts', linked('Bob', { billing: 'b' }))
+  const path = `/v5/contacts/${created.body.id}`
   expect((await call('PATCH', path, { body: { externalIds: { billing: 'a' } } })).status).toBe(409)
   expect((await call('PATCH', path, { body: { teamId } })).status).toBe(409)
-  expect((await call('GET', path)).text).toBe(made.text)
+  expect((await call('GET', path)).text).toBe(created.text)
   expect((await call('POST', '/v5/contacts', linked('Eve', { billing: 'b' }))).status).toBe(409)
 })
 
@@ -93,23 +93,23 @@ test('external ids move with their contact to another team', async () => {
 test('of two requests at the same time for one external id, one gets it', async () => {
   const { call } = await service.newOrganization()
   for (let round = 0; round < 5; round++) {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['Ada', 'Bob', 'Eve'].map((name) => call('POST', '/v5/contacts', linked(name, { billing: `cus_${round}` }))),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 409, 409])
   }
 })
 
 test.each(['contacts', 'companies'])('a provider of %s has one name, however it is written', async (name) => {
   const { call } = await service.newOrganization()
   const path = `/v5/${name}`
-  const { body: made } = await call('POST', path, linked('Ada', { HubSpot: ' h1 ', erp: 'e1' }))
-  expect(made.externalIds).toEqual({ hubSpot: 'h1', erp: 'e1' })
+  const { body: created } = await call('POST', path, linked('Ada', { HubSpot: ' h1 ', erp: 'e1' }))
+  expect(created.externalIds).toEqual({ hubSpot: 'h1', erp: 'e1' })
   await call('POST', path, linked('Bob', { hubSpot: 'h2' }))
   expect((await call('POST', path, linked('Eve', { hubSpot: 'h1' }))).status).toBe(409)
   for (const spelling of ['HubSpot', 'hubSpot']) {
     const found = await call('GET', `${path}?filter.externalIds.${spelling}.equals=h1`)
-    expect(found.body.map(({ id }: { id: string }) => id)).toEqual([made.id])
+    expect(found.body.map(({ id }: { id: string }) => id)).toEqual([created.id])
     const ordered = await call(
       'GET',
       `${path}?orderBy=externalIds.${spelling}&sort=desc&select[]=externalIds.${spelling}`,
@@ -118,9 +118,9 @@ test.each(['contacts', 'companies'])('a provider of %s has one name, however it 
     const [next] = /(?<=<)[^>]+/.exec(
       (await call('GET', `${path}?orderBy=externalIds.${spelling}&sort=desc&limit=1`)).headers.get('link') ?? '',
     ) ?? ['']
-    expect((await call('GET', next.replace(service.url, ''))).body).toMatchObject([{ id: made.id }])
+    expect((await call('GET', next.replace(service.url, ''))).body).toMatchObject([{ id: created.id }])
   }
-  const one = `${path}/${made.id}`
+  const one = `${path}/${created.id}`
   expect((await call('GET', `${one}?select=externalIds.HubSpot`)).body).toEqual({ externalIds: { hubSpot: 'h1' } })
   const changed = await call('PATCH', one, { body: { externalIds: { HubSpot: ' h3 ' } } })
   expect(changed.body.externalIds).toEqual({ hubSpot: 'h3', erp: 'e1' })
@@ -158,6 +158,6 @@ test.each([
   const refused = await call('POST', '/v5/contacts', { body: { name: 'Ada', externalIds } })
   expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_field_value' } })
   expect(refused.body.details[0].field).toMatch(/^externalIds/)
-  const { body: made } = await call('POST', '/v5/contacts', { body: { name: 'Ada' } })
-  expect((await call('PATCH', `/v5/contacts/${made.id}`, { body: { externalIds } })).status).toBe(422)
+  const { body: created } = await call('POST', '/v5/contacts', { body: { name: 'Ada' } })
+  expect((await call('PATCH', `/v5/contacts/${created.id}`, { body: { externalIds } })).status).toBe(422)
 })

@@ -1,4 +1,4 @@
-import { defineResource, narrow } from '../../platform/model/define.ts'
+import { defineResource, narrowView } from '../../platform/model/define.ts'
 import {
   choice,
   country,
@@ -15,13 +15,13 @@ import {
   timestamp,
   timeZone,
   url,
-  words,
+  stringList,
 } from '../../platform/model/fields.ts'
 import { customProperties, externalIds } from '../../platform/resource/properties.ts'
-import { emailKey } from '../../platform/model/texts.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
 import { companies } from '../companies/resource.ts'
 import { teams } from '../../identity/teams/resource.ts'
-import { longestPart, prepareContact } from './prepare.ts'
+import { maxNamePartLength, prepareContact } from './prepare.ts'
 
 export const seniorities = [
   'junior',
@@ -48,9 +48,9 @@ export const contacts = defineResource({
   heading: 'People. `/api/teams` has the contacts of one team.',
   roleGroup: 'records',
   search: ['name', 'firstName', 'lastName', 'nickname', 'email', 'phone', 'employmentTitle', 'tags'],
-  searchThrough: ['company.name'],
+  searchEmbedded: ['company.name'],
   hidden: { email_key: 'text' },
-  rendered: 1,
+  renderingVersion: 1,
   uniques: { contacts_email_unique: { field: 'email', columns: ['email_key', 'team_id'] } },
   prepare: prepareContact,
   embedded: {
@@ -71,13 +71,13 @@ export const contacts = defineResource({
       searched: true,
       lookup: { column: 'email_key', key: emailKey },
     }),
-    firstName: text({ label: 'First name', max: longestPart, searched: true }),
-    lastName: text({ label: 'Last name', max: longestPart, order: 'indexed', searched: true }),
+    firstName: text({ label: 'First name', max: maxNamePartLength, searched: true }),
+    lastName: text({ label: 'Last name', max: maxNamePartLength, order: 'indexed', searched: true }),
     phone: phone({ label: 'Phone', searched: true }),
     createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
     updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false, order: 'indexed' }),
     lastActivityAt: timestamp({ label: 'Last activity at', readOnly: true, order: 'indexed' }),
-    tags: words({ label: 'Tags', equality: 'indexed' }),
+    tags: stringList({ label: 'Tags', equality: 'indexed' }),
     status: text({
       label: 'Status',
       description: 'Any text that the organization chooses',
@@ -90,7 +90,7 @@ export const contacts = defineResource({
     name: text({
       label: 'Name',
       description: 'Full name; follows first and last name',
-      max: 2 * longestPart + 1,
+      max: 2 * maxNamePartLength + 1,
       order: 'indexed',
       searched: true,
     }),
@@ -125,7 +125,7 @@ export const contacts = defineResource({
       table: 'members',
       key: 'user_id',
       softDeleted: false,
-      isOutlived: true,
+      hasNoForeignKey: true,
     }),
     blockedAt: timestamp({ label: 'Blocked at', readOnly: true }),
     // The last one: what the company decides stands behind what is stored rendered.
@@ -152,9 +152,9 @@ const teamFields = [
 ]
 
 /** The contact of the team-scoped family: exactly the fields of the interface's section 4.9. */
-export const teamContacts = narrow(contacts, {
+export const teamContacts = narrowView(contacts, {
   component: 'TeamContact',
-  members: ['id', 'createdAt', 'updatedAt', 'blockedAt', ...teamFields, 'companyId', 'rootContactId'],
+  propertyNames: ['id', 'createdAt', 'updatedAt', 'blockedAt', ...teamFields, 'companyId', 'rootContactId'],
   writable: teamFields,
-  parent: { parameter: 'teamId', resource: teams, column: 'team_id', few: false },
+  parent: { parameter: 'teamId', resource: teams, column: 'team_id', isSmall: false },
 })

@@ -1,24 +1,24 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { isOneOf, prepared, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
 import { writtenSql } from '../../platform/query/rendering.ts'
-import { hasEdits, keepEdits } from '../../platform/resource/edits.ts'
-import { keepExternalIds, touchesExternalIds } from '../../platform/resource/external-ids.ts'
+import { hasEdits, storeEdits } from '../../platform/resource/edits.ts'
+import { syncExternalIds, touchesExternalIds } from '../../platform/resource/external-ids.ts'
 import { newId, showId } from '../../platform/model/ids.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { Pending, WriteSteps } from '../../platform/resource/write.ts'
-import { giveTeams } from '../../identity/teams/store.ts'
+import type { PendingChange, WriteSteps } from '../../platform/resource/write.ts'
+import { assignTeams } from '../../identity/teams/store.ts'
 import { contacts, teamContacts } from './resource.ts'
 
 const steps: WriteSteps = {
-  async resolve(transaction, pending) {
-    await Promise.all([giveTeams(transaction, pending), giveRoots(transaction, pending)])
+  async beforeWrite(transaction, pending) {
+    await Promise.all([assignTeams(transaction, pending), assignRootContacts(transaction, pending)])
   },
-  async settle(transaction, written, pending) {
-    await keepExternalIds(transaction, contacts, written, pending)
-    await keepEdits(transaction, contacts, pending, ['tags', 'externalIds'])
+  async afterWrite(transaction, written, pending) {
+    await syncExternalIds(transaction, contacts, written, pending)
+    await storeEdits(transaction, contacts, pending, ['tags', 'externalIds'])
   },
-  atOnce: {
-    suits: (transaction, pending) => !touchesExternalIds(pending) && !hasEdits(transaction.actor, pending),
+  singleStatement: {
+    applies: (transaction, pending) => !touchesExternalIds(pending) && !hasEdits(transaction.actor, pending),
     // Of the new person, who may turn out to be there already: locked, so that no purge takes them meanwhile.
     prepare: (pending) => void (pending.columns.root_contact_id = newId()),
     tables: (organization) => sql`person as (
@@ -41,7 +41,7 @@ export const teamContactStore = standardStore(teamContacts, steps)
  * Something happens with these contacts (uuids) now: `lastActivityAt` says so. Neither revision nor `updatedAt` does, for
  * a change that someone has begun is none the worse for it.
  */
-export async function keepActivity(transaction: Transaction, ids: readonly string[]): Promise<void> {
+export async function updateLastActivity(transaction: Transaction, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   // Locked in id order, so that two sets never wait for each other in a circle; written only where it is not said yet.
   const change = sql`
@@ -58,36 +58,36 @@ export async function keepActivity(transaction: Transaction, ids: readonly strin
  * The person behind each contact: one for each distinct address of the organization, so that two teams' contacts of one
  * person share it; a contact without an address is a person of its own.
  */
-async function giveRoots(transaction: Transaction, pending: readonly Pending[]): Promise<void> {
+async function assignRootContacts(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
   const changed = pending.filter(({ before, columns }) => !before || 'email_key' in columns)
   if (changed.length === 0) return
   const keys = [...new Set(changed.flatMap(({ columns }) => columns.email_key ?? []))].map(String).sort()
-  const anonymous = changed.filter(({ columns }) => typeof columns.email_key !== 'string')
-  const named: Root[] = keys.map((key) => ({ id: newId(), email_key: key }))
-  const own = anonymous.map(() => ({ id: newId(), email_key: null }))
+  const changedWithoutEmail = changed.filter(({ columns }) => typeof columns.email_key !== 'string')
+  const rootsByEmail: RootContact[] = keys.map((key) => ({ id: newId(), email_key: key }))
+  const rootsWithoutEmail = changedWithoutEmail.map(() => ({ id: newId(), email_key: null }))
   const byKey = new Map<string, string>()
   // Whom the purge took between the two statements, who was known for the first and gone for the second, is made again.
-  for (let wanted = [...named, ...own]; wanted.length > 0;) {
-    for (const { id, email_key: key } of await makeRoots(transaction, wanted)) byKey.set(key, id)
-    wanted = named.filter(({ email_key: key }) => !byKey.has(String(key)))
+  for (let wanted = [...rootsByEmail, ...rootsWithoutEmail]; wanted.length > 0;) {
+    for (const { id, email_key: key } of await ensureRootContacts(transaction, wanted)) byKey.set(key, id)
+    wanted = rootsByEmail.filter(({ email_key: key }) => !byKey.has(String(key)))
   }
   for (const one of changed) {
     const { email_key: key } = one.columns
-    const id = typeof key === 'string' ? byKey.get(key) : own.shift()?.id
+    const id = typeof key === 'string' ? byKey.get(key) : rootsWithoutEmail.shift()?.id
     if (id === undefined) throw new Error('every contact has a person')
     one.values.rootContactId = showId('rcn', id)
   }
 }
 
-interface Root {
+interface RootContact {
   id: string
   email_key: string | null
 }
 
 /** Makes those that are not there; gives those with an address as they are then. */
-async function makeRoots(
+async function ensureRootContacts(
   transaction: Transaction,
-  roots: readonly Root[],
+  roots: readonly RootContact[],
 ): Promise<{ id: string; email_key: string }[]> {
   const keys = roots.flatMap(({ email_key: key }) => key ?? [])
   // One after the other, but without a trip between them.

@@ -92,8 +92,8 @@ test('a team sees its own contacts alone', async () => {
   expect((await call('GET', elsewhere)).body).toEqual([])
   for (const options of [['GET'], ['PATCH', { city: 'Paris' }]] as const) {
     const [method, body] = options
-    const answer = await call(method, `${elsewhere}/${contactId}`, body === undefined ? {} : { body })
-    expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    const response = await call(method, `${elsewhere}/${contactId}`, body === undefined ? {} : { body })
+    expect(response).toMatchObject({ status: 404, body: { code: 'not_found' } })
   }
   expect((await call('GET', `${elsewhere}?startingAfter=${contactId}`)).status).toBe(404)
   await call('PATCH', `/v5/contacts/${contactId}`, { body: { teamId: team.id } })
@@ -125,8 +125,8 @@ test('the family has neither create nor delete', async () => {
     ['DELETE', path],
     ['PUT', path],
   ] as const) {
-    const answer = await call(method, url, method === 'DELETE' ? {} : { body: changes })
-    expect([method, answer.status, answer.body.code]).toEqual([method, 405, 'method_not_allowed'])
+    const response = await call(method, url, method === 'DELETE' ? {} : { body: changes })
+    expect([method, response.status, response.body.code]).toEqual([method, 405, 'method_not_allowed'])
   }
 })
 

@@ -12,9 +12,9 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 async function newContact(body: Json = {}): Promise<{ path: string; body: Json; text: string; headers: Headers }> {
-  const made = await call('POST', '/v5/contacts', { body: { name: 'Ada', ...body } })
-  expect(made.status).toBe(201)
-  return { ...made, path: `/v5/contacts/${made.body.id}` }
+  const created = await call('POST', '/v5/contacts', { body: { name: 'Ada', ...body } })
+  expect(created.status).toBe(201)
+  return { ...created, path: `/v5/contacts/${created.body.id}` }
 }
 
 test('custom properties are merged key by key, deep down; lists and values are replaced, null removes', async () => {
@@ -82,14 +82,14 @@ test.each(['1st', '_private', 'with space', 'dotted.key', 'dash-ed', 'ключ',
   'the key %j of a custom property is refused, and named',
   async (key) => {
     const { path } = await newContact()
-    for (const answer of [
+    for (const response of [
       await call('POST', '/v5/contacts', { body: { name: 'Ada', customProperties: { [key]: 1 } } }),
       await call('PATCH', path, { body: { customProperties: { [key]: 1 } } }),
     ]) {
-      expect(answer).toMatchObject({ status: 422, body: { code: 'invalid_field_value' } })
-      expect(answer.body.details).toHaveLength(1)
-      expect(answer.body.details[0].field).toBe('customProperties')
-      expect(answer.body.details[0].message).toContain(`"${key}"`)
+      expect(response).toMatchObject({ status: 422, body: { code: 'invalid_field_value' } })
+      expect(response.body.details).toHaveLength(1)
+      expect(response.body.details[0].field).toBe('customProperties')
+      expect(response.body.details[0].message).toContain(`"${key}"`)
     }
   },
 )
@@ -114,7 +114,7 @@ test.each([
 
 test('a record with a nested key that no filter can name can be changed, and loses the key', async () => {
   const { path, body } = await newContact({ customProperties: { nested: { a: 1 } } })
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`update contacts set custom_properties = '{"nested": {"a.b": 1}}' where id = ${readId('con', body.id)}::uuid returning id`,
   )
@@ -180,9 +180,9 @@ test('values that are sent back unchanged change nothing', async () => {
   const root = body.rootContactId
   const expectUnchanged = async (sent: Json) => {
     const before = await call('GET', path)
-    const answer = await call('PATCH', path, { body: sent })
-    expect([sent, answer.text]).toEqual([sent, before.text])
-    expect(answer.headers.get('etag')).toBe(before.headers.get('etag'))
+    const response = await call('PATCH', path, { body: sent })
+    expect([sent, response.text]).toEqual([sent, before.text])
+    expect(response.headers.get('etag')).toBe(before.headers.get('etag'))
   }
   await expectUnchanged({ name: 'Mary Ann Van der Berg' })
   await expectUnchanged({ name: 'Mary Ann Van der Berg', ...parts, email: null })

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { listTag } from '../../platform/http/etag.ts'
-import type { Answer, PublicRoute } from '../../platform/http/route.ts'
+import type { RouteResponse, PublicRoute } from '../../platform/http/route.ts'
 import { explorerStyle } from './explorer-style.ts'
 
 // Addresses are relative to /v5/swagger, so that a proxy may put the service under a path of its own.
@@ -107,7 +107,7 @@ const packageFile = (name: string): Promise<string> =>
   readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`), 'utf8')
 
 /** The page of the API explorer. */
-export const explorerPage = answerOnce(async () => page, {
+export const explorerPage = cachedResponse(async () => page, {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': contentSecurityPolicy,
   'referrer-policy': 'no-referrer',
@@ -133,18 +133,21 @@ function explorerFile(name: string, mediaType: string, read: () => Promise<strin
     tag: 'documentation',
     params: {},
     query: { kind: 'none' },
-    answers: { 200: { kind: 'text', mediaType } },
-    handle: answerOnce(read, { 'content-type': `${mediaType}; charset=utf-8` }),
+    responses: { 200: { kind: 'text', mediaType } },
+    handle: cachedResponse(read, { 'content-type': `${mediaType}; charset=utf-8` }),
   }
 }
 
 /** A text that stays the same while the service runs: made at its first use, asked for again with its tag. */
-export function answerOnce(make: () => Promise<string>, headers: Record<string, string>): () => Promise<Answer> {
-  let answer: Answer | undefined
+export function cachedResponse(
+  make: () => Promise<string>,
+  headers: Record<string, string>,
+): () => Promise<RouteResponse> {
+  let response: RouteResponse | undefined
   return async () => {
-    if (answer) return answer
+    if (response) return response
     const text = await make()
-    answer = { status: 200, text, headers: { ...headers, etag: listTag(text), 'cache-control': 'no-cache' } }
-    return answer
+    response = { status: 200, text, headers: { ...headers, etag: listTag(text), 'cache-control': 'no-cache' } }
+    return response
   }
 }

@@ -1,6 +1,6 @@
 import type { OpenApi } from '../../platform/http/openapi.ts'
 import type { PublicRoute, Route } from '../../platform/http/route.ts'
-import { answerOnce, explorerPage } from './explorer.ts'
+import { cachedResponse, explorerPage } from './explorer.ts'
 
 const documentSchema = {
   type: 'object',
@@ -31,15 +31,17 @@ export const docsRoutes = (document: () => OpenApi): Route[] => [
     path: '/v5/docs',
     operation: 'getDescription',
     summary: 'Get this OpenAPI document',
-    answers: { 200: { kind: 'schema', component: 'Description', schema: documentSchema } },
-    handle: answerOnce(async () => JSON.stringify(document()), { 'content-type': 'application/json; charset=utf-8' }),
+    responses: { 200: { kind: 'schema', component: 'Description', schema: documentSchema } },
+    handle: cachedResponse(async () => JSON.stringify(document()), {
+      'content-type': 'application/json; charset=utf-8',
+    }),
   },
   {
     ...documentation,
     path: '/v5/swagger',
     operation: 'getExplorer',
     summary: 'Get the interactive API explorer',
-    answers: { 200: { kind: 'text', mediaType: 'text/html' } },
+    responses: { 200: { kind: 'text', mediaType: 'text/html' } },
     handle: explorerPage,
   },
 ]

@@ -16,22 +16,25 @@ beforeEach(async () => {
 afterAll(() => service.close())
 
 test('an employment belongs to the contact of its path, and says so', async () => {
-  const made = await call('POST', path, { body: { organization: 'Acme', title: 'Engineer', start: '2020-01' } })
-  expect(made).toMatchObject({ status: 201, body: { contactId, organization: 'Acme', current: false, end: null } })
+  const created = await call('POST', path, { body: { organization: 'Acme', title: 'Engineer', start: '2020-01' } })
+  expect(created).toMatchObject({ status: 201, body: { contactId, organization: 'Acme', current: false, end: null } })
   const { body: other } = await call('POST', '/v5/contacts', { body: { name: 'Bob' } })
   const elsewhere = `/v5/contacts/${other.id}/employments`
   expect((await call('GET', elsewhere)).body).toEqual([])
   expect((await call('GET', `${elsewhere}/count`)).body).toEqual({ count: 0 })
-  for (const method of ['GET', 'DELETE']) expect((await call(method, `${elsewhere}/${made.body.id}`)).status).toBe(404)
-  expect((await call('PATCH', `${elsewhere}/${made.body.id}`, { body: { title: 'Spy' } })).status).toBe(404)
-  expect((await call('GET', `${path}/${made.body.id}`)).body).toEqual(made.body)
+  for (const method of ['GET', 'DELETE'])
+    expect((await call(method, `${elsewhere}/${created.body.id}`)).status).toBe(404)
+  expect((await call('PATCH', `${elsewhere}/${created.body.id}`, { body: { title: 'Spy' } })).status).toBe(404)
+  expect((await call('GET', `${path}/${created.body.id}`)).body).toEqual(created.body)
 })
 
 test('a job that is still held has no end', async () => {
   const refused = await call('POST', path, { body: { organization: 'Acme', current: true, end: '2020-01' } })
   expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [{ field: 'end' }] } })
-  const { body: made } = await call('POST', path, { body: { organization: 'Acme', start: '2019-05', end: '2020-01' } })
-  const one = `${path}/${made.id}`
+  const { body: created } = await call('POST', path, {
+    body: { organization: 'Acme', start: '2019-05', end: '2020-01' },
+  })
+  const one = `${path}/${created.id}`
   expect((await call('PATCH', one, { body: { current: true } })).status).toBe(422)
   expect((await call('PATCH', one, { body: { current: true, end: null } })).body).toMatchObject({
     current: true,
@@ -42,13 +45,15 @@ test('a job that is still held has no end', async () => {
 })
 
 test('a job does not end before it starts', async () => {
-  const { body: made } = await call('POST', path, { body: { organization: 'Acme', start: '2020-05', end: '2020-05' } })
-  const one = `${path}/${made.id}`
+  const { body: created } = await call('POST', path, {
+    body: { organization: 'Acme', start: '2020-05', end: '2020-05' },
+  })
+  const one = `${path}/${created.id}`
   for (const body of [{ end: '2020-04' }, { start: '2020-06' }, { start: '2022-01', end: '2021-12' }]) {
     const refused = await call('PATCH', one, { body })
     expect(refused, JSON.stringify(body)).toMatchObject({ status: 422, body: { details: [{ field: 'end' }] } })
   }
-  expect((await call('GET', one)).body).toEqual(made)
+  expect((await call('GET', one)).body).toEqual(created)
 })
 
 test.each(['2020', '2020-13', '2020-00', '2020-1', '2020-01-01', 'May 2020', ''])(
@@ -60,10 +65,10 @@ test.each(['2020', '2020-13', '2020-00', '2020-1', '2020-01-01', 'May 2020', '']
 )
 
 test('under a deleted contact there are no employments, and with it they come back', async () => {
-  const { body: made } = await call('POST', path, { body: { organization: 'Acme' } })
+  const { body: created } = await call('POST', path, { body: { organization: 'Acme' } })
   await call('DELETE', `/v5/contacts/${contactId}`)
-  const one = `${path}/${made.id}`
-  const answers = [
+  const one = `${path}/${created.id}`
+  const responses = [
     await call('GET', path),
     await call('GET', `${path}/count`),
     await call('GET', one),
@@ -72,9 +77,9 @@ test('under a deleted contact there are no employments, and with it they come ba
     await call('DELETE', one),
     await call('POST', `${one}/restore`),
   ]
-  for (const answer of answers) expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
+  for (const response of responses) expect(response).toMatchObject({ status: 404, body: { code: 'not_found' } })
   await call('POST', `/v5/contacts/${contactId}/restore`)
-  expect((await call('GET', path)).body).toEqual([made])
+  expect((await call('GET', path)).body).toEqual([created])
 })
 
 test('a list of employments is filtered and ordered like any other', async () => {

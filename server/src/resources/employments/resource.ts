@@ -28,7 +28,7 @@ export const employments = defineResource({
   idPrefix: 'emp',
   heading: 'A contact’s employment history.',
   roleGroup: 'records',
-  parent: { parameter: 'contactId', resource: contacts, column: 'contact_id', few: true },
+  parent: { parameter: 'contactId', resource: contacts, column: 'contact_id', isSmall: true },
   prepare,
   fields: {
     id: id('emp'),

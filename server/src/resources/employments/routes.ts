@@ -5,5 +5,5 @@ import { employmentStore } from './store.ts'
 
 export const employmentPart: Part = {
   resources: [employments],
-  routes: standardRoutes(employmentStore, { at: '/v5/contacts/{contactId}/employments' }),
+  routes: standardRoutes(employmentStore, { path: '/v5/contacts/{contactId}/employments' }),
 }

@@ -1,23 +1,23 @@
-import { keepEditedValues } from '../../platform/resource/edits.ts'
+import { storeEditedValues } from '../../platform/resource/edits.ts'
 import { readId } from '../../platform/model/ids.ts'
-import { acrossParents } from '../../platform/model/define.ts'
+import { withoutParent } from '../../platform/model/define.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { Pending, WriteSteps } from '../../platform/resource/write.ts'
+import type { PendingChange, WriteSteps } from '../../platform/resource/write.ts'
 import { contacts } from '../contacts/resource.ts'
 import { employments, jobKey } from './resource.ts'
 
 const steps: WriteSteps = {
-  settle: (transaction, _, pending) => keepEditedValues(transaction, contacts, pending.flatMap(editedJobs)),
+  afterWrite: (transaction, _, pending) => storeEditedValues(transaction, contacts, pending.flatMap(editedJobs)),
 }
 
 /** The jobs of one contact. */
 export const employmentStore = standardStore(employments, steps)
 
 /** The jobs of all contacts. A new one names its contact in the column `contact_id`. */
-export const allEmploymentStore = standardStore(acrossParents(employments), steps)
+export const allEmploymentStore = standardStore(withoutParent(employments), steps)
 
 /** A job that was changed or deleted on purpose: no import changes it or adds it as it was before. */
-function editedJobs({ before, values, columns }: Pending) {
+function editedJobs({ before, values, columns }: PendingChange) {
   if (!before || !(Object.keys(values).length > 0 || typeof columns.deleted_at === 'string')) return []
   const keys = new Set([jobKey(before), jobKey({ ...before, ...values })])
   const id = readId(contacts.idPrefix, String(before.contactId)) ?? ''

@@ -1,8 +1,8 @@
 import { pageOrigin } from '../../platform/http/cookies.ts'
-import { plainHost } from '../../platform/http/exchange.ts'
+import { normalizeHost } from '../../platform/http/request-context.ts'
 import { basePath, htmlPage } from '../../platform/http/html.ts'
 import { escapeHtml } from '../../platform/http/escape-html.ts'
-import type { Answer, PublicRequest, PublicRoute, Services } from '../../platform/http/route.ts'
+import type { RouteResponse, PublicRequest, PublicRoute, Services } from '../../platform/http/route.ts'
 import { version } from '../../platform/http/version.ts'
 import { isEmpty } from '../../identity/auth/store.ts'
 
@@ -27,8 +27,8 @@ const home = {
   tag: 'documentation',
   params: {},
   query: { kind: 'none' },
-  answers: { 200: { kind: 'schema', component: 'Service', schema: serviceSchema, hasPage: true } },
-  handle: async (request) => ({ ...(await answerOf(request)), status: 200 }),
+  responses: { 200: { kind: 'schema', component: 'Service', schema: serviceSchema, hasPage: true } },
+  handle: async (request) => ({ ...(await respond(request)), status: 200 }),
 } satisfies Partial<PublicRoute>
 
 /** Where a person begins who knows only the address of the service. */
@@ -49,29 +49,29 @@ export const homeRoutes: readonly PublicRoute[] = [
   },
 ]
 
-async function answerOf(request: PublicRequest): Promise<Omit<Answer, 'status'>> {
+async function respond(request: PublicRequest): Promise<Omit<RouteResponse, 'status'>> {
   const { services, client } = request
   const links = linksOf(request)
   const vary = { vary: 'accept, accept-encoding, origin' }
   if (!client.wantsPage) return { text: JSON.stringify({ name: 'Rapport', version, ...links }), headers: vary }
-  const { text, headers } = startPage(links, await isNobodyHere(services))
+  const { text, headers } = startPage(links, await isWithoutUsers(services))
   return { text, headers: { ...headers, ...vary } }
 }
 
 /** With AUTH_ORIGIN, people log in at one host and programs use the other one. */
 function linksOf({ services, client }: PublicRequest): Record<'api' | 'openapi' | 'explorer' | 'account', string> {
-  const people = pageOrigin(services, client)
-  const isSeparate = services.pageOrigin !== undefined && hostOf(services.origin) !== hostOf(people)
-  const isAuthHost = isSeparate && hostOf(client.ownOrigin) === hostOf(people)
+  const accountOrigin = pageOrigin(services, client)
+  const isSeparate = services.pageOrigin !== undefined && hostOf(services.origin) !== hostOf(accountOrigin)
+  const isAuthHost = isSeparate && hostOf(client.requestOrigin) === hostOf(accountOrigin)
   const api = `${isAuthHost ? services.origin : basePath(services.origin)}/v5`
-  return { api, openapi: `${api}/docs`, explorer: `${api}/swagger`, account: `${people}/account` }
+  return { api, openapi: `${api}/docs`, explorer: `${api}/swagger`, account: `${accountOrigin}/account` }
 }
 
-const hostOf = (origin: string): string => plainHost(origin.replace(/^https?:\/\//, '').split('/')[0] ?? '')
+const hostOf = (origin: string): string => normalizeHost(origin.replace(/^https?:\/\//, '').split('/')[0] ?? '')
 
-function startPage(links: ReturnType<typeof linksOf>, isNobody: boolean): ReturnType<typeof htmlPage> {
+function startPage(links: ReturnType<typeof linksOf>, hasNoUsers: boolean): ReturnType<typeof htmlPage> {
   const [openapi, explorer, account] = [links.openapi, links.explorer, links.account].map(escapeHtml)
-  const first = isNobody
+  const callToAction = hasNoUsers
     ? `<p><strong>Set up:</strong> there are no accounts yet. Open the set-up link that the service printed when it started;
 restart the service to get a new one.</p>`
     : `<p><a href="${account}">Log in</a></p>`
@@ -79,7 +79,7 @@ restart the service to get a new one.</p>`
     'Rapport',
     `<h1>Welcome</h1>
 <p>A customer-relationship service with an API.</p>
-${first}
+${callToAction}
 <ul>
 <li><a href="${explorer}">API explorer</a>: try requests in the browser</li>
 <li><a href="${openapi}">OpenAPI document</a>: for tools and generators</li>
@@ -89,11 +89,11 @@ ${first}
 }
 
 /** Services that were found to have people: that does not change back while they run. */
-const inhabited = new WeakSet<Services>()
+const servicesWithUsers = new WeakSet<Services>()
 
-async function isNobodyHere(services: Services): Promise<boolean> {
-  if (inhabited.has(services)) return false
-  const isNobody = await services.database.spanningTransaction('set the service up', isEmpty)
-  if (!isNobody) inhabited.add(services)
-  return isNobody
+async function isWithoutUsers(services: Services): Promise<boolean> {
+  if (servicesWithUsers.has(services)) return false
+  const hasNoUsers = await services.database.crossTenantTransaction('set the service up', isEmpty)
+  if (!hasNoUsers) servicesWithUsers.add(services)
+  return hasNoUsers
 }

@@ -19,9 +19,9 @@ const call: TestOrganization['call'] = (method, path, options) => organization.c
 
 /** A new import, with its URL. */
 async function newImport(body: Record<string, unknown> = {}): Promise<Json> {
-  const made = await call('POST', '/v5/imports', { body: { name: 'Landing page', ...body } })
-  expect([made.status, made.text]).toEqual([201, expect.anything()])
-  return made.body
+  const created = await call('POST', '/v5/imports', { body: { name: 'Landing page', ...body } })
+  expect([created.status, created.text]).toEqual([201, expect.anything()])
+  return created.body
 }
 
 const act = (id: string, action: string, options = {}) => call('POST', `/v5/imports/${id}/${action}`, options)
@@ -34,7 +34,7 @@ const push = async (triggerUrl: string): Promise<number> =>
 
 const uuidOf = (id: string): string => readId('imp', id) ?? ''
 const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
-  service.database.spanning<Row>('check the database', statement)
+  service.database.crossTenantQuery<Row>('check the database', statement)
 
 const readImport = async (id: string): Promise<Json> => (await call('GET', `/v5/imports/${id}`)).body
 
@@ -42,17 +42,17 @@ const rowsOf = async (id: string): Promise<number> =>
   Object.values<number>((await readImport(id)).stats.counts).reduce((sum, count) => sum + count, 0)
 
 test('the URL is in the answer that makes the import, and in nothing after it', async () => {
-  const made = await call('POST', '/v5/imports', { body: { name: 'Landing page' } })
-  expect(made.status).toBe(201)
-  const { triggerUrl, ...record } = made.body
+  const created = await call('POST', '/v5/imports', { body: { name: 'Landing page' } })
+  expect(created.status).toBe(201)
+  const { triggerUrl, ...record } = created.body
   expect(triggerUrl).toMatch(new RegExp(`^${service.url}/v5/imports/${record.id}/trigger/[0-9A-Za-z]{43}$`))
-  expect(made.headers.get('location')).toBe(`/v5/imports/${record.id}`)
+  expect(created.headers.get('location')).toBe(`/v5/imports/${record.id}`)
   const read = await call('GET', `/v5/imports/${record.id}`)
   expect(read.body).toEqual(record)
-  expect(made.headers.get('etag')).toBe(read.headers.get('etag'))
+  expect(created.headers.get('etag')).toBe(read.headers.get('etag'))
   const secret = secretOf(triggerUrl)
   await push(triggerUrl)
-  for (const answer of [
+  for (const response of [
     await call('GET', '/v5/imports?limit=100'),
     await call('GET', `/v5/imports/${record.id}`),
     await call('GET', '/v5/imports?query=landing'),
@@ -61,7 +61,11 @@ test('the URL is in the answer that makes the import, and in nothing after it', 
     await act(record.id, 'enable'),
     await act(record.id, 'rotate'),
   ]) {
-    expect([answer.status, answer.text.includes(record.id), answer.text.includes(secret)]).toEqual([200, true, false])
+    expect([response.status, response.text.includes(record.id), response.text.includes(secret)]).toEqual([
+      200,
+      true,
+      false,
+    ])
   }
   expect(service.logged.length).toBeGreaterThan(5)
   expect(service.logged.filter((line) => line.includes(secret))).toEqual([])
@@ -70,12 +74,12 @@ test('the URL is in the answer that makes the import, and in nothing after it', 
 test('of the URL the database keeps a hash alone', async () => {
   const { id, triggerUrl } = await newImport()
   const secret = secretOf(triggerUrl)
-  const kept = await inDatabase<{ hash: Buffer; text: string }>(
+  const stored = await inDatabase<{ hash: Buffer; text: string }>(
     sql`select hash, to_jsonb(import_triggers)::text as text from import_triggers where import_id = ${uuidOf(id)}::uuid`,
   )
-  expect(kept.map((row) => row.hash)).toEqual([hash('sha256', secret, 'buffer')])
+  expect(stored.map((row) => row.hash)).toEqual([hash('sha256', secret, 'buffer')])
   for (const form of [secret, Buffer.from(secret).toString('hex'), Buffer.from(secret).toString('base64')]) {
-    expect(kept[0]?.text).not.toContain(form)
+    expect(stored[0]?.text).not.toContain(form)
   }
 })
 
@@ -89,11 +93,14 @@ test('a team that was deleted cannot be named', async () => {
   const { body: team } = await call('POST', '/v5/teams', { body: { name: `Team ${randomUUID()}` } })
   await call('DELETE', `/v5/teams/${team.id}`)
   const { id } = await newImport()
-  for (const answer of [
+  for (const response of [
     await call('POST', '/v5/imports', { body: { name: 'Landing page', teamId: team.id } }),
     await call('PATCH', `/v5/imports/${id}`, { body: { teamId: team.id } }),
   ]) {
-    expect(answer).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [{ field: 'teamId' }] } })
+    expect(response).toMatchObject({
+      status: 422,
+      body: { code: 'invalid_field_value', details: [{ field: 'teamId' }] },
+    })
   }
 })
 
@@ -227,8 +234,8 @@ test.each([
 })
 
 test('bootstrap’s import is one like any other', async () => {
-  const { call: ask, importId, triggerUrl, teamId } = await service.newOrganization()
-  expect((await ask('GET', '/v5/imports')).body).toMatchObject([
+  const { call: callAsOwner, importId, triggerUrl, teamId } = await service.newOrganization()
+  expect((await callAsOwner('GET', '/v5/imports')).body).toMatchObject([
     { id: importId, name: 'Bootstrap', teamId, tags: [], mergePolicy: 'fill', disabledAt: null },
   ])
   expect(await push(triggerUrl)).toBe(200)

@@ -1,6 +1,15 @@
 import { defineResource } from '../../platform/model/define.ts'
-import { choice, computed, id, reference, type Schema, text, timestamp, words } from '../../platform/model/fields.ts'
-import { rotationShape } from '../../platform/routes/shown-once.ts'
+import {
+  choice,
+  computed,
+  id,
+  reference,
+  type Schema,
+  text,
+  timestamp,
+  stringList,
+} from '../../platform/model/fields.ts'
+import { rotationBody } from '../../platform/routes/one-time-secret.ts'
 
 /** What an import can have to say about a row; the list is closed, and the hint tells what can be done. */
 export const findingCodes = {
@@ -97,7 +106,7 @@ export const imports = defineResource({
       table: 'teams',
       nullable: false,
     }),
-    tags: words({ label: 'Tags', description: 'Added to each contact that is matched or created' }),
+    tags: stringList({ label: 'Tags', description: 'Added to each contact that is matched or created' }),
     mergePolicy: choice(mergePolicies, {
       label: 'Merge policy',
       description:
@@ -137,4 +146,4 @@ export const imports = defineResource({
 })
 
 /** What a rotation is asked for with, over HTTP and on the command line. */
-export const importRotationShape = rotationShape('URLs')
+export const importRotationShape = rotationBody('URLs')

@@ -30,7 +30,7 @@ const push = async (triggerUrl: string): Promise<number> =>
 
 const uuidOf = (id: string): string => readId('imp', id) ?? ''
 const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
-  service.database.spanning<Row>('check the database', statement)
+  service.database.crossTenantQuery<Row>('check the database', statement)
 
 test('a rotation gives a new URL, and the one before is good until its overlap ends', async () => {
   const { id, triggerUrl } = await newImport()
@@ -107,11 +107,11 @@ test('after any rotations a URL ends with the shortest overlap since it was the 
       for (const overlapSeconds of sequence) {
         urls.push((await rotate(id, { body: { overlapSeconds } })).body.triggerUrl)
       }
-      const kept = await inDatabase<{ hash: string; ends: Date | null }>(
+      const stored = await inDatabase<{ hash: string; ends: Date | null }>(
         sql`select encode(hash, 'hex') as hash, expires_at as ends from import_triggers
           where import_id = ${uuidOf(id)}::uuid`,
       )
-      const endOf = new Map(kept.map((row) => [row.hash, row.ends]))
+      const endOf = new Map(stored.map((row) => [row.hash, row.ends]))
       const expected = urls.map((_, index) => Math.min(Infinity, ...sequence.slice(index)))
       for (const [index, url] of urls.entries()) {
         const ends = endOf.get(hash('sha256', secretOf(url)))
@@ -151,12 +151,12 @@ test('a rotation that is repeated with its Idempotency-Key is one rotation', asy
 
 test('of rotations at the same moment one URL is the newest, and each is good', async () => {
   const { id } = await newImport()
-  const answers = await Promise.all(Array.from({ length: 6 }, () => rotate(id)))
-  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 200))
-  const kept = await inDatabase<{ endless: string; total: string }>(
+  const responses = await Promise.all(Array.from({ length: 6 }, () => rotate(id)))
+  expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 200))
+  const stored = await inDatabase<{ endless: string; total: string }>(
     sql`select count(*) filter (where expires_at is null) as endless, count(*) as total
       from import_triggers where import_id = ${uuidOf(id)}::uuid`,
   )
-  expect(kept).toEqual([{ endless: '1', total: '7' }])
-  for (const { body } of answers) expect(await push(body.triggerUrl)).toBe(200)
+  expect(stored).toEqual([{ endless: '1', total: '7' }])
+  for (const { body } of responses) expect(await push(body.triggerUrl)).toBe(200)
 })

@@ -1,25 +1,25 @@
 import type { JsonObject } from '../../platform/model/fields.ts'
 import { sha256 } from '../../platform/secret/encryption.ts'
-import type { Connection, Spanning, Transaction } from '../../platform/database/database.ts'
+import type { Connection, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 import { documentSql } from '../../platform/query/select.ts'
 import { root } from '../../platform/query/target.ts'
 import { standardStore, writeOne } from '../../platform/resource/store.ts'
-import type { Written } from '../../platform/resource/write.ts'
-import { giveTeams } from '../../identity/teams/store.ts'
+import type { WrittenRecord } from '../../platform/resource/write.ts'
+import { assignTeams } from '../../identity/teams/store.ts'
 import { imports } from './resource.ts'
-import { makeTriggerHash } from './trigger.ts'
+import { generateTriggerSecret } from './trigger.ts'
 
-export const importStore = standardStore(imports, { resolve: giveTeams })
+export const importStore = standardStore(imports, { beforeWrite: assignTeams })
 
 /** An import and the secret part of its new URL, which only its hash is kept of. */
-export interface WithSecret {
-  written: Written
+export interface ImportWithSecret {
+  written: WrittenRecord
   secret: string
 }
 
 /** Makes an import with its trigger URL. Errors: 422. */
-export async function createImport(transaction: Transaction, values: JsonObject): Promise<WithSecret> {
+export async function createImport(transaction: Transaction, values: JsonObject): Promise<ImportWithSecret> {
   const written = await writeOne(importStore, transaction, { kind: 'create', values })
   return { written, secret: await addTrigger(transaction, written.id) }
 }
@@ -40,7 +40,7 @@ export interface Rotation {
 export async function rotateTrigger(
   transaction: Transaction,
   { importId, overlapSeconds, revisions }: Rotation,
-): Promise<WithSecret & { previousEndsAt: string | null }> {
+): Promise<ImportWithSecret & { previousEndsAt: string | null }> {
   // No field changes and the revision does: a caller who read the import before has not seen this.
   const columns = ({ name }: JsonObject) => ({ name: name ?? null })
   // Locks the import, so that of two rotations at once one sees what the other did.
@@ -63,21 +63,21 @@ export async function rotateTrigger(
 
 /** The import that `bootstrap` makes, in the transaction of the organization that it makes. */
 export async function insertFirstImport(
-  spanning: Spanning,
+  db: CrossTenantConnection,
   first: { organizationId: string; id: string; teamId: string; name: string; secret: string },
 ): Promise<void> {
   const { organizationId, id, teamId, name, secret } = first
-  await spanning.query(
+  await db.query(
     sql`insert into imports (organization_id, id, team_id, name) values (${organizationId}, ${id}, ${teamId}, ${name})`,
   )
-  await spanning.query(
+  await db.query(
     sql`insert into import_triggers (organization_id, import_id, hash)
       values (${organizationId}, ${id}, ${sha256(secret)})`,
   )
 }
 
 /** Every import that is not deleted, as a JSON array of records, the newest first. */
-export async function everyImport(db: Connection): Promise<string> {
+export async function readAllImports(db: Connection): Promise<string> {
   const [row] = await db.query<{ text: string }>(sql`
     select '[' || coalesce(string_agg(text, ',' order by created_at desc, id desc), '') || ']' as text from (
       select ${documentSql(imports)} as text, created_at, id from imports ${raw(root)}
@@ -95,7 +95,7 @@ export async function findImports(db: Connection, name: string): Promise<string[
 }
 
 async function addTrigger(transaction: Transaction, importId: string): Promise<string> {
-  const secret = makeTriggerHash()
+  const secret = generateTriggerSecret()
   await transaction.query(sql`
     insert into import_triggers (organization_id, import_id, hash)
     values (${transaction.organization}, ${importId}::uuid, ${sha256(secret)})`)

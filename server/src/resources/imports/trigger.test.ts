@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { sha256 } from '../../platform/secret/encryption.ts'
-import { makeTriggerHash, triggerUrl } from './trigger.ts'
+import { generateTriggerSecret, triggerUrl } from './trigger.ts'
 
 test('a secret is always 43 base62 characters, and no two are the same', () => {
-  const secrets = Array.from({ length: 2000 }, makeTriggerHash)
+  const secrets = Array.from({ length: 2000 }, generateTriggerSecret)
   expect(secrets.filter((secret) => !/^[0-9A-Za-z]{43}$/.test(secret))).toEqual([])
   expect(new Set(secrets).size).toBe(secrets.length)
 })
@@ -13,7 +13,7 @@ test('a secret holds 256 random bits: every one of them is set about half of the
   const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
   const valueOf = (secret: string) =>
     [...secret].reduce((value, character) => value * 62n + BigInt(alphabet.indexOf(character)), 0n)
-  const values = Array.from({ length: rounds }, () => valueOf(makeTriggerHash()))
+  const values = Array.from({ length: rounds }, () => valueOf(generateTriggerSecret()))
   expect(values.filter((value) => value >= 1n << 256n)).toEqual([])
   for (let bit = 0n; bit < 256n; bit++) {
     const set = values.filter((value) => (value >> bit) & 1n).length

@@ -7,7 +7,7 @@ const base = BigInt(alphabet.length)
 const length = 43
 
 /** The secret part of a trigger URL: 32 random bytes as a number in base62, always of 43 characters. */
-export function makeTriggerHash(): string {
+export function generateTriggerSecret(): string {
   let rest = BigInt(`0x${randomBytes(32).toString('hex')}`)
   let text = ''
   for (let digit = 0; digit < length; digit++) {

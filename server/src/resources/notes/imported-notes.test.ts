@@ -144,7 +144,7 @@ test('a set locks its contacts in the order of their ids, so that none waits for
 
 /** Does a transaction wait for a lock of another one? */
 async function isWaiting(): Promise<boolean> {
-  const waiting = await service.database.spanning(
+  const waiting = await service.database.crossTenantQuery(
     'check the database',
     sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
   )

@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.spanning('check the database', statement)
+const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 const uuid = (id: string): string => readId(id.slice(0, 3), id) ?? ''
 
 const newContact = async (name: string): Promise<string> =>
@@ -115,13 +115,13 @@ test('the notes of a deleted contact are nowhere, on no verb and in no count, an
   }
   expect((await call('GET', `/v5/notes?startingAfter=${made.id}`)).status).toBe(404)
   for (const one of [`/v5/notes/${made.id}`, `${path}/${made.id}`]) {
-    const answers = [
+    const responses = [
       await call('GET', one),
       await call('PATCH', one, { body: { body: 'Other' } }),
       await call('DELETE', one),
       await call('POST', `${one.replace(made.id, deleted.id)}/restore`),
     ]
-    for (const answer of answers) expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    for (const response of responses) expect(response).toMatchObject({ status: 404, body: { code: 'not_found' } })
   }
   await call('POST', `/v5/contacts/${contactId}/restore`)
   expect((await call('GET', `/v5/notes/${made.id}`)).body).toEqual(made)
@@ -130,7 +130,7 @@ test('the notes of a deleted contact are nowhere, on no verb and in no count, an
 })
 
 /** A member beside the owner, whose the organization's API keys are from now on. */
-async function newKeyMaker(): Promise<string> {
+async function newKeyCreator(): Promise<string> {
   const [id, email] = [newId(), `${newId()}@example.com`]
   const own = sql`${uuid(organization.organizationId)}::uuid`
   await database(sql`insert into users (id, email, email_key, name) values (${id}, ${email}, ${email}, 'Grace')`)
@@ -141,10 +141,10 @@ async function newKeyMaker(): Promise<string> {
   return showId('usr', id)
 }
 
-const bySession: Call = (...asked) => callAs(service, organization.accessToken)(...asked)
+const bySession: Call = (...args) => callAs(service, organization.accessToken)(...args)
 
 test('the author is who is logged in, or the maker of the key, and stays so whoever changes the text', async () => {
-  const maker = await newKeyMaker()
+  const maker = await newKeyCreator()
   const { body: typed } = await bySession('POST', path, { body: { body: 'typed' } })
   expect(typed.authorId).toBe(organization.userId)
   const sent = await newNote('sent')
@@ -157,7 +157,7 @@ test('the author is who is logged in, or the maker of the key, and stays so whoe
 })
 
 test('an author who leaves the organization stays the author, and the key they made writes on in no name', async () => {
-  const maker = await newKeyMaker()
+  const maker = await newKeyCreator()
   const note = await newNote('before')
   await database(sql`delete from members where user_id = ${uuid(maker)}::uuid`)
   expect((await call('GET', `/v5/notes/${note.id}`)).body).toEqual(note)
@@ -261,17 +261,17 @@ test('words of a query and parts of them are found in any case and accent, under
 
 test('a contact of another organization takes no note and shows none', async () => {
   const note = await newNote('ours')
-  const stranger = await service.newOrganization()
-  const answers = [
-    await stranger.call('GET', path),
-    await stranger.call('GET', `${path}/count`),
-    await stranger.call('POST', path, { body: { body: 'theirs' } }),
-    await stranger.call('GET', `/v5/notes/${note.id}`),
-    await stranger.call('PATCH', `/v5/notes/${note.id}`, { body: { body: 'theirs' } }),
-    await stranger.call('DELETE', `/v5/notes/${note.id}`),
+  const otherOrganization = await service.newOrganization()
+  const responses = [
+    await otherOrganization.call('GET', path),
+    await otherOrganization.call('GET', `${path}/count`),
+    await otherOrganization.call('POST', path, { body: { body: 'theirs' } }),
+    await otherOrganization.call('GET', `/v5/notes/${note.id}`),
+    await otherOrganization.call('PATCH', `/v5/notes/${note.id}`, { body: { body: 'theirs' } }),
+    await otherOrganization.call('DELETE', `/v5/notes/${note.id}`),
   ]
-  for (const answer of answers) expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
-  expect((await stranger.call('GET', `/v5/notes?filter.contactId.equals=${contactId}`)).body).toEqual([])
+  for (const response of responses) expect(response).toMatchObject({ status: 404, body: { code: 'not_found' } })
+  expect((await otherOrganization.call('GET', `/v5/notes?filter.contactId.equals=${contactId}`)).body).toEqual([])
   expect((await call('GET', '/v5/notes')).body).toEqual([note])
   expect((await call('GET', `/v5/contacts/${contactId}`)).body.lastActivityAt).toBe(note.createdAt)
 })
@@ -284,12 +284,12 @@ test('who may only read writes no note; a member does', async () => {
   await setRole('viewer')
   for (const reader of [bySession, readingKey]) {
     expect((await reader('GET', '/v5/notes')).body).toEqual([note])
-    const answers = [
+    const responses = [
       await reader('POST', path, { body: { body: 'two' } }),
       await reader('PATCH', `${path}/${note.id}`, { body: { body: 'two' } }),
       await reader('DELETE', `/v5/notes/${note.id}`),
     ]
-    for (const answer of answers) expect(answer).toMatchObject({ status: 403, body: { code: 'missing_scopes' } })
+    for (const response of responses) expect(response).toMatchObject({ status: 403, body: { code: 'missing_scopes' } })
   }
   expect((await call('GET', '/v5/notes')).body).toEqual([note])
   await setRole('member')

@@ -1,4 +1,4 @@
-import { defineResource, ofEveryParent, type Prepared } from '../../platform/model/define.ts'
+import { defineResource, listedAcrossParents, type Prepared } from '../../platform/model/define.ts'
 import { choice, id, longText, reference, timestamp, type JsonObject } from '../../platform/model/fields.ts'
 import { contacts } from '../contacts/resource.ts'
 
@@ -15,7 +15,7 @@ export const notes = defineResource({
   heading: 'Notes on contacts, written by people or pushed to an import.',
   roleGroup: 'records',
   search: ['body'],
-  parent: { parameter: 'contactId', resource: contacts, column: 'contact_id', few: true },
+  parent: { parameter: 'contactId', resource: contacts, column: 'contact_id', isSmall: true },
   prepare,
   fields: {
     id: id('not'),
@@ -32,14 +32,14 @@ export const notes = defineResource({
       label: 'Author',
       description: 'The member who wrote it; null for an import, and after the member has left the organization',
       readOnly: true,
-      isOutlived: true,
+      hasNoForeignKey: true,
       equality: 'indexed',
     }),
     importRowId: reference('row', {
       label: 'Import row',
       description: 'The push that created it; it is purged earlier than the note',
       readOnly: true,
-      isOutlived: true,
+      hasNoForeignKey: true,
     }),
     reasoningQueuedAt: timestamp({
       label: 'Queued for reasoning at',
@@ -52,4 +52,4 @@ export const notes = defineResource({
 })
 
 /** The notes of all contacts: a deleted contact's are not there, as they are not under the contact. */
-export const allNotes = ofEveryParent(notes)
+export const allNotes = listedAcrossParents(notes)

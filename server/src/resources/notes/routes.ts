@@ -8,9 +8,9 @@ export const notePart: Part = {
   routes: [
     // Without `create`: a note is made where its contact is named.
     ...standardRoutes(allNoteStore, {
-      at: '/v5/notes',
+      path: '/v5/notes',
       operations: ['list', 'count', 'get', 'update', 'delete', 'restore'],
     }),
-    ...standardRoutes(noteStore, { at: '/v5/contacts/{contactId}/notes', suffix: 'OfContact' }),
+    ...standardRoutes(noteStore, { path: '/v5/contacts/{contactId}/notes', suffix: 'OfContact' }),
   ],
 }

@@ -1,12 +1,12 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import type { Resource } from '../../platform/model/define.ts'
-import { keepEditedValues } from '../../platform/resource/edits.ts'
+import { storeEditedValues } from '../../platform/resource/edits.ts'
 import { readId } from '../../platform/model/ids.ts'
 import type { StandardStore } from '../../platform/resource/store.ts'
-import { type Pending, writeSet } from '../../platform/resource/write.ts'
+import { type PendingChange, writeSet } from '../../platform/resource/write.ts'
 import { contacts } from '../contacts/resource.ts'
-import { keepActivity } from '../contacts/store.ts'
+import { updateLastActivity } from '../contacts/store.ts'
 import { allNotes, notes } from './resource.ts'
 
 /** The notes of one contact. */
@@ -25,34 +25,34 @@ function storeOf(resource: Resource): StandardStore {
       writeSet(transaction, resource, changes, {
         ...options,
         steps: {
-          resolve: (_, pending) => resolve(transaction, pending, options?.parentId),
-          settle: (_, __, pending) => keepEditedValues(transaction, contacts, pending.flatMap(editedText)),
+          beforeWrite: (_, pending) => resolve(transaction, pending, options?.parentId),
+          afterWrite: (_, __, pending) => storeEditedValues(transaction, contacts, pending.flatMap(editedText)),
         },
       }),
   }
 }
 
 /** A text that was changed or deleted on purpose: no import adds it again. */
-function editedText({ before, values, columns }: Pending) {
+function editedText({ before, values, columns }: PendingChange) {
   if (!before || !('body' in values || typeof columns.deleted_at === 'string')) return []
   return [{ id: readId(contacts.idPrefix, String(before.contactId)) ?? '', field: 'notes', value: String(before.body) }]
 }
 
 async function resolve(
   transaction: Transaction,
-  pending: readonly Pending[],
+  pending: readonly PendingChange[],
   parentId: string | undefined,
 ): Promise<void> {
   const created = pending.filter(({ before }) => before === undefined)
   if (created.length === 0) return
-  await giveAuthor(transaction, created)
+  await assignAuthor(transaction, created)
   // Before the notes: their foreign key locks the contacts too, but in the order of the notes.
   const contactIds = created.map(({ columns }) => parentId ?? String(columns.contact_id))
-  await keepActivity(transaction, contactIds)
+  await updateLastActivity(transaction, contactIds)
 }
 
 /** The author is the one in whose name it is written, if that is a member: the maker of an API key may have left. */
-async function giveAuthor(transaction: Transaction, created: readonly Pending[]): Promise<void> {
+async function assignAuthor(transaction: Transaction, created: readonly PendingChange[]): Promise<void> {
   const { userId } = transaction.actor
   if (userId === null) return
   const members = await transaction.query(sql`

@@ -1,4 +1,4 @@
-import { defineResource, narrow } from '../../platform/model/define.ts'
+import { defineResource, narrowView } from '../../platform/model/define.ts'
 import {
   choice,
   document,
@@ -8,7 +8,7 @@ import {
   reference,
   text,
   timestamp,
-  words,
+  stringList,
 } from '../../platform/model/fields.ts'
 import { findingSchema } from '../imports/resource.ts'
 import { imports, rowStatuses } from '../imports/resource.ts'
@@ -29,7 +29,7 @@ export const changeSchema = {
   },
 }
 
-const parent = { parameter: 'importId', resource: imports, column: 'import_id', few: false }
+const parent = { parameter: 'importId', resource: imports, column: 'import_id', isSmall: false }
 
 /** One push, whole: what was sent, what was found wrong with it, what came of it. */
 export const rowDetails = defineResource({
@@ -63,17 +63,17 @@ export const rowDetails = defineResource({
       label: 'Contact',
       description: 'Created or matched',
       readOnly: true,
-      isOutlived: true,
+      hasNoForeignKey: true,
       equality: 'indexed',
     }),
     companyId: reference('com', {
       label: 'Company',
       description: 'Created or matched',
       readOnly: true,
-      isOutlived: true,
+      hasNoForeignKey: true,
     }),
-    warningCodes: words({ label: 'Codes of the warnings', readOnly: true }),
-    errorCodes: words({ label: 'Codes of the errors', readOnly: true, indexedAlong: 'createdAt' }),
+    warningCodes: stringList({ label: 'Codes of the warnings', readOnly: true }),
+    errorCodes: stringList({ label: 'Codes of the errors', readOnly: true, indexedAlong: 'createdAt' }),
     attempts: integer({
       label: 'Failed attempts',
       min: 0,
@@ -124,9 +124,9 @@ export const rowDetails = defineResource({
 })
 
 /** The rows of a list: without the payload, which may have a megabyte each. */
-export const rows = narrow(rowDetails, {
+export const rows = narrowView(rowDetails, {
   component: 'ImportRow',
-  members: [
+  propertyNames: [
     'id',
     'object',
     'status',

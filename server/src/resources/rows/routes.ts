@@ -2,13 +2,13 @@ import type { Part } from '../../platform/http/part.ts'
 import type { WriteRequest, WriteRoute } from '../../platform/http/route.ts'
 import { readChange } from '../../platform/query/parse.ts'
 import type { Schema } from '../../platform/model/fields.ts'
-import { changeOne, Place, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { rowDetails } from './resource.ts'
-import { changeRows, mostChanged, retried, type RowAction, rowDetailsStore, rowStore } from './store.ts'
+import { changeRows, maxChangedRows, retryColumns, type RowAction, rowDetailsStore, rowStore } from './store.ts'
 
 const at = '/v5/imports/{importId}/rows'
-const place = new Place(rowDetailsStore, at)
-const most = mostChanged.toLocaleString('en')
+const group = new RouteGroup(rowDetailsStore, at)
+const maxChanged = maxChangedRows.toLocaleString('en')
 
 const changedSchema: Schema = {
   type: 'object',
@@ -30,16 +30,16 @@ const byFilter = (action: RowAction, summary: string, description: string): Writ
   kind: 'write',
   method: 'POST',
   path: `${at}/${action}`,
-  operation: place.operation(action, true),
+  operation: group.operation(action, true),
   summary,
-  description: `${description} Supports the filters of the list. One call changes at most ${most} rows, oldest first. Repeat it, with a new Idempotency-Key each time, until \`remaining\` is 0.`,
-  tag: place.tag,
-  params: place.collectionParams,
-  scope: place.scope(action, 'write'),
+  description: `${description} Supports the filters of the list. One call changes at most ${maxChanged} rows, oldest first. Repeat it, with a new Idempotency-Key each time, until \`remaining\` is 0.`,
+  tag: group.tag,
+  params: group.collectionParams,
+  scope: group.scope(action, 'write'),
   query: { kind: 'change', resource: rowStore.resource },
-  conditional: false,
+  supportsIfMatch: false,
   audited: action === 'retry' ? 'rows.retried' : 'rows.cancelled',
-  answers: { 200: { kind: 'schema', component: 'RowsChanged', schema: changedSchema } },
+  responses: { 200: { kind: 'schema', component: 'RowsChanged', schema: changedSchema } },
   async handle({ db, params, query }) {
     const request = readChange(rowStore.resource, query)
     const changed = await changeRows(db, params.importId ?? '', action, request)
@@ -52,21 +52,21 @@ const byFilter = (action: RowAction, summary: string, description: string): Writ
 export const rowPart: Part = {
   resources: [rowDetails],
   routes: [
-    ...standardRoutes(rowStore, { at, operations: ['list', 'count'] }),
+    ...standardRoutes(rowStore, { path: at, operations: ['list', 'count'] }),
     byFilter(
       'retry',
       'Retry rows',
       'Queues unsuccessful rows again (`PARTIAL`, `INVALID`, `CONFLICT`, `DEAD`, `CANCELLED`, `RETRYING`); other rows are not counted.',
     ),
     byFilter('cancel', 'Cancel rows', 'Cancels waiting rows (`PENDING`, `RETRYING`); other rows are not counted.'),
-    ...standardRoutes(rowDetailsStore, { at, operations: ['get'] }),
+    ...standardRoutes(rowDetailsStore, { path: at, operations: ['get'] }),
     {
-      ...place.change('retry'),
+      ...group.changeRoute('retry'),
       summary: 'Retry a row',
       description:
         'Queues an unsuccessful row again (`PARTIAL`, `INVALID`, `CONFLICT`, `DEAD`, `CANCELLED`, `RETRYING`). Its errors and warnings are cleared. Records that it created or changed stay, and its `changes` continue.',
       audited: 'row.retried',
-      handle: (request: WriteRequest) => changeOne(place, request, { values: {}, columns: retried }),
+      handle: (request: WriteRequest) => changeOne(group, request, { values: {}, columns: retryColumns }),
     },
   ],
 }

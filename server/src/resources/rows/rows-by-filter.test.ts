@@ -29,7 +29,7 @@ const allowed = {
   cancel: ['PENDING', 'RETRYING'],
 } as const
 type Action = keyof typeof allowed
-const becomes = { retry: 'PENDING', cancel: 'CANCELLED' } as const
+const resultingStatus = { retry: 'PENDING', cancel: 'CANCELLED' } as const
 const mayBe = (action: Action, status: RowStatus): boolean => (allowed[action] as readonly RowStatus[]).includes(status)
 
 test.each(['retry', 'cancel'] as const)('%s changes the rows whose state allows it, and no others', async (action) => {
@@ -43,7 +43,7 @@ test.each(['retry', 'cancel'] as const)('%s changes the rows whose state allows 
   const done = await call('POST', `${path}/${action}?dryRun=false`)
   expect([done.status, done.body]).toEqual([200, { dryRun: false, count, remaining: 0 }])
   expect(await statusesOf(service, importId)).toEqual(
-    rowStatuses.map((status) => (mayBe(action, status) ? becomes[action] : status)),
+    rowStatuses.map((status) => (mayBe(action, status) ? resultingStatus[action] : status)),
   )
   expect(await statusesOf(service, other)).toEqual(rowStatuses)
   expect((await call('POST', `${path}/${action}`)).body).toEqual({ dryRun: false, count: 0, remaining: 0 })
@@ -64,12 +64,12 @@ test('rows that are retried by filter are as those that are retried one by one',
   const [one = '', other = ''] = await addRows(service, importId, [sample, sample])
   await call('POST', `${path}/${one}/retry`)
   expect((await call('POST', `${path}/retry`)).body.count).toBe(1)
-  const told = async (id: string) => {
+  const comparable = async (id: string) => {
     const { body, headers } = await call('GET', `${path}/${id}`)
     const revision = headers.get('etag')?.split('-')[0]
     return { ...body, id: '', runAt: '', updatedAt: '', revision, ...(await queueStateOf(service, id)) }
   }
-  expect(await told(other)).toEqual(await told(one))
+  expect(await comparable(other)).toEqual(await comparable(one))
   expect((await call('GET', `${path}/${other}`)).body.updatedAt).not.toBe(createdAt)
 })
 
@@ -142,7 +142,7 @@ test('with an Idempotency-Key a change by filter is done once; the key is not go
 
 test('one call changes ten thousand rows at most, the oldest first, and tells how many are left', async () => {
   const uuid = readId('imp', importId)
-  await service.database.spanning(
+  await service.database.crossTenantQuery(
     'check the database',
     sql`insert into import_rows (organization_id, id, import_id, status, payload, created_at)
       select organization_id, gen_random_uuid(), imports.id, (array['PENDING', 'RETRYING', 'PROCESSED'])[1 + number % 3], '{}',
@@ -152,7 +152,7 @@ test('one call changes ten thousand rows at most, the oldest first, and tells ho
   const cancel = async (query = '') => (await call('POST', `${path}/cancel${query}`)).body
   expect(await cancel('?dryRun=true')).toEqual({ dryRun: true, count: 12_000, remaining: 0 })
   expect(await cancel()).toEqual({ dryRun: false, count: 10_000, remaining: 2000 })
-  const [row] = await service.database.spanning<{ inOrder: boolean }>(
+  const [row] = await service.database.crossTenantQuery<{ inOrder: boolean }>(
     'check the database',
     sql`select max(created_at) filter (where status = 'CANCELLED') <
         min(created_at) filter (where status in ('PENDING', 'RETRYING')) as "inOrder"
@@ -171,7 +171,7 @@ interface ModelRow {
 
 interface Filter {
   text: string
-  holds: (row: ModelRow) => boolean
+  matches: (row: ModelRow) => boolean
 }
 
 const codes = ['worker_lost', 'ambiguous_contact']
@@ -187,20 +187,20 @@ const drawnRows = fc.array(
 const drawnFilter: fc.Arbitrary<Filter> = fc.oneof(
   fc.constantFrom(...rowStatuses).map((status) => ({
     text: `filter.status.equals=${status}`,
-    holds: (row: ModelRow) => row.status === status,
+    matches: (row: ModelRow) => row.status === status,
   })),
   fc.subarray([...rowStatuses], { minLength: 1 }).map((statuses) => ({
     text: `filter.status.notIn=${statuses.join()}`,
-    holds: (row: ModelRow) => !statuses.includes(row.status),
+    matches: (row: ModelRow) => !statuses.includes(row.status),
   })),
   fc.constantFrom(...codes).map((code) => ({
     text: `filter.errorCodes.has=${code}`,
-    holds: (row: ModelRow) => row.errorCodes.includes(code),
+    matches: (row: ModelRow) => row.errorCodes.includes(code),
   })),
-  fc.constant({ text: 'filter.errorCodes.isEmpty=true', holds: (row: ModelRow) => row.errorCodes.length === 0 }),
+  fc.constant({ text: 'filter.errorCodes.isEmpty=true', matches: (row: ModelRow) => row.errorCodes.length === 0 }),
   fc.integer({ min: 1, max: 5 }).map((number) => ({
     text: `filter.createdAt.lt=${day(number)}`,
-    holds: (row: ModelRow) => row.createdAt < day(number),
+    matches: (row: ModelRow) => row.createdAt < day(number),
   })),
 )
 const drawnCalls = fc.array(
@@ -228,12 +228,14 @@ test('whatever is retried and cancelled in which order, rows are as the filters 
         )
       for (const { action, filters, dryRun } of calls) {
         const query = [...filters.map(({ text }) => text), `dryRun=${dryRun}`].join('&')
-        const matching = model.filter((row) => mayBe(action, row.status) && filters.every(({ holds }) => holds(row)))
+        const matching = model.filter(
+          (row) => mayBe(action, row.status) && filters.every(({ matches }) => matches(row)),
+        )
         const { body } = await call('POST', `/v5/imports/${id}/rows/${action}?${query}`)
         expect([query, body]).toEqual([query, { dryRun, count: matching.length, remaining: 0 }])
         if (dryRun) continue
         for (const row of matching) {
-          row.status = becomes[action]
+          row.status = resultingStatus[action]
           if (action === 'retry') row.errorCodes = []
         }
         expect([query, await statusesOf(service, id)]).toEqual([query, model.map(({ status }) => status)])

@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { explain, touched } from '../../../test/explain.ts'
+import { explain, recordsRead } from '../../../test/explain.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { asSql, type FixedStatement, type Transaction } from '../../platform/database/database.ts'
+import { toSql, type FixedStatement, type Transaction } from '../../platform/database/database.ts'
 import { organizationParameter, raw, type Sql } from '../../platform/model/sql.ts'
 import { readQuery } from '../../platform/query/query-string.ts'
 import { planCount, planPage } from '../../platform/query/page.ts'
@@ -17,11 +17,11 @@ const imports = { done: '00000000-0000-7000-8000-000000000002', waiting: '000000
 type Of = keyof typeof imports
 const organization = organizationParameter(organizationId)
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 let client: pg.Client
 beforeAll(async () => {
-  made = await createDatabase()
-  client = new pg.Client({ ...made.connection, options: '-c timezone=UTC -c jit=off' })
+  testDatabase = await createDatabase()
+  client = new pg.Client({ ...testDatabase.connection, options: '-c timezone=UTC -c jit=off' })
   await client.connect()
   await client.query('insert into organizations (id, name, slug) values ($1::uuid, $1::text, $1::text)', [
     organizationId,
@@ -36,7 +36,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(async () => {
   await client.end()
-  await made.drop()
+  await testDatabase.drop()
 })
 
 /** The later the number the younger the row. A row in five thousand is dead, one in a thousand in conflict. */
@@ -96,10 +96,10 @@ test.each([
   ['done', 'whatever has errors', 'filter.errorCodes.isEmpty=false', page],
   ['done', 'the rows of a contact', 'filter.contactId.equals=con_0123456789abcdef0123456789abcdef', page],
   ['done', 'the youngest', 'filter.createdAt.gte=2026-01-01T16:00', page],
-] as const)('%s: a page of %s costs what it shows', async (of, _, query, most) => {
+] as const)('%s: a page of %s costs what it shows', async (of, _, query, max) => {
   const plan = await planOf(of, query)
-  expect(plan.costly).toBe(false)
-  expect(touched(await explain(client, asSql(plan.statement)))).toBeLessThanOrEqual(most)
+  expect(plan.isExpensive).toBe(false)
+  expect(recordsRead(await explain(client, toSql(plan.statement)))).toBeLessThanOrEqual(max)
 })
 
 test.each([
@@ -107,10 +107,10 @@ test.each([
   ['filter.status.equals=PENDING', 1010],
   ['filter.errorCodes.has=worker_lost', 100],
   ['filter.contactId.equals=con_0123456789abcdef0123456789abcdef', page],
-])('counting by %s costs what it counts', async (query, most) => {
+])('counting by %s costs what it counts', async (query, max) => {
   const plan = planCount(rows, readFilters(rows, readQuery(`/?${query}`)), scopeOf('done'))
-  expect(plan.costly).toBe(false)
-  expect(touched(await explain(client, plan.statement))).toBeLessThanOrEqual(most)
+  expect(plan.isExpensive).toBe(false)
+  expect(recordsRead(await explain(client, plan.statement))).toBeLessThanOrEqual(max)
 })
 
 test.each([
@@ -120,7 +120,7 @@ test.each([
   'filter.warningCodes.has=x',
   'filter.runAt.lt=2026',
 ])('%s is served by no index, and so passes the gate', async (query) => {
-  expect((await planOf('done', query.replace('=2026', '=2026-01-01'))).costly).toBe(true)
+  expect((await planOf('done', query.replace('=2026', '=2026-01-01'))).isExpensive).toBe(true)
 })
 
 /** The records that a change by filter looks at, all of its statements together; nothing is kept of it. */
@@ -131,11 +131,11 @@ async function costOf(of: Of, action: 'retry' | 'cancel', query: string): Promis
     actor: { kind: 'work', organizationId, userId: null, live: raw('true') },
     organizationId,
     organization,
-    only: () => Promise.reject(new Error('a change by filter is more than one statement')),
+    runSingle: () => Promise.reject(new Error('a change by filter is more than one statement')),
     query: async <Row extends object>(given: Sql | FixedStatement) => {
-      const statement = asSql(given)
+      const statement = toSql(given)
       await client.query('savepoint explained')
-      cost += touched(await explain(client, statement))
+      cost += recordsRead(await explain(client, statement))
       await client.query('rollback to explained')
       const { text, values } = statement.render()
       return (await client.query<Row & pg.QueryResultRow>(text, values)).rows

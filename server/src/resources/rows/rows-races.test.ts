@@ -7,14 +7,14 @@ import { sql } from '../../platform/model/sql.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
 import type { Outcome } from '../imports/merge/reconcile.ts'
 import { type RowStatus, rowStatuses } from '../imports/resource.ts'
-import { type Claim, claimRows, endRows, failRow, holdRows, releaseRows } from '../imports/work/work-store.ts'
+import { type Claim, claimRows, finishRows, failRow, lockRows, releaseRows } from '../imports/work/work-store.ts'
 
 let service: TestService
 let organization: TestOrganization
 let call: Call
 beforeAll(async () => {
   service = await startTestService()
-  for (const statement of journal) await service.database.spanning('check the database', statement)
+  for (const statement of journal) await service.database.crossTenantQuery('check the database', statement)
 })
 beforeEach(async () => {
   // Of its own, because what one claims is whatever of the organization's rows has waited longest.
@@ -57,20 +57,20 @@ const outcome = (id: string, status: RowStatus): Outcome => ({
 })
 
 /** Ends rows as a worker does: in one transaction with their effects, those alone that are still its own. */
-async function end(claim: Claim, status: RowStatus): Promise<string[]> {
-  return service.database.transaction(serviceActor('work', claim.organizationId), async (transaction) => {
-    const held = await holdRows(transaction, claim)
-    await endRows(
+async function finishClaimed(claimNext: Claim, status: RowStatus): Promise<string[]> {
+  return service.database.transaction(serviceActor('work', claimNext.organizationId), async (transaction) => {
+    const claimed = await lockRows(transaction, claimNext)
+    await finishRows(
       transaction,
-      [...held].map((id) => outcome(id, status)),
+      [...claimed].map((id) => outcome(id, status)),
     )
-    return [...held]
+    return [...claimed]
   })
 }
 
-const claim = (most: number, leaseSeconds: number): Promise<Claim> =>
+const claimNext = (most: number, leaseSeconds: number): Promise<Claim> =>
   service.database.transaction(serviceActor('work', readId('org', organization.organizationId) ?? ''), (transaction) =>
-    claimRows(transaction, { most, leaseSeconds }),
+    claimRows(transaction, { maxRows: most, leaseSeconds }),
   )
 
 test('rows that are retried and cancelled while they are worked on are each oneâ€™s alone', async () => {
@@ -81,23 +81,26 @@ test('rows that are retried and cancelled while they are worked on are each oneâ
     importId,
     Array.from({ length: 200 }, () => ({})),
   )
-  const told = { retried: 0, cancelled: 0 }
+  const reported = { retried: 0, cancelled: 0 }
   let effects = 0
   let round = 0
   const deadline = Date.now() + 40_000
-  const isOver = () => (effects > 150 && told.retried > 300 && told.cancelled > 300) || Date.now() > deadline
+  const isOver = () => (effects > 150 && reported.retried > 300 && reported.cancelled > 300) || Date.now() > deadline
 
   const work = async () => {
     while (!isOver()) {
       // A lease of no length ends at once: other workers take the row over, and this one's end is void.
-      const held = await claim(5, round % 4 === 0 ? 0 : 30)
-      if (held.rowIds.length === 0) continue
+      const claimed = await claimNext(5, round % 4 === 0 ? 0 : 30)
+      if (claimed.rowIds.length === 0) continue
       round += 1
       if (round % 5 === 1)
-        for (const id of held.rowIds) await failRow(service.database, { ...held, rowIds: [id] }, patience)
-      else if (round % 7 === 1) await releaseRows(service.database, held)
+        for (const id of claimed.rowIds) await failRow(service.database, { ...claimed, rowIds: [id] }, retryPolicy)
+      else if (round % 7 === 1) await releaseRows(service.database, claimed)
       else {
-        const ended = await end(held, round % 9 === 3 ? 'PROCESSED' : (ends[round % ends.length] ?? 'INVALID'))
+        const ended = await finishClaimed(
+          claimed,
+          round % 9 === 3 ? 'PROCESSED' : (ends[round % ends.length] ?? 'INVALID'),
+        )
         effects += ended.length
       }
     }
@@ -108,20 +111,20 @@ test('rows that are retried and cancelled while they are worked on are each oneâ
       const retried = await call('POST', `${path}/retry${query}`)
       const cancelled = await call('POST', `${path}/cancel`)
       expect([retried.status, cancelled.status]).toEqual([200, 200])
-      told.retried += retried.body.count
-      told.cancelled += cancelled.body.count
+      reported.retried += retried.body.count
+      reported.cancelled += cancelled.body.count
     }
   }
   const retryOne = async () => {
     for (let turn = 0; !isOver(); turn++) {
       const { status, text } = await call('POST', `${path}/${ids[turn % ids.length]}/retry`)
       expect([text, [200, 423].includes(status)]).toEqual([text, true])
-      if (status === 200) told.retried += 1
+      if (status === 200) reported.retried += 1
     }
   }
   await Promise.all([work(), work(), work(), changeMany(), changeMany(), retryOne()])
 
-  const steps = await service.database.spanning<Step>(
+  const steps = await service.database.crossTenantQuery<Step>(
     'check the database',
     sql`select row_id, was, is_now, lease, changes from journal
       where row_id in (select id from import_rows where import_id = ${readId('imp', importId)}) order by number`,
@@ -150,18 +153,18 @@ test('rows that are retried and cancelled while they are worked on are each oneâ
   expect(new Set(byLease).size).toBe(byLease.length)
   const count = (is: (step: Step) => boolean) => steps.filter(is).length
   expect(count(({ is_now: now }) => [...ends, 'PROCESSED'].includes(now))).toBe(effects)
-  expect(count(({ is_now: now }) => now === 'CANCELLED')).toBe(told.cancelled)
-  expect(count(({ was, is_now: now }) => was !== 'PROCESSING' && now === 'PENDING')).toBe(told.retried)
+  expect(count(({ is_now: now }) => now === 'CANCELLED')).toBe(reported.cancelled)
+  expect(count(({ was, is_now: now }) => was !== 'PROCESSING' && now === 'PENDING')).toBe(reported.retried)
   const rows = new Map(steps.map(({ row_id: id, changes }) => [id, changes]))
   expect([...rows.values()].reduce((sum, changes) => sum + changes, 0)).toBe(effects)
   await expectCounts(importId)
 })
 
-const patience = { attempts: 3, firstDelaySeconds: 0, longestDelaySeconds: 0 }
+const retryPolicy = { attempts: 3, firstDelaySeconds: 0, maxDelaySeconds: 0 }
 
 /** The counts that an import tells are those of its rows. */
 async function expectCounts(importId: string): Promise<void> {
-  const rows = await service.database.spanning<{ status: RowStatus; count: string }>(
+  const rows = await service.database.crossTenantQuery<{ status: RowStatus; count: string }>(
     'check the database',
     sql`select status, count(*) from import_rows where import_id = ${readId('imp', importId)} group by status`,
   )
@@ -174,44 +177,47 @@ test('a worker whose row was taken over, came to an end and was retried cannot e
   const importId = await addImport(service, organization)
   const [id = ''] = await addRows(service, importId, [{}])
   const one = `/v5/imports/${importId}/rows/${id}`
-  const slow = await claim(1, 0)
-  const quick = await claim(1, 30)
+  const slow = await claimNext(1, 0)
+  const quick = await claimNext(1, 30)
   expect([slow.rowIds, quick.rowIds]).toEqual([[readId('row', id)], [readId('row', id)]])
-  await end(quick, 'PARTIAL')
+  await finishClaimed(quick, 'PARTIAL')
   expect((await call('POST', `${one}/retry`)).body).toMatchObject({ status: 'PENDING', attempts: 0 })
-  expect(await end(slow, 'PROCESSED')).toEqual([])
-  await failRow(service.database, slow, patience)
+  expect(await finishClaimed(slow, 'PROCESSED')).toEqual([])
+  await failRow(service.database, slow, retryPolicy)
   await releaseRows(service.database, quick)
   const { body } = await call('GET', one)
   expect([body.status, body.attempts, body.changes.length]).toEqual(['PENDING', 0, 1])
   // The next worker's effects are told with those of the first.
-  await end(await claim(1, 30), 'PROCESSED')
+  await finishClaimed(await claimNext(1, 30), 'PROCESSED')
   expect((await call('GET', one)).body.changes).toHaveLength(2)
 })
 
 test('a retry waits for the end that a worker is giving the row, and then sees it', async () => {
   const importId = await addImport(service, organization)
   const [id = ''] = await addRows(service, importId, [{}])
-  const held = await claim(1, 30)
+  const claimed = await claimNext(1, 30)
   const retry = () => call('POST', `/v5/imports/${importId}/rows/${id}/retry`)
-  const answer = await service.database.transaction(serviceActor('work', held.organizationId), async (transaction) => {
-    await holdRows(transaction, held)
-    const asked = retry()
-    await until('the retry waits for the row', async () => (await waitingForLocks()) > 0)
-    // By filter nobody waits: the row is a worker's.
-    const { body } = await call('POST', `/v5/imports/${importId}/rows/retry`)
-    expect(body).toEqual({ dryRun: false, count: 0, remaining: 0 })
-    await endRows(transaction, [outcome(held.rowIds[0] ?? '', 'INVALID')])
-    return { asked }
-  })
-  expect(await answer.asked).toMatchObject({
+  const pendingRetry = await service.database.transaction(
+    serviceActor('work', claimed.organizationId),
+    async (transaction) => {
+      await lockRows(transaction, claimed)
+      const request = retry()
+      await until('the retry waits for the row', async () => (await waitingForLocks()) > 0)
+      // By filter nobody waits: the row is a worker's.
+      const { body } = await call('POST', `/v5/imports/${importId}/rows/retry`)
+      expect(body).toEqual({ dryRun: false, count: 0, remaining: 0 })
+      await finishRows(transaction, [outcome(claimed.rowIds[0] ?? '', 'INVALID')])
+      return { asked: request }
+    },
+  )
+  expect(await pendingRetry.asked).toMatchObject({
     status: 200,
     body: { status: 'PENDING', changes: [{ action: 'created' }] },
   })
 })
 
 async function waitingForLocks(): Promise<number> {
-  const [row] = await service.database.spanning<{ count: number }>(
+  const [row] = await service.database.crossTenantQuery<{ count: number }>(
     'check the database',
     sql`select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
   )

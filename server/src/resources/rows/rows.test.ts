@@ -31,7 +31,7 @@ const warning = finding('unknown_member', 'contact.shoeSize', 'is unknown')
 const error = finding('company_without_name', 'company', 'has neither a name nor a domain')
 const contactId = showId('con', newId())
 const change = { object: 'contact', id: contactId, action: 'updated', before: { city: null }, after: { city: 'Bath' } }
-const told = {
+const rowFields = {
   payload: { contact: { email: 'ada@example.com', shoeSize: 38 } },
   warnings: [warning],
   errors: [error],
@@ -42,7 +42,7 @@ const told = {
 }
 
 test('a list of rows tells what became of each, and one row tells everything', async () => {
-  const [id = ''] = await addRows(service, importId, [{ status: 'PARTIAL', ...told }])
+  const [id = ''] = await addRows(service, importId, [{ status: 'PARTIAL', ...rowFields }])
   const { body: listed } = await call('GET', path)
   expect(listed).toEqual([
     {
@@ -62,7 +62,7 @@ test('a list of rows tells what became of each, and one row tells everything', a
     },
   ])
   const one = await call('GET', `${path}/${id}`)
-  const { payload, warnings, errors, changes } = told
+  const { payload, warnings, errors, changes } = rowFields
   expect(one.body).toEqual({ ...listed[0], payload, parameters: {}, warnings, errors, changes })
   const known = { headers: { 'if-none-match': one.headers.get('etag') ?? '' } }
   expect((await call('GET', `${path}/${id}`, known)).status).toBe(304)
@@ -101,7 +101,7 @@ test('a list of rows is filtered, ordered and paged like any other, but not by w
 test.each(
   rowStatuses.filter((status) => ['PARTIAL', 'INVALID', 'CONFLICT', 'DEAD', 'CANCELLED', 'RETRYING'].includes(status)),
 )('a row that is %s is retried: it waits as if it was new, and tells still what it did', async (status) => {
-  const [id = ''] = await addRows(service, importId, [{ status, ...told }])
+  const [id = ''] = await addRows(service, importId, [{ status, ...rowFields }])
   const { body: before, headers } = await call('GET', `${path}/${id}`)
   const retried = await call('POST', `${path}/${id}/retry`)
   expect(retried.status).toBe(200)
@@ -127,7 +127,7 @@ test.each(
 test.each(rowStatuses.filter((status) => ['PENDING', 'PROCESSING', 'PROCESSED', 'DUPLICATE'].includes(status)))(
   'a row that is %s is not retried, and stays as it is',
   async (status) => {
-    const [id = ''] = await addRows(service, importId, [{ status, ...told }])
+    const [id = ''] = await addRows(service, importId, [{ status, ...rowFields }])
     const before = await call('GET', `${path}/${id}`)
     const refused = await call('POST', `${path}/${id}/retry`)
     expect(refused).toMatchObject({ status: 423, body: { code: 'resource_locked', status: 423 } })
@@ -171,7 +171,7 @@ test('rows of another import, of a deleted one and of another organization are n
   const deleted = await addImport(service, organization)
   const [lost = ''] = await addRows(service, deleted, [{ status: 'DEAD' }])
   const theirs = await service.newOrganization()
-  const ask = async (caller: Call, at: string, row: string) => [
+  const request = async (caller: Call, at: string, row: string) => [
     await caller('GET', at),
     await caller('GET', `${at}/count`),
     await caller('GET', `${at}/${row}`),
@@ -185,12 +185,12 @@ test('rows of another import, of a deleted one and of another organization are n
     expect((await call(method, `/v5/imports/${elsewhere}/rows/${id}${suffix}`)).status).toBe(404)
   }
   expect((await call('DELETE', `/v5/imports/${deleted}`)).status).toBe(204)
-  const answers = [
-    ...(await ask(call, `/v5/imports/${deleted}/rows`, lost)),
-    ...(await ask(call, `/v5/imports/${showId('imp', newId())}/rows`, id)),
-    ...(await ask(theirs.call, path, id)),
+  const responses = [
+    ...(await request(call, `/v5/imports/${deleted}/rows`, lost)),
+    ...(await request(call, `/v5/imports/${showId('imp', newId())}/rows`, id)),
+    ...(await request(theirs.call, path, id)),
   ]
-  expect(answers.map(({ status, body }) => [status, body.code])).toEqual(answers.map(() => [404, 'not_found']))
+  expect(responses.map(({ status, body }) => [status, body.code])).toEqual(responses.map(() => [404, 'not_found']))
   expect((await call('GET', `${path}/${id}`)).body.status).toBe('DEAD')
 })
 

@@ -64,14 +64,14 @@ const notRetryable: Partial<Record<RowStatus, string>> = {
 }
 
 /** What puts a row back into the queue. Errors: 423 for one that came to a good end, or has not come to one yet. */
-export const retried: ColumnsOf = ({ status }) => {
+export const retryColumns: ColumnsOf = ({ status }) => {
   const reason = notRetryable[status as RowStatus]
   if (reason !== undefined) throw new ApiError('resource_locked', reason)
   return retry.columns
 }
 
 /** Rows that one call changes at most, so that it stays within the time of a statement. */
-export const mostChanged = 10_000
+export const maxChangedRows = 10_000
 
 /** What a change by filter did, or would do. */
 export interface RowsChanged {
@@ -90,29 +90,29 @@ export async function changeRows(
   await assertParent(db, rows, importId)
   const { from, columns } = transitions[action]
   const scope = scopeOf(db, importId)
-  const left = () => readCount(db, rows, planCount(rows, among(filters, from), scope))
-  if (dryRun) return { count: await left(), remaining: 0 }
-  const ids = await lockFree(db, from, await oldest(db, importId, from, filters))
+  const countRemaining = () => readCount(db, rows, planCount(rows, withStatuses(filters, from), scope))
+  if (dryRun) return { count: await countRemaining(), remaining: 0 }
+  const ids = await lockAvailable(db, from, await findOldest(db, importId, from, filters))
   await db.query(sql`
     update import_rows set ${assignments(columns)}, revision = revision + 1, updated_at = now()
     where organization_id = ${db.organization} and id = any(${ids}::uuid[])`)
-  return { count: ids.length, remaining: await left() }
+  return { count: ids.length, remaining: await countRemaining() }
 }
 
 /** The ids of the oldest rows that the filters select among these states: each state by itself, as its index has them. */
-async function oldest(
+async function findOldest(
   db: Transaction,
   importId: string,
   statuses: readonly RowStatus[],
   filters: Filters,
 ): Promise<string[]> {
-  const most = raw(String(mostChanged))
+  const limit = raw(String(maxChangedRows))
   const found = await db.query<{ id: string }>(sql`
     select found.id from unnest(${statuses}::text[]) wanted (status) cross join lateral (
       select id, created_at from import_rows ${raw(root)}
       where ${matching(rows, filters, scopeOf(db, importId))} and ${raw(root)}.status = wanted.status
-      order by created_at, id limit ${most}) found
-    order by found.created_at, found.id limit ${most}`)
+      order by created_at, id limit ${limit}) found
+    order by found.created_at, found.id limit ${limit}`)
   return found.map(({ id }) => id)
 }
 
@@ -120,7 +120,11 @@ async function oldest(
  * Locks those of the rows that are free and in one of these states still. Never waits, and so never in a circle: a row
  * that a worker takes in this moment is its own, one that is locked here is passed over by workers.
  */
-async function lockFree(db: Transaction, statuses: readonly RowStatus[], ids: readonly string[]): Promise<string[]> {
+async function lockAvailable(
+  db: Transaction,
+  statuses: readonly RowStatus[],
+  ids: readonly string[],
+): Promise<string[]> {
   const locked = await db.query<{ id: string }>(sql`
     select id from import_rows
     where organization_id = ${db.organization} and id = any(${ids}::uuid[]) and status = any(${statuses}::text[])
@@ -129,7 +133,7 @@ async function lockFree(db: Transaction, statuses: readonly RowStatus[], ids: re
 }
 
 /** The filters, and one of these states. */
-function among({ filter, words }: Filters, statuses: readonly RowStatus[]): Filters {
+function withStatuses({ filter, words }: Filters, statuses: readonly RowStatus[]): Filters {
   const target = findTarget(rows, 'status')
   if ('fault' in target) throw new Error('rows have a status')
   const isOneOf: Filter = { target, operator: 'in', operand: { kind: 'texts', values: statuses } }

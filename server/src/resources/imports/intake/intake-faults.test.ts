@@ -12,30 +12,31 @@ import { sql } from '../../../platform/model/sql.ts'
 import type { Push } from './push.ts'
 import { newId } from '../../../platform/model/ids.ts'
 import { createIntake } from './intake.ts'
-import { makeTriggerHash } from '../trigger.ts'
+import { generateTriggerSecret } from '../trigger.ts'
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 let service: TestService
 let organization: TestOrganization
 
 beforeAll(async () => {
-  made = await createDatabase()
-  service = await startTestService({}, { ...made, drop: async () => undefined })
+  testDatabase = await createDatabase()
+  service = await startTestService({}, { ...testDatabase, drop: async () => undefined })
   organization = await service.newOrganization()
 })
 afterAll(async () => {
   await service.close()
-  await made.drop()
+  await testDatabase.drop()
 })
 
-const check = (statement: ReturnType<typeof sql>) => service.database.spanning<Json>('check the database', statement)
+const check = (statement: ReturnType<typeof sql>) =>
+  service.database.crossTenantQuery<Json>('check the database', statement)
 
 const idsOf = async (target: TestImport): Promise<string[]> =>
   (await rowsOf(service.database, target)).map(({ shown }) => shown)
 
 /** A connection of the test's own, on which it holds the rows so that nothing can be inserted. */
-async function hold(): Promise<{ release(): Promise<void> }> {
-  const client = new pg.Client(made.connection)
+async function lockRows(): Promise<{ release(): Promise<void> }> {
+  const client = new pg.Client(testDatabase.connection)
   await client.connect()
   await client.query('begin')
   await client.query('lock table import_rows in access exclusive mode')
@@ -69,15 +70,15 @@ test('what the database refuses hurts no other push of its batch, and is not tol
     const { contact } = newLead()
     return index % 20 === 7 ? { contact: { ...contact, nickname: word } } : { contact }
   })
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     pushes.map((push, index) => target.push(push, index % 3 ? {} : { headers: { 'idempotency-key': newId() } })),
   )
-  const kept = answers.filter(({ status }) => status === 200)
-  expect(kept).toHaveLength(57)
-  expect((await idsOf(target)).sort()).toEqual(kept.map(({ body }) => body.id).sort())
-  for (const answer of answers.filter((one) => !kept.includes(one))) {
-    expectRefusal(answer, 500, 'internal_error')
-    expect(answer.text).not.toContain(word)
+  const stored = responses.filter(({ status }) => status === 200)
+  expect(stored).toHaveLength(57)
+  expect((await idsOf(target)).sort()).toEqual(stored.map(({ body }) => body.id).sort())
+  for (const response of responses.filter((one) => !stored.includes(one))) {
+    expectRefusal(response, 500, 'internal_error')
+    expect(response.text).not.toContain(word)
   }
   expect(service.logged.filter((line) => line.includes('"level":50'))).toHaveLength(3)
   expect(service.logged.filter((line) => line.includes(word))).toEqual([])
@@ -86,27 +87,27 @@ test('what the database refuses hurts no other push of its batch, and is not tol
 test('while the database takes nothing, pushes are told so in time, and what was told 200 is there', async () => {
   const target = await newImport(service, organization)
   expect((await target.push()).status).toBe(200)
-  const { release } = await hold()
+  const { release } = await lockRows()
   const waves: Promise<Json>[] = []
   for (let wave = 0; wave < 4; wave++) {
     waves.push(...Array.from({ length: 10 }, () => target.push()))
     await until('the wave is on its way', async () => (await inserting()) >= Math.min(wave + 1, 2))
   }
   const began = performance.now()
-  const answers = await Promise.all(waves)
+  const responses = await Promise.all(waves)
   expect(performance.now() - began).toBeLessThan(10_000)
-  const codes = new Set(answers.map((answer) => expectRefusal(answer, 503).code))
+  const codes = new Set(responses.map((response) => expectRefusal(response, 503).code))
   expect([...codes].sort()).toEqual(['overloaded', 'timeout'])
-  for (const { headers } of answers) expect(headers.get('retry-after')).toMatch(/^\d+$/)
+  for (const { headers } of responses) expect(headers.get('retry-after')).toMatch(/^\d+$/)
   await release()
   expect((await target.push()).status).toBe(200)
   expect(await idsOf(target)).toHaveLength(2)
 })
 
 test('a push whose sender has left is kept, and the service does not stop before it is', async () => {
-  const leaving = await startTestService({}, { ...made, drop: async () => undefined })
+  const leaving = await startTestService({}, { ...testDatabase, drop: async () => undefined })
   const target = await newImport(service, organization)
-  const { release } = await hold()
+  const { release } = await lockRows()
   const connection = await openRaw(leaving.url)
   const body = JSON.stringify(newLead())
   connection.write(requestText('POST', target.path, { body, headers: { 'content-type': 'application/json' } }))
@@ -132,61 +133,61 @@ test('connections that break under the pushes cost no push that was told 200, an
       broken += killed.length
     }
   })()
-  const answers: Json[] = []
+  const responses: Json[] = []
   for (let wave = 0; wave < 10; wave++) {
     const pushes = Array.from({ length: 20 }, (_, index) =>
       target.push(newLead(), index % 2 ? { headers: { 'idempotency-key': newId() } } : {}),
     )
-    answers.push(...(await Promise.all(pushes)))
+    responses.push(...(await Promise.all(pushes)))
   }
   isDone = true
   await breaking
   expect(broken).toBeGreaterThan(0)
-  const kept = answers.filter(({ status }) => status === 200).map(({ body }) => body.id)
-  for (const answer of answers.filter(({ status }) => status !== 200)) expectRefusal(answer, 503)
+  const stored = responses.filter(({ status }) => status === 200).map(({ body }) => body.id)
+  for (const response of responses.filter(({ status }) => status !== 200)) expectRefusal(response, 503)
   const rows = await idsOf(target)
-  expect(new Set(kept).size).toBe(kept.length)
+  expect(new Set(stored).size).toBe(stored.length)
   expect(new Set(rows).size).toBe(rows.length)
-  expect(kept.filter((id) => !rows.includes(id))).toEqual([])
-  expect(rows.length).toBeLessThanOrEqual(answers.length)
+  expect(stored.filter((id) => !rows.includes(id))).toEqual([])
+  expect(rows.length).toBeLessThanOrEqual(responses.length)
   // No replay was asked for, so none is told, although the service itself sent some pushes twice.
-  expect(answers.filter(({ headers }) => headers.has('idempotent-replayed'))).toEqual([])
+  expect(responses.filter(({ headers }) => headers.has('idempotent-replayed'))).toEqual([])
 })
 
 /** An intake in this process whose statements go through `around`, and what was pushed at it. */
-async function ownIntake(around: (send: () => Promise<Json[]>, count: number) => Promise<Json[]>) {
+async function localIntake(around: (send: () => Promise<Json[]>, count: number) => Promise<Json[]>) {
   const target = await newImport(service, organization)
   let count = 0
   const database = {
-    spanning: (purpose: Parameters<Database['spanning']>[0], statement: ReturnType<typeof sql>) =>
-      around(() => service.database.spanning<Json>(purpose, statement), ++count),
-  } as Pick<Database, 'spanning'>
+    crossTenantQuery: (purpose: Parameters<Database['crossTenantQuery']>[0], statement: ReturnType<typeof sql>) =>
+      around(() => service.database.crossTenantQuery<Json>(purpose, statement), ++count),
+  } as Pick<Database, 'crossTenantQuery'>
   const accepted: string[] = []
   const intake = createIntake({ database, onAccepted: (ids) => accepted.push(...ids) })
   const trigger = await intake.find(target.uuid, target.hash)
   if (!trigger) throw new Error('the import is open')
   const push = (key?: Push['key']) =>
-    intake.keep(trigger, { payload: Buffer.from(JSON.stringify(newLead())), parameters: {}, key })
+    intake.store(trigger, { payload: Buffer.from(JSON.stringify(newLead())), parameters: {}, key })
   return { target, trigger, intake, push, accepted, sent: () => count }
 }
 
 const newKey = () => ({ keyHash: Buffer.from(newId()), requestHash: Buffer.alloc(32) })
 
 test('an insert that is sent again because its first answer was lost keeps each push once', async () => {
-  const { target, push, accepted, trigger } = await ownIntake(async (send, count) => {
+  const { target, push, accepted, trigger } = await localIntake(async (send, count) => {
     // The first statement found the import; the second is the insert.
     if (count === 2) await send()
     return send()
   })
-  const kept = await Promise.all([push(), push(newKey()), push(newKey()), push()])
-  expect(kept.map(({ isReplay }) => isReplay)).toEqual([false, false, false, false])
+  const stored = await Promise.all([push(), push(newKey()), push(newKey()), push()])
+  expect(stored.map(({ isReplay }) => isReplay)).toEqual([false, false, false, false])
   const rows = await rowsOf(service.database, target)
-  expect(rows.map(({ id, created_at }) => [id, created_at])).toEqual(kept.map(({ id, createdAt }) => [id, createdAt]))
+  expect(rows.map(({ id, created_at }) => [id, created_at])).toEqual(stored.map(({ id, createdAt }) => [id, createdAt]))
   expect(accepted).toEqual([trigger.organizationId])
 })
 
 test('a push whose fate cannot be told is a 503, and those of its batch that were kept are kept', async () => {
-  const { target, push } = await ownIntake(async (send, count) => {
+  const { target, push } = await localIntake(async (send, count) => {
     if (count === 4) throw new Error('the connection is lost')
     return send()
   })
@@ -198,7 +199,7 @@ test('a push whose fate cannot be told is a 503, and those of its batch that wer
 })
 
 test('who waits for rows is told of an organization once a batch is kept, and not of a replay', async () => {
-  const { push, accepted, trigger } = await ownIntake((send) => send())
+  const { push, accepted, trigger } = await localIntake((send) => send())
   const key = newKey()
   await Promise.all([push(), push(key), push()])
   expect(accepted).toEqual([trigger.organizationId])
@@ -207,7 +208,7 @@ test('who waits for rows is told of an organization once a batch is kept, and no
 })
 
 test('a push whose import opened again before its fate was told is a 503, to be repeated', async () => {
-  const { target, push } = await ownIntake(async (send, count) => {
+  const { target, push } = await localIntake(async (send, count) => {
     const set = (disabledAt: string | null) =>
       check(sql`update imports set disabled_at = ${disabledAt} where id = ${target.uuid}::uuid`)
     if (count === 2) await set('now')
@@ -220,10 +221,10 @@ test('a push whose import opened again before its fate was told is a 503, to be 
 })
 
 test('however many wrong secrets come at once, two statements tell that they are', async () => {
-  const { target, intake, sent } = await ownIntake((send) => send())
+  const { target, intake, sent } = await localIntake((send) => send())
   const before = sent()
   const guesses = Array.from({ length: 200 }, (_, index) =>
-    intake.find(index % 2 ? target.uuid : newId(), makeTriggerHash()),
+    intake.find(index % 2 ? target.uuid : newId(), generateTriggerSecret()),
   )
   expect((await Promise.all(guesses)).filter((found) => found !== undefined)).toEqual([])
   expect(sent() - before).toBeLessThanOrEqual(2)

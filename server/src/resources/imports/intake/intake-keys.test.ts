@@ -7,15 +7,15 @@ import { type Json, startTestService, type TestOrganization, type TestService } 
 import { sql } from '../../../platform/model/sql.ts'
 import { newId } from '../../../platform/model/ids.ts'
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 let service: TestService
 /** Another process on the same database, as far as anything in memory goes. */
 let other: TestService
 let organization: TestOrganization
 
 beforeAll(async () => {
-  made = await createDatabase()
-  const place = { ...made, secret: createSecretKey(randomBytes(32)), drop: async () => undefined }
+  testDatabase = await createDatabase()
+  const place = { ...testDatabase, secret: createSecretKey(randomBytes(32)), drop: async () => undefined }
   service = await startTestService({}, place)
   other = await startTestService({}, place)
   organization = await service.newOrganization()
@@ -23,10 +23,11 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.close()
   await other.close()
-  await made.drop()
+  await testDatabase.drop()
 })
 
-const check = (statement: ReturnType<typeof sql>) => service.database.spanning<Json>('check the database', statement)
+const check = (statement: ReturnType<typeof sql>) =>
+  service.database.crossTenantQuery<Json>('check the database', statement)
 
 const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
 
@@ -82,8 +83,8 @@ test('a key used for another body or query is 400 and names the header', async (
 test('a key counts within its import', async () => {
   const [one, two] = [await newImport(service, organization), await newImport(service, organization)]
   const [key, lead] = [newId(), newLead()]
-  const answers = [await one.push(lead, keyed(key)), await two.push(lead, keyed(key))]
-  expect(answers.map(({ status, headers }) => [status, headers.get('idempotent-replayed')])).toEqual([
+  const responses = [await one.push(lead, keyed(key)), await two.push(lead, keyed(key))]
+  expect(responses.map(({ status, headers }) => [status, headers.get('idempotent-replayed')])).toEqual([
     [200, null],
     [200, null],
   ])
@@ -116,8 +117,8 @@ test('a push that is refused does not use its key up', async () => {
   const key = newId()
   expectRefusal(await target.push({ contact: {} }, keyed(key)), 400)
   expectRefusal(await target.push('{', keyed(key)), 400)
-  const answer = await target.push(newLead(), keyed(key))
-  expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([200, null])
+  const response = await target.push(newLead(), keyed(key))
+  expect([response.status, response.headers.get('idempotent-replayed')]).toEqual([200, null])
 })
 
 test.each(['', 'two words', 'x'.repeat(256), 'naïve'])('the key %j is 400', async (key) => {
@@ -132,11 +133,11 @@ test('fifty at once with one key, at two processes, make one row, and each gets 
   const elsewhere = pusher(other, target.path)
   for (let round = 0; round < 5; round++) {
     const [key, lead] = [newId(), newLead()]
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? target.push : elsewhere)(lead, keyed(key))),
     )
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
-    expect(answers.filter(({ headers }) => !headers.has('idempotent-replayed'))).toHaveLength(1)
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+    expect(responses.filter(({ headers }) => !headers.has('idempotent-replayed'))).toHaveLength(1)
     expect(await rowIds(target)).toHaveLength(round + 1)
   }
 })
@@ -145,13 +146,14 @@ test('of pushes at once that share a key and nothing else, one is kept and the o
   const target = await newImport(service, organization)
   const elsewhere = pusher(other, target.path)
   const key = newId()
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? target.push : elsewhere)(newLead(), keyed(key))),
   )
-  const kept = answers.filter(({ status }) => status === 200)
-  expect(await rowIds(target)).toEqual(kept.map(({ body }) => body.id))
-  expect(kept).toHaveLength(1)
-  for (const answer of answers.filter((one) => !kept.includes(one))) expectRefusal(answer, 400, 'invalid_parameters')
+  const stored = responses.filter(({ status }) => status === 200)
+  expect(await rowIds(target)).toEqual(stored.map(({ body }) => body.id))
+  expect(stored).toHaveLength(1)
+  for (const response of responses.filter((one) => !stored.includes(one)))
+    expectRefusal(response, 400, 'invalid_parameters')
 })
 
 test('many keys that meet at two processes in opposite orders make a row each', async () => {

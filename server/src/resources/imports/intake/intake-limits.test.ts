@@ -4,7 +4,7 @@ import { sendRaw } from '../../../../test/raw.ts'
 import { expectRefusal } from '../../../../test/refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 import { sql } from '../../../platform/model/sql.ts'
-import { makeTriggerHash } from '../trigger.ts'
+import { generateTriggerSecret } from '../trigger.ts'
 
 /** Few enough to be used up, and so slow to come back that none does meanwhile. */
 const quota = 30
@@ -17,20 +17,21 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const check = (statement: ReturnType<typeof sql>) => service.database.spanning<Json>('check the database', statement)
+const check = (statement: ReturnType<typeof sql>) =>
+  service.database.crossTenantQuery<Json>('check the database', statement)
 
 test('each import has a limit of its own, and an answer says what is left of it', async () => {
   const [one, two] = [await newImport(service, organization), await newImport(service, organization)]
   const first = await one.push()
   expect(first.headers.get('ratelimit-policy')).toBe(`"trigger";q=${quota};w=60`)
   expect(first.headers.get('ratelimit')).toMatch(new RegExp(`^"trigger";r=${quota - 1};t=\\d+$`))
-  const answers = await Promise.all(Array.from({ length: quota + 5 }, () => one.push()))
-  const refused = answers.filter(({ status }) => status !== 200)
+  const responses = await Promise.all(Array.from({ length: quota + 5 }, () => one.push()))
+  const refused = responses.filter(({ status }) => status !== 200)
   expect(refused.length).toBeGreaterThanOrEqual(5)
-  for (const answer of refused) {
-    expectRefusal(answer, 429, 'rate_limited')
-    expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-    expect(answer.headers.get('ratelimit')).toMatch(/^"trigger";r=0;t=\d+$/)
+  for (const response of refused) {
+    expectRefusal(response, 429, 'rate_limited')
+    expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(response.headers.get('ratelimit')).toMatch(/^"trigger";r=0;t=\d+$/)
   }
   // A push that is refused for what it holds counts too.
   expectRefusal(await two.push({ contact: {} }), 400)
@@ -39,8 +40,8 @@ test('each import has a limit of its own, and an answer says what is left of it'
 
 test('an import that has used its limit up and is then disabled is 404, not 429', async () => {
   const one = await newImport(service, organization)
-  const answers = await Promise.all(Array.from({ length: quota + 1 }, () => one.push()))
-  expect(answers.some(({ status }) => status === 429)).toBe(true)
+  const responses = await Promise.all(Array.from({ length: quota + 1 }, () => one.push()))
+  expect(responses.some(({ status }) => status === 429)).toBe(true)
   await check(sql`update imports set disabled_at = now() where id = ${one.uuid}::uuid`)
   expectRefusal(await one.push(), 404)
 })
@@ -48,12 +49,12 @@ test('an import that has used its limit up and is then disabled is 404, not 429'
 test('wrong URLs are charged to their address, which refuses no good push', async () => {
   const own = await startTestService({ RATE_LIMIT_PER_MINUTE: String(quota) })
   const one = await newImport(own, await own.newOrganization())
-  const strange = pusher(own, one.path.replace(one.hash, makeTriggerHash()))
-  const answers = await Promise.all(Array.from({ length: quota + 5 }, () => strange()))
-  expect(answers.filter(({ status }) => status === 404).length).toBeGreaterThanOrEqual(quota - 1)
-  const limited = answers.filter(({ status }) => status === 429)
+  const withWrongSecret = pusher(own, one.path.replace(one.hash, generateTriggerSecret()))
+  const responses = await Promise.all(Array.from({ length: quota + 5 }, () => withWrongSecret()))
+  expect(responses.filter(({ status }) => status === 404).length).toBeGreaterThanOrEqual(quota - 1)
+  const limited = responses.filter(({ status }) => status === 429)
   expect(limited.length).toBeGreaterThanOrEqual(4)
-  for (const answer of limited) expectRefusal(answer, 429, 'rate_limited')
+  for (const response of limited) expectRefusal(response, 429, 'rate_limited')
   const good = await one.push()
   await own.close()
   expect(good.status).toBe(200)
@@ -66,8 +67,8 @@ test('the secret of a URL is in no answer, no line of the log and no metric, wha
   const headers = { 'idempotency-key': 'secrecy' }
   const lead = newLead()
   const texts: string[] = []
-  const note = ({ text, headers: told }: { text: string; headers: Headers }) =>
-    void texts.push(text, ...[...told.values()])
+  const note = ({ text, headers: responseHeaders }: { text: string; headers: Headers }) =>
+    void texts.push(text, ...[...responseHeaders.values()])
   for (const act of [
     () => one.push(lead, { headers }),
     () => one.push(lead, { headers }),

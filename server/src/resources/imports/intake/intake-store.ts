@@ -4,7 +4,7 @@ import { raw, type Sql, sql } from '../../../platform/model/sql.ts'
 /** How long the Idempotency-Key of a push is remembered. */
 export const pushKeyHours = 24
 
-type Sender = Pick<Database, 'spanning'>
+type CrossTenantDatabase = Pick<Database, 'crossTenantQuery'>
 
 /** An import that takes pushes, with the hashes of the secrets that it takes them under. */
 export interface OpenImport {
@@ -26,7 +26,7 @@ export interface NewRow {
 }
 
 /** What became of a push that made no row when it was inserted last. */
-export type Fate =
+export type InsertOutcome =
   | { kind: 'kept'; createdAt: Date }
   | { kind: 'replay'; id: string; createdAt: Date }
   | { kind: 'key reused' }
@@ -36,14 +36,14 @@ export type Fate =
 
 /** Those of the imports that take pushes. */
 export async function findOpenImports(
-  database: Sender,
+  database: CrossTenantDatabase,
   importIds: readonly string[],
 ): Promise<Map<string, OpenImport>> {
-  const rows = await database.spanning<{ import_id: string; organization_id: string; hashes: Buffer[] }>(
+  const rows = await database.crossTenantQuery<{ import_id: string; organization_id: string; hashes: Buffer[] }>(
     'find the import of a push',
     sql`select trigger.import_id, trigger.organization_id, array_agg(trigger.hash) as hashes
-      from import_triggers trigger ${importOfTrigger}
-      where trigger.import_id = any(${importIds}::uuid[]) and ${inForce} group by 1, 2`,
+      from import_triggers trigger ${joinImport}
+      where trigger.import_id = any(${importIds}::uuid[]) and ${isActive} group by 1, 2`,
     'find the imports of pushes',
   )
   return new Map(rows.map((row) => [row.import_id, { organizationId: row.organization_id, hashes: row.hashes }]))
@@ -54,33 +54,36 @@ export async function findOpenImports(
  * none. Resolves, once that is durable, to when each row was made. It may be sent again with the same ids when the
  * outcome of a first try is unknown: what that made is not made again, and not told of either.
  */
-export async function insertRows(database: Sender, rows: readonly NewRow[]): Promise<Map<string, Date>> {
-  const isKeyed = rows.some(({ key }) => key !== undefined)
-  const made = await database.spanning<{ id: string; created_at: Date }>(
+export async function insertRows(database: CrossTenantDatabase, rows: readonly NewRow[]): Promise<Map<string, Date>> {
+  const hasKeys = rows.some(({ key }) => key !== undefined)
+  const inserted = await database.crossTenantQuery<{ id: string; created_at: Date }>(
     'keep pushes',
-    insertion(rows, isKeyed),
-    isKeyed ? 'keep pushes with keys' : 'keep pushes',
+    insertSql(rows, hasKeys),
+    hasKeys ? 'keep pushes with keys' : 'keep pushes',
   )
-  return new Map(made.map(({ id, created_at }) => [id, created_at]))
+  return new Map(inserted.map(({ id, created_at }) => [id, created_at]))
 }
 
 /** What became of these, of which `insertRows` told nothing. */
-export async function fatesOf(database: Sender, rows: readonly NewRow[]): Promise<Map<string, Fate>> {
-  const found = await database.spanning<FoundFate>(
+export async function findInsertOutcomes(
+  database: CrossTenantDatabase,
+  rows: readonly NewRow[],
+): Promise<Map<string, InsertOutcome>> {
+  const found = await database.crossTenantQuery<FoundOutcome>(
     'keep pushes',
     sql`select push.id, own.created_at as own_created_at, open.import_id is not null as is_open,
         key.row_id as kept_id, key.created_at as kept_at, key.request_hash = push.request_hash as is_same
-      from ${pushes(rows)}
+      from ${pushesSql(rows)}
       left join import_rows own on own.organization_id = push.organization_id and own.id = push.id
-      left join (select trigger.* from import_triggers trigger ${importOfTrigger} where ${inForce}) open
+      left join (select trigger.* from import_triggers trigger ${joinImport} where ${isActive}) open
         on open.import_id = push.import_id and open.hash = push.trigger_hash
       left join import_push_keys key on key.organization_id = push.organization_id
         and key.import_id = push.import_id and key.key_hash = push.key_hash`,
   )
-  return new Map(found.map((row) => [row.id, fateOf(row)]))
+  return new Map(found.map((row) => [row.id, toInsertOutcome(row)]))
 }
 
-interface FoundFate {
+interface FoundOutcome {
   id: string
   own_created_at: Date | null
   is_open: boolean
@@ -89,7 +92,7 @@ interface FoundFate {
   is_same: boolean | null
 }
 
-function fateOf({ own_created_at, is_open, kept_id, kept_at, is_same }: FoundFate): Fate {
+function toInsertOutcome({ own_created_at, is_open, kept_id, kept_at, is_same }: FoundOutcome): InsertOutcome {
   if (own_created_at) return { kind: 'kept', createdAt: own_created_at }
   if (!is_open) return { kind: 'closed' }
   if (!kept_id || !kept_at) return { kind: 'again' }
@@ -97,26 +100,26 @@ function fateOf({ own_created_at, is_open, kept_id, kept_at, is_same }: FoundFat
   return is_same ? { kind: 'replay', id: kept_id, createdAt: kept_at } : { kind: 'key reused' }
 }
 
-const importOfTrigger = sql`join imports
+const joinImport = sql`join imports
   on imports.organization_id = trigger.organization_id and imports.id = trigger.import_id`
 
-const inForce = sql`(trigger.expires_at is null or trigger.expires_at > now())
+const isActive = sql`(trigger.expires_at is null or trigger.expires_at > now())
   and imports.disabled_at is null and imports.deleted_at is null`
 
-function insertion(rows: readonly NewRow[], isKeyed: boolean): Sql {
-  const open = sql`${pushes(rows)} join import_triggers trigger
+function insertSql(rows: readonly NewRow[], hasKeys: boolean): Sql {
+  const open = sql`${pushesSql(rows)} join import_triggers trigger
     on trigger.import_id = push.import_id and trigger.hash = push.trigger_hash
-    and trigger.organization_id = push.organization_id ${importOfTrigger}`
+    and trigger.organization_id = push.organization_id ${joinImport}`
   const insert = sql`insert into import_rows (organization_id, id, import_id, payload, parameters)
-    select push.organization_id, push.id, push.import_id, ${payloadOf(rows)}, push.parameters
-    from ${open} where ${inForce}`
+    select push.organization_id, push.id, push.import_id, ${payloadSql(rows)}, push.parameters
+    from ${open} where ${isActive}`
   const end = sql`on conflict (organization_id, id) do nothing returning id, created_at`
-  if (!isKeyed) return sql`${insert} ${end}`
+  if (!hasKeys) return sql`${insert} ${end}`
   // In the order of the keys: two statements that met at two of them in opposite directions would deadlock.
   return sql`with kept as (
       insert into import_push_keys (organization_id, import_id, key_hash, request_hash, row_id)
       select push.organization_id, push.import_id, push.key_hash, push.request_hash, push.id
-      from ${open} where ${inForce} and push.key_hash is not null
+      from ${open} where ${isActive} and push.key_hash is not null
       order by push.organization_id, push.import_id, push.key_hash
       on conflict (organization_id, import_id, key_hash) do update
         set request_hash = excluded.request_hash, row_id = excluded.row_id, created_at = excluded.created_at
@@ -125,7 +128,7 @@ function insertion(rows: readonly NewRow[], isKeyed: boolean): Sql {
     ${insert} and (push.key_hash is null or push.id in (select row_id from kept)) ${end}`
 }
 
-function pushes(rows: readonly NewRow[]): Sql {
+function pushesSql(rows: readonly NewRow[]): Sql {
   let end = 0
   const starts = rows.map(({ payload }) => (end += payload.length) - payload.length + 1)
   return sql`unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ organizationId }) => organizationId)}::uuid[],
@@ -138,5 +141,5 @@ function pushes(rows: readonly NewRow[]): Sql {
 }
 
 /** All payloads travel as one run of bytes: nothing of them is decoded, escaped or written out again on the way. */
-const payloadOf = (rows: readonly NewRow[]): Sql =>
+const payloadSql = (rows: readonly NewRow[]): Sql =>
   sql`convert_from(substr(${Buffer.concat(rows.map(({ payload }) => payload))}::bytea, push.payload_start, push.payload_length), 'UTF8')::json`

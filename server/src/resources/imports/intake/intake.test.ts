@@ -7,9 +7,9 @@ import { expectRefusal } from '../../../../test/refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 import { sql } from '../../../platform/model/sql.ts'
 import { newId, showId } from '../../../platform/model/ids.ts'
-import { makeTriggerHash } from '../trigger.ts'
+import { generateTriggerSecret } from '../trigger.ts'
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 let service: TestService
 /** Another process on the same database, as far as anything in memory goes. */
 let other: TestService
@@ -17,47 +17,47 @@ let organization: TestOrganization
 let target: TestImport
 
 beforeAll(async () => {
-  made = await createDatabase()
-  service = await startTestService({}, { ...made, drop: async () => undefined })
-  other = await startTestService({}, { ...made, drop: async () => undefined })
+  testDatabase = await createDatabase()
+  service = await startTestService({}, { ...testDatabase, drop: async () => undefined })
+  other = await startTestService({}, { ...testDatabase, drop: async () => undefined })
   organization = await service.newOrganization()
   target = await newImport(service, organization)
 })
 afterAll(async () => {
   await service.close()
   await other.close()
-  await made.drop()
+  await testDatabase.drop()
 })
 
 const check = <Row extends object = Json>(statement: ReturnType<typeof sql>) =>
-  service.database.spanning<Row>('check the database', statement)
+  service.database.crossTenantQuery<Row>('check the database', statement)
 
 test('a push is answered with exactly its row, which any other connection can read by then', async () => {
   const lead = { ...newLead(), favourite: { colour: 'blue' }, n: 1.5 }
-  const answer = await target.push(lead)
-  expect(answer.status).toBe(200)
-  expect(Object.keys(answer.body)).toEqual(['id', 'object', 'status', 'createdAt', 'updatedAt'])
-  expect(answer.body).toEqual({
+  const response = await target.push(lead)
+  expect(response.status).toBe(200)
+  expect(Object.keys(response.body)).toEqual(['id', 'object', 'status', 'createdAt', 'updatedAt'])
+  expect(response.body).toEqual({
     id: expect.stringMatching(/^row_[0-9a-f]{32}$/),
     object: 'row',
     status: 'PENDING',
     createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-    updatedAt: answer.body.createdAt,
+    updatedAt: response.body.createdAt,
   })
-  expect(Math.abs(Date.parse(answer.body.createdAt) - Date.now())).toBeLessThan(60_000)
+  expect(Math.abs(Date.parse(response.body.createdAt) - Date.now())).toBeLessThan(60_000)
   for (const name of ['x-request-id', 'version', 'ratelimit', 'ratelimit-policy', 'etag']) {
-    expect([name, answer.headers.get(name)]).toEqual([name, expect.any(String)])
+    expect([name, response.headers.get(name)]).toEqual([name, expect.any(String)])
   }
-  expect(answer.headers.has('idempotent-replayed')).toBe(false)
-  const client = new pg.Client(made.connection)
+  expect(response.headers.has('idempotent-replayed')).toBe(false)
+  const client = new pg.Client(testDatabase.connection)
   await client.connect()
   const { rows } = await client
     .query('select * from import_rows where import_id = $1 order by id desc limit 1', [target.uuid])
     .finally(() => client.end())
   expect(rows).toMatchObject([{ status: 'PENDING', payload: lead, parameters: {}, attempts: 0, revision: 1 }])
-  expect(showId('row', rows[0].id)).toBe(answer.body.id)
-  expect(rows[0].created_at.toISOString()).toBe(answer.body.createdAt)
-  expect(rows[0].updated_at.toISOString()).toBe(answer.body.updatedAt)
+  expect(showId('row', rows[0].id)).toBe(response.body.id)
+  expect(rows[0].created_at.toISOString()).toBe(response.body.createdAt)
+  expect(rows[0].updated_at.toISOString()).toBe(response.body.updatedAt)
 })
 
 test('a payload is kept as it was sent, whatever letters, numbers and escapes it holds', async () => {
@@ -134,8 +134,8 @@ test.each<[string, unknown, string, string[]]>([
   ],
 ])('a body that holds %s is 400', async (_, body, code, fields) => {
   const before = await rowsOf(service.database, target)
-  const answer = await target.push(body)
-  const { details } = expectRefusal(answer, 400, code)
+  const response = await target.push(body)
+  const { details } = expectRefusal(response, 400, code)
   expect(details.map(({ field }) => field)).toEqual(fields)
   expect(await rowsOf(service.database, target)).toEqual(before)
 })
@@ -161,9 +161,9 @@ test('a body of more than 1 MiB is 413, one of exactly that is kept', async () =
   const connection = await openRaw(service.url)
   connection.write(requestText('POST', target.path, { headers: { 'transfer-encoding': 'chunked' } }))
   connection.write(`${(whole + 1).toString(16)}\r\n${text(whole + 1)}\r\n0\r\n\r\n`)
-  const [answer] = await connection.answers(1)
+  const [response] = await connection.answers(1)
   connection.socket.destroy()
-  expect(answer?.status).toBe(413)
+  expect(response?.status).toBe(413)
 })
 
 test('whatever is wrong with the URL, the 404 is one and the same, and no row is made', async () => {
@@ -180,13 +180,13 @@ test('whatever is wrong with the URL, the 404 is one and the same, and no row is
   const before = await check(sql`select count(*) as count from import_rows`)
   const at = (importId: string, hash: string) => `/v5/imports/${importId}/trigger/${hash}`
   const { importId, hash } = target
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     [
       at(showId('imp', newId()), hash),
       at('imp_1', hash),
       at('con_019aa5b2c1d27e3fa4b5c6d7e8f90123', hash),
       at('%00', hash),
-      at(importId, makeTriggerHash()),
+      at(importId, generateTriggerSecret()),
       at(importId, hash.slice(0, -1)),
       at(importId, `${hash}0`),
       at(importId, 'x'),
@@ -200,24 +200,24 @@ test('whatever is wrong with the URL, the 404 is one and the same, and no row is
       expired.path,
     ].map((path) => pusher(service, path)()),
   )
-  const [first] = answers
+  const [first] = responses
   expect(expectRefusal(first as Json, 404, 'not_found').description).toBe(
     'No import accepts pushes at this URL. Check the URL, and whether the import is enabled.',
   )
-  for (const answer of answers) {
-    expect([answer.status, answer.text]).toEqual([404, first?.text])
-    expect(answer.headers.get('ratelimit-policy')).toBe(first?.headers.get('ratelimit-policy'))
+  for (const response of responses) {
+    expect([response.status, response.text]).toEqual([404, first?.text])
+    expect(response.headers.get('ratelimit-policy')).toBe(first?.headers.get('ratelimit-policy'))
   }
   expect(await check(sql`select count(*) as count from import_rows`)).toEqual(before)
 })
 
 test('what is wrong with the request beside its URL is not told to a stranger', async () => {
-  const strange = pusher(service, target.path.replace(target.hash, makeTriggerHash()))
+  const withWrongSecret = pusher(service, target.path.replace(target.hash, generateTriggerSecret()))
   const headers = { 'idempotency-key': 'a key with spaces' }
   for (const options of [{ query: '?a=%zz' }, { headers }]) {
-    expectRefusal(await strange(newLead(), options), 404)
+    expectRefusal(await withWrongSecret(newLead(), options), 404)
   }
-  expectRefusal(await strange('{'), 404)
+  expectRefusal(await withWrongSecret('{'), 404)
 })
 
 test('a disable counts at once in every process, for good pushes and for bad ones, and so does an enable', async () => {

@@ -1,9 +1,9 @@
 import type { Database } from '../../../platform/database/database.ts'
 import { ApiError, invalidParameters } from '../../../platform/model/errors.ts'
-import { type Intake, type KeptPush, type Push, type Trigger, TriggerClosed } from './push.ts'
+import { type Intake, type StoredPush, type Push, type Trigger, TriggerClosed } from './push.ts'
 import { newId } from '../../../platform/model/ids.ts'
 import { Batches, type BatchLimits } from './push-batches.ts'
-import { type Fate, fatesOf, insertRows, type NewRow } from './intake-store.ts'
+import { type InsertOutcome, findInsertOutcomes, insertRows, type NewRow } from './intake-store.ts'
 import { OpenImports } from './open-imports.ts'
 
 /**
@@ -12,10 +12,10 @@ import { OpenImports } from './open-imports.ts'
  */
 export const intakePool = { size: 3, deadline: 3500 }
 
-const usualLimits: BatchLimits = {
+const defaultLimits: BatchLimits = {
   items: 500,
   bytes: 4 * 1024 * 1024,
-  underWay: intakePool.size - 1,
+  maxConcurrent: intakePool.size - 1,
   waitingItems: 5000,
   waitingBytes: 64 * 1024 * 1024,
   waitMilliseconds: 1500,
@@ -23,30 +23,30 @@ const usualLimits: BatchLimits = {
 
 export interface IntakeOptions {
   /** A pool of its own, so that no other work can keep a push waiting. */
-  database: Pick<Database, 'spanning'>
+  database: Pick<Database, 'crossTenantQuery'>
   /** Called after each commit, with the organizations that have new rows. */
   onAccepted?: (organizationIds: ReadonlySet<string>) => void
   limits?: BatchLimits
 }
 
 /** The intake of one process. */
-export interface OwnIntake extends Intake {
+export interface LocalIntake extends Intake {
   /** Resolves when every push that was let in is kept or refused. */
   idle(): Promise<void>
 }
 
 /** Takes pushes in, many with each insert. */
-export const createIntake = (options: IntakeOptions): OwnIntake => new BatchingIntake(options)
+export const createIntake = (options: IntakeOptions): LocalIntake => new BatchingIntake(options)
 
-class BatchingIntake implements OwnIntake {
-  readonly #database: Pick<Database, 'spanning'>
+class BatchingIntake implements LocalIntake {
+  readonly #database: Pick<Database, 'crossTenantQuery'>
   readonly #onAccepted: (organizationIds: ReadonlySet<string>) => void
   readonly #imports: OpenImports
-  readonly #batches: Batches<NewRow, KeptPush>
+  readonly #batches: Batches<NewRow, StoredPush>
   /** Pushes with a key that are under way, by import and key. */
-  readonly #keyed = new Map<string, { requestHash: Buffer; outcome: Promise<KeptPush> }>()
+  readonly #keyed = new Map<string, { requestHash: Buffer; outcome: Promise<StoredPush> }>()
 
-  constructor({ database, onAccepted = () => undefined, limits = usualLimits }: IntakeOptions) {
+  constructor({ database, onAccepted = () => undefined, limits = defaultLimits }: IntakeOptions) {
     this.#database = database
     this.#onAccepted = onAccepted
     this.#imports = new OpenImports(database)
@@ -65,7 +65,7 @@ class BatchingIntake implements OwnIntake {
     return this.#batches.idle()
   }
 
-  async keep(trigger: Trigger, push: Push): Promise<KeptPush> {
+  async store(trigger: Trigger, push: Push): Promise<StoredPush> {
     try {
       return await (push.key ? this.#keepOnce(trigger, push, push.key) : this.#add(trigger, push))
     } catch (error) {
@@ -75,14 +75,14 @@ class BatchingIntake implements OwnIntake {
   }
 
   /** Of pushes at once with one key one goes to the database; the others wait for what it comes to. */
-  async #keepOnce(trigger: Trigger, push: Push, key: NonNullable<Push['key']>): Promise<KeptPush> {
+  async #keepOnce(trigger: Trigger, push: Push, key: NonNullable<Push['key']>): Promise<StoredPush> {
     const name = `${trigger.importId} ${key.keyHash.toString('base64')}`
     for (;;) {
-      const twin = this.#keyed.get(name)
-      if (!twin) break
-      const kept = await twin.outcome.catch(() => undefined)
-      if (kept && !twin.requestHash.equals(key.requestHash)) throw keyReused()
-      if (kept) return { ...kept, isReplay: true }
+      const earlier = this.#keyed.get(name)
+      if (!earlier) break
+      const stored = await earlier.outcome.catch(() => undefined)
+      if (stored && !earlier.requestHash.equals(key.requestHash)) throw keyReused()
+      if (stored) return { ...stored, isReplay: true }
     }
     const outcome = this.#add(trigger, push)
     this.#keyed.set(name, { requestHash: key.requestHash, outcome })
@@ -93,39 +93,41 @@ class BatchingIntake implements OwnIntake {
     }
   }
 
-  #add({ organizationId, importId, hash }: Trigger, { payload, parameters, key }: Push): Promise<KeptPush> {
-    const written = JSON.stringify(parameters)
-    const row = { id: newId(), organizationId, importId, triggerHash: hash, payload, parameters: written, key }
-    return this.#batches.add(row, payload.length + written.length)
+  #add({ organizationId, importId, hash }: Trigger, { payload, parameters, key }: Push): Promise<StoredPush> {
+    const parametersJson = JSON.stringify(parameters)
+    const row = { id: newId(), organizationId, importId, triggerHash: hash, payload, parameters: parametersJson, key }
+    return this.#batches.add(row, payload.length + parametersJson.length)
   }
 
-  async #keepAll(rows: readonly NewRow[]): Promise<(KeptPush | Error)[]> {
-    const made = await insertRows(this.#database, rows)
-    const others = rows.filter(({ id }) => !made.has(id))
+  async #keepAll(rows: readonly NewRow[]): Promise<(StoredPush | Error)[]> {
+    const inserted = await insertRows(this.#database, rows)
+    const others = rows.filter(({ id }) => !inserted.has(id))
     // What is made is made: a fault here is a fault of the others alone.
-    const fates = others.length === 0 ? noFates : await fatesOf(this.#database, others).catch(asError)
-    const outcomes = rows.map(({ id }): KeptPush | Error => {
-      const createdAt = made.get(id)
+    const insertOutcomes =
+      others.length === 0 ? noOutcomes : await findInsertOutcomes(this.#database, others).catch(toError)
+    const outcomes = rows.map(({ id }): StoredPush | Error => {
+      const createdAt = inserted.get(id)
       if (createdAt) return { id, createdAt, isReplay: false }
-      return fates instanceof Error ? fates : outcomeOf(id, fates.get(id))
+      return insertOutcomes instanceof Error ? insertOutcomes : outcomeOf(id, insertOutcomes.get(id))
     })
-    const isNew = (outcome: KeptPush | Error | undefined) => outcome && !(outcome instanceof Error) && !outcome.isReplay
+    const isNew = (outcome: StoredPush | Error | undefined) =>
+      outcome && !(outcome instanceof Error) && !outcome.isReplay
     const accepted = new Set(rows.filter((_, index) => isNew(outcomes[index])).map((row) => row.organizationId))
     if (accepted.size > 0) this.#onAccepted(accepted)
     return outcomes
   }
 }
 
-const noFates: Map<string, Fate> = new Map()
+const noOutcomes: Map<string, InsertOutcome> = new Map()
 
-const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
+const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
 
-function outcomeOf(id: string, fate: Fate | undefined): KeptPush | Error {
-  switch (fate?.kind) {
+function outcomeOf(id: string, insertOutcome: InsertOutcome | undefined): StoredPush | Error {
+  switch (insertOutcome?.kind) {
     case 'kept':
-      return { id, createdAt: fate.createdAt, isReplay: false }
+      return { id, createdAt: insertOutcome.createdAt, isReplay: false }
     case 'replay':
-      return { id: fate.id, createdAt: fate.createdAt, isReplay: true }
+      return { id: insertOutcome.id, createdAt: insertOutcome.createdAt, isReplay: true }
     case 'key reused':
       return keyReused()
     case 'closed':

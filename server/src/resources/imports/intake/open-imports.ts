@@ -6,13 +6,13 @@ import type { Trigger } from './push.ts'
 import { findOpenImports, type OpenImport } from './intake-store.ts'
 import { Batches, type BatchLimits } from './push-batches.ts'
 
-const rememberedImports = 10_000
+const maxCachedImports = 10_000
 
 /** However many strangers knock, one statement at a time asks for them all, and pushes keep their connections. */
 const readLimits: BatchLimits = {
   items: 500,
   bytes: 0,
-  underWay: 1,
+  maxConcurrent: 1,
   waitingItems: 5000,
   waitingBytes: 0,
   waitMilliseconds: 2000,
@@ -23,10 +23,10 @@ const readLimits: BatchLimits = {
  * keeps it asks the database again, and nobody is refused before the database was asked.
  */
 export class OpenImports {
-  readonly #known = new LRUCache<string, OpenImport>({ max: rememberedImports })
+  readonly #known = new LRUCache<string, OpenImport>({ max: maxCachedImports })
   readonly #reads: Batches<string, OpenImport | undefined>
 
-  constructor(database: Pick<Database, 'spanning'>) {
+  constructor(database: Pick<Database, 'crossTenantQuery'>) {
     this.#reads = new Batches(readLimits, async (importIds) => {
       const found = await findOpenImports(database, importIds)
       return importIds.map((importId) => found.get(importId))
@@ -36,12 +36,12 @@ export class OpenImports {
   async find(importId: string, secret: string): Promise<Trigger | undefined> {
     const hash = sha256(secret)
     const known = this.#known.get(importId)
-    const open = known && holds(known, hash) ? known : await this.#reread(importId)
-    return holds(open, hash) && open ? { organizationId: open.organizationId, importId, hash } : undefined
+    const open = known && hasHash(known, hash) ? known : await this.#reread(importId)
+    return hasHash(open, hash) && open ? { organizationId: open.organizationId, importId, hash } : undefined
   }
 
   async isOpen({ importId, hash }: Trigger): Promise<boolean> {
-    return holds(await this.#reread(importId), hash)
+    return hasHash(await this.#reread(importId), hash)
   }
 
   forget({ importId }: Trigger): void {
@@ -60,5 +60,5 @@ export class OpenImports {
 const decoy = randomBytes(32)
 
 /** Every hash is compared, each in constant time. */
-const holds = (open: OpenImport | undefined, hash: Buffer): boolean =>
-  (open?.hashes ?? [decoy]).filter((held) => timingSafeEqual(held, hash)).length > 0
+const hasHash = (open: OpenImport | undefined, hash: Buffer): boolean =>
+  (open?.hashes ?? [decoy]).filter((storedHash) => timingSafeEqual(storedHash, hash)).length > 0

@@ -7,7 +7,7 @@ import { Batches, type BatchLimits } from './push-batches.ts'
 const limits: BatchLimits = {
   items: 10,
   bytes: 1000,
-  underWay: 2,
+  maxConcurrent: 2,
   waitingItems: 1000,
   waitingBytes: 100_000,
   waitMilliseconds: 60_000,
@@ -37,7 +37,7 @@ function heldBatches(given: Partial<BatchLimits> = {}) {
 const overloaded = expect.objectContaining({ code: 'overloaded', headers: { 'retry-after': expect.any(String) } })
 
 test('what comes at once goes together, in its order; what comes meanwhile waits for the next', async () => {
-  const { batches, sent, releaseAll } = heldBatches({ underWay: 1 })
+  const { batches, sent, releaseAll } = heldBatches({ maxConcurrent: 1 })
   const first = [1, 2, 3].map((item) => batches.add(item, 1))
   await until('the first batch is sent', () => sent.length === 1)
   const second = [4, 5].map((item) => batches.add(item, 1))
@@ -67,15 +67,15 @@ test('no more batches are under way than may be, and none has more items or byte
 test('one item that cannot be sent fails alone, wherever it stands and however many there are', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }), async (poisonous) => {
-      const kept: number[] = []
+      const stored: number[] = []
       const batches = new Batches<number, number>({ ...limits, items: 40 }, async (items) => {
         if (items.some((item) => poisonous[item])) throw new Error('the database refuses a row')
-        kept.push(...items)
+        stored.push(...items)
         return [...items]
       })
       const outcomes = await Promise.allSettled(poisonous.map((_, item) => batches.add(item, 1)))
       expect(outcomes.map(({ status }) => status)).toEqual(poisonous.map((is) => (is ? 'rejected' : 'fulfilled')))
-      expect(kept.sort((left, right) => left - right)).toEqual(poisonous.flatMap((is, item) => (is ? [] : [item])))
+      expect(stored.sort((left, right) => left - right)).toEqual(poisonous.flatMap((is, item) => (is ? [] : [item])))
     }),
   )
 })
@@ -117,7 +117,7 @@ test('beyond so many items or bytes that wait, the next is refused at once, and 
 })
 
 test('what waits too long is refused and never sent', async () => {
-  const { batches, sent, releaseAll } = heldBatches({ underWay: 1, waitMilliseconds: 50 })
+  const { batches, sent, releaseAll } = heldBatches({ maxConcurrent: 1, waitMilliseconds: 50 })
   const first = batches.add(1, 1)
   await until('the first batch is sent', () => sent.length === 1)
   await expect(Promise.allSettled([2, 3].map((item) => batches.add(item, 1)))).resolves.toEqual([

@@ -5,7 +5,7 @@ export interface BatchLimits {
   items: number
   bytes: number
   /** Batches under way at once. */
-  underWay: number
+  maxConcurrent: number
   /** Of what waits. */
   waitingItems: number
   waitingBytes: number
@@ -60,7 +60,7 @@ export class Batches<Item, Result> {
 
   /** Not at once: what else this turn of the event loop brings goes along. */
   #schedule(): void {
-    if (this.#underWay >= this.#limits.underWay) this.#watchLateness()
+    if (this.#underWay >= this.#limits.maxConcurrent) this.#watchLateness()
     else if (!this.#isScheduled) {
       this.#isScheduled = true
       setImmediate(() => {
@@ -83,9 +83,9 @@ export class Batches<Item, Result> {
   }
 
   #take(): Waiting<Item, Result>[] {
-    const { items, bytes: most } = this.#limits
+    const { items, bytes: maxBytes } = this.#limits
     let bytes = 0
-    const count = this.#waiting.findIndex((one, index) => index === items || (bytes += one.bytes) > most)
+    const count = this.#waiting.findIndex((one, index) => index === items || (bytes += one.bytes) > maxBytes)
     const batch = this.#waiting.splice(0, count < 0 ? this.#waiting.length : Math.max(count, 1))
     for (const one of batch) this.#waitingBytes -= one.bytes
     return batch

@@ -9,18 +9,18 @@ import { headings, routes } from '../../../app.ts'
 import { openapi } from '../../../platform/http/openapi.ts'
 import { pushRoute } from './push-route.ts'
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 let service: TestService
 let target: TestImport
 
 beforeAll(async () => {
-  made = await createDatabase()
-  service = await startTestService({}, { ...made, drop: async () => undefined })
+  testDatabase = await createDatabase()
+  service = await startTestService({}, { ...testDatabase, drop: async () => undefined })
   target = await newImport(service, await service.newOrganization())
 })
 afterAll(async () => {
   await service.close()
-  await made.drop()
+  await testDatabase.drop()
 })
 
 test('the document says what the trigger takes and gives, and that it asks for no credential', async () => {
@@ -60,8 +60,8 @@ test('any kind of JSON will do as media type, none too, and whatever the sender 
     'application/vnd.crm.lead+json; charset=utf-8; v=1',
     '',
   ]) {
-    const answer = await target.push(body, { headers: { 'content-type': type, accept: 'text/html' } })
-    expect([type, answer.status, answer.headers.get('content-type')]).toEqual([
+    const response = await target.push(body, { headers: { 'content-type': type, accept: 'text/html' } })
+    expect([type, response.status, response.headers.get('content-type')]).toEqual([
       type,
       200,
       'application/json; charset=utf-8',
@@ -88,9 +88,9 @@ test.each([
 
 test('the path takes nothing but POST, and says so', async () => {
   for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
-    const answer = await service.anonymous(method, target.path)
-    expectRefusal(answer, 405, 'method_not_allowed')
-    expect([answer.headers.get('allow'), answer.text.includes(target.hash)]).toEqual(['OPTIONS, POST', false])
+    const response = await service.anonymous(method, target.path)
+    expectRefusal(response, 405, 'method_not_allowed')
+    expect([response.headers.get('allow'), response.text.includes(target.hash)]).toEqual(['OPTIONS, POST', false])
   }
   const options = await service.anonymous('OPTIONS', target.path)
   expect([options.status, options.headers.get('allow')]).toEqual([204, 'OPTIONS, POST'])
@@ -98,12 +98,12 @@ test('the path takes nothing but POST, and says so', async () => {
 
 test('a page of a permitted origin may push, and read the answer', async () => {
   const origin = 'https://forms.example.com'
-  const open = await startTestService({ CORS_ORIGINS: origin }, { ...made, drop: async () => undefined })
+  const open = await startTestService({ CORS_ORIGINS: origin }, { ...testDatabase, drop: async () => undefined })
   const preflight = await open.anonymous('OPTIONS', target.path, {
     headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' },
   })
-  const answer = await pusher(open, target.path)(newLead(), { headers: { origin } })
+  const response = await pusher(open, target.path)(newLead(), { headers: { origin } })
   await open.close()
   expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, origin])
-  expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, origin])
+  expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([200, origin])
 })

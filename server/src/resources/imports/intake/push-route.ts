@@ -34,11 +34,11 @@ export const pushRoute: PushRoute = {
   params: { importId: { prefix: 'imp', resource: 'import' }, hash: { prefix: '', resource: 'import' } },
   query: { kind: 'none' },
   payload: { component: 'Push', schema: pushSchema, example: pushExample },
-  answers: { 200: { kind: 'schema', component: 'AcceptedRow', schema: acceptedSchema } },
+  responses: { 200: { kind: 'schema', component: 'AcceptedRow', schema: acceptedSchema } },
   serve: servePush(async ({ services, trigger, query, bytes, keyOf }) => {
     const parameters = parametersOf(query)
-    const key = check(bytes, parameters, keyOf)
-    const { id, createdAt, isReplay } = await services.intake.keep(trigger, { payload: bytes, parameters, key })
+    const key = validate(bytes, parameters, keyOf)
+    const { id, createdAt, isReplay } = await services.intake.store(trigger, { payload: bytes, parameters, key })
     const time = createdAt.toISOString()
     const row = { id: showId('row', id), object: 'row', status: 'PENDING', createdAt: time, updatedAt: time }
     return { status: 200, text: JSON.stringify(row), headers: isReplay ? { 'idempotent-replayed': 'true' } : {} }
@@ -46,7 +46,7 @@ export const pushRoute: PushRoute = {
 }
 
 /** In a function of its own: what was read has several times the size of its text, and must not wait with it. */
-function check(
+function validate(
   bytes: Uint8Array,
   parameters: Record<string, string | string[]>,
   keyOf: PushRequest['keyOf'],

@@ -26,7 +26,7 @@ export interface Push {
 }
 
 /** A push that is kept: `id` is the row's uuid. */
-export interface KeptPush {
+export interface StoredPush {
   id: string
   createdAt: Date
   /** Kept by an earlier request with the same Idempotency-Key. */
@@ -50,7 +50,7 @@ export interface Intake {
   /** For a refusal that never reached the database: does the trigger still open its import? */
   isOpen(trigger: Trigger): Promise<boolean>
   /** Resolves once the row is durable. Errors: `TriggerClosed`; 400 for a key used with another push; 503. */
-  keep(trigger: Trigger, push: Push): Promise<KeptPush>
+  store(trigger: Trigger, push: Push): Promise<StoredPush>
 }
 
 /** Thrown when what a trigger opened was disabled or deleted, or its secret replaced, since it was found. */

@@ -3,13 +3,19 @@ import { sha256 } from '../../../platform/secret/encryption.ts'
 import type { JsonValue } from '../../../platform/model/fields.ts'
 import { readId, showId } from '../../../platform/model/ids.ts'
 import { ApiError } from '../../../platform/model/errors.ts'
-import { charge, noRecord, type Progress, single, targetOf } from '../../../platform/http/exchange.ts'
+import {
+  charge,
+  nilUuid,
+  type RequestContext,
+  singleHeader,
+  requestTarget,
+} from '../../../platform/http/request-context.ts'
 import { checkIdempotencyKey, requestHash } from '../../../platform/http/idempotency.ts'
 import { type PushKey, type Trigger, TriggerClosed } from './push.ts'
 import { type QueryParameter, readQuery } from '../../../platform/query/query-string.ts'
 import { addressKey } from '../../../platform/http/rate-limit.ts'
 import { readBytes } from '../../../platform/http/request-body.ts'
-import type { Answer, Serve, Services } from '../../../platform/http/route.ts'
+import type { RouteResponse, Serve, Services } from '../../../platform/http/route.ts'
 import { imports } from '../resource.ts'
 
 /** A push whose path opened an import; its body is not read yet. */
@@ -22,31 +28,36 @@ export interface PushRequest {
   keyOf: ((payload: JsonValue) => PushKey) | undefined
 }
 
-type Handle = (request: PushRequest) => Promise<Answer>
+type Handle = (request: PushRequest) => Promise<RouteResponse>
 
 /** Answers a push: the secret in its path, the limit, the query, the body; then `handle` keeps it. */
 export const servePush =
   (handle: Handle): Serve =>
   async (services, request, reply, progress) => {
     const { importId = '', hash = '' } = request.params as Record<string, string | undefined>
-    const trigger = await services.intake.find(readId(imports.idPrefix, importId) ?? noRecord, hash)
-    if (!trigger) throw await stranger(services, request, reply, progress)
+    const trigger = await services.intake.find(readId(imports.idPrefix, importId) ?? nilUuid, hash)
+    if (!trigger) throw await unknownTrigger(services, request, reply, progress)
     progress.organization = showId('org', trigger.organizationId)
     progress.credential = showId(imports.idPrefix, trigger.importId)
     try {
       await charge(services, reply, progress, 'push', trigger.importId)
-      return await take(handle, services, request, trigger)
+      return await handlePush(handle, services, request, trigger)
     } catch (error) {
       // What is remembered of an import must not let one that was disabled since answer in another way.
-      if (await isClosed(services, trigger, error)) throw await stranger(services, request, reply, progress)
+      if (await isClosed(services, trigger, error)) throw await unknownTrigger(services, request, reply, progress)
       throw error
     }
   }
 
-async function take(handle: Handle, services: Services, request: FastifyRequest, trigger: Trigger): Promise<Answer> {
-  const url = targetOf(request)
+async function handlePush(
+  handle: Handle,
+  services: Services,
+  request: FastifyRequest,
+  trigger: Trigger,
+): Promise<RouteResponse> {
+  const url = requestTarget(request)
   const query = readQuery(url)
-  const header = single(request, 'idempotency-key')
+  const header = singleHeader(request, 'idempotency-key')
   if (header !== undefined) checkIdempotencyKey(header)
   const bytes = await readBytes({ kind: 'push' }, request)
   const keyOf = header === undefined ? undefined : pushKey(header, url)
@@ -69,11 +80,11 @@ async function isClosed(services: Services, trigger: Trigger, error: unknown): P
 }
 
 /** The same answer whatever is wrong with the URL. Attempts that fail, and they alone, are charged to their address. */
-async function stranger(
+async function unknownTrigger(
   services: Services,
   request: FastifyRequest,
   reply: FastifyReply,
-  progress: Progress,
+  progress: RequestContext,
 ): Promise<ApiError> {
   await charge(services, reply, progress, 'key', addressKey(request.address))
   return new ApiError(

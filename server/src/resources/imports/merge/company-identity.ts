@@ -11,11 +11,11 @@ export interface CompanyIdentity {
 
 /** A company without a name is called by its nickname or domain; one with a website alone has the website's host as domain. */
 export function identityOf({ name, nickname, domain, website }: JsonObject): CompanyIdentity {
-  const known = domain ?? (name === undefined ? hostOf(website) : undefined)
-  const called = typeof name === 'string' ? name : asName(nickname ?? known)
+  const domainOrHost = domain ?? (name === undefined ? hostOf(website) : undefined)
+  const nameOrFallback = typeof name === 'string' ? name : asName(nickname ?? domainOrHost)
   return {
-    ...(called !== undefined && { name: called }),
-    ...(typeof known === 'string' && { domain: known }),
+    ...(nameOrFallback !== undefined && { name: nameOrFallback }),
+    ...(typeof domainOrHost === 'string' && { domain: domainOrHost }),
   }
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Edits, externalIdText, isEmpty } from '../../../platform/resource/edits.ts'
-import { initialOf, type Resource } from '../../../platform/model/define.ts'
+import { initialValues, type Resource } from '../../../platform/model/define.ts'
 import type { JsonObject, JsonValue } from '../../../platform/model/fields.ts'
 import { showId } from '../../../platform/model/ids.ts'
 import type { Change } from '../../../platform/resource/write.ts'
@@ -40,7 +40,7 @@ export class Draft {
     this.id = id
     this.#isNew = 'columns' in given
     this.#columns = 'columns' in given ? given.columns : {}
-    this.#state = 'columns' in given ? initialOf(resource) : given.state
+    this.#state = 'columns' in given ? initialValues(resource) : given.state
     this.edits = ('edits' in given && given.edits) || noEdits
   }
 
@@ -53,32 +53,32 @@ export class Draft {
    * Takes the values in and tells what changed; undefined when nothing did. Values that break a rule between fields
    * must not come here: the reader of the payload has left them out.
    */
-  take(values: JsonObject): RowChange | undefined {
-    const isMade = this.#isNew && Object.keys(this.#values).length === 0
-    const whole = isMade ? { ...this.#state, ...values } : values
-    const prepared = this.resource.prepare?.(whole, isMade ? undefined : this.#state)
+  apply(values: JsonObject): RowChange | undefined {
+    const isCreation = this.#isNew && Object.keys(this.#values).length === 0
+    const complete = isCreation ? { ...this.#state, ...values } : values
+    const prepared = this.resource.prepare?.(complete, isCreation ? undefined : this.#state)
     const [fault] = prepared?.faults ?? []
     if (fault) throw new Error(`${this.resource.singular}: ${fault.field} ${fault.message}`)
     const changed = Object.fromEntries(
-      Object.entries(prepared?.values ?? whole).filter(([name, value]) => !isSame(this.#state[name], value)),
+      Object.entries(prepared?.values ?? complete).filter(([name, value]) => !isSame(this.#state[name], value)),
     )
     const names = Object.keys(changed)
-    if (names.length === 0 && !isMade) return undefined
-    const before = isMade ? {} : Object.fromEntries(names.map((name) => [name, this.#state[name] ?? null]))
+    if (names.length === 0 && !isCreation) return undefined
+    const before = isCreation ? {} : Object.fromEntries(names.map((name) => [name, this.#state[name] ?? null]))
     this.#state = { ...this.#state, ...changed }
     this.#values = { ...this.#values, ...changed }
     const { singular, idPrefix } = this.resource
     return {
       object: singular,
       id: showId(idPrefix, this.id),
-      action: isMade ? 'created' : 'updated',
+      action: isCreation ? 'created' : 'updated',
       before,
       after: changed,
     }
   }
 
   /** Something happened with the record beside its fields: where it is written anyway, these columns are too. */
-  along(columns: Record<string, JsonValue>): void {
+  addColumns(columns: Record<string, JsonValue>): void {
     this.#columns = { ...this.#columns, ...columns }
   }
 
@@ -96,7 +96,7 @@ export class Draft {
 const isSame = (one: JsonValue | undefined, other: JsonValue): boolean => one === other || isDeepStrictEqual(one, other)
 
 /** Both parts of a name are protected by an edit of either. */
-const sameFact: Record<string, readonly string[]> = { name: ['name', 'firstName', 'lastName'] }
+const relatedFields: Record<string, readonly string[]> = { name: ['name', 'firstName', 'lastName'] }
 
 /** Why a record did not take a value: it has another one, a person changed or removed it, or there is no room for it. */
 export type Reason = 'present' | 'edited' | 'full'
@@ -110,7 +110,7 @@ export interface NotStored {
 
 /** Which of the incoming values a record takes, and which it does not although they say something else. */
 export interface Merge {
-  taken: JsonObject
+  accepted: JsonObject
   notStored: NotStored[]
 }
 
@@ -119,7 +119,7 @@ export interface Merge {
  * even to nothing. Tags and external ids are added to those there are, except those that a person removed.
  */
 export function merge(draft: Draft, incoming: JsonObject, policy: MergePolicy): Merge {
-  const merged: Merge = { taken: {}, notStored: [] }
+  const merged: Merge = { accepted: {}, notStored: [] }
   for (const [name, value] of Object.entries(incoming)) {
     if (name === 'tags') addTags(draft, value, merged)
     else if (name === 'externalIds') addExternalIds(draft, value, merged)
@@ -131,41 +131,41 @@ export function merge(draft: Draft, incoming: JsonObject, policy: MergePolicy): 
 function mergeField(
   { state, edits }: Draft,
   { name, value, policy }: { name: string; value: JsonValue; policy: MergePolicy },
-  { taken, notStored }: Merge,
+  { accepted, notStored }: Merge,
 ): void {
   const present = state[name]
-  const isEdited = (sameFact[name] ?? [name]).some((other) => edits.has(other))
-  if (!isEdited && (policy === 'overwrite' || isEmpty(present))) taken[name] = value
+  const isEdited = (relatedFields[name] ?? [name]).some((other) => edits.has(other))
+  if (!isEdited && (policy === 'overwrite' || isEmpty(present))) accepted[name] = value
   else if (!isStored(name, present, value)) notStored.push({ field: name, reason: isEdited ? 'edited' : 'present' })
 }
 
-function addTags({ resource, state, edits }: Draft, value: JsonValue, { taken, notStored }: Merge): void {
+function addTags({ resource, state, edits }: Draft, value: JsonValue, { accepted, notStored }: Merge): void {
   const present = listOf(state.tags)
   const absent = listOf(value).filter((tag) => !present.includes(tag))
   const added = absent.filter((tag) => !edits.hasValue('tags', String(tag)))
   if (added.length < absent.length) notStored.push({ field: 'tags', reason: 'edited' })
   if (added.length === 0) return
-  if (present.length + added.length > roomOf(resource, 'tags')) notStored.push({ field: 'tags', reason: 'full' })
-  else taken.tags = [...present, ...added]
+  if (present.length + added.length > maxEntries(resource, 'tags')) notStored.push({ field: 'tags', reason: 'full' })
+  else accepted.tags = [...present, ...added]
 }
 
 /** A provider that the record has another id of contradicts it, so such a push does not come here. */
-function addExternalIds({ resource, state, edits }: Draft, value: JsonValue, { taken, notStored }: Merge): void {
+function addExternalIds({ resource, state, edits }: Draft, value: JsonValue, { accepted, notStored }: Merge): void {
   const present = objectOf(state.externalIds)
   const added: JsonObject = {}
   for (const [provider, id] of Object.entries(objectOf(value))) {
     if (Object.hasOwn(present, provider)) continue
     if (edits.hasValue('externalIds', externalIdText(provider, id)))
       notStored.push({ field: 'externalIds', provider, reason: 'edited' })
-    else if (Object.keys(present).length + Object.keys(added).length >= roomOf(resource, 'externalIds'))
+    else if (Object.keys(present).length + Object.keys(added).length >= maxEntries(resource, 'externalIds'))
       notStored.push({ field: 'externalIds', provider, reason: 'full' })
     else added[provider] = id
   }
-  if (Object.keys(added).length > 0) taken.externalIds = { ...present, ...added }
+  if (Object.keys(added).length > 0) accepted.externalIds = { ...present, ...added }
 }
 
 /** How many items or properties the field may hold. */
-function roomOf({ fields }: Resource, name: string): number {
+function maxEntries({ fields }: Resource, name: string): number {
   const { maxItems, maxProperties } = fields[name]?.schema ?? {}
   return Number(maxItems ?? maxProperties ?? Infinity)
 }

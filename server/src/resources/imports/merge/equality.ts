@@ -1,10 +1,10 @@
 import type { JsonValue } from '../../../platform/model/fields.ts'
-import { emailKey } from '../../../platform/model/texts.ts'
+import { emailKey } from '../../../platform/model/normalizers.ts'
 import { domainKey } from '../../companies/resource.ts'
 import { handles } from '../payload/payload-fields.ts'
 
 /** Fields whose values can be spelt in several ways, and what is the same for all spellings. */
-const meanings: Readonly<Record<string, (value: string) => string>> = {
+const comparisonKeys: Readonly<Record<string, (value: string) => string>> = {
   email: emailKey,
   domain: domainKey,
   annualRevenue: decimalKey,
@@ -14,14 +14,11 @@ const meanings: Readonly<Record<string, (value: string) => string>> = {
 
 /** Does a record that has `present` hold what the incoming value says? A list does that holds all of its words. */
 export function isStored(name: string, present: JsonValue | undefined, value: JsonValue): boolean {
-  if (Array.isArray(value)) return Array.isArray(present) && value.every((word) => present.includes(word))
+  if (Array.isArray(value)) return Array.isArray(present) && value.every((item) => present.includes(item))
   if (present === value) return true
-  const meaning = meanings[name]
+  const toKey = comparisonKeys[name]
   return (
-    meaning !== undefined &&
-    typeof present === 'string' &&
-    typeof value === 'string' &&
-    meaning(present) === meaning(value)
+    toKey !== undefined && typeof present === 'string' && typeof value === 'string' && toKey(present) === toKey(value)
   )
 }
 

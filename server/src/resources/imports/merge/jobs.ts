@@ -12,7 +12,7 @@ export type Jobs = Map<string, Map<string, Draft>>
  * Adds the jobs of a payload to a contact's history and returns those that were made or changed. A job that is known is
  * filled in: one that has ended is no longer current. One that a person changed or deleted is left as it is.
  */
-export function keepJobs(
+export function mergeJobs(
   jobs: Jobs,
   person: Draft,
   history: readonly { path: string; values: JsonObject }[],
@@ -22,7 +22,7 @@ export function keepJobs(
   const known = jobs.get(person.id) ?? new Map<string, Draft>()
   jobs.set(person.id, known)
   const touched: Draft[] = []
-  const seen = new Set<string>()
+  const handledKeys = new Set<string>()
   for (const { path, values } of history) {
     const key = jobKey(values)
     const found = known.get(key)
@@ -32,20 +32,20 @@ export function keepJobs(
       continue
     }
     const draft = found ?? new Draft(employments, newId(), { columns: { contact_id: person.id } })
-    const news = found ? newsOf(found, values) : { taken: values }
+    const update = found ? updateOf(found, values) : { accepted: values }
     // Said twice in one payload, the first counts.
-    const isLeft = isEdited || seen.has(key) || !mayTake(draft, news, policy)
-    seen.add(key)
-    if (isLeft) {
-      if (news.field) outcome.warnings.push(notStored(`${path}.${news.field}`, isEdited ? 'edited' : 'present'))
+    const isSkipped = isEdited || handledKeys.has(key) || !isAllowed(draft, update, policy)
+    handledKeys.add(key)
+    if (isSkipped) {
+      if (update.field) outcome.warnings.push(notStored(`${path}.${update.field}`, isEdited ? 'edited' : 'present'))
       continue
     }
-    const [fault] = employments.prepare?.(news.taken, draft.state).faults ?? []
+    const [fault] = employments.prepare?.(update.accepted, draft.state).faults ?? []
     if (fault) {
       outcome.errors.push(finding('invalid_employment', path, `${fault.field} ${fault.message}`))
       continue
     }
-    const change = draft.take(news.taken)
+    const change = draft.apply(update.accepted)
     if (!change) continue
     known.set(key, draft)
     touched.push(draft)
@@ -55,21 +55,21 @@ export function keepJobs(
 }
 
 /** What a job is told, and by which field of the payload where it is known already. */
-interface News {
-  taken: JsonObject
+interface JobUpdate {
+  accepted: JsonObject
   field?: 'end' | 'current'
 }
 
 /** What is said of a job that is known: when it ended, or whether it is held. An end says that the job is over. */
-function newsOf({ state }: Draft, { end, current }: JsonObject): News {
-  if (typeof end === 'string' && end !== state.end) return { taken: { end, current: false }, field: 'end' }
-  if (typeof current === 'boolean' && current !== state.current) return { taken: { current }, field: 'current' }
-  return { taken: {} }
+function updateOf({ state }: Draft, { end, current }: JsonObject): JobUpdate {
+  if (typeof end === 'string' && end !== state.end) return { accepted: { end, current: false }, field: 'end' }
+  if (typeof current === 'boolean' && current !== state.current) return { accepted: { current }, field: 'current' }
+  return { accepted: {} }
 }
 
 /** A job that has ended is not held again. */
-function mayTake({ state }: Draft, { field, taken }: News, policy: MergePolicy): boolean {
+function isAllowed({ state }: Draft, { field, accepted }: JobUpdate, policy: MergePolicy): boolean {
   if (field === 'end') return state.end === null || policy === 'overwrite'
-  if (field === 'current') return policy === 'overwrite' && (state.end === null || taken.current === false)
+  if (field === 'current') return policy === 'overwrite' && (state.end === null || accepted.current === false)
   return true
 }

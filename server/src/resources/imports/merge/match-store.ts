@@ -1,11 +1,11 @@
 import type { Transaction } from '../../../platform/database/database.ts'
 import { identifier, isOneOfMany, join, raw, type Sql, sql } from '../../../platform/model/sql.ts'
-import { type CurrentRow, lockFound } from '../../../platform/resource/current.ts'
+import { type CurrentRow, lockSelected } from '../../../platform/resource/current.ts'
 import { columnOf, type Resource } from '../../../platform/model/define.ts'
 import { digestOf, type Edits, readEdits } from '../../../platform/resource/edits.ts'
 import type { JsonValue, JsonObject } from '../../../platform/model/fields.ts'
 import { readId } from '../../../platform/model/ids.ts'
-import { emailKey } from '../../../platform/model/texts.ts'
+import { emailKey } from '../../../platform/model/normalizers.ts'
 import { companies, domainKey } from '../../companies/resource.ts'
 import { contacts } from '../../contacts/resource.ts'
 import { employments, jobKey } from '../../employments/resource.ts'
@@ -13,7 +13,7 @@ import { identityOf } from './company-identity.ts'
 import { Draft, objectOf } from './draft.ts'
 import type { Jobs } from './jobs.ts'
 import { contactKeys, handleFields, loneExternalIds } from './match.ts'
-import type { Known, LeadRow } from './reconcile.ts'
+import type { PreloadedRecords, LeadRow } from './reconcile.ts'
 
 /** The records as they were read and locked, by uuid. */
 export interface Locked {
@@ -22,7 +22,10 @@ export interface Locked {
 }
 
 /** The people and companies that these rows may be about, as they are, locked until the transaction ends. */
-export async function readKnown(transaction: Transaction, rows: readonly LeadRow[]): Promise<Known & Locked> {
+export async function preloadRecords(
+  transaction: Transaction,
+  rows: readonly LeadRow[],
+): Promise<PreloadedRecords & Locked> {
   const [people, employers] = await Promise.all([findContacts(transaction, rows), findCompanies(transaction, rows)])
   const ids = people.map(({ id }) => id)
   const [contactEdits, companyEdits, jobs, notes] = await Promise.all([
@@ -66,9 +69,11 @@ async function findContacts(transaction: Transaction, rows: readonly LeadRow[]):
   )
   const lone = rows.flatMap(({ lead }) => loneExternalIds(lead.contact))
   // By handles only those of whom nothing better is known.
-  const handled = rows.filter(({ lead, teamId }) => contactKeys(lead.contact, teamId).length === 0)
+  const matchedByHandle = rows.filter(({ lead, teamId }) => contactKeys(lead.contact, teamId).length === 0)
   const byHandle = handleFields.map((name) => {
-    const handles = handled.flatMap(({ lead }) => (typeof lead.contact[name] === 'string' ? [lead.contact[name]] : []))
+    const handles = matchedByHandle.flatMap(({ lead }) =>
+      typeof lead.contact[name] === 'string' ? [lead.contact[name]] : [],
+    )
     const column = identifier(columnOf(name))
     return sql`
     union
@@ -76,7 +81,7 @@ async function findContacts(transaction: Transaction, rows: readonly LeadRow[]):
     join contacts contact on contact.organization_id = ${transaction.organization}
       and fold(contact.${column}) = fold(wanted.handle) and contact.${column} is not null and contact.deleted_at is null`
   })
-  return lockFound(
+  return lockSelected(
     transaction,
     contacts,
     sql`
@@ -88,7 +93,7 @@ async function findContacts(transaction: Transaction, rows: readonly LeadRow[]):
     join contact_external_ids held on held.organization_id = ${transaction.organization}
       and held.team_id = wanted.team_id and held.provider = wanted.provider and held.value = wanted.value
     ${lone.length > 0 ? formerHolders(transaction, contacts, 'externalIds', lone) : raw('')}
-    ${handled.length > 0 ? join(byHandle, '') : raw('')}`,
+    ${matchedByHandle.length > 0 ? join(byHandle, '') : raw('')}`,
   )
 }
 
@@ -112,7 +117,7 @@ async function findCompanies(transaction: Transaction, rows: readonly LeadRow[])
   const identities = wanted.map(identityOf)
   const domains = identities.flatMap(({ domain }) => (domain === undefined ? [] : [domainKey(domain)]))
   const names = [...new Set(identities.flatMap(({ name }) => name ?? []))]
-  return lockFound(
+  return lockSelected(
     transaction,
     companies,
     sql`
@@ -176,8 +181,8 @@ async function readNotes(
 const recordset = (records: readonly Record<string, JsonValue>[], columns: string): Sql =>
   sql`jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as ${raw(columns)}`
 
-function uuid(prefix: string, shown: string): string {
-  const id = readId(prefix, shown)
-  if (id === undefined) throw new Error(`${shown} is not a valid id`)
+function uuid(prefix: string, publicId: string): string {
+  const id = readId(prefix, publicId)
+  if (id === undefined) throw new Error(`${publicId} is not a valid id`)
   return id
 }

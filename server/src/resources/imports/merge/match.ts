@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../platform/model/fields.ts'
 import { digestOf, externalIdText } from '../../../platform/resource/edits.ts'
-import { emailKey } from '../../../platform/model/texts.ts'
+import { emailKey } from '../../../platform/model/normalizers.ts'
 import { domainKey } from '../../companies/resource.ts'
 import { identityOf } from './company-identity.ts'
 import { type Draft, objectOf } from './draft.ts'
@@ -31,7 +31,7 @@ export const handleKeys = (contact: JsonObject, teamId: string): string[] =>
   })
 
 /** What the contact of a payload is looked for by. */
-export function lookedForBy(contact: JsonObject, teamId: string): string[] {
+export function searchKeys(contact: JsonObject, teamId: string): string[] {
   const keys = contactKeys(contact, teamId)
   return keys.length > 0 ? keys : handleKeys(contact, teamId)
 }
@@ -90,13 +90,13 @@ export function findCompanies(known: KeyedDrafts, company: JsonObject): Draft[] 
   const identified = { ...company, ...(domain !== undefined && { domain }) }
   const found = known.find(companyKeys(identified))
   if (found.length > 0 || name === undefined) return found
-  const named = known.find([companyNameKey(name)]).filter((draft) => !isAnother(draft, identified))
+  const named = known.find([companyNameKey(name)]).filter((draft) => !isDifferentCompany(draft, identified))
   if (named.length > 0) return named
-  return known.find([formerCompanyNameKey(digestOf(name))]).filter((draft) => !isAnother(draft, identified))
+  return known.find([formerCompanyNameKey(digestOf(name))]).filter((draft) => !isDifferentCompany(draft, identified))
 }
 
 /** Two domains, or two ids of one provider: then it is another company of the same name, unless a person changed them. */
-function isAnother({ state, edits }: Draft, company: JsonObject): boolean {
+function isDifferentCompany({ state, edits }: Draft, company: JsonObject): boolean {
   const { domain } = company
   const hasOtherDomain = typeof domain === 'string' && typeof state.domain === 'string'
   if (hasOtherDomain && !edits.hasValue('domain', domain)) return true

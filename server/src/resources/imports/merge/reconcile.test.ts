@@ -83,18 +83,18 @@ test('a batch comes to the same as its rows one by one, whatever they are', () =
 test('a row that was worked on and comes again changes nothing', () => {
   fc.assert(
     fc.property(fc.array(rows, { maxLength: 4 }), rows, (first, row) => {
-      const world = newWorld()
-      run(world, ...first)
-      const [outcome] = run(world, row)
-      const before = canonical(world)
-      const [again] = run(world, { ...row, id: newId() })
-      expect(canonical(world)).toEqual(before)
+      const fixture = newWorld()
+      run(fixture, ...first)
+      const [outcome] = run(fixture, row)
+      const before = canonical(fixture)
+      const [again] = run(fixture, { ...row, id: newId() })
+      expect(canonical(fixture)).toEqual(before)
       expect(again?.changes).toEqual([])
       if (!again || again.status === 'CONFLICT') {
         expect(again?.status).toBe(outcome?.status)
         return
       }
-      const missing = notStoredOf(world, row.lead, again)
+      const missing = notStoredOf(fixture, row.lead, again)
       expect(again.warnings.map(({ path }) => path).sort()).toEqual(missing)
       expect(again.status).toBe(again.errors.length > 0 ? 'PARTIAL' : missing.length > 0 ? 'PROCESSED' : 'DUPLICATE')
     }),
@@ -105,14 +105,14 @@ test('a row that was worked on and comes again changes nothing', () => {
 test('no two contacts of a team share an address or an external id, no two companies a domain', () => {
   fc.assert(
     fc.property(fc.array(rows, { maxLength: 16 }), (batch) => {
-      const world = newWorld()
-      run(world, ...batch)
+      const fixture = newWorld()
+      run(fixture, ...batch)
       const keys = (records: Map<string, JsonObject>, names: string[]) =>
         [...records.values()].flatMap((record) => [
           ...names.flatMap((name) => (record[name] ? [`${name} ${String(record[name]).toLowerCase()}`] : [])),
           ...Object.entries(record.externalIds ?? {}).map(([provider, id]) => `${provider} ${String(id)}`),
         ])
-      for (const found of [keys(world.contacts, ['email']), keys(world.companies, [])]) {
+      for (const found of [keys(fixture.contacts, ['email']), keys(fixture.companies, [])]) {
         expect(found).toEqual([...new Set(found)])
       }
     }),
@@ -123,16 +123,16 @@ test('no two contacts of a team share an address or an external id, no two compa
 const ada = { contact: { email: 'ada@a.example', name: 'Ada Lovelace' } }
 
 test('a field that holds something stays, or is replaced where the import says so, but never by nothing', () => {
-  const world = newWorld()
-  run(world, rowOf({ ...ada, employment: { title: 'Countess' } }))
+  const fixture = newWorld()
+  run(fixture, rowOf({ ...ada, employment: { title: 'Countess' } }))
   run(
-    world,
+    fixture,
     rowOf({ contact: { email: 'ada@a.example', name: null, bio: 'Wrote notes' }, employment: { title: 'Analyst' } }),
   )
-  const [person] = [...world.contacts.values()]
+  const [person] = [...fixture.contacts.values()]
   expect(person).toMatchObject({ name: 'Ada Lovelace', bio: 'Wrote notes', employmentTitle: 'Countess' })
-  const [outcome] = run(world, rowOf({ ...ada, employment: { title: 'Analyst' } }, { mergePolicy: 'overwrite' }))
-  expect([...world.contacts.values()][0]).toMatchObject({ employmentTitle: 'Analyst', bio: 'Wrote notes' })
+  const [outcome] = run(fixture, rowOf({ ...ada, employment: { title: 'Analyst' } }, { mergePolicy: 'overwrite' }))
+  expect([...fixture.contacts.values()][0]).toMatchObject({ employmentTitle: 'Analyst', bio: 'Wrote notes' })
   expect(outcome?.changes).toMatchObject([
     {
       object: 'contact',
@@ -144,13 +144,13 @@ test('a field that holds something stays, or is replaced where the import says s
 })
 
 test('what a person has changed or cleared is neither overwritten nor filled', () => {
-  const world = newWorld()
-  run(world, rowOf({ ...ada, employment: { title: 'Countess' } }))
-  const [[id, record] = ['', {}]] = [...world.contacts]
-  world.contacts.set(id, { ...record, lastName: 'King', name: 'Ada King', employmentTitle: null })
-  world.edits.set(id, new Edits(['lastName', 'employmentTitle']))
+  const fixture = newWorld()
+  run(fixture, rowOf({ ...ada, employment: { title: 'Countess' } }))
+  const [[id, record] = ['', {}]] = [...fixture.contacts]
+  fixture.contacts.set(id, { ...record, lastName: 'King', name: 'Ada King', employmentTitle: null })
+  fixture.edits.set(id, new Edits(['lastName', 'employmentTitle']))
   for (const mergePolicy of ['fill', 'overwrite'] as const) {
-    const [outcome] = run(world, rowOf({ ...ada, employment: { title: 'Countess' } }, { mergePolicy }))
+    const [outcome] = run(fixture, rowOf({ ...ada, employment: { title: 'Countess' } }, { mergePolicy }))
     expect(outcome).toMatchObject({
       status: 'PROCESSED',
       changes: [],
@@ -159,29 +159,29 @@ test('what a person has changed or cleared is neither overwritten nor filled', (
         { code: 'edit_kept', path: 'employment.title' },
       ],
     })
-    expect(world.contacts.get(id)).toMatchObject({ name: 'Ada King', employmentTitle: null })
+    expect(fixture.contacts.get(id)).toMatchObject({ name: 'Ada King', employmentTitle: null })
   }
 })
 
 test('keys of different contacts are a conflict that changes nothing and names them', () => {
-  const world = newWorld()
-  run(world, rowOf(ada), rowOf({ contact: { email: 'bob@b.example', externalIdCrm: '1' } }))
-  const before = canonical(world)
+  const fixture = newWorld()
+  run(fixture, rowOf(ada), rowOf({ contact: { email: 'bob@b.example', externalIdCrm: '1' } }))
+  const before = canonical(fixture)
   const payload = { contact: { email: 'ada@a.example', externalIdCrm: '1' }, company: { name: 'Acme' } }
-  const [outcome] = run(world, rowOf(payload))
+  const [outcome] = run(fixture, rowOf(payload))
   expect(outcome).toMatchObject({
     status: 'CONFLICT',
     contactId: null,
     changes: [],
     errors: [{ code: 'ambiguous_contact' }],
   })
-  for (const id of world.contacts.keys()) expect(outcome?.errors[0]?.message).toContain(showId('con', id))
-  expect(canonical(world)).toEqual(before)
+  for (const id of fixture.contacts.keys()) expect(outcome?.errors[0]?.message).toContain(showId('con', id))
+  expect(canonical(fixture)).toEqual(before)
 })
 
 test('a company is found by external id or domain before its name, and never by a name that several have', () => {
-  const world = newWorld()
-  const push = (email: string, company: JsonObject) => run(world, rowOf({ contact: { email }, company }))[0]
+  const fixture = newWorld()
+  const push = (email: string, company: JsonObject) => run(fixture, rowOf({ contact: { email }, company }))[0]
   const first = push('a@a.example', { name: 'Acme', domain: 'acme.example' })
   expect(push('b@a.example', { name: 'Acme' })?.companyId).toBe(first?.companyId)
   const other = push('c@a.example', { name: 'Acme', domain: 'acme.test' })
@@ -191,69 +191,72 @@ test('a company is found by external id or domain before its name, and never by 
     errors: [{ code: 'ambiguous_company', path: 'company' }],
   })
   expect(push('e@a.example', { name: 'Renamed', domain: 'mail.acme.test' })?.companyId).toBe(other?.companyId)
-  expect(world.contacts.size).toBe(4)
+  expect(fixture.contacts.size).toBe(4)
 })
 
 test('a contact without an address or a name is called by what it has, and told so', () => {
-  const world = newWorld()
+  const fixture = newWorld()
   const [byHandle, byId] = run(
-    world,
+    fixture,
     rowOf({ contact: { linkedinHandle: 'ada', externalIdCrm: '1' } }),
     rowOf({ contact: { externalIdCrm: '2' } }),
   )
-  expect([...world.contacts.values()].map(({ name }) => name)).toEqual(['ada', '2'])
+  expect([...fixture.contacts.values()].map(({ name }) => name)).toEqual(['ada', '2'])
   for (const outcome of [byHandle, byId]) expect(outcome?.warnings).toMatchObject([{ code: 'made_up_name' }])
 })
 
 test('tags and external ids that a record has no room for are left out and told', () => {
-  const world = newWorld()
+  const fixture = newWorld()
   const tags = (from: number) => Array.from({ length: 60 }, (_, index) => `tag ${from + index}`)
-  run(world, rowOf(ada, { tags: tags(0) }))
-  const [outcome] = run(world, rowOf({ ...ada, contact: { ...ada.contact, bio: 'Wrote notes' } }, { tags: tags(60) }))
+  run(fixture, rowOf(ada, { tags: tags(0) }))
+  const [outcome] = run(fixture, rowOf({ ...ada, contact: { ...ada.contact, bio: 'Wrote notes' } }, { tags: tags(60) }))
   expect(outcome).toMatchObject({ status: 'PROCESSED', warnings: [{ code: 'unusable_value', path: 'contact.tags' }] })
-  expect([...world.contacts.values()]).toMatchObject([{ tags: tags(0), bio: 'Wrote notes' }])
+  expect([...fixture.contacts.values()]).toMatchObject([{ tags: tags(0), bio: 'Wrote notes' }])
 })
 
 test('a name that was made up is one line', () => {
-  const world = newWorld()
-  run(world, rowOf({ contact: { externalIdCrm: 'first\nsecond' }, company: { domain: `${'a.'.repeat(110)}example` } }))
-  expect([...world.contacts.values()]).toMatchObject([{ name: 'first second' }])
-  expect([...world.companies.values()].map(({ name }) => String(name).length)).toEqual([200])
+  const fixture = newWorld()
+  run(
+    fixture,
+    rowOf({ contact: { externalIdCrm: 'first\nsecond' }, company: { domain: `${'a.'.repeat(110)}example` } }),
+  )
+  expect([...fixture.contacts.values()]).toMatchObject([{ name: 'first second' }])
+  expect([...fixture.companies.values()].map(({ name }) => String(name).length)).toEqual([200])
 })
 
 test('a company that nothing names is left out, and the lead is kept', () => {
-  const world = newWorld()
-  const [outcome] = run(world, rowOf({ ...ada, company: { employeesCount: 3 } }))
+  const fixture = newWorld()
+  const [outcome] = run(fixture, rowOf({ ...ada, company: { employeesCount: 3 } }))
   expect(outcome).toMatchObject({ status: 'PARTIAL', companyId: null, errors: [{ code: 'company_without_name' }] })
-  expect(world.contacts.size).toBe(1)
-  expect(world.companies.size).toBe(0)
+  expect(fixture.contacts.size).toBe(1)
+  expect(fixture.companies.size).toBe(0)
 })
 
 test('a job that was held is ended by the push that says when, and one that was deleted stays away', () => {
-  const world = newWorld()
+  const fixture = newWorld()
   const push = (job: JsonObject) => rowOf({ ...ada, employment: { history: [{ organization: 'Acme', ...job }] } })
-  run(world, push({ start: '2020-01', current: true }))
-  const [ended] = run(world, push({ start: '2020-01', end: '2021-01' }))
+  run(fixture, push({ start: '2020-01', current: true }))
+  const [ended] = run(fixture, push({ start: '2020-01', end: '2021-01' }))
   expect(ended?.changes).toMatchObject([
     { object: 'employment', action: 'updated', after: { end: '2021-01', current: false } },
   ])
-  expect([...world.employments.values()].map(({ record }) => record)).toMatchObject([
+  expect([...fixture.employments.values()].map(({ record }) => record)).toMatchObject([
     { end: '2021-01', current: false },
   ])
-  const [[id = ''] = []] = [...world.contacts]
-  world.employments.clear()
+  const [[id = ''] = []] = [...fixture.contacts]
+  fixture.employments.clear()
   const key = jobKey({ organization: 'Acme', start: '2020-01' })
-  world.edits.set(id, new Edits([], new Map([['employments', new Set([digestOf(key)])]])))
-  expect(reconcile([push({ start: '2020-01' })], knownOf(world))).toMatchObject({
+  fixture.edits.set(id, new Edits([], new Map([['employments', new Set([digestOf(key)])]])))
+  expect(reconcile([push({ start: '2020-01' })], knownOf(fixture))).toMatchObject({
     employments: [],
     outcomes: [{ status: 'PROCESSED', warnings: [{ code: 'edit_kept', path: 'employment.history.0' }] }],
   })
 })
 
 test('a note is kept once, whoever pushes the same words again', () => {
-  const world = newWorld()
+  const fixture = newWorld()
   const push = (note: string) => rowOf({ contact: { ...ada.contact, note } })
-  const [first, again, other] = run(world, push('met at the fair'), push('met at the fair'), push('call back'))
+  const [first, again, other] = run(fixture, push('met at the fair'), push('met at the fair'), push('call back'))
   expect([first, again, other].map((outcome) => outcome?.status)).toEqual(['PROCESSED', 'DUPLICATE', 'PROCESSED'])
-  expect(world.notes.size).toBe(2)
+  expect(fixture.notes.size).toBe(2)
 })

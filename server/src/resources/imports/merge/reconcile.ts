@@ -6,7 +6,7 @@ import { contacts } from '../../contacts/resource.ts'
 import { notes } from '../../notes/resource.ts'
 import { asName, identityOf } from './company-identity.ts'
 import { Draft, merge, objectOf, type RowChange } from './draft.ts'
-import { type Jobs, keepJobs } from './jobs.ts'
+import { type Jobs, mergeJobs } from './jobs.ts'
 import {
   companyKeys,
   companyNameKey,
@@ -18,7 +18,7 @@ import {
   handleFields,
   handleKeys,
   KeyedDrafts,
-  lookedForBy,
+  searchKeys,
   loneExternalIds,
 } from './match.ts'
 import { allNotStored, externalIdPath, isAllStored, notStored } from './not-stored.ts'
@@ -36,7 +36,7 @@ export interface LeadRow {
 }
 
 /** What the database knows of the people and companies that a batch may be about. */
-export interface Known {
+export interface PreloadedRecords {
   contacts: readonly Draft[]
   companies: readonly Draft[]
   jobs: Jobs
@@ -68,23 +68,23 @@ export interface Plan {
  * Goes through the rows in their order, each seeing what those before it did, so that a batch comes to the same as its
  * rows one by one. Pure: nothing is read or written. Matching and merging are those of docs/guides/imports.md.
  */
-export function reconcile(rows: readonly LeadRow[], known: Known): Plan {
-  const batch = new Batch(known)
-  const outcomes = rows.map((row) => batch.take(row))
+export function reconcile(rows: readonly LeadRow[], preloaded: PreloadedRecords): Plan {
+  const batch = new Batch(preloaded)
+  const outcomes = rows.map((row) => batch.processRow(row))
   return { ...batch.changes, outcomes }
 }
 
 class Batch {
-  readonly #known: Known
+  readonly #known: PreloadedRecords
   readonly #contacts = new KeyedDrafts()
   readonly #companies = new KeyedDrafts()
   readonly #touched = new Set<Draft>()
   readonly #notes: Change[] = []
 
-  constructor(known: Known) {
-    this.#known = known
-    for (const draft of known.contacts) this.#contacts.put(draft, contactKeysOf(draft))
-    for (const draft of known.companies) this.#companies.put(draft, companyKeysOf(draft))
+  constructor(preloaded: PreloadedRecords) {
+    this.#known = preloaded
+    for (const draft of preloaded.contacts) this.#contacts.put(draft, contactKeysOf(draft))
+    for (const draft of preloaded.companies) this.#companies.put(draft, companyKeysOf(draft))
   }
 
   get changes(): Omit<Plan, 'outcomes'> {
@@ -98,9 +98,9 @@ class Batch {
     }
   }
 
-  take(row: LeadRow): Outcome {
+  processRow(row: LeadRow): Outcome {
     const { lead } = row
-    const people = this.#contacts.find(lookedForBy(lead.contact, row.teamId))
+    const people = this.#contacts.find(searchKeys(lead.contact, row.teamId))
     const employers = lead.company ? findCompanies(this.#companies, lead.company) : []
     const errors = [...this.#contactConflicts(row, people), ...companyConflicts(lead, employers)]
     const outcome: Outcome = {
@@ -153,15 +153,15 @@ class Batch {
     }
     const draft = found ?? new Draft(companies, newId(), { columns: {} })
     const link = { companyId: showId('com', draft.id) }
-    const unlinked = !found && contact ? merge(contact, link, mergePolicy).notStored : []
-    if (unlinked.length > 0) {
-      outcome.warnings.push(...allNotStored('contact', unlinked))
+    const rejectedLink = !found && contact ? merge(contact, link, mergePolicy).notStored : []
+    if (rejectedLink.length > 0) {
+      outcome.warnings.push(...allNotStored('contact', rejectedLink))
       return undefined
     }
     const incoming = found ? lead.company : { ...lead.company, ...identity }
-    const { taken, notStored } = merge(draft, incoming, mergePolicy)
+    const { accepted, notStored } = merge(draft, incoming, mergePolicy)
     outcome.warnings.push(...allNotStored('company', notStored))
-    this.#change(draft, taken, outcome)
+    this.#change(draft, accepted, outcome)
     this.#companies.put(draft, companyKeysOf(draft))
     return draft
   }
@@ -174,19 +174,19 @@ class Batch {
       ...(tags.length > 0 && { tags: [...tags] }),
       ...(employer && { companyId: showId('com', employer.id) }),
     }
-    if (!found) Object.assign(incoming, madeUpName(lead.contact, outcome))
-    const { taken, notStored } = merge(draft, incoming, mergePolicy)
+    if (!found) Object.assign(incoming, fallbackName(lead.contact, outcome))
+    const { accepted, notStored } = merge(draft, incoming, mergePolicy)
     // The tags are the import's: a push does not contain them.
     const ofPush = notStored.filter(({ field, reason }) => field !== 'tags' || reason === 'full')
     outcome.warnings.push(...allNotStored('contact', ofPush))
     // Its team decides whom a contact is matched with, so it is no value to merge.
-    this.#change(draft, found ? taken : { ...taken, teamId }, outcome)
+    this.#change(draft, found ? accepted : { ...accepted, teamId }, outcome)
     this.#contacts.put(draft, contactKeysOf(draft))
     return draft
   }
 
   #takeJobs({ lead, mergePolicy }: LeadRow, person: Draft, outcome: Outcome): void {
-    for (const draft of keepJobs(this.#known.jobs, person, lead.history, mergePolicy, outcome)) {
+    for (const draft of mergeJobs(this.#known.jobs, person, lead.history, mergePolicy, outcome)) {
       this.#touched.add(draft)
     }
   }
@@ -200,16 +200,16 @@ class Batch {
     }
     this.#known.notes.add(`${person.id} ${note}`)
     // As the note's store would do, but in the contact's own write.
-    person.along({ last_activity_at: 'now' })
+    person.addColumns({ last_activity_at: 'now' })
     const noteId = newId()
     const columns = { contact_id: person.id, source: 'import', import_row_id: id }
     this.#notes.push({ kind: 'create', id: noteId, values: { body: note }, columns })
-    const shown = showId(notes.idPrefix, noteId)
-    outcome.changes.push({ object: 'note', id: shown, action: 'created', before: {}, after: { body: note } })
+    const publicId = showId(notes.idPrefix, noteId)
+    outcome.changes.push({ object: 'note', id: publicId, action: 'created', before: {}, after: { body: note } })
   }
 
   #change(draft: Draft, values: JsonObject, outcome: Outcome): void {
-    const change = draft.take(values)
+    const change = draft.apply(values)
     if (!change) return
     this.#touched.add(draft)
     outcome.changes.push(change)
@@ -243,10 +243,12 @@ function companyKeysOf({ state, edits }: Draft): string[] {
 }
 
 /** A new contact needs an address or a name: without either, what it has stands for the name. */
-function madeUpName(contact: JsonObject, outcome: Outcome): JsonObject {
+function fallbackName(contact: JsonObject, outcome: Outcome): JsonObject {
   if (contact.email !== undefined || contact.phone !== undefined || contact.name !== undefined) return {}
-  const known = ['nickname', ...handleFields].map((field) => contact[field])
-  const name = asName([...known, ...Object.values(objectOf(contact.externalIds))].find((value) => value !== undefined))
+  const preloaded = ['nickname', ...handleFields].map((field) => contact[field])
+  const name = asName(
+    [...preloaded, ...Object.values(objectOf(contact.externalIds))].find((value) => value !== undefined),
+  )
   outcome.warnings.push(finding('made_up_name', 'contact.name', `missing; "${String(name)}" is used as the name`))
   return { name: name ?? null }
 }

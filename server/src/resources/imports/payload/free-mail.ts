@@ -1,7 +1,7 @@
-const words = (text: string): string[] => text.trim().split(/\s+/)
+const splitWords = (text: string): string[] => text.trim().split(/\s+/)
 
 /** Providers with a domain for each country, and the suffixes under which they give out addresses. */
-const families: Record<string, string> = {
+const suffixesByProvider: Record<string, string> = {
   aol: 'com at be ca ch cl co.nz co.uk com.ar com.au com.br com.mx cz de dk es fi fr hu ie in it jp kr nl pl se',
   gmail: 'com',
   gmx: 'de net at ch com biz ca cc co.in co.uk es eu fr hk ie info it li lu name org ph pt ru se sg tm tw us',
@@ -23,7 +23,7 @@ const families: Record<string, string> = {
 }
 
 /** The others: mail for anyone, the mailboxes of internet providers, relays, and the best known throw-away ones. */
-const others = words(`
+const otherDomains = splitWords(`
   icloud.com mac.com me.com privaterelay.appleid.com msn.com windowslive.com aim.com bellsouth.net
   proton.me pm.me tuta.com tuta.io tutamail.com keemail.me hey.com fastmail.com fastmail.fm duck.com hushmail.com
   mozmail.com simplelogin.com anonaddy.com zoho.com zohomail.com zohomail.eu zohomail.in mailfence.com runbox.com
@@ -69,14 +69,16 @@ const others = words(`
   mailnesia.com mintemail.com moakt.com emailondeck.com spamgourmet.com byom.de wegwerfmail.de trash-mail.com
 `)
 
-const known = new Set([
-  ...Object.entries(families).flatMap(([name, suffixes]) => words(suffixes).map((suffix) => `${name}.${suffix}`)),
-  ...others,
+const freeMailDomains = new Set([
+  ...Object.entries(suffixesByProvider).flatMap(([name, suffixes]) =>
+    splitWords(suffixes).map((suffix) => `${name}.${suffix}`),
+  ),
+  ...otherDomains,
 ])
 
 /** Where companies have pages below the host of somebody else. Hosts that the Public Suffix List knows need no place here. */
 const pageHosts = new Set(
-  words(`
+  splitWords(`
   facebook.com fb.com fb.me instagram.com linkedin.com twitter.com x.com github.com gitlab.com tiktok.com youtube.com
   youtu.be pinterest.com threads.net medium.com vk.com xing.com wa.me t.me telegram.me whatsapp.com
   google.com goo.gl g.page linktr.ee linkin.bio beacons.ai about.me carrd.co bio.link
@@ -86,7 +88,7 @@ const pageHosts = new Set(
 )
 
 /** Does a provider give out addresses of this domain, or of one above it, to anyone? `domain` as it is stored. */
-export const isFreeMail = (domain: string): boolean => isWithin(domain, known)
+export const isFreeMail = (domain: string): boolean => isWithin(domain, freeMailDomains)
 
 /** Do many companies have their pages on this host? */
 export const isSharedHost = (domain: string): boolean => isWithin(domain, pageHosts)

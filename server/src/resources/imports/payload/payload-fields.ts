@@ -1,13 +1,13 @@
 import type { Fields, Resource } from '../../../platform/model/define.ts'
 import type { Field, JsonValue, Schema } from '../../../platform/model/fields.ts'
-import { texts } from '../../../platform/model/texts.ts'
+import { normalizers } from '../../../platform/model/normalizers.ts'
 import { companies } from '../../companies/resource.ts'
 import { contacts } from '../../contacts/resource.ts'
 import { employments } from '../../employments/resource.ts'
 import { notes } from '../../notes/resource.ts'
 
 /** One member of a push (interface 4.8). */
-export interface Member {
+export interface PayloadProperty {
   description: string
   /** Whose rules hold for the value, so that an import takes what REST takes. */
   field: Field
@@ -18,9 +18,9 @@ export interface Member {
 }
 
 /** One object of a push. */
-export interface Part {
+export interface PayloadObject {
   description: string
-  members: ReadonlyMap<string, Member>
+  properties: ReadonlyMap<string, PayloadProperty>
   /** Members that are objects of their own, or lists of them. */
   parts: readonly string[]
   /** What a member that is not known may have been meant for. */
@@ -31,13 +31,13 @@ export interface Part {
 
 function part(
   description: string,
-  members: readonly [string, Member][],
+  properties: readonly [string, PayloadProperty][],
   more: { parts?: readonly string[]; externalIds?: Field } = {},
-): Part {
+): PayloadObject {
   const parts = more.parts ?? []
   const spellings = new Set(aliases.map(([alias]) => alias))
-  const names = [...members.map(([name]) => name), ...parts].filter((name) => !spellings.has(name))
-  return { description, members: new Map(members), names, ...more, parts }
+  const names = [...properties.map(([name]) => name), ...parts].filter((name) => !spellings.has(name))
+  return { description, properties: new Map(properties), names, ...more, parts }
 }
 
 /** The member that brings the id of a provider: its name begins in upper case here, in lower case where it is kept. */
@@ -59,10 +59,10 @@ export const handles: readonly string[] = [
 ]
 
 /** Members that are called like the fields that they become. */
-const like = <F extends Fields>(
+const sameNamed = <F extends Fields>(
   { fields }: Resource<F>,
   descriptions: { [Name in keyof F & string]?: string },
-): [string, Member][] =>
+): [string, PayloadProperty][] =>
   Object.entries<string>(descriptions as Record<string, string>).map(([name, description]) => [
     name,
     { description, field: fields[name as keyof F] },
@@ -71,7 +71,7 @@ const like = <F extends Fields>(
 const profile = 'the handle, with or without `@`, or the profile URL'
 
 /** The handles of a person or a company, in every spelling. */
-function handlesOf(fields: Fields): [string, Member][] {
+function handlesOf(fields: Fields): [string, PayloadProperty][] {
   const spellings = [...handles.map((name) => [name, name] as const), ...aliases]
   return spellings.flatMap(([spelling, name]) => {
     const field = fields[name]
@@ -97,7 +97,7 @@ export const contactPart = part(
   'The person. Requires an address, or a usable external id or handle.',
   [
     ['email', { description: 'Primary address', field: contacts.fields.email, isStrict: true }],
-    ...like(contacts, {
+    ...sameNamed(contacts, {
       name: 'Full name',
       nickname: 'Nickname',
       bio: 'Description of the person',
@@ -126,7 +126,7 @@ export const employmentPart = part(
 )
 
 export const jobPart = part('One employment. It is left out if it has no organization or ends before it starts.', [
-  ...like(employments, { organization: 'Employer', title: 'Job title', current: 'Whether this is a current job' }),
+  ...sameNamed(employments, { organization: 'Employer', title: 'Job title', current: 'Whether this is a current job' }),
   ['start', { description: 'Month, `YYYY-MM`', field: employments.fields.start, isStrict: true }],
   ['end', { description: 'Month, `YYYY-MM`; absent for a current job', field: employments.fields.end, isStrict: true }],
 ])
@@ -134,7 +134,7 @@ export const jobPart = part('One employment. It is left out if it has no organiz
 export const companyPart = part(
   'The employer. Matched by external id, then domain, then exact name; if there is only a website, by its host.',
   [
-    ...like(companies, {
+    ...sameNamed(companies, {
       name: 'Legal name',
       nickname: 'Brand name',
       bio: 'Description of the company',
@@ -146,7 +146,7 @@ export const companyPart = part(
       timeZone: 'IANA time zone',
     }),
     ...handlesOf(companies.fields),
-    ...like(companies, {
+    ...sameNamed(companies, {
       annualRevenue: 'A number as a string',
       employeesCount: 'Number of employees',
       foundedYear: 'Year of foundation',
@@ -173,33 +173,33 @@ export const pushPart = part(
 )
 
 /** Is the value a text of several lines? */
-export const isLongText = ({ field }: Member): boolean => field.normalize === texts.block
+export const isLongText = ({ field }: PayloadProperty): boolean => field.normalize === normalizers.multiLine
 
 /** The JSON type of a member's values; null is taken beside it. */
-export const typeOf = ({ field }: Member) => field.schema.type as 'string' | 'integer' | 'boolean' | 'array'
+export const typeOf = ({ field }: PayloadProperty) => field.schema.type as 'string' | 'integer' | 'boolean' | 'array'
 
 /** The part of a push in JSON Schema: its types, not what else a value has to be to be taken. */
-export function schemaOf(part: Part, parts: Record<string, Schema> = {}): Schema {
-  const members = [...part.members].map(([name, member]) => [name, memberSchema(member)] as const)
+export function schemaOf(part: PayloadObject, parts: Record<string, Schema> = {}): Schema {
+  const properties = [...part.properties].map(([name, property]) => [name, propertySchema(property)] as const)
   const externalId = { type: ['string', 'null'], description: 'Id at the provider that the field name ends with' }
   return {
     type: 'object',
     description: part.description,
-    properties: { ...Object.fromEntries(members), ...parts },
+    properties: { ...Object.fromEntries(properties), ...parts },
     ...(part.externalIds && { patternProperties: { [externalIdForm.source]: externalId } }),
     additionalProperties: true,
   }
 }
 
-function memberSchema(member: Member): Schema {
-  const { format, examples } = member.field.schema
-  const type = typeOf(member)
+function propertySchema(property: PayloadProperty): Schema {
+  const { format, examples } = property.field.schema
+  const type = typeOf(property)
   return {
     type: [type, 'null'],
-    description: member.description,
+    description: property.description,
     ...(type === 'array' && { items: { type: 'string' } }),
     ...(format !== undefined && { format }),
     ...(examples !== undefined && { examples }),
-    ...(member.choices && { enum: [...member.choices, null] }),
+    ...(property.choices && { enum: [...property.choices, null] }),
   }
 }

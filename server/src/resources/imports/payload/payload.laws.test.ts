@@ -180,13 +180,13 @@ test('the schema and the reader agree on the types, whatever is pushed', () => {
     fc.property(nearly, (payload) => {
       validate(payload)
       const types = (validate.errors ?? []).filter(({ keyword }) => keyword === 'type' || keyword === 'required')
-      const places = types.map(({ keyword, instancePath, params }) =>
+      const paths = types.map(({ keyword, instancePath, params }) =>
         [...instancePath.split('/').slice(1), ...(keyword === 'required' ? [params.missingProperty] : [])].join('.'),
       )
       const read = readPush(payload, {})
       const faults = 'faults' in read ? read.faults.filter(({ message }) => isOfType(message)) : []
-      expect(faults.map(({ field }) => field).sort()).toEqual(places.map((place) => place || 'body').sort())
-      if (places.length > 0) refused += 1
+      expect(faults.map(({ field }) => field).sort()).toEqual(paths.map((path) => path || 'body').sort())
+      if (paths.length > 0) refused += 1
     }),
     runs,
   )

@@ -5,7 +5,7 @@ import { type Lead, pushExample } from './payload.ts'
 
 const email = 'ada@example.com'
 
-const told = ({ warnings }: Lead) => warnings.map(({ code, path, message }) => [code, path, message])
+const warningsOf = ({ warnings }: Lead) => warnings.map(({ code, path, message }) => [code, path, message])
 
 /** What comes of one member of the contact, beside an address. */
 const contactWith = (members: JsonObject) => leadOf({ contact: { email, ...members } })
@@ -193,7 +193,7 @@ test('spaces around a value do not count, and a note is stored as it was written
 test('of a list only the items that cannot be used are left out, and what is more than 100', () => {
   const lead = companyWith({ tags: ['a', ' ', 'x'.repeat(101), 'b', 'a'], stack: ['', ''] })
   expect(lead.company).toEqual({ tags: ['a', 'b'] })
-  expect(told(lead)).toEqual([
+  expect(warningsOf(lead)).toEqual([
     ['unusable_value', 'company.tags.1', 'is blank'],
     ['unusable_value', 'company.tags.2', 'expected at most 100 characters'],
     ['unusable_value', 'company.stack.0', 'is blank'],
@@ -202,7 +202,9 @@ test('of a list only the items that cannot be used are left out, and what is mor
   const many = Array.from({ length: 150 }, (_, index) => `tag ${index % 101}`)
   const cut = companyWith({ tags: many })
   expect(cut.company?.tags).toEqual(many.slice(0, 100))
-  expect(told(cut)).toEqual([['unusable_value', 'company.tags', 'expected at most 100 items; the rest was left out']])
+  expect(warningsOf(cut)).toEqual([
+    ['unusable_value', 'company.tags', 'expected at most 100 items; the rest was left out'],
+  ])
   expect(companyWith({ tags: many.map((_, index) => `tag ${index % 100}`) }).warnings).toEqual([])
 })
 
@@ -217,7 +219,7 @@ test('another spelling of a handle is taken; the name itself wins where the two 
   expect([same.contact.twitterHandle, same.warnings]).toEqual(['ada', []])
   const other = contactWith({ xHandle: 'bob', twitterHandle: 'ada' })
   expect(other.contact).toEqual({ email, twitterHandle: 'ada' })
-  expect(told(other)).toEqual([['unusable_value', 'contact.xHandle', 'twitterHandle has a different value']])
+  expect(warningsOf(other)).toEqual([['unusable_value', 'contact.xHandle', 'twitterHandle has a different value']])
   expect(contactWith({ xHandle: 'bob', twitterHandle: 'two words' }).contact.twitterHandle).toBe('bob')
   expect(contactWith({ xHandle: 'bob', twitterHandle: null }).warnings).toEqual([])
   expect(companyWith({ gitHubHandle: 'acme' }).company).toEqual({ githubHandle: 'acme' })
@@ -251,7 +253,7 @@ test('a personal domain becomes the website when there is none that can be used'
   expect(contactWith({ domain: 'Ada.Example' }).contact).toEqual({ email, website: 'https://ada.example' })
   const both = contactWith({ domain: 'ada.example', website: 'http://lovelace.example/me' })
   expect(both.contact).toEqual({ email, website: 'http://lovelace.example/me' })
-  expect(told(both)).toEqual([
+  expect(warningsOf(both)).toEqual([
     ['unusable_value', 'contact.domain', 'differs from the domain of the website, which was stored'],
   ])
   const same = contactWith({ domain: 'ada.example', website: 'http://www.ada.example/me' })
@@ -264,7 +266,7 @@ test('a personal domain becomes the website when there is none that can be used'
 test('the domain of a free-mail provider does not stand for a company', () => {
   const lead = companyWith({ name: 'Acme', domain: 'mail.GMX.de' })
   expect(lead.company).toEqual({ name: 'Acme' })
-  expect(told(lead)).toEqual([
+  expect(warningsOf(lead)).toEqual([
     ['free_mail_domain', 'company.domain', 'mail.gmx.de is a free-mail domain, which anyone can use'],
   ])
   expect(companyWith({ domain: 'gmail.com' }).company).toBeUndefined()
@@ -324,7 +326,7 @@ test.each<[JsonValue, string, string]>([
   [{ contact: { email, ['😀'.repeat(200)]: 1 } }, `contact.${'😀'.repeat(100)}…`, 'unknown field'],
 ])('the unknown member of %j is told', (payload, path, message) => {
   const lead = leadOf(payload)
-  expect(told(lead)).toEqual([['unknown_member', path, message]])
+  expect(warningsOf(lead)).toEqual([['unknown_member', path, message]])
   expect(lead.contact).toEqual({ email })
 })
 
@@ -334,7 +336,7 @@ test('each query parameter is told', () => {
     ['__proto__', ['a', 'b']],
     ['x'.repeat(101), ''],
   ])
-  expect(told(leadOf({ contact: { email } }, parameters))).toEqual([
+  expect(warningsOf(leadOf({ contact: { email } }, parameters))).toEqual([
     ['unknown_parameter', 'source', 'unknown parameter'],
     ['unknown_parameter', '__proto__', 'unknown parameter'],
     ['unknown_parameter', `${'x'.repeat(100)}…`, 'unknown parameter'],

@@ -6,7 +6,7 @@ import { employments } from '../../employments/resource.ts'
 import { type Finding, finding } from '../resource.ts'
 import { isFreeMail } from './free-mail.ts'
 import { companyPart, contactPart, employmentPart, handles, jobPart, pushPart, schemaOf } from './payload-fields.ts'
-import { isBlank, isObject, mostExamined, own, Reading, shown } from './payload-reading.ts'
+import { isBlank, isObject, maxExaminedItems, ownValue, PayloadReader, displayName } from './payload-reader.ts'
 
 /** What a push says, in the fields of the records that it is about. */
 export interface Lead {
@@ -25,102 +25,105 @@ export interface Lead {
 /** A lead, or every fault that refuses the push. */
 export type ReadPush = { lead: Lead } | { faults: Fault[] }
 
-const mostJobs = 100
+const maxJobs = 100
 
 /** Reads the body of a push, which was parsed strictly before, and the query parameters beside it. Pure. */
 export function readPush(payload: JsonValue, parameters: Record<string, JsonValue>): ReadPush {
   if (!isObject(payload)) return { faults: [{ field: 'body', message: 'expected an object' }] }
-  const reading = new Reading()
-  reading.members(payload, '', pushPart)
-  const person = readContact(reading, payload)
-  const employment = readPart(reading, payload, 'employment')
-  const work = employment ? reading.members(employment, 'employment.', employmentPart) : {}
-  const { jobs, errors } = readHistory(reading, employment ? own(employment, 'history') : null)
-  const company = readCompany(reading, payload)
-  for (const name of Object.keys(parameters)) reading.warn('unknown_parameter', shown(name), 'unknown parameter')
-  if (reading.faults.length > 0) return { faults: reading.faults }
+  const reader = new PayloadReader()
+  reader.readObject(payload, '', pushPart)
+  const person = readContact(reader, payload)
+  const employment = readPart(reader, payload, 'employment')
+  const position = employment ? reader.readObject(employment, 'employment.', employmentPart) : {}
+  const { jobs, errors } = readHistory(reader, employment ? ownValue(employment, 'history') : null)
+  const company = readCompany(reader, payload)
+  for (const name of Object.keys(parameters)) reader.warn('unknown_parameter', displayName(name), 'unknown parameter')
+  if (reader.faults.length > 0) return { faults: reader.faults }
   const { contact, note } = person
-  if (work.title !== undefined) contact.employmentTitle = work.title
-  if (work.seniority !== undefined) contact.employmentSeniority = work.seniority
-  const { warnings } = reading
+  if (position.title !== undefined) contact.employmentTitle = position.title
+  if (position.seniority !== undefined) contact.employmentSeniority = position.seniority
+  const { warnings } = reader
   return {
     lead: { contact, company, history: jobs, note: typeof note === 'string' ? note : undefined, warnings, errors },
   }
 }
 
 /** An object of the body; null counts as absent. */
-function readPart(reading: Reading, payload: JsonObject, name: string): JsonObject | undefined {
-  const value = own(payload, name)
+function readPart(reader: PayloadReader, payload: JsonObject, name: string): JsonObject | undefined {
+  const value = ownValue(payload, name)
   if (isObject(value)) return value
-  if (value !== null) reading.refuse(name, 'expected an object or null')
+  if (value !== null) reader.reject(name, 'expected an object or null')
   return undefined
 }
 
 /** A contact with nothing that its name could follow from. */
 const nameless = { email: null, phone: null, firstName: null, lastName: null }
 
-function readContact(reading: Reading, payload: JsonObject): { contact: JsonObject; note?: JsonValue | undefined } {
-  const sent = own(payload, 'contact')
+function readContact(
+  reader: PayloadReader,
+  payload: JsonObject,
+): { contact: JsonObject; note?: JsonValue | undefined } {
+  const sent = ownValue(payload, 'contact')
   if (!isObject(sent)) {
-    reading.refuse('contact', Object.hasOwn(payload, 'contact') ? 'expected an object' : 'is required')
+    reader.reject('contact', Object.hasOwn(payload, 'contact') ? 'expected an object' : 'is required')
     return { contact: {} }
   }
-  const { name, domain, note, ...contact } = reading.members(sent, 'contact.', contactPart)
-  if (isBlank(own(sent, 'email')) && !['externalIds', ...handles].some((key) => contact[key] !== undefined)) {
-    reading.refuse('contact.email', 'is required, unless there is a usable external id or handle')
+  const { name, domain, note, ...contact } = reader.readObject(sent, 'contact.', contactPart)
+  if (isBlank(ownValue(sent, 'email')) && !['externalIds', ...handles].some((key) => contact[key] !== undefined)) {
+    reader.reject('contact.email', 'is required, unless there is a usable external id or handle')
   }
-  if (typeof domain === 'string') readDomain(reading, contact, domain)
+  if (typeof domain === 'string') readDomain(reader, contact, domain)
   if (name !== undefined) {
     const [fault] =
       contacts.prepare?.({ ...nameless, name: name === null ? null : String(name) }, undefined).faults ?? []
-    if (fault) reading.warn('unusable_value', 'contact.name', fault.message)
+    if (fault) reader.warn('unusable_value', 'contact.name', fault.message)
     else contact.name = name
   }
   return { contact, note }
 }
 
 /** The domain stands for the website, unless there is one; one of another site is not stored. */
-function readDomain(reading: Reading, contact: JsonObject, domain: string): void {
+function readDomain(reader: PayloadReader, contact: JsonObject, domain: string): void {
   const { website } = contact
   if (website === undefined) {
-    const read = reading.usable(contacts.fields.website, 'contact.', 'domain', `https://${domain}`)
+    const read = reader.usable(contacts.fields.website, 'contact.', 'domain', `https://${domain}`)
     if (read !== undefined) contact.website = read
   } else if (domainKey(new URL(String(website)).hostname) !== domainKey(domain)) {
-    reading.warn('unusable_value', 'contact.domain', 'differs from the domain of the website, which was stored')
+    reader.warn('unusable_value', 'contact.domain', 'differs from the domain of the website, which was stored')
   }
 }
 
-function readCompany(reading: Reading, payload: JsonObject): JsonObject | undefined {
-  const sent = readPart(reading, payload, 'company')
+function readCompany(reader: PayloadReader, payload: JsonObject): JsonObject | undefined {
+  const sent = readPart(reader, payload, 'company')
   if (!sent) return undefined
-  const { domain, ...company } = reading.members(sent, 'company.', companyPart)
+  const { domain, ...company } = reader.readObject(sent, 'company.', companyPart)
   if (typeof domain === 'string') {
     if (isFreeMail(domain))
-      reading.warn('free_mail_domain', 'company.domain', `${domain} is a free-mail domain, which anyone can use`)
+      reader.warn('free_mail_domain', 'company.domain', `${domain} is a free-mail domain, which anyone can use`)
     else company.domain = domain
   }
   return Object.keys(company).length > 0 ? company : undefined
 }
 
-function readHistory(reading: Reading, history: JsonValue): { jobs: Lead['history']; errors: Finding[] } {
+function readHistory(reader: PayloadReader, history: JsonValue): { jobs: Lead['history']; errors: Finding[] } {
   const jobs: Lead['history'] = []
   const errors: Finding[] = []
   if (!Array.isArray(history)) {
-    if (history !== null) reading.refuse('employment.history', 'expected an array of objects or null')
+    if (history !== null) reader.reject('employment.history', 'expected an array of objects or null')
     return { jobs, errors }
   }
-  if (history.length > mostJobs)
-    reading.warn('unusable_value', 'employment.history', `expected at most ${mostJobs} items; the rest was left out`)
+  if (history.length > maxJobs)
+    reader.warn('unusable_value', 'employment.history', `expected at most ${maxJobs} items; the rest was left out`)
   // What is beyond the limit is not kept, but refuses the push like the rest.
-  const beyond = new Reading(reading.faults)
+  const discarded = new PayloadReader(reader.faults)
   for (const [index, job] of history.entries()) {
-    if (reading.isFull) break
-    if (isObject(job) && index >= mostExamined) continue
+    if (reader.isFull) break
+    if (isObject(job) && index >= maxExaminedItems) continue
     const path = `employment.history.${index}`
-    if (!isObject(job)) reading.refuse(path, 'expected an object')
-    else if (index >= mostJobs) beyond.members(job, `${path}.`, jobPart)
+    if (!isObject(job)) reader.reject(path, 'expected an object')
+    else if (index >= maxJobs) discarded.readObject(job, `${path}.`, jobPart)
     else {
-      const values = reading.members(job, `${path}.`, jobPart)
+      const values = reader.readObject(job, `${path}.`, jobPart)
       const fault = faultOf(values)
       if (fault) errors.push(finding('invalid_employment', path, `${fault.field} ${fault.message}`))
       else jobs.push({ path, values })
@@ -134,14 +137,14 @@ function faultOf(job: JsonObject): Fault | undefined {
   return employments.prepare?.(job, undefined).faults?.[0]
 }
 
-const orNull = (schema: Schema): Schema => ({ ...schema, type: ['object', 'null'] })
+const nullable = (schema: Schema): Schema => ({ ...schema, type: ['object', 'null'] })
 
 /** The body of a push, for the documentation. */
 export const pushSchema: Schema = {
   ...schemaOf(pushPart, {
     contact: schemaOf(contactPart),
-    employment: orNull(schemaOf(employmentPart, { history: { type: ['array', 'null'], items: schemaOf(jobPart) } })),
-    company: orNull(schemaOf(companyPart)),
+    employment: nullable(schemaOf(employmentPart, { history: { type: ['array', 'null'], items: schemaOf(jobPart) } })),
+    company: nullable(schemaOf(companyPart)),
   }),
   required: ['contact'],
 }

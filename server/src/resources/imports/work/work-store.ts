@@ -31,10 +31,10 @@ export interface ClaimedRow {
 }
 
 /** Times that a row's process may end under it before the row is worked on alone; once more, and it is dead. */
-const lossesBeforeAlone = 2
+const maxLossesInBatch = 2
 
 /** Bytes of the payloads of a batch, as they are stored. */
-const mostBytes = 2 * 1024 * 1024
+const maxBytes = 2 * 1024 * 1024
 
 const waiting = raw(`status in ('PENDING', 'RETRYING', 'PROCESSING')`)
 
@@ -51,7 +51,7 @@ async function organizationAfter(database: Database, last: string): Promise<stri
   const next = (after: ReturnType<typeof sql>) => sql`
     select organization_id, run_at from import_rows where ${waiting} and organization_id > ${after}
     order by organization_id, run_at limit 1`
-  const rows = await database.spanning<{ organization_id: string }>(
+  const rows = await database.crossTenantQuery<{ organization_id: string }>(
     'choose whose rows to work on',
     sql`
     with recursive queue as (
@@ -69,27 +69,31 @@ async function organizationAfter(database: Database, last: string): Promise<stri
  * until it has the turn to work too: so rows are worked on in the order they were claimed, two batches never make the same
  * person, and the next batch is read while the last one is being written.
  */
-const turns = { claim: 'claims of ', work: 'imports of ' }
+const lockPrefixes = { claim: 'claims of ', work: 'imports of ' }
 
 /** False when another worker has it. */
-export async function tryTurnToClaim(transaction: Transaction): Promise<boolean> {
+export async function tryLockClaims(transaction: Transaction): Promise<boolean> {
   const [row] = await transaction.query<{ taken: boolean }>(
-    sql`select pg_try_advisory_xact_lock(${turnOf(transaction, turns.claim)}) as taken`,
+    sql`select pg_try_advisory_xact_lock(${lockKey(transaction, lockPrefixes.claim)}) as taken`,
   )
   return row?.taken ?? false
 }
 
 /** Waits for it. */
-export async function awaitTurnToWork(transaction: Transaction): Promise<void> {
-  await transaction.query(sql`select pg_advisory_xact_lock(${turnOf(transaction, turns.work)})`).catch((error) => {
-    throw sqlState(error) === '55P03' ? new TurnMissed('Another batch is taking too long.', { cause: error }) : error
-  })
+export async function lockWork(transaction: Transaction): Promise<void> {
+  await transaction
+    .query(sql`select pg_advisory_xact_lock(${lockKey(transaction, lockPrefixes.work)})`)
+    .catch((error) => {
+      throw sqlState(error) === '55P03'
+        ? new WorkLockTimeout('Another batch is taking too long.', { cause: error })
+        : error
+    })
 }
 
 /** The turn to work did not come in time: nothing is wrong with the rows. */
-export class TurnMissed extends Error {}
+export class WorkLockTimeout extends Error {}
 
-const turnOf = ({ organization }: Transaction, turn: string) => sql`hashtextextended(${turn} || ${organization}, 0)`
+const lockKey = ({ organization }: Transaction, turn: string) => sql`hashtextextended(${turn} || ${organization}, 0)`
 
 /**
  * Takes up to `most` rows of the organization for `leaseSeconds`, the longest waiting first. A row whose worker was lost
@@ -97,11 +101,9 @@ const turnOf = ({ organization }: Transaction, turn: string) => sql`hashtextexte
  */
 export async function claimRows(
   transaction: Transaction,
-  { most, leaseSeconds, lease = newId() }: { most: number; leaseSeconds: number; lease?: string },
+  { maxRows, leaseSeconds, lease = newId() }: { maxRows: number; leaseSeconds: number; lease?: string },
 ): Promise<Claim> {
-  const lost = [
-    finding('worker_lost', '', `the process ended ${lossesBeforeAlone + 1} times while processing this row`),
-  ]
+  const lost = [finding('worker_lost', '', `the process ended ${maxLossesInBatch + 1} times while processing this row`)]
   // A claim that a crash forgets is no loss: its rows wait as before.
   const [, rows] = await Promise.all([
     transaction.query(
@@ -112,21 +114,21 @@ export async function claimRows(
         select id, run_at, losses + (status = 'PROCESSING')::integer as losses, pg_column_size(payload) as size
         from import_rows
         where organization_id = ${transaction.organization} and ${waiting} and run_at <= now()
-        order by run_at, id limit ${most} for update skip locked),
+        order by run_at, id limit ${maxRows} for update skip locked),
       first as (select id, losses from candidates order by run_at, id limit 1),
       sized as (select *, sum(size) over (order by run_at, id) as total from candidates),
       taken as (
         select sized.id, sized.losses from sized, first
         where sized.id = first.id
-          or (first.losses < ${lossesBeforeAlone} and sized.losses < ${lossesBeforeAlone} and total <= ${mostBytes}))
+          or (first.losses < ${maxLossesInBatch} and sized.losses < ${maxLossesInBatch} and total <= ${maxBytes}))
       update import_rows row set
         losses = taken.losses, updated_at = now(), revision = revision + 1,
-        status = case when taken.losses > ${lossesBeforeAlone} then 'DEAD' else 'PROCESSING' end,
-        lease = case when taken.losses > ${lossesBeforeAlone} then null else ${lease}::uuid end,
-        run_at = case when taken.losses <= ${lossesBeforeAlone} then now() + make_interval(secs => ${leaseSeconds}) end,
-        finished_at = case when taken.losses > ${lossesBeforeAlone} then now() end,
-        errors = case when taken.losses > ${lossesBeforeAlone} then ${JSON.stringify(lost)}::json else errors end,
-        error_codes = case when taken.losses > ${lossesBeforeAlone} then array['worker_lost'] else error_codes end
+        status = case when taken.losses > ${maxLossesInBatch} then 'DEAD' else 'PROCESSING' end,
+        lease = case when taken.losses > ${maxLossesInBatch} then null else ${lease}::uuid end,
+        run_at = case when taken.losses <= ${maxLossesInBatch} then now() + make_interval(secs => ${leaseSeconds}) end,
+        finished_at = case when taken.losses > ${maxLossesInBatch} then now() end,
+        errors = case when taken.losses > ${maxLossesInBatch} then ${JSON.stringify(lost)}::json else errors end,
+        error_codes = case when taken.losses > ${maxLossesInBatch} then array['worker_lost'] else error_codes end
       from taken where row.organization_id = ${transaction.organization} and row.id = taken.id
       returning row.id, row.status`),
   ])
@@ -151,7 +153,7 @@ export async function readRows(transaction: Transaction, rowIds: readonly string
 }
 
 /** The rows of the claim (uuids) that are still its own, locked until the transaction ends. */
-export async function holdRows(transaction: Transaction, { lease, rowIds }: Claim): Promise<Set<string>> {
+export async function lockRows(transaction: Transaction, { lease, rowIds }: Claim): Promise<Set<string>> {
   const rows = await transaction.query<{ id: string }>(sql`
     select row.id from (select unnest(${rowIds}::uuid[]) as id order by 1) wanted
     cross join lateral (
@@ -163,12 +165,13 @@ export async function holdRows(transaction: Transaction, { lease, rowIds }: Clai
 }
 
 /** Brings rows to their end, in the transaction of what they did. The caller holds them (`holdRows`). */
-export async function endRows(transaction: Transaction, outcomes: readonly Outcome[]): Promise<void> {
+export async function finishRows(transaction: Transaction, outcomes: readonly Outcome[]): Promise<void> {
   const ids = new Parameter(outcomes.map(({ rowId }) => rowId))
   const uuids = (prefix: string, shown: (outcome: Outcome) => string | null) =>
     sql`${outcomes.map((one) => readId(prefix, shown(one) ?? '') ?? null)}::uuid[]`
   // A document a line, and no parts of one document: PostgreSQL would parse those three times as long.
-  const lines = (told: (outcome: Outcome) => string) => sql`string_to_array(${outcomes.map(told).join('\n')}, E'\n')`
+  const lines = (toText: (outcome: Outcome) => string) =>
+    sql`string_to_array(${outcomes.map(toText).join('\n')}, E'\n')`
   await transaction.query(sql`
     update import_rows row set
       status = ended.status, contact_id = coalesce(ended.contact_id, row.contact_id),
@@ -193,17 +196,17 @@ const codesOf = (findings: readonly Finding[]): string =>
   `{${[...new Set(findings.map(({ code }) => code))].join(',')}}`
 
 /** How often a row that fails here is tried, each time after about twice as long. */
-export interface Patience {
+export interface RetryPolicy {
   attempts: number
   firstDelaySeconds: number
-  longestDelaySeconds: number
+  maxDelaySeconds: number
 }
 
 /** A row that failed here is tried again after a while, a little sooner or later than others, or is dead at last. */
 export async function failRow(
   database: Database,
   { organizationId, lease, rowIds: [rowId] }: Claim,
-  { attempts, firstDelaySeconds, longestDelaySeconds }: Patience,
+  { attempts, firstDelaySeconds, maxDelaySeconds }: RetryPolicy,
 ): Promise<void> {
   const failed = [finding('processing_failed', '', 'processing failed')]
   await database.transaction(serviceActor('work', organizationId), (transaction) =>
@@ -213,7 +216,7 @@ export async function failRow(
         status = case when attempts + 1 < ${attempts} then 'RETRYING' else 'DEAD' end,
         finished_at = case when attempts + 1 >= ${attempts} then now() end,
         run_at = case when attempts + 1 < ${attempts} then now() + make_interval(secs =>
-          least(${longestDelaySeconds}, ${firstDelaySeconds} * power(2, attempts)) * (0.75 + random() / 2)) end,
+          least(${maxDelaySeconds}, ${firstDelaySeconds} * power(2, attempts)) * (0.75 + random() / 2)) end,
         errors = ${JSON.stringify(failed)}::json, error_codes = array['processing_failed'],
         updated_at = now(), revision = revision + 1
       where organization_id = ${transaction.organization} and id = ${rowId}::uuid and status = 'PROCESSING'
@@ -224,20 +227,20 @@ export async function failRow(
 /** Gives rows back that nothing happened to: the database was away, or this process is stopping. */
 export async function releaseRows(database: Database, { organizationId, lease, rowIds }: LeasedRows): Promise<void> {
   // Leases end later than now: the queue's index finds them behind all that is due.
-  const those = rowIds === 'all' ? raw('run_at > now()') : sql`id = any(${rowIds}::uuid[])`
+  const rowCondition = rowIds === 'all' ? raw('run_at > now()') : sql`id = any(${rowIds}::uuid[])`
   await database.transaction(serviceActor('work', organizationId), (transaction) =>
     transaction.query(sql`
       update import_rows set
         status = case when attempts > 0 then 'RETRYING' else 'PENDING' end, lease = null,
         run_at = now() + interval '1 second', updated_at = now(), revision = revision + 1
-      where organization_id = ${transaction.organization} and ${those} and status = 'PROCESSING'
+      where organization_id = ${transaction.organization} and ${rowCondition} and status = 'PROCESSING'
         and lease = ${lease}::uuid`),
   )
 }
 
 /** Sums up what the counts of imports hold of more than two minutes ago, so that reading them stays cheap. */
 export async function sumCounts(database: Database): Promise<void> {
-  const grown = await database.spanning<{ organization_id: string; import_id: string }>(
+  const grown = await database.crossTenantQuery<{ organization_id: string; import_id: string }>(
     'sum up the counts of imports',
     sql`select organization_id, import_id from import_row_counts where counted_at < now() - interval '2 minutes'
       group by 1, 2 having count(*) > count(distinct status) order by count(*) desc limit 200`,

@@ -1,0 +1,174 @@
+import type pg from 'pg'
+import type { Config } from '../config.ts'
+import { retentionPolicies } from '../retention-policies.ts'
+import { overdueSql, type RetentionPolicy } from '../platform/maintenance/retention-store.ts'
+import { formatCount } from './progress.ts'
+import type { Finding } from './doctor.ts'
+
+/** When the doctor speaks up (docs/guides/self-hosting.md, "Database maintenance"). */
+const thresholds = {
+  transactionMinutes: 5,
+  idleMinutes: 1,
+  /** Share of a table that is dead, and rows below which that does not matter. */
+  dead: { share: 0.4, rows: 50_000 },
+  /** How long the row that is due first has been due. */
+  lagSeconds: { note: 60, wrong: 15 * 60 },
+  /** How long what should be purged has been there since. */
+  overdueHours: { note: 24, wrong: 7 * 24 },
+}
+
+const minute = 60
+const hour = 60 * minute
+
+/** Is the upkeep keeping up: the work on imports, what is to be purged, the clean-up of the tables? */
+export async function examineMaintenance(client: pg.Client, config: Config): Promise<Finding[]> {
+  return [await checkImports(client), await checkRetention(client, config), await checkTables(client)]
+}
+
+/** Open for long, or forgotten: PostgreSQL cannot clean up what has become dead since they began. */
+export async function checkTransactions(client: pg.Client): Promise<Finding> {
+  const { rows } = await client.query<{ what: string; name: string; state: string; seconds: number }>(
+    `select pid::text as what, application_name as name, state, extract(epoch from now() - xact_start)::int as seconds
+     from pg_stat_activity
+     where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid() and (
+       now() - xact_start > make_interval(mins => $1)
+       or (state like 'idle in transaction%' and now() - state_change > make_interval(mins => $2)))
+     union all
+     select gid, owner, 'prepared', extract(epoch from now() - prepared)::int from pg_prepared_xacts
+     where database = current_database() and now() - prepared > make_interval(mins => $1)
+     order by seconds desc`,
+    [thresholds.transactionMinutes, thresholds.idleMinutes],
+  )
+  const { transactionMinutes: open, idleMinutes: idle } = thresholds
+  if (rows.length === 0) {
+    const message = `none is older than ${open} minutes or has been idle for ${idle}`
+    return { name: 'transactions', state: 'ok', message }
+  }
+  const listed = rows.map(
+    ({ what, name, state, seconds }) => `${what} (${name || 'unnamed'}, ${state}, ${formatDuration(seconds)})`,
+  )
+  const message = `long-running: ${listed.join(', ')}`
+  const others = rows.filter(({ name }) => !isRapportCommand(name))
+  if (others.length === 0) {
+    const advice = 'These belong to Rapport and end by themselves. Until then, they delay the clean-up of tables.'
+    return { name: 'transactions', state: 'note', message, advice }
+  }
+  const end = others.map(({ what, state }) =>
+    state === 'prepared' ? `rollback prepared '${what}';` : `select pg_terminate_backend(${what});`,
+  )
+  const advice = `They delay the clean-up of tables. End forgotten ones: ${end.join(' ')}`
+  return { name: 'transactions', state: 'wrong', message, advice }
+}
+
+/** Commands whose one transaction takes as long as the database is big. */
+const isRapportCommand = (name: string): boolean => /^rapport (backup|restore|migrate|demo)\b/.test(name)
+
+interface Queue {
+  waiting: number
+  lag: number
+  dead: number
+}
+
+/** How far the work on pushed rows is behind. Of each organization the row that is due first, from the queue's index. */
+async function checkImports(client: pg.Client): Promise<Finding> {
+  const waits = `status in ('PENDING', 'RETRYING', 'PROCESSING')`
+  const { rows } = await client.query<Queue>(
+    `with recursive first as (
+       (select organization_id, run_at from import_rows where ${waits} order by organization_id, run_at limit 1)
+       union all
+       select later.* from first cross join lateral (
+         select organization_id, run_at from import_rows where ${waits} and organization_id > first.organization_id
+         order by organization_id, run_at limit 1) later)
+     select (select count(*)::int from (select from import_rows where ${waits} limit 1000001) waiting) as waiting,
+       (select greatest(0, coalesce(extract(epoch from now() - min(run_at)), 0))::float8 from first) as lag,
+       (select coalesce(sum(change), 0)::int from import_row_counts where status = 'DEAD') as dead`,
+  )
+  const { waiting = 0, lag = 0, dead = 0 } = rows[0] ?? {}
+  const name = 'imports'
+  const late = lag >= 1 ? `, the oldest overdue by ${formatDuration(lag)}` : ''
+  const message = `${formatBounded(waiting, 1_000_000)} rows waiting${late}; ${formatCount(dead)} dead`
+  if (lag > thresholds.lagSeconds.note) {
+    const state = lag > thresholds.lagSeconds.wrong ? 'wrong' : 'note'
+    const advice =
+      'Check that a service with IMPORT_WORKERS above 0 is running. More workers process more organizations at once.'
+    return { name, state, message, advice }
+  }
+  if (dead === 0) return { name, state: 'ok', message }
+  const advice =
+    'List them with GET /v5/imports/{importId}/rows?status=DEAD. Each row shows its errors and can be retried.'
+  return { name, state: 'note', message, advice }
+}
+
+/** What should have been purged and is still there. */
+async function checkRetention(client: pg.Client, config: Config): Promise<Finding> {
+  const overdue: string[] = []
+  let longest = 0
+  for (const policy of retentionPolicies(config)) {
+    const { waiting, seconds } = await overdueOf(client, policy)
+    if (waiting === 0) continue
+    overdue.push(`${formatBounded(waiting, 10_000)} of ${policy.name} for ${formatDuration(seconds)}`)
+    longest = Math.max(longest, seconds)
+  }
+  const name = 'retention'
+  if (overdue.length === 0) return { name, state: 'ok', message: 'no data is stored longer than it should be' }
+  const message = `overdue for purging: ${overdue.join(', ')}`
+  const { note, wrong } = thresholds.overdueHours
+  if (longest < note * hour) return { name, state: 'ok', message }
+  const advice =
+    'A running service purges automatically; its log shows failures. Records that are still needed stay: a deleted import with waiting rows, a deleted team with contacts.'
+  return { name, state: longest < wrong * hour ? 'note' : 'wrong', message, advice }
+}
+
+async function overdueOf(client: pg.Client, policy: RetentionPolicy): Promise<{ waiting: number; seconds: number }> {
+  const { text, values } = overdueSql(policy).render()
+  const { rows } = await client.query<{ count: number; seconds: number }>(text, values)
+  return { waiting: rows[0]?.count ?? 0, seconds: rows[0]?.seconds ?? 0 }
+}
+
+interface Table {
+  name: string
+  dead: number
+  rows: number
+  cleaned: number | null
+}
+
+/** Dead rows, as PostgreSQL estimates them: what autovacuum has yet to clean up. */
+async function checkTables(client: pg.Client): Promise<Finding> {
+  const { rows: tables } = await client.query<Table>(
+    `select relname as name, n_dead_tup::float8 as dead, (n_live_tup + n_dead_tup)::float8 as rows,
+       extract(epoch from now() - greatest(last_autovacuum, last_vacuum))::float8 as cleaned
+     from pg_stat_user_tables where schemaname = any(current_schemas(false)) order by n_dead_tup desc`,
+  )
+  const { rows } = await client.query<{ size: string }>(
+    'select pg_size_pretty(pg_database_size(current_database())) as size',
+  )
+  const name = 'tables'
+  const size = `${rows[0]?.size ?? 'unknown size'} in total`
+  const bloated = tables.filter(
+    ({ dead, rows: all }) => dead > thresholds.dead.rows && dead > all * thresholds.dead.share,
+  )
+  if (bloated.length === 0) {
+    const [most] = tables
+    return { name, state: 'ok', message: most ? `${size}; most dead rows: ${describeTable(most)}` : size }
+  }
+  return {
+    name,
+    state: 'note',
+    message: `${size}; many dead rows: ${bloated.map(describeTable).join('; ')}`,
+    advice: `Check that autovacuum is on and not delayed (see transactions). To clean up manually: ${bloated.map((table) => `vacuum (analyze) ${table.name};`).join(' ')}`,
+  }
+}
+
+const describeTable = ({ name, dead, rows, cleaned }: Table): string =>
+  `${name} ${formatCount(dead)} of ${formatCount(rows)}, ${cleaned === null ? 'never cleaned up' : `cleaned up ${formatDuration(cleaned)} ago`}`
+
+/** A number that was counted no further than to the one behind `most`. */
+const formatBounded = (value: number, most: number): string =>
+  value > most ? `more than ${formatCount(most)}` : formatCount(value)
+
+/** Seconds in the unit that fits them. */
+function formatDuration(seconds: number): string {
+  if (seconds < 2 * minute) return `${Math.round(seconds)} s`
+  if (seconds < 2 * hour) return `${Math.round(seconds / minute)} minutes`
+  return seconds < 48 * hour ? `${Math.round(seconds / hour)} hours` : `${Math.round(seconds / (24 * hour))} days`
+}

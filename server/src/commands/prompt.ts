@@ -1,0 +1,26 @@
+import { createInterface } from 'node:readline'
+import { UsageError } from './command.ts'
+
+export interface PromptOptions {
+  input: NodeJS.ReadableStream
+  output: NodeJS.WritableStream
+  /** Ends the asking as Ctrl-C does. */
+  signal: AbortSignal
+}
+
+/** Asks on a terminal for a line. Error: `UsageError` where none comes: Ctrl-C, Ctrl-D, the end of the terminal. */
+export async function promptLine(question: string, { input, output, signal }: PromptOptions): Promise<string> {
+  const terminal = createInterface({ input, output, terminal: true })
+  const end = () => terminal.close()
+  signal.addEventListener('abort', end)
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      terminal.once('close', () => reject(new UsageError('Cancelled.')))
+      terminal.question(question, resolve)
+      if (signal.aborted) end()
+    })
+  } finally {
+    signal.removeEventListener('abort', end)
+    terminal.close()
+  }
+}

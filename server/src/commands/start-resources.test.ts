@@ -1,0 +1,168 @@
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { waitForExit, launch, run, runProcess, databaseUrlOf } from '../../test/command-line.ts'
+import { createDatabase } from '../../test/postgres.ts'
+import { until } from '../../test/processes.ts'
+import { freePort } from '../../../lab/shared/free-port.ts'
+import { type Started, startIn, statusOf } from '../../test/started.ts'
+import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
+
+// Which ports, files and addresses a start takes, and what commands know of them.
+
+let folder: string
+const clean: (() => Promise<unknown>)[] = []
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rapport-places-'))
+  await chmod(folder, 0o755)
+})
+afterEach(async () => {
+  for (const step of clean.splice(0).reverse()) await step()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const start = (environment: Record<string, string>): Promise<Started> => startIn({ folder, clean }, environment)
+
+test('a second service with DATABASE_URL leaves the service.json of the first alone, which is replaced after a crash', async () => {
+  const first = await start({})
+  const file = join(folder, 'data/service.json')
+  const note = () => readFile(file, 'utf8').then((text) => (JSON.parse(text) as { url: string }).url)
+  await until('the first one is announced', async () => (await note().catch(() => '')) === first.url)
+  const database = await createDatabase()
+  clean.unshift(() => database.drop())
+  // The secret of the folder is the first one's.
+  const other = { DATABASE_URL: databaseUrlOf(database), SECRET: 'another secret of enough characters' }
+  const second = await start(other)
+  await until('it is ready', () => second.printed().includes('Rapport listens on'))
+  expect(await note()).toBe(first.url)
+  second.signal('SIGTERM')
+  expect((await second.ended).errors).toContain('service.json of another service')
+  expect(await note()).toBe(first.url)
+  first.signal('SIGKILL')
+  await first.ended
+  const third = await start(other)
+  await until('the third one is announced', async () => (await note().catch(() => '')) === third.url)
+  third.signal('SIGTERM')
+  await third.ended
+  await expect(stat(file)).rejects.toThrow('ENOENT')
+})
+
+test('a command prints the addresses of the running service, whose settings it does not have', async () => {
+  const database = await createDatabase()
+  clean.unshift(() => database.drop())
+  const settings = { PUBLIC_URL: 'https://crm.example.com', AUTH_ORIGIN: 'https://auth.example.com' }
+  const shared = { DATABASE_URL: databaseUrlOf(database), SECRET: 'one secret for every service on it, long enough' }
+  // With DATABASE_URL the command has another data folder, as on another machine.
+  const places: [Record<string, string>, Record<string, string>][] = [
+    [{}, { DATA_DIR: join(folder, 'data') }],
+    [shared, { ...shared, DATA_DIR: join(folder, 'other') }],
+  ]
+  for (const [place, elsewhere] of places) {
+    const service = await start({ ...place, ...settings })
+    await until('it has said where it is', () => service.printed().includes('Rapport listens on'))
+    expect(service.printed()).toMatch(/^ {2}https:\/\/auth\.example\.com\/account#set-up=/m)
+    const runJson = async (words: readonly string[]) => {
+      const { code, output, errors } = await run(words, {
+        environment: elsewhere,
+        input: 'a password that is long enough',
+      })
+      expect([code, errors]).toEqual([0, ''])
+      return JSON.parse(output) as Record<string, string>
+    }
+    const created = await runJson([
+      'bootstrap',
+      '--email',
+      'ada@example.com',
+      '--password-stdin',
+      '--organization',
+      'Acme',
+      '--json',
+    ])
+    expect(created).toMatchObject({
+      baseUrl: 'https://crm.example.com/v5',
+      authUrl: 'https://auth.example.com',
+      teamBaseUrl: 'https://crm.example.com',
+      triggerUrl: expect.stringMatching(/^https:\/\/crm\.example\.com\/v5\/imports\//),
+    })
+    const named = ['--organization', 'Acme', '--json']
+    const trigger = expect.stringMatching(/^https:\/\/crm\.example\.com\/v5\/imports\//)
+    expect(await runJson(['import', 'create', '--name', 'Web', ...named])).toMatchObject({ triggerUrl: trigger })
+    expect(await runJson(['import', 'rotate', '--import', 'Web', ...named])).toMatchObject({ triggerUrl: trigger })
+    service.signal('SIGTERM')
+    await service.ended
+  }
+})
+
+test('with the embedded database and no service, a command prints where one would listen', async () => {
+  const environment = { DATA_DIR: join(folder, 'data') }
+  const service = await start({ PUBLIC_URL: 'https://crm.example.com' })
+  await until('it has said where it is', () => service.printed().includes('Rapport listens on'))
+  service.signal('SIGTERM')
+  await service.ended
+  const words = ['bootstrap', '--email', 'ada@example.com', '--password-stdin', '--organization', 'Acme', '--json']
+  const { output } = await run(words, {
+    environment: { ...environment, PORT: '4321' },
+    input: 'a password that is long enough',
+  })
+  expect(JSON.parse(output)).toMatchObject({ baseUrl: 'http://127.0.0.1:4321/v5', authUrl: 'http://127.0.0.1:4321' })
+})
+
+/** Listens on a free port, so that nobody else can. */
+async function occupyPort(): Promise<number> {
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  clean.push(() => new Promise((resolve) => other.close(resolve)))
+  return (other.address() as { port: number }).port
+}
+
+test.each(['PORT', 'METRICS_PORT'])(
+  'when %s is in use, one sentence says so, and nothing was made on disk',
+  async (name) => {
+    const port = await occupyPort()
+    const environment = { PORT: '0', [name]: String(port), DATA_DIR: join(folder, 'data') }
+    const { code, errors } = await runProcess(['start'], { environment })
+    expect(code).toBe(3)
+    const sentence = `Port ${port} is in use. Stop the program that uses it, or set ${name} to another port, for example ${port + 1}.`
+    expect(errors).toBe(`${sentence}\n`)
+    await expect(stat(join(folder, 'data'))).rejects.toThrow('ENOENT')
+  },
+)
+
+test('while its database is being opened it has the port and answers 503', async () => {
+  const dataFolder = join(folder, 'data')
+  const holder = await openEmbedded({ dataFolder, purpose: 'rapport test', log: () => undefined })
+  clean.push(() => holder.close())
+  const [port, metricsPort] = [await freePort(), await freePort()]
+  const environment = { PORT: String(port), METRICS_PORT: String(metricsPort), DATA_DIR: dataFolder }
+  const child = launch(['start'], { environment })
+  const ended = waitForExit(child)
+  clean.push(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  const url = `http://127.0.0.1:${port}`
+  await until('it has the port', async () => (await statusOf(`${url}/readyz`)) !== 0)
+  const response = await fetch(`${url}/v5/contacts`)
+  expect([response.status, response.headers.get('retry-after'), response.headers.get('connection')]).toEqual([
+    503,
+    '1',
+    'close',
+  ])
+  expect(await response.json()).toMatchObject({
+    status: 503,
+    code: 'overloaded',
+    description: expect.stringContaining('starting'),
+  })
+  expect(await statusOf(`http://127.0.0.1:${metricsPort}/metrics`)).toBe(503)
+  await holder.close()
+  const isReady = until('it is ready', async () => (await statusOf(`${url}/readyz`)) === 200)
+  // Were it to end instead, what it said would say why.
+  expect(await Promise.race([isReady, ended])).toBeUndefined()
+  expect(await statusOf(`http://127.0.0.1:${metricsPort}/metrics`)).toBe(200)
+  child.kill('SIGTERM')
+  expect((await ended).code).toBe(0)
+  expect(await statusOf(`${url}/healthz`)).toBe(0)
+})

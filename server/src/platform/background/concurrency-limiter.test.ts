@@ -1,0 +1,148 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ApiError } from '../model/errors.ts'
+import { createConcurrencyLimiter, type ConcurrencyLimiter } from './concurrency-limiter.ts'
+
+/** Works whose end the test decides, in the order they were started. */
+function controlledTasks(limiter: ConcurrencyLimiter) {
+  const started: string[] = []
+  const endings = new Map<string, () => void>()
+  const outcomes = new Map<string, Promise<unknown>>()
+  return {
+    started,
+    run(organization: string, name: string): Promise<unknown> {
+      const outcome = limiter
+        .run(organization, () => {
+          started.push(name)
+          return new Promise<string>((resolve) => endings.set(name, () => resolve(name)))
+        })
+        .catch((error: unknown) => error)
+      outcomes.set(name, outcome)
+      return outcome
+    },
+    /** Ends a work and lets the next begin. */
+    async end(name: string): Promise<void> {
+      endings.get(name)?.()
+      await outcomes.get(name)
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
+
+const overloaded = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === 'overloaded' && Number(error.headers['retry-after']) >= 1
+
+const baseOptions = { concurrency: 2, queue: 64, waitMilliseconds: 10_000 }
+
+test('as many works run at a time as allowed, the others in their order', async () => {
+  const { started, run, end } = controlledTasks(createConcurrencyLimiter(baseOptions))
+  for (const name of ['1', '2', '3', '4']) void run('a', name)
+  expect(started).toEqual(['1', '2'])
+  await end('2')
+  expect(started).toEqual(['1', '2', '3'])
+  await end('3')
+  expect(started).toEqual(['1', '2', '3', '4'])
+  await end('1')
+  await end('4')
+})
+
+test('the result of a work comes through', async () => {
+  expect(await createConcurrencyLimiter(baseOptions).run('a', () => Promise.resolve(42))).toBe(42)
+})
+
+test('an organization with fifty waiting delays the one of another by no turn while it runs more', async () => {
+  const { started, run, end } = controlledTasks(createConcurrencyLimiter(baseOptions))
+  for (let index = 0; index < 52; index += 1) void run('a', `a${index}`)
+  void run('b', 'b')
+  await end('a0')
+  expect(started).toEqual(['a0', 'a1', 'b'])
+  for (let index = 1; index < 52; index += 1) await end(`a${index}`)
+  await end('b')
+  expect(started).toHaveLength(53)
+})
+
+test('with one work at a time organizations take turns', async () => {
+  const { started, run, end } = controlledTasks(createConcurrencyLimiter({ ...baseOptions, concurrency: 1 }))
+  for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) void run(name.charAt(0), name)
+  for (let index = 0; index < 6; index += 1) await end(started.at(-1) ?? '')
+  expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2'])
+})
+
+test('a full queue refuses at once and starts nothing', async () => {
+  const { started, run, end } = controlledTasks(createConcurrencyLimiter({ ...baseOptions, concurrency: 1, queue: 2 }))
+  for (const name of ['1', '2', '3']) void run('a', name)
+  expect(overloaded(await run('a', '4'))).toBe(true)
+  for (const name of ['1', '2', '3']) await end(name)
+  expect(started).toEqual(['1', '2', '3'])
+})
+
+test('a newcomer takes the newest place of the organization that fills the queue', async () => {
+  const { started, run, end } = controlledTasks(createConcurrencyLimiter({ ...baseOptions, concurrency: 1, queue: 4 }))
+  for (const name of ['a1', 'a2', 'a3', 'a4']) void run('a', name)
+  const newest = run('a', 'a5')
+  void run('b', 'b1')
+  expect(overloaded(await newest)).toBe(true)
+  void run('b', 'b2')
+  // Two and two now: neither may take more.
+  expect(overloaded(await run('b', 'b3'))).toBe(true)
+  expect(overloaded(await run('a', 'a6'))).toBe(true)
+  for (let index = 0; index < 5; index += 1) await end(started.at(-1) ?? '')
+  expect(started).toEqual(['a1', 'a2', 'b1', 'a3', 'b2'])
+})
+
+test('who waits too long is refused and its place is free again', async () => {
+  const { started, run, end } = controlledTasks(
+    createConcurrencyLimiter({ concurrency: 1, queue: 1, waitMilliseconds: 20 }),
+  )
+  void run('a', '1')
+  expect(overloaded(await run('a', '2'))).toBe(true)
+  const third = run('b', '3')
+  await end('1')
+  expect(started).toEqual(['1', '3'])
+  await end('3')
+  expect(await third).toBe('3')
+})
+
+test('works that throw, at once or later, give their place back', async () => {
+  const limiter = createConcurrencyLimiter({ ...baseOptions, concurrency: 1 })
+  const thrown = new Error('thrown')
+  for (let round = 0; round < 3; round += 1) {
+    await expect(limiter.run('a', () => Promise.reject(thrown))).rejects.toBe(thrown)
+    await expect(
+      limiter.run('a', () => {
+        throw thrown
+      }),
+    ).rejects.toBe(thrown)
+  }
+  expect(await limiter.run('b', () => Promise.resolve('still open'))).toBe('still open')
+})
+
+test('any arrivals and endings: never more than allowed run, and each one runs or is refused', async () => {
+  const steps = fc.array(fc.oneof(fc.constantFrom('a', 'b', 'c'), fc.constant('end')), { maxLength: 60 })
+  await fc.assert(
+    fc.asyncProperty(
+      steps,
+      fc.integer({ min: 1, max: 3 }),
+      fc.integer({ min: 0, max: 4 }),
+      async (sequence, concurrency, queue) => {
+        const { started, run, end } = controlledTasks(createConcurrencyLimiter({ ...baseOptions, concurrency, queue }))
+        const outcomes: Promise<unknown>[] = []
+        let ended = 0
+        const endOne = async () => {
+          const name = started[ended]
+          if (name === undefined) return
+          ended += 1
+          await end(name)
+        }
+        for (const step of sequence) {
+          if (step === 'end') await endOne()
+          else outcomes.push(run(step, `${step}${outcomes.length}`))
+          expect(started.length - ended).toBeLessThanOrEqual(concurrency)
+        }
+        while (ended < started.length) await endOne()
+        const settled = await Promise.all(outcomes)
+        expect(settled.filter((outcome) => overloaded(outcome))).toHaveLength(outcomes.length - started.length)
+      },
+    ),
+  )
+})

@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { Database } from './database.ts'
+
+const size = 2 * availableParallelism() + 3
+
+/** Nobody listens there: how many would be asked at a time shows before the first has an answer. */
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rapport-turns-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function concurrentStatements(
+  connection: { host: string; port: number } | { connectionString: string },
+): Promise<number> {
+  const database = new Database({ connection, size, limitConcurrency: true, deadline: 500 })
+  const pings = Array.from({ length: size }, () => database.ping())
+  const { total } = database.counts
+  await Promise.allSettled(pings)
+  await database.close()
+  return total
+}
+
+test('over a Unix socket statements take turns, whether it is named by itself or within a connection string', async () => {
+  expect(await concurrentStatements({ host: folder, port: 5432 })).toBe(size - 3)
+  expect(await concurrentStatements({ connectionString: `postgres://somebody@/rapport?host=${folder}` })).toBe(size - 3)
+})
+
+test('a database of another machine has as many statements as connections', async () => {
+  expect(await concurrentStatements({ connectionString: 'postgres://somebody@127.0.0.1:1/rapport' })).toBe(size)
+})
+
+test('a connection string that cannot be read is told to whoever asks, not to whoever opens', async () => {
+  const connectionString = `postgres://somebody@localhost/rapport?sslrootcert=${join(folder, 'missing.pem')}`
+  expect(await concurrentStatements({ connectionString })).toBe(0)
+})
+
+test('whoever has a connection made for them counts once: as many as there are connections foresee no wait', async () => {
+  const sockets = new Set<Socket>()
+  const silent = createServer((socket) => void sockets.add(socket.on('error', () => undefined)))
+  await new Promise<void>((resolve) => void silent.listen(0, '127.0.0.1', resolve))
+  const { port } = silent.address() as AddressInfo
+  const database = new Database({ connection: { host: '127.0.0.1', port, user: 'somebody' }, size })
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const pingAll = () => Promise.allSettled(Array.from({ length: size }, () => database.ping()))
+  const pings = [pingAll()]
+  vi.advanceTimersByTime(2000)
+  const asMany = database.longestWait
+  pings.push(pingAll())
+  const twiceAsMany = database.longestWait
+  vi.useRealTimers()
+  expect([asMany, twiceAsMany]).toEqual([0, 1000])
+  await vi.waitFor(() => expect(sockets.size).toBe(size))
+  silent.close()
+  for (const socket of sockets) socket.destroy()
+  await Promise.all(pings)
+  await database.close()
+})

@@ -1,0 +1,27 @@
+/** A connection that may span organizations; every use is one of this closed list, which a test knows. */
+export const crossTenantPurposes = [
+  'find the API key of a request',
+  'find the session of a request',
+  'rotate a refresh token',
+  'log in',
+  'manage an account',
+  'set the service up',
+  'know where the service is reached',
+  'read the profile of a user',
+  'keep the signing key',
+  'create an organization',
+  'find the organization of a command',
+  'create an API key',
+  'note the last use of a key',
+  'note the last use of a session',
+  'check the database',
+  'find the import of a push',
+  'keep pushes',
+  'choose whose rows to work on',
+  'sum up the counts of imports',
+  'send mails',
+  'purge what is no longer kept',
+  'take statistics',
+  'refresh renderings',
+] as const
+export type CrossTenantPurpose = (typeof crossTenantPurposes)[number]

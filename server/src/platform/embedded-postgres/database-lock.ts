@@ -1,0 +1,165 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
+import { connect, isConnectTimeout } from '../database/connect.ts'
+import { explainSystemError, type DataPaths } from './data-folder.ts'
+import { type ServerOptions, startServer } from './embedded-server.ts'
+import { isConnectionLoss, sqlState } from '../database/failures.ts'
+import { livePostmaster } from './postmaster.ts'
+import { Interrupted } from '../database/interrupted.ts'
+import { isRoleMissing, makeServiceRole, serviceConnection } from './service-role.ts'
+import { StartError } from '../database/start-error.ts'
+
+/** Who opens the database: the one service of a data folder, or a command that is done in a moment. */
+export type Purpose = 'service' | `rapport ${string}`
+
+export interface DatabaseLockOptions extends ServerOptions {
+  purpose: Purpose
+  /** Milliseconds that it waits for a command that holds the database. */
+  wait?: number
+  /** Ends the waiting. */
+  signal?: AbortSignal
+}
+
+/** A session with the server; unless attached it holds the lock, and its process answers for the server. */
+export interface DatabaseLock {
+  client: pg.Client
+  attached: boolean
+}
+
+/** What the lock's session calls itself, before its process id. */
+const serviceName = 'rapport service'
+
+/** The database that the lock is taken in, the same in every version: a lock counts in one database only. */
+const lockDatabase = 'postgres'
+
+/** Any two numbers, the same in every version: the lock that says who holds the database. */
+const lockKeys = [20_261_121, 1]
+
+/** Milliseconds that a living server may stay silent. */
+const responseTimeout = 10_000
+/** Milliseconds for a server that says it is recovering or ending: a big one may need minutes. */
+const recoveryTimeout = 600_000
+/** Milliseconds in which PostgreSQL notices that a killed service is gone. */
+const grace = 2_000
+
+/**
+ * Takes the lock on the server of this data folder, starting the server where none runs. A command that meets a running
+ * service is attached instead; who meets a command waits for it. Error: `StartError`.
+ */
+export async function acquireDatabaseLock(paths: DataPaths, options: DatabaseLockOptions): Promise<DatabaseLock> {
+  const { purpose, log, wait = 30_000, signal } = options
+  let state = ''
+  let since = performance.now()
+  let loggedState = ''
+  for (;;) {
+    const found = await probe(paths)
+    let next: string
+    if (found === 'nobody') {
+      next = found
+      await startServer(paths, options)
+    } else if (found === 'without role') {
+      next = found
+      await prepareRole(paths)
+    } else if (found === 'silent' || found === 'changing') {
+      next = found
+      if (performance.now() - since > (found === 'silent' ? responseTimeout : recoveryTimeout) && next === state) {
+        throw await unresponsiveError(paths)
+      }
+    } else {
+      const holder = await tryLock(found, purpose)
+      if (holder === 'me') return { client: found, attached: false }
+      const byService = holder?.startsWith(`${serviceName} (`) ?? false
+      if (byService && purpose !== 'service') return { client: found, attached: true }
+      await found.end()
+      next = holder ?? 'nobody'
+      if (next === state && performance.now() - since > (byService ? grace : wait))
+        throw inUseError(paths, next, byService)
+    }
+    if (next !== state) {
+      state = next
+      since = performance.now()
+    } else if (performance.now() - since > 500 && loggedState !== state) {
+      loggedState = state
+      const served = typeof found !== 'string'
+      log(served ? `Waiting for ${state}, which is using the database.` : 'Waiting for PostgreSQL to respond.')
+    }
+    if (signal?.aborted && found !== 'nobody') throw new Interrupted('Interrupted: the database was not opened.')
+    await delay(50)
+  }
+}
+
+/** A session with the server, or what kept it from answering. */
+async function probe(paths: DataPaths): Promise<pg.Client | 'nobody' | 'silent' | 'changing' | 'without role'> {
+  try {
+    return await connect(serviceConnection(paths.sockets, lockDatabase), responseTimeout)
+  } catch (error) {
+    if (isRoleMissing(error)) return 'without role'
+    if (isConnectTimeout(error)) throw await unresponsiveError(paths)
+    // Starting, ending or recovering; ended in mid-greeting; no connection left.
+    if (['57P03', '57P01', '53300'].includes(sqlState(error) ?? '')) return 'changing'
+    const code = (error as NodeJS.ErrnoException).code ?? ''
+    if (['ENOENT', 'ECONNREFUSED', 'ENOTDIR'].includes(code)) {
+      return (await livePostmaster(paths.cluster)) === undefined ? 'nobody' : 'silent'
+    }
+    // The socket of a frozen server, or one in a rush, takes no more (connect(2)).
+    if (code === 'EAGAIN') return 'silent'
+    if (code === 'EACCES') {
+      throw new StartError(
+        `This user cannot access the database’s socket in ${paths.sockets}. Start as the user that started the database.`,
+        { cause: error },
+      )
+    }
+    if (['ECONNRESET', 'EPIPE'].includes(code) || isTermination(error)) return 'changing'
+    throw explainSystemError(error, paths.sockets)
+  }
+}
+
+/** A server that ends meanwhile is looked for again. */
+async function prepareRole({ sockets }: DataPaths): Promise<void> {
+  try {
+    await makeServiceRole(sockets)
+  } catch (error) {
+    if (!isConnectionLoss(error) && !isConnectTimeout(error)) throw error
+  }
+}
+
+const isTermination = (error: unknown): boolean =>
+  error instanceof Error && /terminated|not queryable/i.test(error.message)
+
+/** Takes the lock and answers `me`, or says who has it; undefined when that one has just gone. */
+async function tryLock(client: pg.Client, purpose: Purpose): Promise<string | undefined> {
+  const name = purpose === 'service' ? serviceName : purpose
+  try {
+    await client.query(`select set_config('application_name', $1, false)`, [`${name} (process ${process.pid})`])
+    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1, $2) locked', lockKeys)
+    const locked = rows[0]?.locked ?? false
+    return locked ? 'me' : await findLockHolder(client)
+  } catch (error) {
+    // The server of the one that went is ending: a reset or a broken pipe says so as well as an answer does.
+    if (isConnectionLoss(error) || isTermination(error)) return undefined
+    throw error
+  }
+}
+
+async function findLockHolder(client: pg.Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ name: string }>(
+    `select activity.application_name as name from pg_locks held join pg_stat_activity activity using (pid)
+      where held.locktype = 'advisory' and held.granted and held.classid = $1 and held.objid = $2 and held.objsubid = 2`,
+    lockKeys,
+  )
+  return rows[0]?.name
+}
+
+async function unresponsiveError({ cluster, dataFolder }: DataPaths): Promise<StartError> {
+  const pid = await livePostmaster(cluster)
+  return new StartError(
+    `The PostgreSQL of ${dataFolder} is running (process ${pid ?? 'unknown'}) but did not respond within ${responseTimeout / 1000} s; it may be frozen. Resume it (kill -CONT) or end it (kill -QUIT, then kill -CONT), then start again.`,
+  )
+}
+
+function inUseError({ dataFolder }: DataPaths, holder: string, byService: boolean): StartError {
+  const advice = byService
+    ? 'Only one service can run on it: stop that one, or set DATA_DIR to another folder.'
+    : 'Try again when that is done.'
+  return new StartError(`The data folder ${dataFolder} is in use by ${holder}. ${advice}`)
+}

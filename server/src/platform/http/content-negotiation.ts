@@ -1,0 +1,158 @@
+import { ApiError, type Fault } from '../model/errors.ts'
+
+export interface RequestContentHeaders {
+  contentType: string | undefined
+  contentEncoding: string | undefined
+  accept: string | undefined
+  method: string
+  /** The media types that the route takes, in lower case; empty when it takes no body. */
+  allowed: readonly string[]
+}
+
+export interface MediaType {
+  /** `type/subtype` in lower case. */
+  essence: string
+  /** In lower case; undefined when not said. */
+  charset: string | undefined
+}
+
+/**
+ * Refuses a body of a media type, character set or coding that the route does not take (415), and a caller who does not
+ * accept JSON (406). The media type of a request without a body is not asked for: pass no `allowed` then.
+ */
+export function negotiateContent({
+  contentType,
+  contentEncoding,
+  accept,
+  method,
+  allowed,
+}: RequestContentHeaders): void {
+  if (bodyMethods.has(method)) {
+    checkEncoding(contentEncoding)
+    if (allowed.length > 0) checkContentType(contentType, allowed)
+  }
+  if (accept !== undefined && !acceptsJson(accept))
+    throw new ApiError('not_acceptable', 'The response is application/json, which the Accept header excludes.')
+}
+
+/**
+ * What the headers of a push say of its body that it must not be. Any kind of JSON will do, and so does no word of it;
+ * what the sender accepts is not asked for: a lead is worth more than the answer's form.
+ */
+export function pushContentFaults(contentType: string | undefined, contentEncoding: string | undefined): Fault[] {
+  const faults: Fault[] = []
+  if (!isUncompressed(contentEncoding)) faults.push({ field: 'Content-Encoding', message: compressedBodyMessage })
+  if (contentType === undefined || contentType.trim() === '') return faults
+  const type = parseMediaType(contentType)
+  const isJson = type?.essence === 'application/json' || type?.essence.endsWith('+json')
+  if (!isJson)
+    faults.push({ field: 'Content-Type', message: 'expected application/json, another +json type, or no Content-Type' })
+  else if (type?.charset !== undefined && type.charset !== 'utf-8')
+    faults.push({ field: 'Content-Type', message: 'names a character set other than UTF-8' })
+  return faults
+}
+
+/** The media type of a Content-Type header; undefined when it is not one. */
+export function parseMediaType(header: string): MediaType | undefined {
+  const text = header.trim()
+  const essence = matchAt(essencePattern, text, 0)
+  if (!essence) return undefined
+  const parameters = parseParameters(text, essence.end)
+  if (parameters.end !== text.length) return undefined
+  return { essence: (essence.groups[0] ?? '').toLowerCase(), charset: parameters.values.get('charset')?.toLowerCase() }
+}
+
+/** Does an Accept header leave room for application/json? */
+export const acceptsJson = (header: string): boolean => header.trim() === '' || qualityOf(header, jsonRanges) > 0
+
+/** Does an Accept header name text/html, and prefer it to application/json? Wildcards are no wish for HTML. */
+export const prefersHtml = (header: string): boolean => qualityOf(header, htmlRanges) > qualityOf(header, jsonRanges)
+
+/**
+ * The quality that an Accept header gives to a media type; 0 when it excludes it. The most specific range decides (RFC 9110
+ * section 12.5.1). Parameters but `q` do not narrow a range. What is no media range names nothing.
+ */
+function qualityOf(header: string, ranges: ReadonlyMap<string, number>): number {
+  let [best, quality] = [-1, 0]
+  let position = 0
+  while (position < header.length) {
+    const range = matchAt(rangePattern, header, position)
+    const parameters = parseParameters(header, range?.end ?? position)
+    const end = matchAt(elementEnd, header, parameters.end)
+    const specificity = end?.groups[0] === '' ? ranges.get((range?.groups[0] ?? '').toLowerCase()) : undefined
+    if (specificity !== undefined) {
+      const q = Number(parameters.values.get('q') ?? 1)
+      const given = Number.isNaN(q) ? 1 : q
+      if (specificity > best) [best, quality] = [specificity, given]
+      else if (specificity === best) quality = Math.max(quality, given)
+    }
+    position = end?.end ?? header.length
+  }
+  return quality
+}
+
+const bodyMethods = new Set(['POST', 'PUT', 'PATCH'])
+
+const compressedBodyMessage = 'Compressed bodies are not supported; send the body uncompressed.'
+
+function checkEncoding(header: string | undefined): void {
+  if (isUncompressed(header)) return
+  throw new ApiError('unsupported_media_type', compressedBodyMessage, { headers: { 'accept-encoding': 'identity' } })
+}
+
+function isUncompressed(contentEncoding: string | undefined): boolean {
+  const codings = (contentEncoding ?? '').split(',').map((coding) => coding.trim().toLowerCase())
+  return codings.every((coding) => coding === '' || coding === 'identity')
+}
+
+function checkContentType(header: string | undefined, allowed: readonly string[]): void {
+  const type = parseMediaType(header ?? '')
+  const isAllowed = type !== undefined && allowed.includes(type.essence)
+  if (isAllowed && (type.charset === undefined || type.charset === 'utf-8')) return
+  const expected = allowed.join(' or ')
+  const description = isAllowed
+    ? `The body must be in UTF-8; this Content-Type names a different character set.`
+    : header === undefined
+      ? `The Content-Type header is missing; expected ${expected}.`
+      : `The Content-Type is not supported here; expected ${expected}.`
+  throw new ApiError('unsupported_media_type', description, { headers: { accept: allowed.join(', ') } })
+}
+
+const token = "[!#$%&'*+.^_`|~\\w-]+"
+const essencePattern = new RegExp(`[\\t ]*(${token}/${token})`, 'y')
+/** Old Java clients write `*` for any. */
+const rangePattern = new RegExp(`[\\t ]*(${token}/${token}|\\*)`, 'y')
+const parameterPattern = new RegExp(`[\\t ]*;[\\t ]*(?:(${token})=(?:(${token})|"((?:[^"\\\\]|\\\\.)*)"))?`, 'y')
+const elementEnd = /[\t ]*([^,]*)(?:,|$)/y
+
+/** Media ranges that take in application/json, by how closely they name it. */
+const jsonRanges = new Map([
+  ['*', 0],
+  ['*/*', 0],
+  ['application/*', 1],
+  ['application/json', 2],
+])
+const htmlRanges = new Map([['text/html', 0]])
+
+interface Match {
+  groups: (string | undefined)[]
+  end: number
+}
+
+function matchAt(pattern: RegExp, text: string, position: number): Match | undefined {
+  pattern.lastIndex = position
+  const match = pattern.exec(text)
+  return match ? { groups: match.slice(1), end: pattern.lastIndex } : undefined
+}
+
+function parseParameters(text: string, start: number): { values: Map<string, string>; end: number } {
+  const values = new Map<string, string>()
+  let end = start
+  for (;;) {
+    const match = matchAt(parameterPattern, text, end)
+    if (!match) return { values, end }
+    const [name, plain, quoted] = match.groups
+    if (name !== undefined) values.set(name.toLowerCase(), plain ?? (quoted ?? '').replace(/\\(.)/g, '$1'))
+    end = match.end
+  }
+}

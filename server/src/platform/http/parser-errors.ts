@@ -1,0 +1,105 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Logger } from 'pino'
+import { newId, showId } from '../model/ids.ts'
+import { ApiError } from '../model/errors.ts'
+import { headersTooLarge, maxUrlLength, urlTooLong } from './request-limits.ts'
+
+/** Milliseconds that a refused caller has to read the answer, while what it still sends is thrown away. */
+const linger = 2000
+
+interface ParserError {
+  code?: string
+  /** What was read last from the connection, a buffer. */
+  rawPacket?: unknown
+}
+
+interface ParserErrorOptions {
+  version: string
+  securityHeaders: Readonly<Record<string, string>>
+  log: Logger
+}
+
+interface RequestPair {
+  request: IncomingMessage
+  response: ServerResponse
+}
+
+/**
+ * Answers what Node's parser refuses, which never becomes a request, in the shape of every other error: written by
+ * hand, and in its turn when an earlier request of the connection still waits for its answer.
+ */
+export class ParserErrorHandler {
+  readonly #version: string
+  readonly #safety: Readonly<Record<string, string>>
+  readonly #log: Logger
+  readonly #latest = new WeakMap<Duplex, RequestPair>()
+
+  constructor({ version, securityHeaders, log }: ParserErrorOptions) {
+    this.#version = version
+    this.#safety = securityHeaders
+    this.#log = log
+  }
+
+  watch(server: Server): void {
+    server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+      this.#latest.set(request.socket, { request, response })
+    })
+    server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+      this.#answer(socket, malformed('This is not a proxy: CONNECT is not supported.'))
+    })
+    // An expectation that is not known changes nothing (RFC 9110 section 10.1.1 lets a server pass over it).
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  }
+
+  refuse(error: ParserError, socket: Socket): void {
+    if (socket.writableEnded) return
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    const latest = this.#latest.get(socket)
+    const respond = () => this.#answer(socket, toApiError(error))
+    const mustWait = latest?.request.complete && !latest.response.writableFinished
+    if (mustWait) latest.response.once('finish', respond)
+    // The fault is in the body of a request that has its answer already.
+    else if (latest && !latest.request.complete && latest.response.headersSent) socket.destroySoon()
+    else respond()
+  }
+
+  #answer(socket: Duplex, refusal: ApiError): void {
+    if (socket.writableEnded) return
+    const requestId = showId('req', newId())
+    this.#log.info({ requestId, route: 'unparsed', status: refusal.status }, 'request')
+    const body = JSON.stringify(refusal.body())
+    const head = [
+      `HTTP/1.1 ${refusal.status} ${phrases[refusal.status] ?? 'Bad Request'}`,
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${requestId}`,
+      `Version: ${this.#version}`,
+      'Cache-Control: no-store',
+      ...Object.entries(this.#safety).map(([name, value]) => `${name}: ${value}`),
+      'Connection: close',
+    ]
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+    setTimeout(() => socket.destroy(), linger).unref()
+  }
+}
+
+const phrases: Record<number, string> = { 414: 'URI Too Long', 431: 'Request Header Fields Too Large' }
+
+const longFirstLine = new RegExp(`^[A-Z-]+ \\S{${maxUrlLength}}`)
+
+const malformed = (description: string) => new ApiError('malformed_request', description)
+
+function toApiError({ code, rawPacket }: ParserError): ApiError {
+  // The parser counts the URL and the headers together.
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const packet = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : ''
+    return longFirstLine.test(packet) ? urlTooLong() : headersTooLarge()
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return malformed('The complete request did not arrive in time.')
+  return malformed('This is not a valid HTTP request.')
+}

@@ -1,0 +1,139 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Credential } from './identifier.ts'
+import { validateBody } from '../resource/body.ts'
+import type { JsonValue, JsonObject } from '../model/fields.ts'
+import { readId } from '../model/ids.ts'
+import { ApiError, type BodyFault, invalidBody, invalidParameters, maxDetails } from '../model/errors.ts'
+import { checkEntityTags } from './etag.ts'
+import { charge, nilUuid, type RequestContext, singleHeader } from './request-context.ts'
+import { wantsPage } from './html.ts'
+import { readJson } from './json.ts'
+import { addressKey } from './rate-limit.ts'
+import { readBytes } from './request-body.ts'
+import type { AccountRoute, Client, PublicRoute, Route, Services, WriteRoute } from './route.ts'
+
+/** Who is at the other end of the request, looked up when it is asked for. */
+export const clientOf = (request: FastifyRequest): Client => new RequestClient(request)
+
+class RequestClient implements Client {
+  readonly #request: FastifyRequest
+
+  constructor(request: FastifyRequest) {
+    this.#request = request
+  }
+
+  get address(): string {
+    return this.#request.address
+  }
+
+  get userAgent(): string | null {
+    return singleHeader(this.#request, 'user-agent')?.slice(0, 400) ?? null
+  }
+
+  get requestId(): string {
+    return this.#request.id
+  }
+
+  get origin(): string | undefined {
+    return singleHeader(this.#request, 'origin')
+  }
+
+  get fetchSite(): string | undefined {
+    return singleHeader(this.#request, 'sec-fetch-site')
+  }
+
+  get requestOrigin(): string {
+    // HTTP/1.0 needs no Host header.
+    return `${this.#request.protocol}://${this.#request.host || 'localhost'}`
+  }
+
+  get wantsPage(): boolean {
+    return wantsPage(this.#request)
+  }
+
+  cookie(name: string): string | undefined {
+    return readCookie(singleHeader(this.#request, 'cookie'), name)
+  }
+}
+
+/** The first cookie of the name (RFC 6265 section 4.2.1); ours hold nothing that is quoted or encoded. */
+function readCookie(header: string | undefined, name: string): string | undefined {
+  const pairs = header?.split(';').map((pair) => pair.trim()) ?? []
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
+}
+
+/**
+ * Attempts that fail, and they alone, are charged to their address: a good credential is never refused for what others
+ * behind the same proxy send.
+ */
+export async function authenticate(
+  services: Services,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  requestContext: RequestContext,
+): Promise<Credential> {
+  const header = request.headers.authorization
+  try {
+    const credential = await services.identifier.authenticate(header)
+    services.identifier.recordSessionUse(credential, request.address)
+    return credential
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) {
+      await charge(
+        services,
+        reply,
+        requestContext,
+        header === undefined ? 'address' : 'key',
+        addressKey(request.address),
+      )
+    }
+    throw error
+  }
+}
+
+/** The ids of the path. One of another form is looked up like one that does not exist, and as late. */
+export function paramsOf(route: Pick<Route, 'params'>, request: FastifyRequest): Record<string, string> {
+  const given = request.params as Record<string, string>
+  return Object.fromEntries(
+    Object.entries(route.params).map(([name, { prefix }]) => {
+      const text = given[name] ?? ''
+      if (text.includes('\0')) throw invalidParameters([{ field: name, message: 'must not contain NUL' }])
+      return [name, readId(prefix, text) ?? nilUuid]
+    }),
+  )
+}
+
+/** A read heeds If-None-Match alone. */
+export function checkReadConditions(request: FastifyRequest): void {
+  if (singleHeader(request, 'if-match') !== undefined) throw unsupportedHeader('If-Match')
+  const none = singleHeader(request, 'if-none-match')
+  if (none !== undefined) checkEntityTags('If-None-Match', none)
+}
+
+export const unsupportedHeader = (field: string) =>
+  invalidParameters([{ field, message: 'is not supported on this request' }])
+
+/** The fields that the body changes, and the body as it was sent; `{}` where there is none. */
+export async function readRequestBody(
+  route: Pick<WriteRoute | AccountRoute | PublicRoute, 'kind' | 'body'>,
+  request: FastifyRequest,
+  check?: (values: JsonObject) => Promise<readonly BodyFault[]>,
+): Promise<{ body: JsonObject; sent: JsonValue }> {
+  const bytes = await readBytes(route, request)
+  const { body } = route
+  if (!body) {
+    if (bytes.length === 0) return { body: {}, sent: {} }
+    const value = readJson(bytes)
+    const names = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : ['body']
+    if (names.length > 0)
+      throw invalidBody(
+        names.slice(0, maxDetails).map((field) => ({ field, message: 'this request must not have a body' })),
+      )
+    return { body: {}, sent: {} }
+  }
+  const sent = !body.required && bytes.length === 0 ? {} : (readJson(bytes) as JsonValue)
+  const { values, faults } = validateBody(body.shape, sent)
+  const all = [...faults, ...((await check?.(values)) ?? [])]
+  if (all.length > 0) throw invalidBody(all)
+  return { body: values, sent }
+}

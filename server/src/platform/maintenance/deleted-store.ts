@@ -1,0 +1,54 @@
+import { identifier, join, type Sql, sql } from '../model/sql.ts'
+import { columnOf, parentsOf, type Resource } from '../model/define.ts'
+import type { Dependent, RetentionPolicy } from './retention-store.ts'
+
+/**
+ * Seconds more than a record can be restored: a restore that began in time is over by then, so that none ever meets a
+ * record that is half gone.
+ */
+const grace = 60
+
+/**
+ * Deleted records of a resource, as the declarations say: what lives inside one goes with it, what refers to one and need
+ * not lets go of it, and while anything has to refer to one it stays.
+ */
+export function deletedRecords(
+  resource: Resource,
+  all: readonly Resource[],
+  alsoExcluded?: (organization: Sql) => Sql,
+): RetentionPolicy {
+  const referring = all.flatMap((other) =>
+    Object.entries(other.fields)
+      .filter(([, { references }]) => references?.table === resource.table)
+      .map(([name, { nullable }]) => ({ table: other.table, name: other.name, column: columnOf(name), nullable })),
+  )
+  const children = all.flatMap((other): Dependent[] =>
+    parentsOf(other)
+      .filter((parent) => parent.resource.table === resource.table)
+      .map(({ column }) => ({ name: other.name, table: other.table, column, action: 'delete' })),
+  )
+  const released = referring
+    .filter(({ nullable }) => nullable)
+    .map(({ name, table, column }): Dependent => ({ name, table, column, action: 'release' }))
+  const blocking = referring.filter(({ nullable }) => !nullable)
+  const excluded = (organization: Sql): Sql =>
+    join(
+      [
+        ...blocking.map(
+          ({ table, column }) => sql`exists (select from ${identifier(table)} needing
+            where needing.organization_id = ${organization} and needing.${identifier(column)} = record.id)`,
+        ),
+        ...(alsoExcluded ? [alsoExcluded(organization)] : []),
+      ],
+      ' or ',
+    )
+  return {
+    name: resource.name,
+    table: resource.table,
+    key: { id: 'uuid' },
+    since: 'deleted_at',
+    ttlSeconds: resource.restorableDays * 24 * 60 * 60 + grace,
+    dependents: [...children, ...released],
+    ...((blocking.length > 0 || alsoExcluded) && { excluded }),
+  }
+}

@@ -1,0 +1,112 @@
+import { domainToASCII } from 'node:url'
+import countries from 'i18n-iso-countries'
+import type { JsonValue } from './fields.ts'
+import { bareHandle } from './handle.ts'
+import { phoneNumber } from './phone.ts'
+import { timeZoneName } from './time-zone.ts'
+
+/** The value to store, or the fault when what was sent cannot be used. */
+export type Normalized = { value: JsonValue } | { fault: string }
+export type Normalize = (value: JsonValue) => Normalized
+
+const accept = (value: JsonValue): Normalized => ({ value })
+const fault = (message: string): Normalized => ({ fault: message })
+
+/** Wraps a rule for strings; the schema has refused everything else before. */
+const forString =
+  (rule: (value: string) => Normalized): Normalize =>
+  (value) =>
+    typeof value === 'string' ? rule(value) : fault('expected a string')
+
+/** The rules of decisions.md for texts with a form. Each takes what a caller sent and gives what is stored. */
+export const normalizers = {
+  singleLine: forString((value) => {
+    if (value.trim() === '') return fault('must not be blank')
+    // eslint-disable-next-line no-control-regex -- control characters are what it looks for
+    return /[\u0000-\u001f\u007f]/.test(value) ? fault('expected one line without control characters') : accept(value)
+  }),
+
+  multiLine: forString((value) => (value.trim() === '' ? fault('must not be blank') : accept(value))),
+
+  email: forString((value) =>
+    isEmail(value) ? accept(value) : fault('expected an email address, such as "ada@example.com"'),
+  ),
+
+  phone: forString((value) => {
+    const number = phoneNumber(value)
+    return number === undefined
+      ? fault('expected a phone number in international form, such as "+49 30 1234567"')
+      : accept(number)
+  }),
+
+  url: forString((value) => {
+    const parsed = URL.canParse(value) ? new URL(value) : undefined
+    const usable =
+      parsed && ['http:', 'https:'].includes(parsed.protocol) && parsed.username === '' && !/\s/.test(value)
+    return usable ? accept(value) : fault('expected an http or https URL, such as "https://example.com"')
+  }),
+
+  domain: forString((value) => {
+    const ascii = domainToASCII(value.trim().toLowerCase()).replace(/\.$/, '')
+    return isDomain(ascii) ? accept(ascii) : fault('expected a domain, such as "example.com"')
+  }),
+
+  timeZone: forString((value) => {
+    const name = timeZoneName(value)
+    return name === undefined ? fault('expected an IANA time zone, such as "Europe/Berlin"') : accept(name)
+  }),
+
+  country: forString((value) => {
+    const code = value.toUpperCase()
+    return /^[A-Z]{2}$/.test(code) && countries.isValid(code)
+      ? accept(code)
+      : fault('expected a two-letter ISO 3166-1 code, such as "DE"')
+  }),
+
+  month: forString((value) =>
+    /^\d{4}-(0[1-9]|1[0-2])$/.test(value) ? accept(value) : fault('expected a month, such as "2024-05"'),
+  ),
+
+  decimal: forString((value) =>
+    /^-?\d{1,20}(\.\d{1,19})?$/.test(value) && value.replace(/\D/g, '').length <= 20
+      ? accept(value.replace(/^(-?)0+(?=\d)/, '$1').replace(/^-(?=[0.]+$)/, ''))
+      : fault('expected a string with a decimal number of at most 20 digits, such as "1250000.50"'),
+  ),
+
+  handle: forString((value) => {
+    const bare = bareHandle(value)
+    return bare === undefined ? fault('expected a handle, such as "adalovelace", or a profile URL') : accept(bare)
+  }),
+
+  stringList: (value: JsonValue): Normalized => {
+    if (!Array.isArray(value)) return fault('expected an array of strings')
+    const bad = value.find((word) => typeof word !== 'string' || word.trim() === '')
+    return bad === undefined ? accept([...new Set(value)]) : fault('must not contain blank strings')
+  },
+}
+
+/** What makes two addresses one: case and the spelling of an international domain do not count. */
+export function emailKey(address: string): string {
+  // Most addresses: nothing but case can differ.
+  if (/^[\w.+-]+@[\w.-]+$/.test(address)) return address.toLowerCase()
+  const at = address.lastIndexOf('@')
+  const local = address.slice(0, at).normalize('NFC').toLowerCase()
+  const host = address.slice(at + 1)
+  return `${local}@${domainToASCII(host.toLowerCase()) || host.toLowerCase()}`
+}
+
+// A dot-atom (RFC 5321, and RFC 6531 for letters beyond ASCII) and a domain of at least two labels: quoted local parts
+// and address literals are valid mail, but no one's address.
+const localPart = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~-]+)*$/u
+
+function isEmail(value: string): boolean {
+  const at = value.lastIndexOf('@')
+  if (at < 1 || Buffer.byteLength(value.slice(0, at)) > 64) return false
+  const host = value.slice(at + 1)
+  return localPart.test(value.slice(0, at)) && !/[\s/?#:@]/.test(host) && isDomain(domainToASCII(host.toLowerCase()))
+}
+
+const domainLabel = '(?!-)[a-z0-9-]{1,63}(?<!-)'
+const domainForm = new RegExp(`^(?=.{1,253}$)(${domainLabel}\\.)+(?!\\d+$)${domainLabel}$`)
+
+const isDomain = (ascii: string): boolean => domainForm.test(ascii)

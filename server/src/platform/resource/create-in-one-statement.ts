@@ -1,0 +1,67 @@
+import type { Transaction } from '../database/database.ts'
+import { columnOf, columnTypes, initialValues, type Resource } from '../model/define.ts'
+import { identifier, join, raw, sql } from '../model/sql.ts'
+import { writtenSql } from '../query/rendering.ts'
+import { lookupJoins, root } from '../query/target.ts'
+import { storedSql, type StoredRow, wholeOf } from './current.ts'
+import type { SingleStatementCreate, PendingChange, WrittenRecord } from './write.ts'
+import { toUniqueConflict, recordOf } from './write-statements.ts'
+
+/**
+ * Creates a record by one statement that is its own transaction: the caller's credential, what the record needs of other
+ * tables, the record and its rendering take one round trip. Errors: `UniqueConflict`.
+ */
+export async function createInOneStatement(
+  transaction: Transaction,
+  resource: Resource,
+  pending: PendingChange,
+  singleStatement: SingleStatementCreate,
+): Promise<WrittenRecord> {
+  singleStatement.prepare?.(pending)
+  const record = recordOf(resource, pending)
+  const { organization } = transaction
+  try {
+    const [row] = await transaction.runSingle<StoredRow>({
+      name: `${resource.component} create`,
+      values: [JSON.stringify([record])],
+      build: ([input], live) => {
+        const names = columnsOf(resource, singleStatement)
+        const types = columnTypes(resource)
+        const given = names.map((name) => sql`${identifier(name)} ${raw(types[name] ?? 'uuid')}`)
+        const values = names.map(
+          (name) => singleStatement.columns?.[name]?.(organization) ?? sql`input.${identifier(name)}`,
+        )
+        const change = sql`
+          insert into ${identifier(resource.table)} as ${raw(root)} (organization_id, ${join(names.map(identifier), ', ')})
+          select ${organization}, ${join(values, ', ')} from input`
+        return {
+          tables: sql`
+            input as (
+              select * from jsonb_to_recordset(${input}::jsonb) as input(${join(given, ', ')}) where ${live}),
+            ${singleStatement.tables ? sql`${singleStatement.tables(organization)}, ` : raw('')}
+            ${writtenSql(resource, change, { isNew: true })}`,
+          result: sql`select ${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, organization)}`,
+        }
+      },
+    })
+    if (!row) throw new Error('a statement that creates a record answers with it')
+    const { id, text, revision } = row
+    return {
+      id,
+      before: undefined,
+      text,
+      revision,
+      get after() {
+        return wholeOf(row)
+      },
+    }
+  } catch (error) {
+    throw toUniqueConflict(error, resource, transaction, record, singleStatement.columns)
+  }
+}
+
+/** Every column that a new record may set: the text of the statement never depends on the request. */
+function columnsOf(resource: Resource, { columns = {} }: SingleStatementCreate): string[] {
+  const writable = Object.keys(initialValues(resource)).map(columnOf)
+  return [...new Set(['id', ...writable, ...Object.keys(resource.hidden), ...Object.keys(columns)])]
+}

@@ -1,0 +1,39 @@
+import type { Transaction } from '../../platform/database/database.ts'
+import { sql } from '../../platform/model/sql.ts'
+import type { Key, RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+
+/**
+ * People that a contact let go of, an hour later: those whom no other contact stands for go. Until then an address that
+ * is changed and changed back is the same person's.
+ */
+export const orphanedRootContacts: RetentionPolicy = {
+  name: 'root_contacts',
+  table: 'root_contacts_left',
+  key: { id: 'uuid' },
+  since: 'left_at',
+  ttlSeconds: 60 * 60,
+  discard: deleteOrphanedRootContacts,
+}
+
+async function deleteOrphanedRootContacts(transaction: Transaction, keys: readonly Key[]): Promise<number> {
+  const ids = keys.map(([id]) => id)
+  const locked = await transaction.query<{ id: string }>(sql`
+    select id from root_contacts where organization_id = ${transaction.organization} and id = any(${ids}::uuid[])
+    order by id for update skip locked`)
+  const lockedIds = locked.map(({ id }) => id)
+  // A statement of its own: it sees every contact that came before the lock, and none can come after.
+  const deleted = await transaction.query(sql`
+    delete from root_contacts root
+    where organization_id = ${transaction.organization} and id = any(${lockedIds}::uuid[]) and not exists (
+      select from contacts where contacts.organization_id = ${transaction.organization}
+        and contacts.root_contact_id = root.id)
+    returning id`)
+  // Those that someone holds are looked at again.
+  await transaction.query(sql`
+    delete from root_contacts_left gone
+    where organization_id = ${transaction.organization} and id = any(${ids}::uuid[]) and (
+      id = any(${lockedIds}::uuid[]) or not exists (
+        select from root_contacts where root_contacts.organization_id = ${transaction.organization}
+          and root_contacts.id = gone.id))`)
+  return deleted.length
+}

@@ -1,0 +1,203 @@
+import { type Fault, maxSuggestions } from '../../../platform/model/errors.ts'
+import { suggest } from '../../../platform/query/target.ts'
+import { readValue } from '../../../platform/resource/body.ts'
+import type { Field, JsonObject, JsonValue } from '../../../platform/model/fields.ts'
+import { type Finding, finding, type FindingCode } from '../resource.ts'
+import {
+  aliases,
+  externalIdForm,
+  isLongText,
+  type PayloadProperty,
+  type PayloadObject,
+  typeOf,
+} from './payload-fields.ts'
+
+/** Faults or warnings told of one push. */
+const maxReported = 100
+/** Items of a list that are looked at, for those that can be used; the others need only be of the right type. */
+export const maxExaminedItems = 1000
+/** Characters of a sender's own name that are told. */
+const maxNameLength = 100
+
+export const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const isBlank = (value: JsonValue): boolean =>
+  value === null || (typeof value === 'string' && value.trim() === '')
+
+/** A member of what was pushed, where every name is possible; null when it is absent. */
+export const ownValue = (object: JsonObject, name: string): JsonValue =>
+  Object.hasOwn(object, name) ? (object[name] ?? null) : null
+
+/** A name that the sender made, fit for a path. */
+export function displayName(name: string): string {
+  if (name === '') return '""'
+  return name.length > maxNameLength
+    ? `${[...name.slice(0, 2 * maxNameLength)].slice(0, maxNameLength).join('')}…`
+    : name
+}
+
+/** By the type of a field's schema: what a value of it is in JSON, and how that is said. */
+const jsonTypes = {
+  string: { matches: (value: JsonValue) => typeof value === 'string', label: 'a string' },
+  integer: { matches: (value: JsonValue) => Number.isInteger(value), label: 'an integer' },
+  boolean: { matches: (value: JsonValue) => typeof value === 'boolean', label: 'a boolean' },
+  array: { matches: (value: JsonValue) => Array.isArray(value), label: 'an array of strings' },
+}
+
+/** What senders probably meant: each repeats its own unknown names, and finding out costs 5 µs. Bounded: they are theirs. */
+const suggestionCache = new Map<PayloadObject, Map<string, string | undefined>>()
+const maxCachedSuggestions = 1000
+
+function suggestionFor(name: string, part: PayloadObject): string | undefined {
+  const known = suggestionCache.get(part) ?? new Map<string, string | undefined>()
+  suggestionCache.set(part, known)
+  if (known.has(name)) return known.get(name)
+  const suggestion = suggest(name, part.names)
+  if (known.size < maxCachedSuggestions && name.length <= maxNameLength) known.set(name, suggestion)
+  return suggestion
+}
+
+/** Reads the objects of a push and collects what is wrong with them. */
+export class PayloadReader {
+  /** What refuses the push. */
+  readonly faults: Fault[]
+  readonly #warnings: Finding[] = []
+  #untold = 0
+  #unknowns = 0
+
+  constructor(faults: Fault[] = []) {
+    this.faults = faults
+  }
+
+  get warnings(): Finding[] {
+    const last = this.#warnings.at(-1)
+    if (!last || this.#untold === 0) return this.#warnings
+    return [
+      ...this.#warnings.slice(0, -1),
+      { ...last, message: `${last.message}; ${this.#untold} more are not listed` },
+    ]
+  }
+
+  /** The push is refused, and nothing more would be told. */
+  get isFull(): boolean {
+    return this.faults.length >= maxReported
+  }
+
+  reject(field: string, message: string): void {
+    if (this.faults.length < maxReported) this.faults.push({ field, message })
+  }
+
+  warn(code: FindingCode, path: string, message: string): void {
+    if (this.#warnings.length < maxReported) this.#warnings.push(finding(code, path, message))
+    else this.#untold += 1
+  }
+
+  /** The values of an object that can be used, by their names in the payload; of aliases, by the names that they mean. */
+  readObject(object: JsonObject, prefix: string, part: PayloadObject): JsonObject {
+    const values: JsonObject = {}
+    const externalIds: JsonObject = {}
+    for (const name of Object.keys(object)) {
+      const value = object[name] ?? null
+      const property = part.properties.get(name)
+      if (property) {
+        const read = this.#value(property, prefix, name, value)
+        if (read !== undefined) values[name] = read
+      } else if (part.externalIds && externalIdForm.test(name)) {
+        this.#externalId(part.externalIds, externalIds, prefix, name, value)
+      } else if (!part.parts.includes(name)) {
+        this.#unknown(part, prefix, name)
+      }
+    }
+    for (const [alias, name] of aliases) {
+      if (values[alias] !== undefined) this.#unalias(values, prefix, alias, name)
+    }
+    if (Object.keys(externalIds).length > 0) values.externalIds = externalIds
+    return values
+  }
+
+  /** The value in the form that is stored. What cannot be used is warned of, or refuses the push. */
+  usable(field: Field, prefix: string, name: string, value: JsonValue, isStrict = false): JsonValue | undefined {
+    const read = readValue(field, name, value, 'create')
+    if (!Array.isArray(read)) return read.value
+    const message = read.map((fault) => fault.message).join(', ')
+    if (isStrict) this.reject(`${prefix}${name}`, message)
+    else this.warn('unusable_value', `${prefix}${name}`, message)
+    return undefined
+  }
+
+  #value(property: PayloadProperty, prefix: string, name: string, value: JsonValue): JsonValue | undefined {
+    if (value === null) return undefined
+    const { matches, label } = jsonTypes[typeOf(property)]
+    if (!matches(value)) {
+      this.reject(`${prefix}${name}`, `expected ${label} or null`)
+      return undefined
+    }
+    if (Array.isArray(value)) return this.#words(property.field, `${prefix}${name}`, value)
+    if (isBlank(value)) return undefined
+    // A text of several lines is stored as it was written.
+    const trimmed = typeof value === 'string' && !isLongText(property) ? value.trim() : value
+    return this.usable(property.field, prefix, name, trimmed, property.isStrict)
+  }
+
+  /** The items of a list that can be used, as far as the field holds so many. */
+  #words(field: Field, path: string, items: JsonValue[]): JsonValue | undefined {
+    if (items.length === 0) return undefined
+    const max = Number(field.schema.maxItems)
+    const isTrimmed = items.every((item) => typeof item === 'string' && item.trim() === item)
+    const complete = isTrimmed && items.length <= max && readValue(field, path, items, 'create')
+    if (complete && !Array.isArray(complete)) return complete.value
+    const usable = new Set<JsonValue>()
+    let examined = 0
+    for (const [index, given] of items.entries()) {
+      if (this.isFull) break
+      const itemPath = `${path}.${index}`
+      const item = typeof given === 'string' ? given.trim() : given
+      if (typeof item !== 'string') this.reject(itemPath, 'expected a string')
+      else if (usable.size <= max && examined < maxExaminedItems) {
+        examined += 1
+        if (this.#isWord(field, itemPath, item)) usable.add(item)
+      }
+    }
+    if (usable.size > max || items.length > maxExaminedItems)
+      this.warn('unusable_value', path, `expected at most ${max} items; the rest was left out`)
+    return usable.size > 0 ? [...usable].slice(0, max) : undefined
+  }
+
+  #isWord(field: Field, path: string, item: string): boolean {
+    if (isBlank(item)) {
+      this.warn('unusable_value', path, 'is blank')
+      return false
+    }
+    const read = readValue(field, path, [item], 'create')
+    if (Array.isArray(read)) for (const { message } of read) this.warn('unusable_value', path, message)
+    return !Array.isArray(read)
+  }
+
+  #externalId(field: Field, externalIds: JsonObject, prefix: string, name: string, value: JsonValue): void {
+    const path = `${prefix}${name}`
+    if (value !== null && typeof value !== 'string') return this.reject(path, 'expected a string or null')
+    if (isBlank(value)) return
+    const max = Number(field.schema.maxProperties)
+    if (Object.keys(externalIds).length === max) {
+      return this.warn('unusable_value', path, `exceeds the limit of ${max}`)
+    }
+    const [, provider = ''] = externalIdForm.exec(name) ?? []
+    Object.assign(externalIds, this.usable(field, prefix, name, { [provider]: value }))
+  }
+
+  /** The name itself wins over another spelling of it. */
+  #unalias(values: JsonObject, prefix: string, alias: string, name: string): void {
+    const value = values[alias] ?? null
+    delete values[alias]
+    if (values[name] === undefined) values[name] = value
+    else if (values[name] !== value) this.warn('unusable_value', `${prefix}${alias}`, `${name} has a different value`)
+  }
+
+  #unknown(part: PayloadObject, prefix: string, name: string): void {
+    this.#unknowns += 1
+    const suggestion = this.#unknowns <= maxSuggestions ? suggestionFor(name, part) : undefined
+    const message = suggestion === undefined ? 'unknown field' : `unknown field; did you mean ${suggestion}?`
+    this.warn('unknown_member', `${prefix}${displayName(name)}`, message)
+  }
+}

@@ -1,0 +1,38 @@
+import { type Sql, sql } from '../../platform/model/sql.ts'
+import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import { pushKeyHours } from './intake/intake-store.ts'
+
+const hour = 60 * 60
+
+/** Rows that came to their end so many days ago, with what was pushed. */
+export const finishedRows = (days: number): RetentionPolicy => ({
+  name: 'rows',
+  table: 'import_rows',
+  key: { id: 'uuid' },
+  since: 'finished_at',
+  ttlSeconds: days * 24 * hour,
+  excluded: () => sql`record.status in ('PENDING', 'RETRYING', 'PROCESSING')`,
+})
+
+/** An import whose rows are still to be worked on stays with them. */
+export const hasWaitingRows = (organization: Sql): Sql => sql`exists (
+  select from import_rows waiting where waiting.organization_id = ${organization} and waiting.import_id = record.id
+    and waiting.status in ('PENDING', 'RETRYING', 'PROCESSING'))`
+
+/** Idempotency-Keys of pushes. */
+export const pushKeys: RetentionPolicy = {
+  name: 'push_keys',
+  table: 'import_push_keys',
+  key: { import_id: 'uuid', key_hash: 'bytea' },
+  since: 'created_at',
+  ttlSeconds: pushKeyHours * hour,
+}
+
+/** URLs from before a rotation whose time is over. */
+export const expiredTriggers: RetentionPolicy = {
+  name: 'import_triggers',
+  table: 'import_triggers',
+  key: { import_id: 'uuid', hash: 'bytea' },
+  since: 'expires_at',
+  ttlSeconds: 0,
+}

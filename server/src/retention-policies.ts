@@ -1,0 +1,42 @@
+import { resources } from './app.ts'
+import type { Config } from './config.ts'
+import { expiredPendingLogins } from './identity/access/login-store.ts'
+import { expiredOneTimeTokens } from './identity/access/one-time-token-store.ts'
+import { endedSessions, expiredSessions } from './identity/access/store.ts'
+import { expiredLoginFailures } from './identity/access/throttle-store.ts'
+import type { Sql } from './platform/model/sql.ts'
+import { droppedMails, endedMails } from './identity/mails/queue-store.ts'
+import { storedResponsePolicy } from './platform/http/idempotency-store.ts'
+import { deletedRecords } from './platform/maintenance/deleted-store.ts'
+import type { RetentionPolicy } from './platform/maintenance/retention-store.ts'
+import { expiredKeyHashes } from './identity/api-keys/store.ts'
+import { orphanedRootContacts } from './resources/contacts/retention-store.ts'
+import { expiredFactorFailures, spentChallenges } from './identity/second-factors/store.ts'
+import { expiredSteps } from './identity/single-sign-on/flow-store.ts'
+import { finishedRows, expiredTriggers, hasWaitingRows, pushKeys } from './resources/imports/retention-store.ts'
+
+/** What of a resource stays although it was deleted long ago, beyond what its declaration says. */
+const excluded: Readonly<Record<string, (organization: Sql) => Sql>> = { imports: hasWaitingRows }
+
+/** Everything that is kept for a while only, in the order in which it is purged. */
+export const retentionPolicies = ({ importRowsDays }: Pick<Config, 'importRowsDays'>): RetentionPolicy[] => [
+  ...resources
+    .filter(({ softDelete }) => softDelete)
+    .map((resource) => deletedRecords(resource, resources, excluded[resource.name])),
+  orphanedRootContacts,
+  ...(importRowsDays > 0 ? [finishedRows(importRowsDays)] : []),
+  pushKeys,
+  expiredTriggers,
+  expiredKeyHashes,
+  storedResponsePolicy,
+  endedSessions,
+  endedMails,
+  droppedMails,
+  expiredSessions,
+  expiredOneTimeTokens,
+  expiredPendingLogins,
+  spentChallenges,
+  expiredSteps,
+  expiredFactorFailures,
+  expiredLoginFailures,
+]

@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const project = fileURLToPath(new URL('../../', import.meta.url))
+const guide = readFileSync(join(project, 'docs/guides/add-a-resource.md'), 'utf8')
+
+/** A code block of the guide: commands, a file, or a change of one. */
+interface Block {
+  language: string
+  file: string | undefined
+  text: string
+}
+const blocks = [...guide.matchAll(/^```(\w+)(?: (\S+))?\n(.*?)^```$/gms)].map(
+  ([, language = '', file, text = '']): Block => ({ language, file, text }),
+)
+
+let copy: string
+beforeAll(() => {
+  copy = mkdtempSync(join(tmpdir(), 'rapport-guide-'))
+  const excluded = new Set(['node_modules', '.git', 'dist', 'coverage'])
+  for (const name of readdirSync(project).filter((one) => !excluded.has(one)))
+    cpSync(join(project, name), join(copy, name), {
+      recursive: true,
+      filter: (from) => !/\/(?:dist|node_modules)$/.test(from),
+    })
+  symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'))
+})
+afterAll(() => rmSync(copy, { recursive: true, force: true }))
+
+const run = async (program: string, ...parameters: string[]): Promise<string> => {
+  const environment = { ...process.env, TEST_ENGINE: 'embedded', NODE_ENV: undefined, VITEST: undefined }
+  const { stdout, stderr } = await promisify(execFile)(program, parameters, { cwd: copy, env: environment })
+  return stdout + stderr
+}
+
+/** The check of the whole project takes a minute; the types and the migrations are what the guide can break. */
+async function check(): Promise<string> {
+  const types = { extends: './tsconfig.json', include: [], files: ['server/src/resources/projects/routes.ts'] }
+  writeFileSync(join(copy, 'tsconfig.guide.json'), JSON.stringify(types))
+  await run('node', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.guide.json')
+  return run('node', 'scripts/generate.mjs', 'check')
+}
+
+async function apply({ language, file, text }: Block): Promise<void> {
+  if (language === 'sh') {
+    for (const line of text.trim().split('\n')) {
+      const [program = '', ...args] = line.split(' ')
+      if (line === 'npm run check') await check()
+      else printed.push(await run(program, ...args))
+    }
+  } else if (language === 'diff') change(join(copy, file ?? ''), text)
+  else {
+    mkdirSync(dirname(join(copy, file ?? '')), { recursive: true })
+    writeFileSync(join(copy, file ?? ''), text)
+  }
+}
+
+/** Adds the lines that begin with a plus behind those before them, which stand in the file once. */
+function change(file: string, difference: string): void {
+  const lines = difference.trimEnd().split('\n')
+  const before = lines.filter((line) => !line.startsWith('+')).map((line) => `${line.slice(1)}\n`)
+  const after = lines.map((line) => `${line.slice(1)}\n`)
+  const parts = readFileSync(file, 'utf8').split(before.join(''))
+  expect([file, before, parts.length]).toEqual([file, before, 2])
+  writeFileSync(file, parts.join(after.join('')))
+}
+
+const printed: string[] = []
+
+test('the guide to a new resource works as it stands: its files, its commands, its tests', async () => {
+  expect(blocks.map(({ language }) => language)).toEqual(expect.arrayContaining(['ts', 'diff', 'sh']))
+  expect(blocks.filter(({ language }) => !['ts', 'diff', 'sh'].includes(language))).toEqual([])
+  const before = readdirSync(join(copy, 'server/migrations'))
+  for (const block of blocks) await apply(block)
+
+  const newMigrations = readdirSync(join(copy, 'server/migrations')).filter((name) => !before.includes(name))
+  expect(newMigrations.map((name) => name.slice(5))).toEqual([
+    'projects.sql',
+    'project_location.sql',
+    'project_location_indexes.sql',
+  ])
+  const document = JSON.parse(readFileSync(join(copy, 'openapi.json'), 'utf8'))
+  expect(Object.keys(document.paths).filter((path) => path.includes('project'))).toEqual([
+    '/v5/projects',
+    '/v5/projects/count',
+    '/v5/projects/{projectId}',
+    '/v5/projects/{projectId}/restore',
+  ])
+  expect(Object.keys(document.components.schemas.Project.properties)).toContain('location')
+  const tests = printed.find((text) => text.includes('Test Files'))
+  expect(tests).toMatch(/Test Files .*2 passed/)
+  expect(Number(/Tests .*?(\d+) passed/.exec(tests ?? '')?.[1])).toBeGreaterThan(20)
+}, 240_000)

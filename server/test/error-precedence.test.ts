@@ -1,0 +1,283 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createApiKey } from '../src/commands/create-api-key.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { newImport, newLead, pusher, type TestImport } from './pushes.ts'
+import { expectRefusal } from './refusals.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
+
+let service: TestService
+let organization: TestOrganization
+let foreign: TestOrganization
+let contact: Json
+let readOnlyKey: string
+let target: TestImport
+let disabled: TestImport
+
+/** A change of a contact that would succeed, until faults are put into it. */
+interface Draft {
+  method: string
+  path: string
+  query: string
+  headers: Record<string, string>
+  body: string
+}
+
+interface Fault {
+  name: string
+  status: number
+  put(draft: Draft): void
+}
+
+const unknownContact = 'con_019aa5b2c1d27e3fa4b5c6d7e8f90123'
+const header = (name: string, value: () => string) => (draft: Draft) => void (draft.headers[name] = value())
+const put = (member: 'path' | 'query' | 'method' | 'body', value: () => string) => (draft: Draft) =>
+  void (draft[member] = value())
+
+/** Stage by stage, in the order in which a request is checked. */
+const stages: Record<string, Fault[]> = {
+  framing: [
+    { name: 'headers of 20 KiB', status: 431, put: header('x-long', () => 'x'.repeat(20_000)) },
+    { name: 'a URL of 9 KiB', status: 414, put: put('query', () => `?bogus=${'x'.repeat(9000)}`) },
+    { name: 'a broken escape in the path', status: 400, put: put('path', () => '/v5/contacts/%zz') },
+    { name: 'a body of more than 1 MiB', status: 413, put: put('body', () => 'x'.repeat(1024 * 1024 + 1)) },
+    { name: 'a body of another media type', status: 415, put: header('content-type', () => 'text/plain') },
+    { name: 'a compressed body', status: 415, put: header('content-encoding', () => 'gzip') },
+    { name: 'only HTML accepted', status: 406, put: header('accept', () => 'text/html') },
+  ],
+  route: [
+    { name: 'an unknown path', status: 404, put: put('path', () => `/v5/contactz/${contact.id}`) },
+    { name: 'a method that is not taken', status: 405, put: put('method', () => 'PUT') },
+  ],
+  credential: [
+    { name: 'a wrong key', status: 401, put: header('authorization', () => 'Bearer svc_wrong') },
+    { name: 'no key', status: 401, put: (draft) => void delete draft.headers.authorization },
+  ],
+  organization: [
+    {
+      name: 'no organization header',
+      status: 400,
+      put: (draft) => void delete draft.headers['service-organization-id'],
+    },
+    {
+      name: 'a malformed organization header',
+      status: 400,
+      put: header('service-organization-id', () => 'acme'),
+    },
+    {
+      name: 'a foreign organization',
+      status: 403,
+      put: header('service-organization-id', () => foreign.organizationId),
+    },
+  ],
+  scope: [
+    { name: 'a key that may only read', status: 403, put: header('authorization', () => `Bearer ${readOnlyKey}`) },
+  ],
+  query: [
+    { name: 'an unknown parameter', status: 400, put: put('query', () => '?bogus=1') },
+    { name: 'a broken escape in the query', status: 400, put: put('query', () => '?a=%zz') },
+    { name: 'a malformed If-Match', status: 400, put: header('if-match', () => 'unquoted') },
+  ],
+  body: [
+    { name: 'a body that is no JSON', status: 400, put: put('body', () => '{"email":') },
+    { name: 'an unknown field', status: 422, put: put('body', () => '{"emial":"a@example.com"}') },
+    { name: 'a bad value', status: 422, put: put('body', () => '{"email":"nobody"}') },
+  ],
+  record: [
+    { name: 'an unknown record', status: 404, put: put('path', () => `/v5/contacts/${unknownContact}`) },
+    { name: 'an id of another form', status: 404, put: put('path', () => '/v5/contacts/1') },
+  ],
+  precondition: [{ name: 'a stale If-Match', status: 412, put: header('if-match', () => '"99-AAAAAAAAAAAAAAAA"') }],
+  conflict: [
+    { name: 'an address that is taken', status: 409, put: put('body', () => '{"email":"taken@example.com"}') },
+  ],
+}
+
+beforeAll(async () => {
+  service = await startTestService()
+  organization = await service.newOrganization()
+  foreign = await service.newOrganization()
+  contact = (await organization.call('POST', '/v5/contacts', { body: { email: 'ada@example.com' } })).body
+  await organization.call('POST', '/v5/contacts', { body: { email: 'taken@example.com' } })
+  readOnlyKey = await newKey(['urn:service:*:*:read'])
+  target = await newImport(service, organization)
+  disabled = await newImport(service, organization)
+  await organization.call('POST', `/v5/imports/${disabled.importId}/disable`)
+  await target.push(newLead(), { headers: { 'idempotency-key': 'used' } })
+})
+afterAll(async () => {
+  await service.close()
+})
+
+async function send({ method, path, query, headers, body }: Draft) {
+  return service.anonymous(method, path + query, { headers, body })
+}
+
+const draft = (): Draft => ({
+  method: 'PATCH',
+  path: `/v5/contacts/${contact.id}`,
+  query: '',
+  headers: { authorization: `Bearer ${organization.apiKey}`, 'service-organization-id': organization.organizationId },
+  body: '{"city":"Paris"}',
+})
+
+async function databaseState(): Promise<Json> {
+  const [row] = await service.database.crossTenantQuery<Json>(
+    'check the database',
+    sql`select (select json_agg(contacts order by id) from contacts) as contacts,
+      (select json_agg(teams order by id) from teams) as teams,
+      (select count(*) from companies) + (select count(*) from campaigns) + (select count(*) from employments)
+        + (select count(*) from idempotency_answers) as others,
+        (select json_agg(import_rows order by id) from import_rows) as rows,
+        (select count(*) from import_push_keys) as keys`,
+  )
+  return row
+}
+
+async function newKey(scopes: readonly string[], database = service.database, name = 'test') {
+  const made = await createApiKey({ database, organization: organization.organizationId, name, scopes })
+  return made.apiKey
+}
+
+const ranked = (of: typeof stages) =>
+  Object.entries(of).flatMap(([stage, all], rank) => all.map((fault) => ({ ...fault, stage, rank })))
+const pairsOf = (all: ReturnType<typeof ranked>) =>
+  all.flatMap((earlier) => all.filter((later) => later.rank > earlier.rank).map((later) => ({ earlier, later })))
+
+const faults = ranked(stages)
+const pairs = pairsOf(faults)
+
+test('without a fault the request succeeds, so that each refusal below is about its faults', async () => {
+  expect((await send(draft())).status).toBe(200)
+})
+
+test.each(faults)('$name is $status', async ({ put, status }) => {
+  const before = await databaseState()
+  const request = draft()
+  put(request)
+  expectRefusal(await send(request), status)
+  expect(await databaseState()).toEqual(before)
+})
+
+test('of two faults the one of the earlier stage is told, for every pair, and nothing has changed', async () => {
+  const before = await databaseState()
+  const told: string[] = []
+  for (const { earlier, later } of pairs) {
+    const request = draft()
+    later.put(request)
+    earlier.put(request)
+    const { status } = await send(request)
+    if (status !== earlier.status) told.push(`${earlier.name} (${earlier.status}) + ${later.name}: ${status}`)
+  }
+  expect(pairs.length).toBeGreaterThan(200)
+  expect(told).toEqual([])
+  expect(await databaseState()).toEqual(before)
+})
+
+test('a stale If-Match is told before a lock', async () => {
+  const [team] = (await organization.call('GET', '/v5/teams')).body
+  const path = `/v5/teams/${team.id}`
+  expectRefusal(await organization.call('DELETE', path), 423, 'resource_locked')
+  expectRefusal(await organization.call('DELETE', path, { headers: { 'if-match': '"99-AAAAAAAAAAAAAAAA"' } }), 412)
+  expect((await organization.call('GET', path)).status).toBe(200)
+})
+
+test.each([
+  ['an unknown parameter', `/v5/contacts/${unknownContact}?bogus=1`, {}],
+  ['a malformed If-None-Match', `/v5/contacts/${unknownContact}`, { 'if-none-match': 'unquoted' }],
+  ['an unknown parameter and an id of another form', '/v5/contacts/1?bogus=1', {}],
+  ['a malformed cursor', `/v5/contacts/${unknownContact}/employments?startingAfter=1`, {}],
+])('of a read, %s is told before the unknown record', async (_fault, path, headers) => {
+  expectRefusal(await organization.call('GET', path, { headers }), 400, 'invalid_parameters')
+  expectRefusal(await organization.call('GET', path.split('?')[0] ?? ''), 404, 'not_found')
+})
+
+/** A push that would be kept, until faults are put into it. */
+const pushDraft = (): Draft => ({
+  method: 'POST',
+  path: target.path,
+  query: '',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(newLead()),
+})
+
+/** The stages of a push. Its limit is told of below: whoever has used it up meets it at every push. */
+const pushStages: Record<string, Fault[]> = {
+  framing: [
+    { name: 'headers of 20 KiB', status: 431, put: header('x-long', () => 'x'.repeat(20_000)) },
+    { name: 'a URL of 9 KiB', status: 414, put: put('query', () => `?a=${'x'.repeat(9000)}`) },
+    { name: 'a broken escape in the path', status: 400, put: put('path', () => `${target.path}%zz`) },
+    { name: 'a body of more than 1 MiB', status: 413, put: put('body', () => 'x'.repeat(1024 * 1024 + 1)) },
+  ],
+  route: [
+    { name: 'an unknown path', status: 404, put: put('path', () => `${target.path}/more`) },
+    { name: 'a method that is not taken', status: 405, put: put('method', () => 'PUT') },
+  ],
+  media: [
+    { name: 'a body of another media type', status: 400, put: header('content-type', () => 'text/plain') },
+    { name: 'a compressed body', status: 400, put: header('content-encoding', () => 'gzip') },
+  ],
+  trigger: [
+    { name: 'another secret', status: 404, put: put('path', () => target.path.replace(target.hash, disabled.hash)) },
+    { name: 'another import', status: 404, put: put('path', () => target.path.replace(target.importId, 'imp_1')) },
+    { name: 'an import that is disabled', status: 404, put: put('path', () => disabled.path) },
+  ],
+  query: [{ name: 'a broken escape in the query', status: 400, put: put('query', () => '?a=%zz') }],
+  key: [{ name: 'a malformed key', status: 400, put: header('idempotency-key', () => 'two words') }],
+  body: [
+    { name: 'a body that is no JSON', status: 400, put: put('body', () => '{"contact":') },
+    { name: 'a lead without an address', status: 400, put: put('body', () => '{"contact":{}}') },
+  ],
+  used: [{ name: 'a key of another push', status: 400, put: header('idempotency-key', () => 'used') }],
+}
+
+test('of two faults of a push the one of the earlier stage is told, for every pair, and nothing is kept', async () => {
+  expect((await send(pushDraft())).status).toBe(200)
+  const before = await databaseState()
+  const pushFaults = ranked(pushStages)
+  const responseTo = async (...all: Fault[]) => {
+    const request = pushDraft()
+    for (const fault of all) fault.put(request)
+    const response = await send(request)
+    return { answer: response, told: `${response.status} ${response.text}` }
+  }
+  const singleFaults = new Map<string, string>()
+  for (const fault of pushFaults) {
+    const { answer: response, told } = await responseTo(fault)
+    expectRefusal(response, fault.status)
+    singleFaults.set(fault.name, told)
+  }
+  // What is no push is not asked for the media of one.
+  const checkedPairs = pairsOf(pushFaults).filter(
+    ({ earlier, later }) => earlier.stage !== 'route' || later.stage !== 'media',
+  )
+  for (const { earlier, later } of checkedPairs) {
+    const { told } = await responseTo(later, earlier)
+    expect(`${earlier.name} + ${later.name}: ${told}`).toBe(
+      `${earlier.name} + ${later.name}: ${singleFaults.get(earlier.name)}`,
+    )
+  }
+  expect(checkedPairs.length).toBeGreaterThan(90)
+  expect(await databaseState()).toEqual(before)
+})
+
+test('of a push whose import has used its limit up, that is told before all that is wrong with it but its frame and its URL', async () => {
+  const limited = await startTestService({ RATE_LIMIT_PER_MINUTE: '30' })
+  const one = await newImport(limited, await limited.newOrganization())
+  const wrongSecret = pusher(limited, one.path.replace(one.hash, target.hash))
+  const statuses: number[] = []
+  for (const push of [
+    () => one.push('x'.repeat(1024 * 1024 + 1)),
+    () => one.push(newLead(), { headers: { 'content-type': 'text/plain' } }),
+    () => wrongSecret(),
+    () => one.push(),
+    () => one.push(newLead(), { query: '?a=%zz' }),
+    () => one.push(newLead(), { headers: { 'idempotency-key': 'two words' } }),
+    () => one.push('{'),
+  ]) {
+    // Again each time: one more push comes to be allowed every two seconds.
+    for (let status = 0; status !== 429;) ({ status } = await one.push())
+    statuses.push((await push()).status)
+  }
+  await limited.close()
+  expect(statuses).toEqual([413, 400, 404, 429, 429, 429, 429])
+})

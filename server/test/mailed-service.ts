@@ -1,0 +1,49 @@
+import { expect } from 'vitest'
+import type { Role } from '../src/platform/model/scopes.ts'
+import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
+import { callAs, goodPassword, linkIn, newEmail, type TestPerson } from './people.ts'
+import { type Call, startTestService, type TestService } from './service.ts'
+
+/** A service whose mails arrive somewhere. */
+export interface MailedService {
+  service: TestService
+  receiver: MailReceiver
+  /** Invites a new address; gives what stands in the link that was sent there. */
+  invite(caller: Call, body?: Record<string, unknown>): Promise<{ id: string; email: string; token: string }>
+  /** A new person who was invited and has accepted; in that organization alone. */
+  join(caller: Call, role: Role): Promise<TestPerson>
+  close(): Promise<void>
+}
+
+export async function startMailedService(environment: Record<string, string> = {}): Promise<MailedService> {
+  const receiver = await startMailReceiver()
+  const mail = { SMTP_URL: receiver.url, MAIL_FROM: 'Rapport <crm@example.com>' }
+  const service = await startTestService({ ...mail, ...environment })
+  const invite: MailedService['invite'] = async (caller, body = {}) => {
+    const email = newEmail()
+    const created = await caller('POST', '/v5/invitations', { body: { email, role: 'member', ...body } })
+    expect(created.status, created.text).toBe(201)
+    return {
+      id: created.body.id,
+      email: created.body.email,
+      token: await linkIn(receiver, created.body.email, 'invitation'),
+    }
+  }
+  return {
+    service,
+    receiver,
+    invite,
+    async join(caller, role) {
+      const { email, token } = await invite(caller, { role })
+      const body = { token, name: `Person who is ${role}`, password: goodPassword }
+      const accepted = await service.anonymous('POST', '/auth/invitations/accept', { body })
+      expect(accepted.status, accepted.text).toBe(200)
+      const { accessToken } = accepted.body
+      return { email, password: goodPassword, ...accepted.body, call: callAs(service, accessToken) }
+    },
+    async close() {
+      await service.close()
+      await receiver.close()
+    },
+  }
+}

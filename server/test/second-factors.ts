@@ -1,0 +1,117 @@
+import { TOTP } from 'otpauth'
+import { beginPendingLogin } from '../src/identity/access/login-store.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { readId } from '../src/platform/model/ids.ts'
+import { logIn, newOwner, type TestOwner } from './people.ts'
+import type { Json, TestAnswer, TestService } from './service.ts'
+
+/** The owner of a new organization, who has just logged in. */
+export interface Person extends Omit<TestOwner, 'userId'> {
+  /** A uuid. */
+  userId: string
+  /** A new session by password, with what it takes besides. */
+  logIn(): Promise<TestAnswer<Json>>
+  /** The first step of a login that needs a second one. */
+  beginLogin(): Promise<string>
+}
+
+export async function newPerson(service: TestService): Promise<Person> {
+  const owner = await newOwner(service)
+  const logInWithPassword = () => logIn(service, owner.email, owner.password)
+  return {
+    ...owner,
+    userId: readId('usr', owner.userId) ?? '',
+    logIn: logInWithPassword,
+    async beginLogin() {
+      const { status, body } = await logInWithPassword()
+      if (status !== 200 || body.status !== 'second_factor_required') throw new Error(JSON.stringify(body))
+      return body.pendingToken
+    },
+  }
+}
+
+/** The second step of a login, with a code of the app. */
+export const completeByTotp = (service: TestService, pendingToken: string, code: string): Promise<TestAnswer<Json>> =>
+  service.anonymous('POST', '/auth/login/totp', { body: { pendingToken, code } })
+
+/** The second step of a login, with a recovery code. */
+export const completeByRecoveryCode = (
+  service: TestService,
+  pendingToken: string,
+  code: string,
+): Promise<TestAnswer<Json>> => service.anonymous('POST', '/auth/login/recovery-code', { body: { pendingToken, code } })
+
+/** An authenticator app that was set up with this address. */
+export class AuthenticatorApp {
+  readonly #totp: TOTP
+
+  constructor(uri: string) {
+    const url = new URL(uri)
+    this.#totp = new TOTP({ secret: url.searchParams.get('secret') ?? '' })
+  }
+
+  /** The code that it shows so many steps of 30 seconds from now. */
+  code(steps = 0): string {
+    return this.#totp.generate({ timestamp: Date.now() + steps * 30_000 })
+  }
+
+  /** Six digits that are right at no step from the one before now to the one after it. */
+  wrongCode(): string {
+    const right = [-2, -1, 0, 1, 2].map((steps) => this.code(steps))
+    return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !right.includes(code)) ?? ''
+  }
+}
+
+/**
+ * Confirms the app by the code of the step before now, so that now's is still good. A step that ends meanwhile makes it
+ * too old, and the next one is tried.
+ */
+export async function confirmApp({ call }: Pick<Person, 'call'>, app: AuthenticatorApp): Promise<TestAnswer<Json>> {
+  const confirm = () => call('POST', '/v5/me/totp/confirm', { body: { code: app.code(-1) } })
+  const first = await confirm()
+  return first.status === 422 ? confirm() : first
+}
+
+/** Sets an authenticator app up. */
+export async function enrolApp(
+  person: Pick<Person, 'call'>,
+): Promise<{ app: AuthenticatorApp; recoveryCodes: string[] }> {
+  const started = await person.call('POST', '/v5/me/totp')
+  if (started.status !== 200) throw new Error(started.text)
+  const app = new AuthenticatorApp(started.body.uri)
+  const confirmed = await confirmApp(person, app)
+  if (confirmed.status !== 200) throw new Error(confirmed.text)
+  return { app, recoveryCodes: confirmed.body.recoveryCodes }
+}
+
+/** First steps of logins without the price of a password each. */
+export const beginLogins = (
+  service: TestService,
+  { userId }: Pick<Person, 'userId'>,
+  count: number,
+): Promise<string[]> =>
+  service.database.crossTenantTransaction('log in', async (db) => {
+    const tokens: string[] = []
+    for (let index = 0; index < count; index++) {
+      tokens.push(await beginPendingLogin(db, { userId, wantsCookie: false }))
+    }
+    return tokens
+  })
+
+/** What the log of the person's organization tells of an action. */
+export const eventsOf = (service: TestService, { organization }: Person, action: string): Promise<Json[]> =>
+  service.database.crossTenantQuery(
+    'check the database',
+    sql`select actor_kind as kind, details from audit_events
+      where organization_id = ${readId('org', organization.organizationId)}::uuid and action = ${action}`,
+  )
+
+/** Which changes of their account the person was told of by mail. */
+export const mailsOf = async (service: TestService, { userId }: Pick<Person, 'userId'>): Promise<string[]> => {
+  const rows = await service.database.crossTenantQuery<{ what: string }>(
+    'check the database',
+    sql`select facts->>'what' as what from mails
+      where user_id = ${userId}::uuid and kind = 'account-changed' order by id`,
+  )
+  return rows.map(({ what }) => what)
+}
