@@ -223,7 +223,7 @@ test('a sequence of somebody on our tables is refused in words, one beside them 
     const take = (name: string) =>
       takeSnapshotFile(fixture.file(name), { connection: target.connection, migrationsFolder, version: version() })
     await query(target.connection, 'create table users_of_theirs (id serial)')
-    await expect(take('beside')).resolves.toMatchObject({ others: ['users_of_theirs'] })
+    await expect(take('beside')).resolves.toMatchObject({ otherTables: ['users_of_theirs'] })
     await query(target.connection, 'create sequence count_of_users owned by users.name')
     await expect(take('on')).rejects.toThrow(/has a sequence .*: count_of_users\. Nothing was changed/)
   }))

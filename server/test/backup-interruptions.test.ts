@@ -89,7 +89,7 @@ test('of backups to one name the latest one is made, whatever becomes of the ear
   expect(await exists(`${name}.part`)).toBe(true)
   await release()
   expect(await earlier).toContain('This backup was stopped')
-  expect(await later).toMatchObject({ others: [] })
+  expect(await later).toMatchObject({ otherTables: [] })
   expect(await checkSnapshot(name)).toMatchObject({ header: { format: 'rapport backup' } })
   expect(await exists(`${name}.part`)).toBe(false)
 })
