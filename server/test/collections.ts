@@ -159,7 +159,7 @@ async function pushContactNote({ organization, pushes }: Fixture, references: Re
   const { call, importId } = organization
   const contact = `/v5/contacts/${idsOf(references, 'con')[1]}`
   const { email } = (await call('GET', contact)).body
-  const id = await pushes.push(importId, { contact: { email, collectReferences: 'Pushed' } })
+  const id = await pushes.push(importId, { contact: { email, note: 'Pushed' } })
   collectReferences(references, rowDetails, (await call('GET', `/v5/imports/${importId}/rows/${id}`)).body)
   const [pushed] = (await call('GET', `${contact}/notes?filter.source.equals=import`)).body
   if (pushed?.importRowId !== id) throw new Error('A push left no note of the contact')

@@ -299,7 +299,7 @@ test.skipIf(!hasDocker)('each flag of a command of Docker itself is one that its
 })
 
 test('the guide says how long a stop waits for requests, which Docker gives it', () => {
-  const [, limit = ''] = /^export const drainLimit = ([\d_]+)$/m.exec(read('server/src/commands/drain.ts')) ?? []
+  const [, limit = ''] = /^export const drainTimeout = ([\d_]+)$/m.exec(read('server/src/commands/drain.ts')) ?? []
   const seconds = Number(limit.replace('_', '')) / 1000
   expect(guide.replaceAll('\n', ' ')).toContain(`wait up to ${seconds} seconds for requests in progress`)
   expect(graceSeconds).toBeGreaterThan(seconds)

@@ -94,7 +94,7 @@ test('at the end the last error is given, and after the abort it is tried once m
     failingOperation([unavailable, unavailable, unavailable]),
   ]
   expect(await retryTransient({ signal, deadline: performance.now(), isTransient }, late.write)).toEqual({
-    failed: unavailable,
+    lastError: unavailable,
   })
   expect(late.count()).toBe(1)
   const stored = retryTransient({ signal, deadline: performance.now() + hour, isTransient }, closed.write)
