@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 import type { Json } from './service.ts'
 
-/** What an attestation is about. */
+/** What an attestation statement signs. */
 export interface AttestedData {
   authData: Buffer
   clientDataHash: Buffer
@@ -15,25 +15,25 @@ export interface Attestation {
   statement: Map<string, unknown>
 }
 
-/** How an answer differs from an honest one. */
+/** How a response differs from an honest one. */
 export interface ResponseOverrides {
-  /** The page that asked. */
+  /** The origin of the page. */
   origin?: string
   rpId?: string
   /** Signature counter, instead of the next one. */
   counter?: number
   /** The authenticator did not verify the person. */
   unverified?: boolean
-  /** Nobody was there. */
+  /** The person was not present. */
   absent?: boolean
   challenge?: string
-  /** What the client says it did. */
+  /** The operation that the client claims. */
   type?: string
   userHandle?: string | null
   crossOrigin?: boolean
-  /** Signs with another key. */
+  /** The key to sign with, instead of its own. */
   key?: KeyObject
-  /** Says what make it is. */
+  /** The attestation, instead of none. */
   attest?: (attested: AttestedData) => Attestation
 }
 
@@ -42,7 +42,7 @@ const hashOf = (clientDataJSON: string): Buffer =>
 
 const flags = { present: 0x01, verified: 0x04, attested: 0x40 }
 
-/** An authenticator in software, which can be dishonest as no browser lets one be. */
+/** A software authenticator that can send dishonest responses, which browsers do not allow. */
 export class Authenticator {
   readonly #origin: string
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -50,13 +50,13 @@ export class Authenticator {
   #userHandle = ''
   #counter: number
 
-  /** `counts` is false for one that keeps no counter, as those do that synchronize. */
+  /** `hasCounter` is false for one without a signature counter, such as a synced passkey. */
   constructor(origin: string, { counts: hasCounter = true } = {}) {
     this.#origin = origin
     this.#counter = hasCounter ? 1 : 0
   }
 
-  /** The answer to `navigator.credentials.create(options)`. */
+  /** The result of `navigator.credentials.create(options)`. */
   create(options: Json, overrides: ResponseOverrides = {}): Json {
     this.#userHandle = options.user.id
     const length = Buffer.alloc(2)
@@ -76,7 +76,7 @@ export class Authenticator {
     return this.#shown({ clientDataJSON, attestationObject, transports: ['internal'] })
   }
 
-  /** The answer to `navigator.credentials.get(options)`. */
+  /** The result of `navigator.credentials.get(options)`. */
   get(options: Json, overrides: ResponseOverrides = {}): Json {
     if (this.#counter > 0) this.#counter++
     const authData = this.#head(options.rpId, overrides)

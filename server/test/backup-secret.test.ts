@@ -18,7 +18,6 @@ import { until } from './processes.ts'
 import { startTestService, type TestService } from './service.ts'
 import { serviceProcesses } from './service-process.ts'
 
-// What a restore meets and brings where secrets, links and sessions are concerned.
 let fixture: Awaited<ReturnType<typeof createBackupFixture>>
 beforeAll(async () => {
   fixture = await createBackupFixture()
@@ -31,7 +30,7 @@ const startOn = ({ connection }: TestDatabase) =>
     { connection, secret: createSecretKey(randomBytes(32)), drop: async () => undefined },
   )
 
-/** Columns of what is encrypted under SECRET, each with how many rows have something in it. */
+/** The number of values in each column that is encrypted with SECRET. */
 async function encryptedValueCounts(connection: pg.ClientConfig): Promise<Record<string, number>> {
   const columns = await query(
     connection,
@@ -47,18 +46,18 @@ async function encryptedValueCounts(connection: pg.ClientConfig): Promise<Record
   return counts
 }
 
-/** A member who has forgotten the password, and the mail about it, which is kept. */
+/** Creates a member who requests a password reset, and waits until the mail is stored. */
 async function requestPasswordReset(
   service: TestService,
   organizationId: string,
 ): Promise<{ email: string; mailId: string }> {
   const { email } = await newPerson(service, [readId('org', organizationId) ?? ''])
   await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
-  await until('the mail is kept', async () => (await mailOf(service, email)).status === 'kept')
+  await until('the mail is stored', async () => (await mailOf(service, email)).status === 'kept')
   return { email, mailId: showId('mai', (await mailOf(service, email)).id) }
 }
 
-/** One of everything that only the secret can read, in an organization with an owner. */
+/** Creates a value in every encrypted column, in an organization with an owner. */
 async function createSecretData(service: TestService) {
   const owner = await newOwner(service)
   const [kept, queued] = [
@@ -79,12 +78,12 @@ async function createSecretData(service: TestService) {
   return { owner, kept, queued, connection, careful: protectedOwner, recoveryCode }
 }
 
-test('without the secret, what only it could read is gone and nothing stumbles over it; the rest works under a new one', async () => {
+test('a restore with a new secret drops all values encrypted with the old one, and everything else keeps working', async () => {
   const [source, target] = await Promise.all([createDatabase(), createEmptyDatabase()])
   const before = await startOn(source)
   const { owner, kept, queued, connection, careful: protectedOwner, recoveryCode } = await createSecretData(before)
   await before.close()
-  // Composed, and still to be sent.
+  // A mail that is composed but not sent yet.
   await query(
     source.connection,
     `update mails set status = 'queued', run_at = now(), ended_at = null
@@ -102,7 +101,7 @@ test('without the secret, what only it could read is gone and nothing stumbles o
   const content = (mailId: string) => call('GET', `/v5/mails/${mailId}/content`)
   const lost = await content(kept.mailId)
   expect([lost.status, lost.text]).toEqual([404, expect.stringContaining('lost with the secret')])
-  await until('the other is composed', async () => (await mailOf(service, queued.email)).status === 'kept')
+  await until('the queued mail is composed again', async () => (await mailOf(service, queued.email)).status === 'kept')
   const { status, body } = await content(queued.mailId)
   expect(status).toBe(200)
   const token = new URL(body.links[0]).hash.split('=')[1]
@@ -118,7 +117,7 @@ test('without the secret, what only it could read is gone and nothing stumbles o
   await Promise.all([source.drop(), target.drop()])
 }, 120_000)
 
-test('a backup from before there were factors, mails and connections is restored with its secret and without; sessions get no more time than others', async () => {
+test('a backup of schema version 9 is restored with and without its secret, and its sessions get the usual lifetime', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-ninth-'))
   const [old, same, other] = await Promise.all([createEmptyDatabase(), createEmptyDatabase(), createEmptyDatabase()])
   try {
@@ -165,7 +164,7 @@ test('a backup from before there were factors, mails and connections is restored
   }
 }, 120_000)
 
-test('what a start puts into an empty database does not stand in the way of a restore; a link that somebody was sent does', async () => {
+test('what the first start creates does not prevent a restore, but a link sent to a person does', async () => {
   const [source, target] = await Promise.all([createDatabase(), createEmptyDatabase()])
   const file = fixture.file('empty')
   await takeSnapshotFile(file, { connection: source.connection, migrationsFolder, version: version() })

@@ -7,7 +7,7 @@ import { lockRows, readRows } from '../src/resources/imports/work/work-store.ts'
 import { type PlanNode, explain, recordsRead } from './explain.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 
-/** Rows of the import that is looked at; all other organizations together have a tenth of that. */
+/** Rows of the tested import; all other organizations together have a tenth of that. */
 const size = 20_000
 const others = 200
 const claimed = 40
@@ -37,7 +37,7 @@ beforeAll(async () => {
   await run(sql`insert into import_rows (organization_id, id, import_id, status, lease, payload)
     select imports.organization_id, gen_random_uuid(), imports.id, 'PROCESSING', ${importId}::uuid, '{}'
     from imports, generate_series(1, case imports.id when ${importId}::uuid then ${size}::integer else ${size / others / 10}::integer end)`)
-  // Statistics know of no row yet, as after a burst of pushes.
+  // The rows are not in the statistics yet, as after a burst of pushes.
   const { rows } = await run(
     sql`select id from import_rows where import_id = ${importId}::uuid order by id limit ${claimed}`,
   )
@@ -48,7 +48,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** The plan of the one statement that the work sends. */
+/** The plan of the single statement that `work` sends. */
 async function planOf(work: (transaction: Transaction) => Promise<unknown>): Promise<PlanNode[]> {
   const plans: PlanNode[][] = []
   const query = async (statement: Sql) => {
@@ -61,14 +61,14 @@ async function planOf(work: (transaction: Transaction) => Promise<unknown>): Pro
   return plan ?? []
 }
 
-/** Records of rows that the work looks at. */
+/** The number of import rows that `work` reads. */
 async function recordsReadBy(work: (transaction: Transaction) => Promise<unknown>): Promise<number> {
   const nodes = (await planOf(work)).filter((node) => node['Relation Name'] === 'import_rows')
   expect(nodes.length).toBeGreaterThan(0)
   return recordsRead(nodes)
 }
 
-test('to hold and to read claimed rows costs what was claimed, however many its import and its organization have', async () => {
+test('locking and reading claimed rows reads only those rows, regardless of the size of the import and the organization', async () => {
   const lock = () => recordsReadBy((transaction) => lockRows(transaction, { organizationId, lease: importId, rowIds }))
   const read = () => recordsReadBy((transaction) => readRows(transaction, rowIds))
   const expected = { lock: claimed, read: claimed }

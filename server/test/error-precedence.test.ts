@@ -13,7 +13,7 @@ let readOnlyKey: string
 let target: TestImport
 let disabled: TestImport
 
-/** A change of a contact that would succeed, until faults are put into it. */
+/** A valid update of a contact, to which faults are added. */
 interface Draft {
   method: string
   path: string
@@ -33,7 +33,7 @@ const header = (name: string, value: () => string) => (draft: Draft) => void (dr
 const put = (member: 'path' | 'query' | 'method' | 'body', value: () => string) => (draft: Draft) =>
   void (draft[member] = value())
 
-/** Stage by stage, in the order in which a request is checked. */
+/** The faults of each stage, in the order in which a request is checked. */
 const stages: Record<string, Fault[]> = {
   framing: [
     { name: 'headers of 20 KiB', status: 431, put: header('x-long', () => 'x'.repeat(20_000)) },
@@ -46,7 +46,7 @@ const stages: Record<string, Fault[]> = {
   ],
   route: [
     { name: 'an unknown path', status: 404, put: put('path', () => `/v5/contactz/${contact.id}`) },
-    { name: 'a method that is not taken', status: 405, put: put('method', () => 'PUT') },
+    { name: 'an unsupported method', status: 405, put: put('method', () => 'PUT') },
   ],
   credential: [
     { name: 'a wrong key', status: 401, put: header('authorization', () => 'Bearer svc_wrong') },
@@ -78,13 +78,13 @@ const stages: Record<string, Fault[]> = {
     { name: 'a malformed If-Match', status: 400, put: header('if-match', () => 'unquoted') },
   ],
   body: [
-    { name: 'a body that is no JSON', status: 400, put: put('body', () => '{"email":') },
+    { name: 'a body that is not JSON', status: 400, put: put('body', () => '{"email":') },
     { name: 'an unknown field', status: 422, put: put('body', () => '{"emial":"a@example.com"}') },
     { name: 'a bad value', status: 422, put: put('body', () => '{"email":"nobody"}') },
   ],
   record: [
     { name: 'an unknown record', status: 404, put: put('path', () => `/v5/contacts/${unknownContact}`) },
-    { name: 'an id of another form', status: 404, put: put('path', () => '/v5/contacts/1') },
+    { name: 'a malformed id', status: 404, put: put('path', () => '/v5/contacts/1') },
   ],
   precondition: [{ name: 'a stale If-Match', status: 412, put: header('if-match', () => '"99-AAAAAAAAAAAAAAAA"') }],
   conflict: [
@@ -146,11 +146,11 @@ const pairsOf = (all: ReturnType<typeof ranked>) =>
 const faults = ranked(stages)
 const pairs = pairsOf(faults)
 
-test('without a fault the request succeeds, so that each refusal below is about its faults', async () => {
+test('without a fault, the request succeeds', async () => {
   expect((await send(draft())).status).toBe(200)
 })
 
-test.each(faults)('$name is $status', async ({ put, status }) => {
+test.each(faults)('$name gets $status', async ({ put, status }) => {
   const before = await databaseState()
   const request = draft()
   put(request)
@@ -158,7 +158,7 @@ test.each(faults)('$name is $status', async ({ put, status }) => {
   expect(await databaseState()).toEqual(before)
 })
 
-test('of two faults the one of the earlier stage is told, for every pair, and nothing has changed', async () => {
+test('for every pair of faults, the one of the earlier stage is reported, and nothing changes', async () => {
   const before = await databaseState()
   const told: string[] = []
   for (const { earlier, later } of pairs) {
@@ -173,7 +173,7 @@ test('of two faults the one of the earlier stage is told, for every pair, and no
   expect(await databaseState()).toEqual(before)
 })
 
-test('a stale If-Match is told before a lock', async () => {
+test('a stale If-Match is reported before a lock', async () => {
   const [team] = (await organization.call('GET', '/v5/teams')).body
   const path = `/v5/teams/${team.id}`
   expectRefusal(await organization.call('DELETE', path), 423, 'resource_locked')
@@ -186,12 +186,12 @@ test.each([
   ['a malformed If-None-Match', `/v5/contacts/${unknownContact}`, { 'if-none-match': 'unquoted' }],
   ['an unknown parameter and an id of another form', '/v5/contacts/1?bogus=1', {}],
   ['a malformed cursor', `/v5/contacts/${unknownContact}/employments?startingAfter=1`, {}],
-])('of a read, %s is told before the unknown record', async (_fault, path, headers) => {
+])('on a read, %s is reported before the unknown record', async (_fault, path, headers) => {
   expectRefusal(await organization.call('GET', path, { headers }), 400, 'invalid_parameters')
   expectRefusal(await organization.call('GET', path.split('?')[0] ?? ''), 404, 'not_found')
 })
 
-/** A push that would be kept, until faults are put into it. */
+/** A valid push, to which faults are added. */
 const pushDraft = (): Draft => ({
   method: 'POST',
   path: target.path,
@@ -200,7 +200,7 @@ const pushDraft = (): Draft => ({
   body: JSON.stringify(newLead()),
 })
 
-/** The stages of a push. Its limit is told of below: whoever has used it up meets it at every push. */
+/** The stages of a push, except its rate limit, which has a separate test. */
 const pushStages: Record<string, Fault[]> = {
   framing: [
     { name: 'headers of 20 KiB', status: 431, put: header('x-long', () => 'x'.repeat(20_000)) },
@@ -210,7 +210,7 @@ const pushStages: Record<string, Fault[]> = {
   ],
   route: [
     { name: 'an unknown path', status: 404, put: put('path', () => `${target.path}/more`) },
-    { name: 'a method that is not taken', status: 405, put: put('method', () => 'PUT') },
+    { name: 'an unsupported method', status: 405, put: put('method', () => 'PUT') },
   ],
   media: [
     { name: 'a body of another media type', status: 400, put: header('content-type', () => 'text/plain') },
@@ -224,13 +224,13 @@ const pushStages: Record<string, Fault[]> = {
   query: [{ name: 'a broken escape in the query', status: 400, put: put('query', () => '?a=%zz') }],
   key: [{ name: 'a malformed key', status: 400, put: header('idempotency-key', () => 'two words') }],
   body: [
-    { name: 'a body that is no JSON', status: 400, put: put('body', () => '{"contact":') },
+    { name: 'a body that is not JSON', status: 400, put: put('body', () => '{"contact":') },
     { name: 'a lead without an address', status: 400, put: put('body', () => '{"contact":{}}') },
   ],
   used: [{ name: 'a key of another push', status: 400, put: header('idempotency-key', () => 'used') }],
 }
 
-test('of two faults of a push the one of the earlier stage is told, for every pair, and nothing is kept', async () => {
+test('for every pair of faults in a push, the one of the earlier stage is reported, and nothing is stored', async () => {
   expect((await send(pushDraft())).status).toBe(200)
   const before = await databaseState()
   const pushFaults = ranked(pushStages)
@@ -246,7 +246,7 @@ test('of two faults of a push the one of the earlier stage is told, for every pa
     expectRefusal(response, fault.status)
     singleFaults.set(fault.name, told)
   }
-  // What is no push is not asked for the media of one.
+  // The media type is checked only on the route of a push.
   const checkedPairs = pairsOf(pushFaults).filter(
     ({ earlier, later }) => earlier.stage !== 'route' || later.stage !== 'media',
   )
@@ -260,7 +260,7 @@ test('of two faults of a push the one of the earlier stage is told, for every pa
   expect(await databaseState()).toEqual(before)
 })
 
-test('of a push whose import has used its limit up, that is told before all that is wrong with it but its frame and its URL', async () => {
+test('on a push, an exceeded rate limit is reported after size, media type and URL, and before all other faults', async () => {
   const limited = await startTestService({ RATE_LIMIT_PER_MINUTE: '30' })
   const one = await newImport(limited, await limited.newOrganization())
   const wrongSecret = pusher(limited, one.path.replace(one.hash, target.hash))
@@ -274,7 +274,7 @@ test('of a push whose import has used its limit up, that is told before all that
     () => one.push(newLead(), { headers: { 'idempotency-key': 'two words' } }),
     () => one.push('{'),
   ]) {
-    // Again each time: one more push comes to be allowed every two seconds.
+    // One more push is allowed every two seconds, so the limit is used up again before each request.
     for (let status = 0; status !== 429;) ({ status } = await one.push())
     statuses.push((await push()).status)
   }

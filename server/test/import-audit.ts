@@ -16,7 +16,7 @@ const importOf = ({ importId }: Audited): string => readId('imp', importId) ?? '
 const read = <Row extends object>({ database }: Pick<TestService, 'database'>, statement: Sql): Promise<Row[]> =>
   database.crossTenantQuery<Row>('check the database', statement)
 
-/** A lead that leaves one contact, one company, one job and one note, which no other lead can make. */
+/** A unique lead that creates one contact, one company, one job and one note. */
 export function newFullLead(): Json {
   const name = randomUUID()
   return {
@@ -36,7 +36,7 @@ export async function countsOf(service: TestService, target: Audited): Promise<C
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
-/** Waits until as many rows as said have come, and none of them is on its way any more. */
+/** Waits until the import has `count` rows and all of them are finished. */
 export async function untilFinished(
   service: TestService,
   target: Audited,
@@ -45,7 +45,7 @@ export async function untilFinished(
 ): Promise<void> {
   let counts: Counts = {}
   await until(
-    `${count} rows came to an end`,
+    `${count} rows are finished`,
     async () => {
       counts = await countsOf(service, target)
       const { PENDING = 0, PROCESSING = 0, RETRYING = 0 } = counts
@@ -59,8 +59,8 @@ export async function untilFinished(
 }
 
 /**
- * Every push that was answered is one row, and no other row is there but of `unanswered` pushes. All that the import made
- * is told by exactly one row, and all that rows tell is there; the import's own count agrees.
+ * Checks that every accepted push has exactly one row and that there are no other rows except those of `unanswered`
+ * pushes; that each created record is reported by exactly one row; and that the counts of the import are correct.
  */
 export async function audit(
   service: TestService,
@@ -88,7 +88,7 @@ export async function audit(
   return counts
 }
 
-/** What is read at a moment when no row of the import changed: counts alone would not tell of one that is where it was. */
+/** Repeats `observe` until no row of the import was written meanwhile. */
 async function readUnchanged<Result>(
   service: TestService,
   target: Audited,
@@ -101,7 +101,7 @@ async function readUnchanged<Result>(
   }
 }
 
-/** Which transaction wrote each row last. */
+/** The transaction that last wrote each row. */
 const versionsOf = (service: TestService, target: Audited): Promise<{ id: string; writer: string }[]> =>
   read(
     service,
@@ -109,7 +109,7 @@ const versionsOf = (service: TestService, target: Audited): Promise<{ id: string
       where organization_id = ${organizationOf(target)}::uuid and import_id = ${importOf(target)}::uuid order by id`,
   )
 
-/** `contact con_…` for each record that a row says it made; of notes with the row. */
+/** `contact con_…` for each record that a row reports as created; a note includes its row. */
 async function reportedRecords(service: TestService, target: Audited): Promise<string[]> {
   const rows = await read<{ told: string }>(
     service,
@@ -134,7 +134,7 @@ async function createdRecords(service: TestService, target: Audited): Promise<st
   return rows.map(({ made }) => made).sort()
 }
 
-/** Rows for which a process was counted as lost, and those that failed. */
+/** The number of rows with lost workers, and of rows with failed attempts. */
 export async function failureCountsOf(
   service: TestService,
   target: Audited,
@@ -148,8 +148,8 @@ export async function failureCountsOf(
 }
 
 /**
- * Under the policy `fill` a field is set once: by two rows it would be only if one had not seen the other. Lists of tags,
- * external ids and the end of a job are added to.
+ * Checks that no two rows set the same field, which the policy `fill` excludes unless one row misses the write of the
+ * other. Tags, external ids and the end of a job can be added to later.
  */
 export async function expectFilledOnce(service: TestService, target: Audited): Promise<void> {
   const rows = await read<Json>(
