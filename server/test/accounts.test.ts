@@ -98,9 +98,9 @@ test('failed logins of an attacker lock out neither the person’s known device 
     statuses.push(guess.status)
   }
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429])
-  const stranger = await logIn(service, email, password, from('203.0.113.99'))
-  expect(stranger.status).toBe(429)
-  expect(Number(stranger.headers.get('retry-after'))).toBeGreaterThan(0)
+  const fromNewAddress = await logIn(service, email, password, from('203.0.113.99'))
+  expect(fromNewAddress.status).toBe(429)
+  expect(Number(fromNewAddress.headers.get('retry-after'))).toBeGreaterThan(0)
   await loggedIn(service, email, password, from('198.51.100.7'))
 })
 
@@ -127,14 +127,14 @@ test('a person lists sessions with device and address and ends one or all of the
   const shown = listed.find(({ id }: { id: string }) => id === one.sessionId)
   expect(shown).toMatchObject({ device: 'Firefox on Windows', address: '192.0.2.77', isCurrent: false })
   expect(listed.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent).id).toBe(two.sessionId)
-  const stranger = await newOwner(service)
-  expect((await stranger.call('DELETE', `/v5/me/sessions/${one.sessionId}`)).status).toBe(404)
+  const otherPerson = await newOwner(service)
+  expect((await otherPerson.call('DELETE', `/v5/me/sessions/${one.sessionId}`)).status).toBe(404)
   expect((await one.call('GET', '/v5/me')).status).toBe(200)
   expect((await two.call('DELETE', `/v5/me/sessions/${one.sessionId}`)).status).toBe(204)
   expect((await one.call('GET', '/v5/me')).status).toBe(401)
   expect((await two.call('DELETE', '/v5/me/sessions')).status).toBe(204)
   expect((await two.call('GET', '/v5/me/sessions')).status).toBe(401)
-  expect((await stranger.call('GET', '/v5/me')).status).toBe(200)
+  expect((await otherPerson.call('GET', '/v5/me')).status).toBe(200)
 })
 
 test('the mailed link sets a new password once and ends every session', async () => {
@@ -183,8 +183,8 @@ test('with open sign-up, the mailed link creates an account and an organization;
   expect((await post('/auth/sign-up/confirm', person)).status).toBe(422)
   const again = await post('/auth/sign-up', { email: email.toUpperCase() })
   expect([again.status, again.text]).toEqual([202, '{"status":"accepted"}'])
-  const told = await receiver.next(({ to }) => to.some((one) => one.toLowerCase() === email))
-  expect(told.links.some((link) => link.includes('#sign-up='))).toBe(false)
+  const mail = await receiver.next(({ to }) => to.some((one) => one.toLowerCase() === email))
+  expect(mail.links.some((link) => link.includes('#sign-up='))).toBe(false)
 })
 
 test.each(['invite', 'closed'])('with SIGN_UP=%s, sign-up is rejected', async (mode) => {
@@ -224,8 +224,8 @@ test('a new address takes effect when its link is opened while logged in, and th
   const token = await linkIn(receiver, next, 'verify-address')
   // Access to the mailbox alone does not change the address, and neither does another person’s login.
   expect((await post('/auth/verify-address', { token })).status).toBe(403)
-  const stranger = await newOwner(service)
-  expect((await stranger.call('POST', '/v5/me/address/confirm', { body: { token } })).status).toBe(422)
+  const otherPerson = await newOwner(service)
+  expect((await otherPerson.call('POST', '/v5/me/address/confirm', { body: { token } })).status).toBe(422)
   expect((await call('GET', '/v5/me')).body.email).toBe(email)
   const confirmed = await call('POST', '/v5/me/address/confirm', { body: { token } })
   expect([confirmed.status, confirmed.body]).toEqual([200, { email: next }])
@@ -326,8 +326,8 @@ test('using a refresh token twice ends its session and is recorded in the audit 
   const next = await post('/auth', { token: refreshToken })
   await post('/auth', { token: next.body.refreshToken })
   expect((await post('/auth', { token: refreshToken })).status).toBe(401)
-  const told = await call('GET', '/v5/audit-log?filter.action.equals=session.token-reused')
-  expect(told.body).toMatchObject([{ recordId: sessionId, actorKind: 'anonymous' }])
+  const events = await call('GET', '/v5/audit-log?filter.action.equals=session.token-reused')
+  expect(events.body).toMatchObject([{ recordId: sessionId, actorKind: 'anonymous' }])
 })
 
 test('a session begun by single sign-on ends when the person joins another organization', async () => {

@@ -67,8 +67,8 @@ test('pushes and health checks are not rejected under overload', async () => {
 
 test('a page of an allowed origin passes its preflight and can read the rejection', async () => {
   const pending = await occupyConnections()
-  const asked = { headers: { origin, 'access-control-request-method': 'GET' } }
-  expect((await service.anonymous('OPTIONS', '/v5/contacts', asked)).status).toBe(204)
+  const preflight = { headers: { origin, 'access-control-request-method': 'GET' } }
+  expect((await service.anonymous('OPTIONS', '/v5/contacts', preflight)).status).toBe(204)
   const refused = await organization.call('GET', '/v5/contacts', { headers: { origin } })
   expect(refused.status).toBe(503)
   expect(refused.headers.get('access-control-allow-origin')).toBe(origin)
@@ -90,11 +90,11 @@ test('rejections are logged once a second with a count, not one by one', async (
 test('a queue of sixteen statements per connection counts as overload, however short the wait', async () => {
   const database = new Database({ connection: testDatabase.connection, size: 2 })
   const runQuery = () => database.crossTenantQuery('check the database', sql`select pg_sleep(0.01)`)
-  const asked = Array.from({ length: 31 }, runQuery)
+  const statements = Array.from({ length: 31 }, runQuery)
   expect(database.longestWait).toBe(0)
-  asked.push(runQuery())
+  statements.push(runQuery())
   expect(database.longestWait).toBe(Infinity)
-  await Promise.all(asked)
+  await Promise.all(statements)
   expect(database.longestWait).toBe(0)
   await database.close()
 })

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
+const execute = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 const uuid = (prefix: string, shown: string): string => readId(prefix, shown) ?? ''
 
 /** For tests that change the session or the membership, which the tests share. */
@@ -33,8 +33,8 @@ const organizationHeader = () => ({ 'service-organization-id': organization.orga
 
 async function newKey(scopes: readonly string[] = ['urn:service:*:*:read', 'urn:service:*:*:write']) {
   const { organizationId } = organization
-  const made = await createApiKey({ database: service.database, organization: organizationId, name: 'key', scopes })
-  return { ...made, uuid: uuid('key', made.id), call: callAs(service, made.apiKey, organizationHeader()) }
+  const created = await createApiKey({ database: service.database, organization: organizationId, name: 'key', scopes })
+  return { ...created, uuid: uuid('key', created.id), call: callAs(service, created.apiKey, organizationHeader()) }
 }
 
 /** Requests made with a credential that is no longer valid; most would otherwise fail for a different reason. */
@@ -57,14 +57,14 @@ const attempts: [string, (call: Call) => ReturnType<Call>][] = [
 test.each(attempts)('a cached key that was revoked gets 401 for %s', async (_what, attempt) => {
   const key = await newKey()
   expect((await key.call('GET', '/v5/contacts')).status).toBe(200)
-  await database(sql`update api_keys set revoked_at = now() where id = ${key.uuid}::uuid`)
+  await execute(sql`update api_keys set revoked_at = now() where id = ${key.uuid}::uuid`)
   expectRefusal(await attempt(key.call), 401, 'invalid_token')
 })
 
 test.each(attempts)('a cached key that expired gets 401 for %s', async (_what, attempt) => {
   const key = await newKey()
   expect((await key.call('GET', '/v5/contacts')).status).toBe(200)
-  await database(sql`update api_keys set expires_at = now() where id = ${key.uuid}::uuid`)
+  await execute(sql`update api_keys set expires_at = now() where id = ${key.uuid}::uuid`)
   expectRefusal(await attempt(key.call), 401, 'invalid_token')
 })
 
@@ -72,7 +72,7 @@ test.each(attempts)('an access token gets 401 as soon as its session has ended, 
   const call = callAs(service, organization.accessToken)
   expect((await call('GET', '/v5/contacts')).status).toBe(200)
   const end = (at: string | null) =>
-    database(sql`update sessions set ended_at = ${at}::timestamptz
+    execute(sql`update sessions set ended_at = ${at}::timestamptz
       where id = ${uuid('session', organization.sessionId)}::uuid`)
   await end('now')
   expectRefusal(await attempt(call), 401, 'invalid_token')
@@ -82,7 +82,7 @@ test.each(attempts)('an access token gets 401 as soon as its session has ended, 
 test('a revoked key without the required scope gets 401, not 403', async () => {
   const key = await newKey(['urn:service:team:list:read'])
   expectRefusal(await key.call('GET', '/v5/contacts'), 403, 'missing_scopes')
-  await database(sql`update api_keys set revoked_at = now() where id = ${key.uuid}::uuid`)
+  await execute(sql`update api_keys set revoked_at = now() where id = ${key.uuid}::uuid`)
   expectRefusal(await key.call('GET', '/v5/contacts'), 401, 'invalid_token')
 })
 
@@ -90,7 +90,7 @@ test('changed scopes of a cached key take effect immediately, also for a request
   const key = await newKey()
   const create = () => key.call('POST', '/v5/contacts', { body: { name: 'Ada' } })
   const setScopes = (scopes: string[]) =>
-    database(sql`update api_keys set scopes = ${scopes}::text[], version = version + 1 where id = ${key.uuid}::uuid`)
+    execute(sql`update api_keys set scopes = ${scopes}::text[], version = version + 1 where id = ${key.uuid}::uuid`)
   expect((await create()).status).toBe(201)
   await setScopes(['urn:service:contact:create:write'])
   expect((await create()).status).toBe(201)
@@ -118,8 +118,8 @@ test('a missing, malformed or unknown credential gets 401', async () => {
   for (const other of [apiKey, `Basic ${apiKey}`, 'Bearer', `Bearer ${apiKey} ${apiKey}`, `Bearer, ${apiKey}`]) {
     expectRefusal(await requestWith(other, organizationHeader()), 401, 'invalid_token')
   }
-  for (const none of ['', '   '])
-    expectRefusal(await requestWith(none, organizationHeader()), 401, 'missing_authorization')
+  for (const empty of ['', '   '])
+    expectRefusal(await requestWith(empty, organizationHeader()), 401, 'missing_authorization')
   expect((await requestWith(`bearer  ${apiKey}`, organizationHeader())).status).toBe(200)
 })
 
@@ -157,7 +157,7 @@ test('a token works without the header, or with an organization of its user in i
 test('with a token, the header selects the organization whose records are shown', async () => {
   await useNewOrganization()
   const second = await service.newOrganization()
-  await database(sql`insert into members (organization_id, user_id, role)
+  await execute(sql`insert into members (organization_id, user_id, role)
     values (${uuid('org', second.organizationId)}::uuid, ${uuid('usr', organization.userId)}::uuid, 'viewer')`)
   await second.call('POST', '/v5/contacts', { body: { name: 'Only there' } })
   const token = `Bearer ${organization.accessToken}`
@@ -177,11 +177,11 @@ test('a removed membership or a changed role takes effect immediately', async ()
   const create = () => call('POST', '/v5/contacts', { body: { name: 'Ada' } })
   const member = sql`organization_id = ${uuid('org', organization.organizationId)}::uuid`
   expect((await create()).status).toBe(201)
-  await database(sql`update members set role = 'viewer' where ${member}`)
+  await execute(sql`update members set role = 'viewer' where ${member}`)
   expectRefusal(await create(), 403, 'missing_scopes')
-  await database(sql`update members set role = 'member' where ${member}`)
+  await execute(sql`update members set role = 'member' where ${member}`)
   expect((await create()).status).toBe(201)
-  await database(sql`delete from members where ${member}`)
+  await execute(sql`delete from members where ${member}`)
   expectRefusal(await create(), 403, 'insufficient_permissions')
   expectRefusal(await call('GET', '/v5/contacts?bogus=1'), 403, 'insufficient_permissions')
 })
@@ -189,7 +189,7 @@ test('a removed membership or a changed role takes effect immediately', async ()
 test('/me shows the creator of the key with the organization of the key, or the user of the token with all organizations', async () => {
   await useNewOrganization()
   const second = await service.newOrganization()
-  await database(sql`insert into members (organization_id, user_id, role)
+  await execute(sql`insert into members (organization_id, user_id, role)
     values (${uuid('org', second.organizationId)}::uuid, ${uuid('usr', organization.userId)}::uuid, 'member')`)
   const byKey = (await organization.call('GET', '/v5/me')).body
   expect(byKey).toMatchObject({
@@ -246,7 +246,7 @@ test('presenting a refresh token after its successor was used ends the session',
 test('presenting a refresh token again after half a minute ends the session', async () => {
   await useNewOrganization()
   const { accessToken, refreshToken } = (await refresh(organization.refreshToken)).body
-  await database(sql`update sessions set rotated_at = rotated_at - interval '31 seconds'
+  await execute(sql`update sessions set rotated_at = rotated_at - interval '31 seconds'
     where id = ${uuid('session', organization.sessionId)}::uuid`)
   expectRefusal(await refresh(organization.refreshToken), 401, 'invalid_token')
   expectRefusal(await refresh(refreshToken), 401, 'invalid_token')

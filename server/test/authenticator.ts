@@ -51,7 +51,7 @@ export class Authenticator {
   #counter: number
 
   /** `hasCounter` is false for one without a signature counter, such as a synced passkey. */
-  constructor(origin: string, { counts: hasCounter = true } = {}) {
+  constructor(origin: string, { hasCounter = true } = {}) {
     this.#origin = origin
     this.#counter = hasCounter ? 1 : 0
   }
@@ -62,7 +62,7 @@ export class Authenticator {
     const length = Buffer.alloc(2)
     length.writeUInt16BE(this.#id.length)
     const credential = Buffer.concat([Buffer.alloc(16), length, this.#id, this.#coseKey()])
-    const authData = Buffer.concat([this.#head(options.rp.id, overrides, flags.attested), credential])
+    const authData = Buffer.concat([this.#authenticatorData(options.rp.id, overrides, flags.attested), credential])
     const clientDataJSON = this.#clientData('webauthn.create', options, overrides)
     const clientDataHash = hashOf(clientDataJSON)
     const attested = { authData, clientDataHash, credentialId: this.#id, keys: this.#keys }
@@ -73,13 +73,13 @@ export class Authenticator {
       ['authData', Uint8Array.from(authData)],
     ])
     const attestationObject = Buffer.from(isoCBOR.encode(attestation as never)).toString('base64url')
-    return this.#shown({ clientDataJSON, attestationObject, transports: ['internal'] })
+    return this.#credential({ clientDataJSON, attestationObject, transports: ['internal'] })
   }
 
   /** The result of `navigator.credentials.get(options)`. */
   get(options: Json, overrides: ResponseOverrides = {}): Json {
     if (this.#counter > 0) this.#counter++
-    const authData = this.#head(options.rpId, overrides)
+    const authData = this.#authenticatorData(options.rpId, overrides)
     const clientDataJSON = this.#clientData('webauthn.get', options, overrides)
     const signature = sign(
       'sha256',
@@ -87,7 +87,7 @@ export class Authenticator {
       overrides.key ?? this.#keys.privateKey,
     )
     const { userHandle = this.#userHandle } = overrides
-    return this.#shown({
+    return this.#credential({
       clientDataJSON,
       authenticatorData: authData.toString('base64url'),
       signature: signature.toString('base64url'),
@@ -95,7 +95,7 @@ export class Authenticator {
     })
   }
 
-  #shown(response: Json): Json {
+  #credential(response: Json): Json {
     const id = this.#id.toString('base64url')
     return {
       id,
@@ -107,11 +107,15 @@ export class Authenticator {
     }
   }
 
-  #head(rpId: string, { rpId: other, counter, unverified, absent }: ResponseOverrides, more = 0): Buffer {
+  #authenticatorData(
+    rpId: string,
+    { rpId: other, counter, unverified, absent }: ResponseOverrides,
+    extraFlags = 0,
+  ): Buffer {
     const hash = createHash('sha256')
       .update(other ?? rpId)
       .digest()
-    const flag = (absent ? 0 : flags.present) | (unverified ? 0 : flags.verified) | more
+    const flag = (absent ? 0 : flags.present) | (unverified ? 0 : flags.verified) | extraFlags
     const count = Buffer.alloc(4)
     count.writeUInt32BE(counter ?? this.#counter)
     return Buffer.concat([hash, Buffer.of(flag), count])

@@ -227,9 +227,9 @@ test('a foreign sequence owned by one of our tables is rejected with an explanat
     const take = (name: string) =>
       takeSnapshotFile(fixture.file(name), { connection: target.connection, migrationsFolder, version: version() })
     await query(target.connection, 'create table users_of_theirs (id serial)')
-    await expect(take('beside')).resolves.toMatchObject({ others: ['users_of_theirs'] })
+    await expect(take('unowned')).resolves.toMatchObject({ others: ['users_of_theirs'] })
     await query(target.connection, 'create sequence count_of_users owned by users.name')
-    await expect(take('on')).rejects.toThrow(/has a sequence .*: count_of_users\. Nothing was changed/)
+    await expect(take('owned')).rejects.toThrow(/has a sequence .*: count_of_users\. Nothing was changed/)
   }))
 
 test('a format version that never existed is not reported as newer, and the file is closed', async () => {

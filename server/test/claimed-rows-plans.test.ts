@@ -24,12 +24,12 @@ beforeAll(async () => {
     const { text, values } = statement.render()
     return client.query<{ id: string }>(text, values)
   }
-  await run(sql`with made as (
+  await run(sql`with created as (
       insert into organizations (id, name, slug)
       select case number when 0 then ${organizationId}::uuid else gen_random_uuid() end, 'Any', gen_random_uuid()::text
       from generate_series(0, ${others}::integer) number returning id),
     teams as (
-      insert into teams (organization_id, id, name, is_default) select id, id, 'Any', true from made returning *)
+      insert into teams (organization_id, id, name, is_default) select id, id, 'Any', true from created returning *)
     insert into imports (organization_id, id, name, team_id)
     select organization_id, case organization_id when ${organizationId}::uuid then ${importId}::uuid else id end, 'Any', id
     from teams`)
@@ -72,8 +72,8 @@ test('locking and reading claimed rows reads only those rows, regardless of the 
   const lock = () => recordsReadBy((transaction) => lockRows(transaction, { organizationId, lease: importId, rowIds }))
   const read = () => recordsReadBy((transaction) => readRows(transaction, rowIds))
   const expected = { lock: claimed, read: claimed }
-  const unseen = { lock: await lock(), read: await read() }
+  const withoutStatistics = { lock: await lock(), read: await read() }
   await client.query('analyze')
-  const seen = { lock: await lock(), read: await read() }
-  expect({ unseen, seen }).toEqual({ unseen: expected, seen: expected })
+  const withStatistics = { lock: await lock(), read: await read() }
+  expect({ withoutStatistics, withStatistics }).toEqual({ withoutStatistics: expected, withStatistics: expected })
 })

@@ -319,7 +319,7 @@ function responseSchema(declared: ResponseBody, selected: readonly string[]): Sc
       return declared.schema
     case 'list':
     case 'record':
-      return once(declared.resource, `${declared.kind} ${selected.join()}`, () => {
+      return cachedSchema(declared.resource, `${declared.kind} ${selected.join()}`, () => {
         const shown = shownSchema(declared.resource, selected)
         return declared.kind === 'list' ? { type: 'array', maxItems: 100, items: shown } : shown
       })
@@ -331,10 +331,10 @@ function responseSchema(declared: ResponseBody, selected: readonly string[]): Sc
 const schemas = new WeakMap<Resource, Map<string, Schema>>()
 
 /** Returns the same schema object for the same name, since a validator is compiled once per object. */
-function once(resource: Resource, name: string, createRecord: () => Schema): Schema {
+function cachedSchema(resource: Resource, name: string, build: () => Schema): Schema {
   const cached = schemas.get(resource) ?? new Map<string, Schema>()
   schemas.set(resource, cached)
-  const schema = cached.get(name) ?? createRecord()
+  const schema = cached.get(name) ?? build()
   cached.set(name, schema)
   return schema
 }

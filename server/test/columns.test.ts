@@ -82,7 +82,7 @@ async function insertRecords({ connection }: TestDatabase, teamId: string, impor
   ]
   const client = new pg.Client(connection)
   await client.connect()
-  const others = resources.filter(({ table, isSmall: few }) => !few && !tablesFilledByHand.has(table))
+  const others = resources.filter(({ table, isSmall }) => !isSmall && !tablesFilledByHand.has(table))
   const declared = others.map((resource) => fillSql(resource, organization, 3000))
   for (const statement of [...statements, ...declared, sql`analyze`]) {
     const { text, values } = statement.render()
@@ -200,9 +200,9 @@ test('every primary key and unique index of a tenant table leads with the organi
 test('every foreign key between tenant tables includes the organization', async () => {
   const keys = await query<{ name: string; target: string; own: string[]; foreign: string[] }>(sql`
     select conname as name, target.relname as target,
-      (select array_agg(attname::text order by place) from unnest(conkey) with ordinality as key(number, place)
+      (select array_agg(attname::text order by ordinal) from unnest(conkey) with ordinality as key(number, ordinal)
         join pg_attribute on attrelid = conrelid and attnum = number) as own,
-      (select array_agg(attname::text order by place) from unnest(confkey) with ordinality as key(number, place)
+      (select array_agg(attname::text order by ordinal) from unnest(confkey) with ordinality as key(number, ordinal)
         join pg_attribute on attrelid = confrelid and attnum = number) as foreign
     from pg_constraint join pg_class target on target.oid = confrelid
     where contype = 'f' and target.relname = any(${await tenantTables()}::text[])`)
@@ -273,7 +273,7 @@ async function scopeOf({ table, parent }: Resource): Promise<Scope> {
 
 const cursorScope = (orderBy: string) => ({ key: Buffer.alloc(32), organizationId: '', list: '', orderBy })
 
-const lists = collections.map(({ path: at, resource }) => [at, resource] as const)
+const lists = collections.map(({ path, resource }) => [path, resource] as const)
 
 test.each(lists)('%s: every field declared as ordered by an index is read in index order', async (_, resource) => {
   const indexed = resource.propertyNames.filter((name) => resource.fields[name]?.order === 'indexed')

@@ -36,14 +36,14 @@ async function logInWithCookie(service: TestService, origin: string, more: Recor
   const body = { email, password, cookie: true }
   const response = await service.anonymous('POST', '/auth/login', { body, headers: { origin, ...more } })
   expect(response.status, response.text).toBe(200)
-  return { email, password, answer: response, jar: jarOf(response.headers) }
+  return { email, password, response, jar: jarOf(response.headers) }
 }
 
 const refresh = (service: TestService, token: string | undefined, headers: Record<string, string>, prefix = '') =>
   service.anonymous('POST', '/auth/refresh', { body: {}, headers: { cookie: `${prefix}rapport=${token}`, ...headers } })
 
 test('a browser gets the refresh token in an HttpOnly cookie, not in the body', async () => {
-  const { answer: response, jar } = await logInWithCookie(local, local.url)
+  const { response, jar } = await logInWithCookie(local, local.url)
   expect(response.body.refreshToken).toBeUndefined()
   expect(response.text).not.toContain(jar.refresh)
   expect(jar.lines).toHaveLength(2)
@@ -53,7 +53,7 @@ test('a browser gets the refresh token in an HttpOnly cookie, not in the body', 
 })
 
 test('over HTTPS, cookies are bound to this host and HSTS is sent', async () => {
-  const { answer: response, jar } = await logInWithCookie(secure, publicUrl)
+  const { response, jar } = await logInWithCookie(secure, publicUrl)
   for (const line of jar.lines) {
     expect(line).toMatch(
       /^__Host-rapport(?:-device)?=[\w-]{43,}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict; Secure$/,
@@ -135,7 +135,7 @@ test('a login never adopts an existing session: each one creates a new session',
   const attacker = await logInWithCookie(local, local.url)
   const planted = `rapport=${attacker.jar.refresh}; rapport-device=planted`
   const victim = await logInWithCookie(local, local.url, { cookie: planted })
-  expect(victim.answer.body.sessionId).not.toBe(attacker.answer.body.sessionId)
+  expect(victim.response.body.sessionId).not.toBe(attacker.response.body.sessionId)
   expect(victim.jar.refresh).not.toBe(attacker.jar.refresh)
   expect(victim.jar.device).toMatch(/^[\w-]{43}$/)
   // The planted session is of no use to the attacker.
@@ -143,7 +143,7 @@ test('a login never adopts an existing session: each one creates a new session',
 })
 
 test('a login in a browser that already has a session ends that session', async () => {
-  const { email, password, answer: response, jar } = await logInWithCookie(local, local.url)
+  const { email, password, response, jar } = await logInWithCookie(local, local.url)
   const again = await local.anonymous('POST', '/auth/login', {
     body: { email, password, cookie: true },
     headers: { origin: local.url, cookie: `rapport=${jar.refresh}` },
@@ -164,7 +164,7 @@ test('failed logins from the same address and user agent do not lock out a perso
 })
 
 test('logging out removes the cookie and ends its session', async () => {
-  const { jar, answer: response } = await logInWithCookie(local, local.url)
+  const { jar, response } = await logInWithCookie(local, local.url)
   const headers = { origin: local.url, cookie: `rapport=${jar.refresh}` }
   const out = await local.anonymous('POST', '/auth/logout', { body: {}, headers })
   expect(out.status).toBe(204)

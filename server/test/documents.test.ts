@@ -62,7 +62,7 @@ test('the diagrams of the data model show every table and every foreign key of t
       from pg_constraint one
       join pg_class child on child.oid = one.conrelid
       join pg_class parent on parent.oid = one.confrelid
-      cross join lateral unnest(one.conkey) with ordinality as part (number, place)
+      cross join lateral unnest(one.conkey) with ordinality as part (number, ordinal)
       join pg_attribute field on field.attrelid = child.oid and field.attnum = part.number
       where one.contype = 'f' and field.attname <> 'organization_id'
       order by 1`)

@@ -112,7 +112,7 @@ test.each(collectionsWith('list'))(
 type Case = ReturnType<typeof filtersFor>[number]
 
 /** SQL of the conditions that were already tested on some list. */
-const asked = new Set<string>()
+const testedConditions = new Set<string>()
 
 /**
  * The first value of each operator, which some record has, and the last, which is null or which no record has. Of the other
@@ -123,8 +123,8 @@ function selectCases(resource: Resource, path: Path, cases: readonly Case[]): Ca
     const ofOperator = cases.filter(([name]) => name === operator)
     return ofOperator.filter(([, text], index) => {
       const condition = `${path.type} ${index} ${conditionOf(resource, `filter.${path.name}.${operator}`, text)}`
-      const isNew = !asked.has(condition)
-      asked.add(condition)
+      const isNew = !testedConditions.has(condition)
+      testedConditions.add(condition)
       // This key has values of every type.
       return isNew || index === 0 || index === ofOperator.length - 1 || path.name.endsWith('.mixed')
     })
@@ -137,9 +137,9 @@ function conditionOf(resource: Resource, name: string, text: string): string {
   const conditions = conditionsOf(readFilters(resource, query).filter) ?? []
   return conditions
     .map((condition) => {
-      const { value, isOwn: own } = condition.target
+      const { value, isOwn } = condition.target
       const statement = conditionSql(resource, condition).render().text.replaceAll(value.render().text, 'column')
-      return `${own} ${indexKindOf(condition)} ${statement}`
+      return `${isOwn} ${indexKindOf(condition)} ${statement}`
     })
     .join()
 }
@@ -148,14 +148,14 @@ test.each(collectionsWith('list'))('%s: an operator of another type is rejected'
   const { fixture } = filledOf(collection)
   const params = fixture.params(collection)
   // One path of each type is tested over HTTP; for the others, only the parser is tested.
-  const asked = new Set<string>()
+  const testedTypes = new Set<string>()
   for (const path of pathsOf(collection.resource, keys)) {
     const others = allOperators.filter((operator) => !path.operators.includes(operator))
     for (const operator of [...others, 'like', 'constructor']) {
       const name = `filter.${path.name}.${operator}`
       for (const fields of refusalsOf(collection, name)) expect(fields).toEqual([400, 'invalid_parameters', name])
-      if (asked.has(path.type)) continue
-      asked.add(path.type)
+      if (testedTypes.has(path.type)) continue
+      testedTypes.add(path.type)
       for (const route of [collection.list, collection.count]) {
         if (!route) continue
         const { status, body } = await fixture.request(route, { params, query: [[name, 'null']] })
@@ -167,7 +167,7 @@ test.each(collectionsWith('list'))('%s: an operator of another type is rejected'
       }
     }
   }
-  expect(asked.size).toBeGreaterThan(2)
+  expect(testedTypes.size).toBeGreaterThan(2)
 })
 
 /** Status, code and fields of the errors for this parameter, of the list and of the count. */

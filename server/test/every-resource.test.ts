@@ -56,7 +56,7 @@ const countOf = async (collection: Collection): Promise<number> => {
 }
 
 test('the registry contains the collections that these tests cover', () => {
-  expect(collections.map(({ path: at }) => at)).toEqual(
+  expect(collections.map(({ path }) => path)).toEqual(
     expect.arrayContaining(['/v5/contacts', '/v5/contacts/{contactId}/employments', '/api/teams/{teamId}/contacts']),
   )
   for (const { table } of resources) {
@@ -101,21 +101,21 @@ test.each(collectionsWith('create', 'get', 'delete', 'restore', 'count'))(
     const { resource } = collection
     const body = nextMinimal(resource)
     const before = await countOf(collection)
-    const made = await fixture.request(collection.create, { params: fixture.params(collection), body })
-    expect(made.status).toBe(201)
-    expect(made.headers.get('location')).toBe(
-      `${collection.path.replace(/\{\w+\}/, (name) => fixture.params(collection)[name.slice(1, -1)] ?? '')}/${made.body.id}`,
+    const created = await fixture.request(collection.create, { params: fixture.params(collection), body })
+    expect(created.status).toBe(201)
+    expect(created.headers.get('location')).toBe(
+      `${collection.path.replace(/\{\w+\}/, (name) => fixture.params(collection)[name.slice(1, -1)] ?? '')}/${created.body.id}`,
     )
-    expect(Object.keys(made.body)).toEqual([...resource.propertyNames, ...oneTimeSecretFields(collection)])
-    expect(made.body).toMatchObject(body)
+    expect(Object.keys(created.body)).toEqual([...resource.propertyNames, ...oneTimeSecretFields(collection)])
+    expect(created.body).toMatchObject(body)
     const follows = Object.keys(body).flatMap((name) => followersOf(resource, name))
     for (const name of writableFields(resource).filter((other) => !(other in body) && !follows.includes(other))) {
       const { initial, idPrefix, nullable } = fieldOf(resource, name)
-      if (idPrefix !== undefined && !nullable) expect(made.body[name]).toBe(fixture.references[idPrefix]?.[0])
-      else expect([name, made.body[name]]).toEqual([name, initial ?? null])
+      if (idPrefix !== undefined && !nullable) expect(created.body[name]).toBe(fixture.references[idPrefix]?.[0])
+      else expect([name, created.body[name]]).toEqual([name, initial ?? null])
     }
-    expect(made.body.createdAt).toBe(made.body.updatedAt)
-    expect(Math.abs(Date.parse(made.body.createdAt) - Date.now())).toBeLessThan(60_000)
+    expect(created.body.createdAt).toBe(created.body.updatedAt)
+    expect(Math.abs(Date.parse(created.body.createdAt) - Date.now())).toBeLessThan(60_000)
     expect(await countOf(collection)).toBe(before + 1)
   },
 )
@@ -128,13 +128,13 @@ test.each(collectionsWith('create', 'get', 'delete', 'restore', 'count'))(
     const created = await fixture.request(collection.create, { params: fixture.params(collection), body })
     expect(created).toMatchObject({ status: 201, body })
     const secretFields = oneTimeSecretFields(collection)
-    const made = omit(created.body, secretFields)
-    const params = fixture.params(collection, idOf(made))
+    const record = omit(created.body, secretFields)
+    const params = fixture.params(collection, idOf(record))
     const read = await fixture.request(collection.get, { params })
-    expect(read.body).toEqual(made)
+    expect(read.body).toEqual(record)
     if (secretFields.length === 0) expect(read.text).toBe(created.text)
     expect(read.headers.get('etag')).toBe(created.headers.get('etag'))
-    expect(await findInList(collection, idOf(made))).toEqual(made)
+    expect(await findInList(collection, idOf(record))).toEqual(record)
     const count = await countOf(collection)
 
     expect((await fixture.request(collection.delete, { params })).status).toBe(204)
@@ -143,14 +143,14 @@ test.each(collectionsWith('create', 'get', 'delete', 'restore', 'count'))(
       const response = await fixture.request(route, { params: anyParams(route, params), ...given })
       expect([route.operation, response.status, response.body?.code]).toEqual([route.operation, 404, 'not_found'])
     }
-    expect(await findInList(collection, idOf(made))).toBeUndefined()
+    expect(await findInList(collection, idOf(record))).toBeUndefined()
     expect(await countOf(collection)).toBe(count - 1)
 
     const restored = await fixture.request(collection.restore, { params })
     expect(restored.status).toBe(200)
-    expect(omit(restored.body, ['updatedAt'])).toEqual(omit(made, ['updatedAt']))
+    expect(omit(restored.body, ['updatedAt'])).toEqual(omit(record, ['updatedAt']))
     expect((await fixture.request(collection.get, { params })).text).toBe(restored.text)
-    expect(await findInList(collection, idOf(made))).toEqual(restored.body)
+    expect(await findInList(collection, idOf(record))).toEqual(restored.body)
     expect(await countOf(collection)).toBe(count)
     // Only a deleted record can be restored.
     expect((await fixture.request(collection.restore, { params })).status).toBe(404)

@@ -17,16 +17,16 @@ import { seed } from './seed.ts'
 // concurrently, the longest first, on copies of one database. Overload is left out: its measurements need an idle machine.
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const script = fileURLToPath(new URL('../../scripts/faults.mjs', import.meta.url))
-const patience = 180_000
+const timeout = 180_000
 /** Milliseconds within which every request must be answered on a busy machine. */
 const responseDeadline = 14_000
 
-vi.setConfig({ maxConcurrency: 3, testTimeout: patience })
+vi.setConfig({ maxConcurrency: 3, testTimeout: timeout })
 
 let template: Template
 beforeAll(async () => {
   template = await makeTemplate(root)
-}, patience)
+}, timeout)
 afterAll(cleanUp)
 
 const run = (): Run => ({ root, random: randomOf(seed), rest: 300, breath: 300, template, say: () => undefined })

@@ -119,7 +119,7 @@ test.each<[string, string | Uint8Array, number]>([
 async function pushWithExtra(body: string | Uint8Array): Promise<void> {
   const { triggerUrl, importId } = organization
   const whole = Buffer.concat([
-    Buffer.from('{"contact":{"name":"Eve","xHandle":"eve"},"beside":'),
+    Buffer.from('{"contact":{"name":"Eve","xHandle":"eve"},"extra":'),
     Buffer.from(body),
     Buffer.from('}'),
   ])
@@ -148,9 +148,9 @@ test('a hostile body of a megabyte does not delay other requests', async () => {
 
 test('custom properties are stored exactly as sent, including names of object methods', async () => {
   const customProperties = { constructor: 'a', toString: 1, hasOwnProperty: true, valueOf: { prototype: null, a: [] } }
-  const made = await call('POST', '/v5/contacts', { body: { name: 'Eve', customProperties } })
-  const path = `/v5/contacts/${made.body.id}`
-  expect(Object.entries(made.body.customProperties).sort()).toEqual(Object.entries(customProperties).sort())
+  const created = await call('POST', '/v5/contacts', { body: { name: 'Eve', customProperties } })
+  const path = `/v5/contacts/${created.body.id}`
+  expect(Object.entries(created.body.customProperties).sort()).toEqual(Object.entries(customProperties).sort())
   const patched = await call('PATCH', path, {
     body: { customProperties: { toString: { valueOf: 2 }, constructor: null } },
   })

@@ -55,11 +55,11 @@ test("a caller's X-Request-Id is not returned; it is logged together with ours",
 })
 
 test('errors contain the messages that the interface specifies', async () => {
-  const nobody = await service.anonymous('GET', '/v5/me')
-  expectRefusal(nobody, 401, 'missing_authorization')
-  expect(nobody.body.message).toBe('You are not logged in')
-  expect(nobody.body.description).toMatch(/access token or an API key/)
-  expect(nobody.headers.get('www-authenticate')).toBe('Bearer realm="rapport"')
+  const anonymous = await service.anonymous('GET', '/v5/me')
+  expectRefusal(anonymous, 401, 'missing_authorization')
+  expect(anonymous.body.message).toBe('You are not logged in')
+  expect(anonymous.body.description).toMatch(/access token or an API key/)
+  expect(anonymous.headers.get('www-authenticate')).toBe('Bearer realm="rapport"')
   const call = await organization.withScopes(['urn:service:contact:get:read'])
   const refusal = await call('GET', '/v5/contacts')
   expect(expectRefusal(refusal, 403, 'missing_scopes').details).toEqual([

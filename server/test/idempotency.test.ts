@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
+const execute = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 const keyHeader = (key: string) => ({ 'idempotency-key': key })
 const newAddress = () => `${randomUUID()}@example.com`
 const create = (key: string, body: Json, as = call) => as('POST', '/v5/contacts', { body, headers: keyHeader(key) })
@@ -162,7 +162,7 @@ test('a revoked API key gets no stored response', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
   const other = await organization.withScopes(['urn:service:*:*:write'])
   expect((await create(key, { name }, other)).status).toBe(201)
-  await database(sql`update api_keys set revoked_at = now() where id = (
+  await execute(sql`update api_keys set revoked_at = now() where id = (
     select credential_id from idempotency_answers order by created_at desc limit 1)`)
   expectRefusal(await create(key, { name }, other), 401, 'invalid_token')
 })
@@ -170,12 +170,12 @@ test('a revoked API key gets no stored response', async () => {
 test('a key expires after 24 hours, not before', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
   const age = (hours: number) =>
-    database(sql`update idempotency_answers set created_at = now() - make_interval(mins => ${hours * 60}::integer)
+    execute(sql`update idempotency_answers set created_at = now() - make_interval(mins => ${hours * 60}::integer)
       where created_at = (select max(created_at) from idempotency_answers) returning 1`)
   const first = await create(key, { name })
   expect(await age(23.9)).toHaveLength(1)
   expect((await create(key, { name })).text).toBe(first.text)
-  await database(sql`update idempotency_answers set created_at = now() - interval '24 hours 1 minute'`)
+  await execute(sql`update idempotency_answers set created_at = now() - interval '24 hours 1 minute'`)
   const afterExpiry = await create(key, { name, city: 'Rome' })
   expect([afterExpiry.status, afterExpiry.headers.get('idempotent-replayed')]).toEqual([201, null])
   expect((await create(key, { name, city: 'Rome' })).text).toBe(afterExpiry.text)
@@ -231,7 +231,7 @@ test.each(['', 'x'.repeat(256), 'two words', 'caf\u00e9', 'a, b'])('the key "%s"
 test('requests and responses are not readable in the database', async () => {
   const [key, secret] = [`key-${randomUUID()}`, `secret-${randomUUID()}`]
   const created = await create(key, { name: secret, email: `${secret}@example.com`, customProperties: { pin: secret } })
-  const rows = await database(sql`select to_jsonb(idempotency_answers) as row, key_hash, request_hash, answer_encrypted
+  const rows = await execute(sql`select to_jsonb(idempotency_answers) as row, key_hash, request_hash, answer_encrypted
     from idempotency_answers order by created_at desc limit 1`)
   expect(rows).toHaveLength(1)
   const { row, ...bytes } = rows[0]
@@ -241,21 +241,23 @@ test('requests and responses are not readable in the database', async () => {
   }
 })
 
-/** Runs `work` with a trigger on stored responses; `body` creates its function `meet`. */
+/** Runs `work` with a trigger on stored responses; `body` creates its function `on_insert`. */
 async function withInsertTrigger(body: Sql, work: () => Promise<void>): Promise<void> {
-  await database(body)
-  await database(sql`create trigger meet before insert on idempotency_answers for each row execute function meet()`)
+  await execute(body)
+  await execute(
+    sql`create trigger on_insert before insert on idempotency_answers for each row execute function on_insert()`,
+  )
   try {
     await work()
   } finally {
-    await database(sql`drop trigger meet on idempotency_answers`)
-    await database(sql`drop function meet`)
+    await execute(sql`drop trigger on_insert on idempotency_answers`)
+    await execute(sql`drop function on_insert`)
   }
 }
 
 test('a request is rolled back if its response cannot be stored', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
-  const failing = sql`create function meet() returns trigger language plpgsql as $$ begin raise 'no room'; end $$`
+  const failing = sql`create function on_insert() returns trigger language plpgsql as $$ begin raise 'no room'; end $$`
   await withInsertTrigger(failing, async () => {
     expectRefusal(await create(key, { name }), 500, 'internal_error')
     expect(await countByName(name)).toBe(0)
@@ -265,10 +267,10 @@ test('a request is rolled back if its response cannot be stored', async () => {
 
 test('a connection lost before the commit leaves neither record nor response; the retry creates one record', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
-  const slow = sql`create function meet() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return new; end $$`
+  const slow = sql`create function on_insert() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return new; end $$`
   await withInsertTrigger(slow, async () => {
     const sleeping = () =>
-      database(sql`select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`)
+      execute(sql`select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`)
     const lost = create(key, { name })
     await expect.poll(sleeping).toHaveLength(1)
     // The first request is in progress, so the second is rejected without waiting.
@@ -276,7 +278,7 @@ test('a connection lost before the commit leaves neither record nor response; th
     expectRefusal(second, 409, 'idempotency_in_progress')
     expect(second.headers.get('retry-after')).toBe('1')
     const [{ pid }] = await sleeping()
-    await database(sql`select pg_terminate_backend(${pid}::integer)`)
+    await execute(sql`select pg_terminate_backend(${pid}::integer)`)
     expectRefusal(await lost, 503)
     expect(await countByName(name)).toBe(0)
   })

@@ -77,14 +77,14 @@ export async function audit(
   expect(accepted.filter((id) => !storedIds.has(id))).toEqual([])
   expect(storedIds.size).toBe(accepted.length + unanswered)
 
-  const { counts, shown, told, made } = await readUnchanged(service, target, async () => ({
+  const { counts, shownCounts, reported, created } = await readUnchanged(service, target, async () => ({
     counts: await countsOf(service, target),
-    shown: (await target.call('GET', `/v5/imports/${target.importId}`)).body.stats.counts,
-    told: await reportedRecords(service, target),
-    made: await createdRecords(service, target),
+    shownCounts: (await target.call('GET', `/v5/imports/${target.importId}`)).body.stats.counts,
+    reported: await reportedRecords(service, target),
+    created: await createdRecords(service, target),
   }))
-  expect(shown).toEqual(Object.fromEntries(rowStatuses.map((status) => [status, counts[status] ?? 0])))
-  expect(told).toEqual(made)
+  expect(shownCounts).toEqual(Object.fromEntries(rowStatuses.map((status) => [status, counts[status] ?? 0])))
+  expect(reported).toEqual(created)
   return counts
 }
 
@@ -111,27 +111,27 @@ const versionsOf = (service: TestService, target: Audited): Promise<{ id: string
 
 /** `contact con_…` for each record that a row reports as created; a note includes its row. */
 async function reportedRecords(service: TestService, target: Audited): Promise<string[]> {
-  const rows = await read<{ told: string }>(
+  const rows = await read<{ record: string }>(
     service,
     sql`select (change ->> 'object') || ' ' || (change ->> 'id')
-        || case when change ->> 'object' = 'note' then ' ' || row.id else '' end as told
+        || case when change ->> 'object' = 'note' then ' ' || row.id else '' end as record
       from import_rows row, jsonb_array_elements(row.changes::jsonb) change
       where row.organization_id = ${organizationOf(target)}::uuid and change ->> 'action' = 'created'`,
   )
-  return rows.map(({ told }) => told).sort()
+  return rows.map(({ record }) => record).sort()
 }
 
 async function createdRecords(service: TestService, target: Audited): Promise<string[]> {
   const organization = sql`where organization_id = ${organizationOf(target)}::uuid and deleted_at is null`
-  const rows = await read<{ made: string }>(
+  const rows = await read<{ record: string }>(
     service,
-    sql`select 'contact con_' || replace(id::text, '-', '') as made from contacts ${organization}
+    sql`select 'contact con_' || replace(id::text, '-', '') as record from contacts ${organization}
       union all select 'company com_' || replace(id::text, '-', '') from companies ${organization}
       union all select 'employment emp_' || replace(id::text, '-', '') from employments ${organization}
       union all select 'note not_' || replace(id::text, '-', '') || ' ' || coalesce(import_row_id::text, '') from notes
         ${organization}`,
   )
-  return rows.map(({ made }) => made).sort()
+  return rows.map(({ record }) => record).sort()
 }
 
 /** The number of rows with lost workers, and of rows with failed attempts. */

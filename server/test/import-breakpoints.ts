@@ -10,7 +10,7 @@ const steps = [
   /** The first contact is about to be written. */
   'writing',
   /** Everything is written, including the final states of the rows. */
-  'ending',
+  'finishing',
   /** The transaction of the processing commits. */
   'committing',
 ] as const
@@ -21,29 +21,29 @@ const lockClass = 4711
 
 /** Creates the triggers that pause. A pause ignores the statement timeout, which occurs once. */
 const setup = `
-  create table gates (step int primary key);
-  create function pass(step int) returns void language plpgsql as $$
+  create table breakpoints (step int primary key);
+  create function pause(step int) returns void language plpgsql as $$
   begin
-    if not exists (select from gates where gates.step = pass.step) then return; end if;
+    if not exists (select from breakpoints where breakpoints.step = pause.step) then return; end if;
     perform pg_advisory_lock_shared(${lockClass}, step);
-    while exists (select from gates where gates.step = pass.step) loop
+    while exists (select from breakpoints where breakpoints.step = pause.step) loop
       begin perform pg_sleep(0.01); exception when query_canceled then null; end;
     end loop;
     perform pg_advisory_unlock_shared(${lockClass}, step);
   end $$;
-  create function pass_gate() returns trigger language plpgsql as $$ begin perform pass(tg_argv[0]::int); return new; end $$;
+  create function pause_at() returns trigger language plpgsql as $$ begin perform pause(tg_argv[0]::int); return new; end $$;
   create constraint trigger accepting after insert on import_rows deferrable initially deferred
-    for each row execute function pass_gate(${steps.indexOf('accepting')});
+    for each row execute function pause_at(${steps.indexOf('accepting')});
   create constraint trigger claiming after update on import_rows deferrable initially deferred
-    for each row when (new.status = 'PROCESSING') execute function pass_gate(${steps.indexOf('claiming')});
+    for each row when (new.status = 'PROCESSING') execute function pause_at(${steps.indexOf('claiming')});
   create trigger writing before insert on contacts
-    for each row execute function pass_gate(${steps.indexOf('writing')});
-  create trigger ending after update on import_rows
+    for each row execute function pause_at(${steps.indexOf('writing')});
+  create trigger finishing after update on import_rows
     for each row when (old.lease is not null and new.finished_at is not null)
-    execute function pass_gate(${steps.indexOf('ending')});
+    execute function pause_at(${steps.indexOf('finishing')});
   create constraint trigger committing after update on import_rows deferrable initially deferred
     for each row when (old.lease is not null and new.finished_at is not null)
-    execute function pass_gate(${steps.indexOf('committing')});`
+    execute function pause_at(${steps.indexOf('committing')});`
 
 /** A PostgreSQL backend that is paused at a breakpoint. */
 export interface PausedBackend {
@@ -89,8 +89,8 @@ export async function connectBreakpoints(connection: pg.ClientConfig): Promise<B
     )
   return {
     query,
-    pauseAt: async (step) => void (await query('insert into gates values ($1)', [steps.indexOf(step)])),
-    resume: async (step) => void (await query('delete from gates where step = $1', [steps.indexOf(step)])),
+    pauseAt: async (step) => void (await query('insert into breakpoints values ($1)', [steps.indexOf(step)])),
+    resume: async (step) => void (await query('delete from breakpoints where step = $1', [steps.indexOf(step)])),
     untilPausedAt: async (step) => {
       let found: PausedBackend | undefined
       await until(`a backend is paused at ${step}`, async () => {

@@ -59,7 +59,7 @@ const isAny = async (condition: string): Promise<boolean> =>
 const crashes: [Step, string, (victim: ServiceProcess) => Promise<void>][] = [
   ['claiming', 'after the claim', (victim) => killSuspended(victim, 'claiming', () => isAny(`status = 'PROCESSING'`))],
   ['writing', 'before anything is written', killAndDisconnect('writing')],
-  ['ending', 'when everything is written', killAndDisconnect('ending')],
+  ['finishing', 'when everything is written', killAndDisconnect('finishing')],
   ['committing', 'at the commit, which fails', killAndDisconnect('committing')],
   [
     'committing',

@@ -72,12 +72,12 @@ test('a worker whose lease was taken over can neither write, finish nor release 
 test('rows whose lease expires during their write are not claimed by another worker', async () => {
   await start({})
   const accepted = await pushMany(fullLeads(5))
-  await breakpoints.pauseAt('ending')
+  await breakpoints.pauseAt('finishing')
   const first = await claim(0)
   const working = processClaim(service.database, first)
-  await breakpoints.untilPausedAt('ending')
+  await breakpoints.untilPausedAt('finishing')
   expect((await claim(60)).rowIds).toEqual([])
-  await breakpoints.resume('ending')
+  await breakpoints.resume('finishing')
   await working
   expect((await claim(60)).rowIds).toEqual([])
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 5 })
@@ -85,17 +85,17 @@ test('rows whose lease expires during their write are not claimed by another wor
 
 /** Slows down every insert of a contact, and makes those of one domain fail. */
 const slowAndFailing = `
-  create function spoil() returns trigger language plpgsql as $$ begin
+  create function slow_and_fail() returns trigger language plpgsql as $$ begin
     perform pg_sleep(random() * 0.02);
-    if new.email like '%@spoilt.example' then raise exception 'rejected by the test'; end if;
+    if new.email like '%@failing.example' then raise exception 'rejected by the test'; end if;
     return new;
   end $$;
-  create trigger spoil before insert on contacts for each row execute function spoil()`
+  create trigger slow_and_fail before insert on contacts for each row execute function slow_and_fail()`
 
 test('eight workers with expiring leases process every row exactly once', async () => {
   await start({ IMPORT_WORKERS: '8', IMPORT_LEASE_SECONDS: '1' })
   await breakpoints.query(slowAndFailing)
-  const failing = [1, 2].map((number) => ({ contact: { email: `${number}@spoilt.example`, note: `of ${number}` } }))
+  const failing = [1, 2].map((number) => ({ contact: { email: `${number}@failing.example`, note: `of ${number}` } }))
   const accepted = await pushMany([...failing, ...fullLeads(60)])
   await until(
     'the other rows are done',
@@ -109,7 +109,7 @@ test('eight workers with expiring leases process every row exactly once', async 
   expect((await failureCountsOf(service, organization)).losses).toBeGreaterThan(0)
   await audit(service, organization, { accepted })
 
-  await breakpoints.query('drop trigger spoil on contacts')
+  await breakpoints.query('drop trigger slow_and_fail on contacts')
   const rows = `/v5/imports/${organization.importId}/rows`
   await until(
     'every row is done',
@@ -129,12 +129,12 @@ test('a batch that fails with a deadlock is retried by the same worker', async (
   await start({ IMPORT_WORKERS: '4', IMPORT_LEASE_SECONDS: '3600' })
   // Two of three inserts of contacts fail with a deadlock.
   await breakpoints.query(`
-    create sequence meetings;
-    create function meet() returns trigger language plpgsql as $$ begin
-      if nextval('meetings') % 3 > 0 then raise exception 'met' using errcode = 'deadlock_detected'; end if;
+    create sequence inserts;
+    create function fail() returns trigger language plpgsql as $$ begin
+      if nextval('inserts') % 3 > 0 then raise exception 'deadlock of the test' using errcode = 'deadlock_detected'; end if;
       return null;
     end $$;
-    create trigger meet before insert on contacts for each statement execute function meet()`)
+    create trigger fail before insert on contacts for each statement execute function fail()`)
   const accepted: string[] = []
   for (let round = 0; round < 6; round++) accepted.push(...(await pushMany(fullLeads(30))))
   await untilFinished(service, organization, accepted.length)
@@ -146,22 +146,22 @@ test('a batch that cannot get its lock again after a deadlock is released as a w
   await start({ IMPORT_WORKERS: '1', IMPORT_LEASE_SECONDS: '3600' })
   // The first write fails with a deadlock as soon as another session waits for the advisory lock.
   await breakpoints.query(`
-    create sequence meetings;
-    create function meet() returns trigger language plpgsql as $$ begin
-      if nextval('meetings') > 1 then return null; end if;
+    create sequence inserts;
+    create function fail() returns trigger language plpgsql as $$ begin
+      if nextval('inserts') > 1 then return null; end if;
       while not exists (select from pg_locks where locktype = 'advisory' and not granted) loop
         perform pg_sleep(0.01);
       end loop;
-      raise exception 'met' using errcode = 'deadlock_detected';
+      raise exception 'deadlock of the test' using errcode = 'deadlock_detected';
     end $$;
-    create trigger meet before insert on contacts for each statement execute function meet()`)
+    create trigger fail before insert on contacts for each statement execute function fail()`)
   const accepted = await pushMany(fullLeads(5))
-  const isWritten = async () => (await breakpoints.query('select from meetings where is_called')).length > 0
+  const isWritten = async () => (await breakpoints.query('select from inserts where is_called')).length > 0
   await until('it is being written', isWritten)
-  const turn = `hashtextextended('imports of ${readId('org', organization.organizationId)}', 0)`
-  await breakpoints.query(`select pg_advisory_lock(${turn})`)
+  const lockKey = `hashtextextended('imports of ${readId('org', organization.organizationId)}', 0)`
+  await breakpoints.query(`select pg_advisory_lock(${lockKey})`)
   await until('the rows are released', async () => (await countsOf(service, organization)).PENDING === 5)
-  await breakpoints.query(`select pg_advisory_unlock(${turn})`)
+  await breakpoints.query(`select pg_advisory_unlock(${lockKey})`)
   await untilFinished(service, organization, accepted.length)
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 5 })
   expect(await failureCountsOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
@@ -187,13 +187,13 @@ test('a row whose contact is locked for long is processed after the lock is rele
 test('a lead is merged into a contact that is created after its batch looked for matches', async () => {
   await start({ IMPORT_WORKERS: '2', IMPORT_LEASE_SECONDS: '3600' })
   // The final states of the rows are written first.
-  await breakpoints.pauseAt('ending')
+  await breakpoints.pauseAt('finishing')
   const lead = { contact: { email: 'eve@example.com', bio: 'From the fair' }, company: { name: 'Eve Ltd' } }
   const [id] = await pushMany([lead])
-  await breakpoints.untilPausedAt('ending')
+  await breakpoints.untilPausedAt('finishing')
   const byHand = await organization.call('POST', '/v5/contacts', { body: { email: 'Eve@example.com', name: 'Eve' } })
   expect(byHand.status).toBe(201)
-  await breakpoints.resume('ending')
+  await breakpoints.resume('finishing')
   await untilFinished(service, organization, 1)
   expect(await failureCountsOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
   const { body: row } = await organization.call('GET', `/v5/imports/${organization.importId}/rows/${id}`)

@@ -19,7 +19,7 @@ import { type Json, startTestService } from './service.ts'
 /** The lease is longer than any test, so rows finish here without waiting for it. */
 const environment = { IMPORT_WORKERS: '2', IMPORT_LEASE_SECONDS: '3600' }
 
-/** Without `ending`: a connection lost there has the same effect as at `committing`. */
+/** Without `finishing`: a connection lost there has the same effect as at `committing`. */
 const lossSteps: readonly Step[] = ['accepting', 'claiming', 'writing', 'committing']
 
 test('a process whose connection is lost at any step finishes its rows without waiting for the lease', async () => {

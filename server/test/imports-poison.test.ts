@@ -49,19 +49,19 @@ test('a row that crashes its process is processed alone after the second crash a
   await breakpoints.query(`
     drop trigger writing on contacts;
     create trigger poisoned before insert on contacts
-      for each row when (new.email = '${poison.contact.email}') execute function pass_gate(2)`)
+      for each row when (new.email = '${poison.contact.email}') execute function pause_at(2)`)
   await breakpoints.pauseAt('writing')
   const { accepted, poisonedId } = await pushWithPoison()
   const companions: number[] = []
   for (const name of ['first', 'second', 'third']) {
     const victim = await processes.start(name, { IMPORT_LEASE_SECONDS: '1' })
     expect(await breakpoints.untilPausedAt('writing')).toMatchObject({ service: name })
-    const [held] = await breakpoints.query<{ count: number }>(
+    const [shared] = await breakpoints.query<{ count: number }>(
       `select count(*)::int - 1 as count from import_rows
         where lease = (select lease from import_rows where id = $1)`,
       [readId('row', poisonedId)],
     )
-    companions.push(held?.count ?? Number.NaN)
+    companions.push(shared?.count ?? Number.NaN)
     victim.signal('SIGKILL')
     await victim.ended
     await breakpoints.disconnect(name)

@@ -61,7 +61,7 @@ test('fifty identical concurrent pushes to two processes create one contact', as
 
 test('two processes share the rows of several organizations, and only one of them processes each row', async () => {
   const organizations = await Promise.all(Array.from({ length: 4 }, () => auditor.newOrganization()))
-  await breakpoints.pauseAt('ending')
+  await breakpoints.pauseAt('finishing')
   const accepted = await Promise.all(
     organizations.map((organization) =>
       Promise.all(
@@ -74,8 +74,8 @@ test('two processes share the rows of several organizations, and only one of the
       ),
     ),
   )
-  await breakpoints.untilAllPausedAt('ending', ['left', 'right'])
-  await breakpoints.resume('ending')
+  await breakpoints.untilAllPausedAt('finishing', ['left', 'right'])
+  await breakpoints.resume('finishing')
   for (const [index, organization] of organizations.entries()) {
     await untilFinished(auditor, organization, 60)
     expect(await audit(auditor, organization, { accepted: accepted[index] ?? [] })).toEqual({ PROCESSED: 60 })

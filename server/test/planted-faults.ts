@@ -89,7 +89,7 @@ export function watchStatements(): Statements {
     async plant(probes, beforeRollback) {
       probing = { beforeRollback }
       /** Whether each fault was detected, by its location. */
-      const noticedByPlace = new Map<string, boolean>()
+      const detectedByLocation = new Map<string, boolean>()
       try {
         for (const { description, observe } of probes) {
           takeSent()
@@ -97,11 +97,11 @@ export function watchStatements(): Statements {
           const texts = takeSent()
           expect(await observe(), `${description} has different results without a fault`).toBe(baseline)
           for (const fault of faultsIn(texts)) {
-            const key = `${description} ${placeOf(fault)}`
-            if (noticedByPlace.get(key)) continue
+            const key = `${description} ${locationOf(fault)}`
+            if (detectedByLocation.get(key)) continue
             planted = fault
             takeSent()
-            noticedByPlace.set(key, (await observe()) !== baseline)
+            detectedByLocation.set(key, (await observe()) !== baseline)
             expect(takeSent(), description).toContain(fault.text)
             planted = undefined
           }
@@ -109,20 +109,18 @@ export function watchStatements(): Statements {
       } finally {
         planted = probing = undefined
       }
-      const placesWhere = (noticed: boolean) =>
-        [...noticedByPlace.keys()].filter((place) => noticedByPlace.get(place) === noticed)
-      return { missed: placesWhere(false), detected: placesWhere(true) }
+      const locationsWhere = (isDetected: boolean) =>
+        [...detectedByLocation.keys()].filter((location) => detectedByLocation.get(location) === isDetected)
+      return { missed: locationsWhere(false), detected: locationsWhere(true) }
     },
     restore: () => void (pg.Client.prototype.query = original),
   }
 }
 
 function withFault({ text, occurrence }: Fault): string {
-  let detected = 0
+  let count = 0
   return text.replace(predicate, (whole, parameter: string) =>
-    occurrence === 'all' || detected++ === occurrence
-      ? `organization_id is not null and ${parameter} is not null`
-      : whole,
+    occurrence === 'all' || count++ === occurrence ? `organization_id is not null and ${parameter} is not null` : whole,
   )
 }
 
@@ -135,7 +133,7 @@ const faultsIn = (texts: readonly string[]): Fault[] =>
   })
 
 /** The location of the predicate: the text before it, without parameter numbers, which differ between variants of a statement. */
-function placeOf({ text, occurrence }: Fault): string {
+function locationOf({ text, occurrence }: Fault): string {
   if (occurrence === 'all') return `all of ${text.slice(0, 60)}`
   const at = [...text.matchAll(predicate)][occurrence]?.index ?? 0
   return text
