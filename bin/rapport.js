@@ -6,12 +6,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, bundle } from '../scripts/build.mjs'
 import { exit } from '../scripts/exit.mjs'
 import { announceRunning } from '../scripts/lock.mjs'
-import { refusing } from '../scripts/refusal.mjs'
+import { exitOnRefusal } from '../scripts/refusal.mjs'
 
 const root = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))))
 const words = process.argv.slice(2)
 if (words[0] === 'start') announceRunning(root)
-await refusing(() => build({ say: () => undefined }))
+await exitOnRefusal(() => build({ log: () => undefined }))
 const { main } = await import(pathToFileURL(bundle).href)
 // Only now: the map of what is loaded first would take a third more memory (scripts/build.mjs).
 process.setSourceMapsEnabled(true)

@@ -1,4 +1,4 @@
-// `npm run bench`: measures the service as a user starts it; docs/benchmarks.md says what and how.
+// `npm run bench`: measures the service as a user runs it. See docs/benchmarks.md.
 import './node-version.mjs'
 import { runFolder } from './tool.mjs'
 

@@ -3,48 +3,48 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isReadOnly } from './lock.mjs'
-import { Refusal, refusing } from './refusal.mjs'
+import { Refusal, exitOnRefusal } from './refusal.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const sources = join(root, 'server/src')
 const output = join(root, 'server/dist')
 const stamp = join(output, 'build.json')
-/** Which packages are there, as npm wrote it. */
+/** The installed packages, as recorded by npm. */
 const installed = join(root, 'node_modules/.package-lock.json')
 
 /** The bundle that the service and the command line run. */
 export const bundle = join(output, 'rapport.js')
 
-/** Bundles server/src/main.ts unless the last bundle was made of the same sources and packages. `say` gets one line. */
-export async function build({ say }) {
+/** Bundles server/src/main.ts, unless the last bundle was built from the same sources and packages. Logs one line. */
+export async function build({ log }) {
   const hash = hashOfSources()
   if (lastHash() === hash) {
-    say('Nothing changed since the last build.')
+    log('Nothing changed since the last build.')
     return
   }
   const began = performance.now()
   try {
-    const files = await bundleTo(join(sources, 'main.ts'), bundle, withPackages)
-    place(stamp, JSON.stringify({ hash, files }))
+    const files = await bundleTo(join(sources, 'main.ts'), bundle, bundledPackages)
+    writeAtomically(stamp, JSON.stringify({ hash, files }))
   } catch (error) {
     if (!isReadOnly(error)) throw error
     throw new Refusal(`The code has to be built, but ${output} cannot be written to by this user (${error.code}).`)
   }
-  say(`Built in ${Math.round(performance.now() - began)} ms.`)
+  log(`Built in ${Math.round(performance.now() - began)} ms.`)
 }
 
 /**
- * What makes packages a part of the bundle: to find and read their hundreds of files takes a command longer than what it
- * does. Outside stays what is made for the machine or is mostly data, which a bundle would keep in memory, and what our
- * code imports when it is needed: a service may run for long after a newer bundle took the place of its own.
+ * Bundles packages too, because finding and reading their hundreds of files would take longer than most commands
+ * themselves. External are packages that are built for one platform or are mostly data, which a bundle would keep in
+ * memory, and dynamic imports: a service may keep running long after a newer bundle has replaced its own.
  */
-const withPackages = {
+const bundledPackages = {
   packages: 'bundle',
-  // `pg` asks for the last two where they are of use, and works without.
+  // `pg` uses the last two if they are installed, and works without them.
   external: ['@faker-js/faker', '@node-rs/argon2', 'i18n-iso-countries', 'pg-native', 'pg-cloudflare'],
   plugins: [
     {
-      name: 'needed later',
+      name: 'dynamic imports',
       setup({ onResolve }) {
         onResolve({ filter: /^[^.]/ }, ({ kind, importer, path }) =>
           kind === 'dynamic-import' && importer.startsWith(sources) ? { path, external: true } : undefined,
@@ -52,16 +52,16 @@ const withPackages = {
       },
     },
   ],
-  // CommonJS asks for Node's own modules with a function that ES modules lack.
+  // CommonJS packages load built-in modules of Node with `require`, which ES modules lack.
   banner: {
     js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
   },
 }
 
 /**
- * Bundles one entry point, packages left outside unless `options` say otherwise. What is imported when it is needed
- * becomes a file beside it, so that a command loads what it uses alone. Each file appears complete or not at all, the
- * entry last. Resolves to their names.
+ * Bundles one entry point; packages stay external unless `options` log otherwise. Dynamic imports become separate
+ * files, so that a command loads only what it uses. Each file appears complete or not at all, the entry last. Resolves
+ * to the file names.
  */
 export async function bundleTo(entry, file, options = { packages: 'external' }) {
   const esbuild = await import('esbuild')
@@ -80,10 +80,10 @@ export async function bundleTo(entry, file, options = { packages: 'external' }) 
       format: 'esm',
       target: 'node20',
       sourcemap: true,
-      // A trace of calls needs the lines, not what stands in them.
+      // Stack traces need line numbers, not the source text.
       sourcesContent: false,
-      // Node keeps the text of what it runs in memory. Names and lines stay, for a trace: what is loaded first has no map
-      // in use, since with the first connection that breaks maps of everything would take a third more memory.
+      // Node keeps the source of running code in memory. Names and lines are kept for stack traces, because the main
+      // bundle runs without source maps: the first error would load all of them, which takes a third more memory.
       minifySyntax: true,
       logLevel: 'error',
       ...options,
@@ -91,29 +91,29 @@ export async function bundleTo(entry, file, options = { packages: 'external' }) 
     .catch((error) => {
       throw error.errors ? new Refusal('The build failed; the reasons are above.') : error
     })
-  // Its helper process would live as long as the service that was built.
+  // Otherwise, the helper process of esbuild would live as long as the service.
   await esbuild.stop()
   mkdirSync(dirname(file), { recursive: true })
   const entryLast = outputFiles.sort((one, other) => Number(one.path === file) - Number(other.path === file))
-  for (const { path, contents } of entryLast) place(path, contents)
-  const made = outputFiles.map(({ path }) => basename(path))
+  for (const { path, contents } of entryLast) writeAtomically(path, contents)
+  const written = outputFiles.map(({ path }) => basename(path))
   for (const old of readdirSync(dirname(file)))
-    if (old.startsWith(`${name}.`) && !made.includes(old) && /\.js(?:\.map)?$/.test(old))
+    if (old.startsWith(`${name}.`) && !written.includes(old) && /\.js(?:\.map)?$/.test(old))
       rmSync(join(dirname(file), old))
-  return made
+  return written
 }
 
-function place(file, content) {
-  const making = `${file}.${process.pid}`
+function writeAtomically(file, content) {
+  const temporary = `${file}.${process.pid}`
   try {
-    writeFileSync(making, content)
-    renameSync(making, file)
+    writeFileSync(temporary, content)
+    renameSync(temporary, file)
   } finally {
-    rmSync(making, { force: true })
+    rmSync(temporary, { force: true })
   }
 }
 
-/** Contents, not times: a checkout or a copy changes those without changing anything. */
+/** Hashes contents, not modification times, which a checkout or a copy changes. */
 function hashOfSources() {
   const hash = createHash('sha256')
   const files = readdirSync(sources, { recursive: true })
@@ -139,7 +139,7 @@ function installedPackages() {
   }
 }
 
-/** What the last bundle was made of; undefined unless all of its files are there. */
+/** Hash of the sources of the last bundle; undefined if one of its files is missing. */
 function lastHash() {
   try {
     const { hash, files } = JSON.parse(readFileSync(stamp, 'utf8'))
@@ -149,4 +149,5 @@ function lastHash() {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await refusing(() => build({ say: console.log }))
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  await exitOnRefusal(() => build({ log: console.log }))

@@ -22,10 +22,10 @@ beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'rapport-build-')))
   cpSync(scripts, join(root, 'scripts'), { recursive: true })
   write('package.json', '{"type":"module"}')
-  install({ 'at-once': { version: '1.0.0' } })
+  recordInstalled({ 'at-once': { version: '1.0.0' } })
   symlinkSync(join(dirname(scripts), 'node_modules/esbuild'), join(root, 'node_modules/esbuild'))
-  makePackage('at-once', 'first')
-  makePackage('when-needed', 'first')
+  createPackage('at-once', 'first')
+  createPackage('when-needed', 'first')
   write(
     'server/src/main.ts',
     `import atOnce from 'at-once'
@@ -39,39 +39,42 @@ function write(path, content) {
   writeFileSync(join(root, path), content)
 }
 
-/** What npm says of what it has installed. */
-const install = (packages) => write('node_modules/.package-lock.json', JSON.stringify({ packages }))
+/** Writes what npm records about installed packages. */
+const recordInstalled = (packages) => write('node_modules/.package-lock.json', JSON.stringify({ packages }))
 
-/** A package of the older kind, which asks for one of Node's own modules. */
-function makePackage(name, said) {
+/** A CommonJS package that requires a built-in module of Node. */
+function createPackage(name, value) {
   write(`node_modules/${name}/package.json`, '{"main":"index.js"}')
-  write(`node_modules/${name}/index.js`, `require('node:path'); module.exports = '${said}'`)
+  write(`node_modules/${name}/index.js`, `require('node:path'); module.exports = '${value}'`)
 }
 
-const node = (...words) => execFileSync(process.execPath, words, { cwd: root, encoding: 'utf8' }).trim()
+const node = (...args) => execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' }).trim()
 const build = () => node('scripts/build.mjs')
-const said = () =>
+const runMain = () =>
   node('--input-type=module', '-e', `console.log(await (await import('./server/dist/rapport.js')).main())`)
 
-test('the bundle holds its packages; it is made anew when npm has installed others', () => {
+test('the bundle contains its packages and is rebuilt when npm has installed others', () => {
   expect(build()).toMatch(/^Built in /)
   expect(build()).toBe('Nothing changed since the last build.')
-  makePackage('at-once', 'second')
-  expect(said()).toBe('first first')
-  install({ 'at-once': { version: '2.0.0' } })
+  createPackage('at-once', 'second')
+  expect(runMain()).toBe('first first')
+  recordInstalled({ 'at-once': { version: '2.0.0' } })
   expect(build()).toMatch(/^Built in /)
-  expect(said()).toBe('second first')
+  expect(runMain()).toBe('second first')
 })
 
-test('what only development needs is no reason to build', () => {
+test('a change of development packages does not cause a build', () => {
   build()
-  install({ 'at-once': { version: '1.0.0' }, 'a-tool': { version: '1.0.0', dev: true } })
+  recordInstalled({ 'at-once': { version: '1.0.0' }, 'a-tool': { version: '1.0.0', dev: true } })
   expect(build()).toBe('Nothing changed since the last build.')
-  install({ 'at-once': { version: '1.0.0', integrity: 'sha512-other' }, 'a-tool': { version: '1.0.0', dev: true } })
+  recordInstalled({
+    'at-once': { version: '1.0.0', integrity: 'sha512-other' },
+    'a-tool': { version: '1.0.0', dev: true },
+  })
   expect(build()).toMatch(/^Built in /)
 })
 
-test('a bundle that lost one of its files is made anew', () => {
+test('a bundle with a missing file is rebuilt', () => {
   write('server/src/later.ts', `export const later = 'later'`)
   write('server/src/main.ts', `export const main = async () => (await import('./later.ts')).later`)
   build()
@@ -79,31 +82,31 @@ test('a bundle that lost one of its files is made anew', () => {
   expect(parts).toHaveLength(1)
   rmSync(join(root, 'server/dist', parts[0]))
   expect(build()).toMatch(/^Built in /)
-  expect(said()).toBe('later')
+  expect(runMain()).toBe('later')
 })
 
-test('a package that pg asks for on other systems alone need not be there', () => {
+test('a package that pg uses only on other platforms may be missing', () => {
   write('node_modules/at-once/index.js', `module.exports = 'first'; exports.stream = () => require('pg-cloudflare')`)
   expect(build()).toMatch(/^Built in /)
-  expect(said()).toBe('first first')
+  expect(runMain()).toBe('first first')
 })
 
-test('the lines of the bundle are those that a trace of calls can name', () => {
+test('statements stay on separate lines of the bundle, for stack traces', () => {
   write('server/src/main.ts', `const fail = () => {\n  throw new Error('here')\n}\nexport const main = () => fail()`)
   build()
   const lines = readFileSync(join(root, 'server/dist/rapport.js'), 'utf8').split('\n')
   expect(lines.filter((line) => /throw|fail\(\)/.test(line))).toHaveLength(2)
 })
 
-test('without dependencies nothing is built, and the message says what to do', () => {
+test('without dependencies, the build fails and says what to do', () => {
   rmSync(join(root, 'node_modules/.package-lock.json'))
   const { status, stderr } = spawnSync(process.execPath, ['scripts/build.mjs'], { cwd: root, encoding: 'utf8' })
   expect(status).toBe(3)
   expect(stderr).toBe(`The dependencies are missing. Run \`npm start\` (or \`npm ci --omit=dev\`) in ${root} first.\n`)
 })
 
-test('a package that is imported when it is needed stays outside: a newer bundle does not take it from a running service', () => {
+test('a dynamically imported package stays external, so that a running service can still load it after a rebuild', () => {
   build()
-  makePackage('when-needed', 'second')
-  expect(said()).toBe('first second')
+  createPackage('when-needed', 'second')
+  expect(runMain()).toBe('first second')
 })

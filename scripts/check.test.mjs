@@ -16,7 +16,7 @@ beforeEach(() => {
   mkdirSync(join(root, cache), { recursive: true })
   write('.prettierignore', 'scripts')
   write('node_modules/oxlint/bin/oxlint', '')
-  write('node_modules/typescript/bin/tsc', keeping('--tsBuildInfoFile'))
+  write('node_modules/typescript/bin/tsc', writingTo('--tsBuildInfoFile'))
 })
 afterEach(() => {
   chmodSync(join(root, cache), 0o755)
@@ -28,10 +28,10 @@ function write(path, content) {
   writeFileSync(join(root, path), content)
 }
 
-/** A tool that finds everything right, and keeps that where the option says. */
-const keeping = (option) =>
-  `const place = process.argv.indexOf('${option}')
-   if (place > 0) require('node:fs').writeFileSync(process.argv[place + 1], '{}')`
+/** A tool that reports success and writes the file that the option names. */
+const writingTo = (option) =>
+  `const index = process.argv.indexOf('${option}')
+   if (index > 0) require('node:fs').writeFileSync(process.argv[index + 1], '{}')`
 
 function check(user = {}) {
   const code = `const { runChecks } = await import('./scripts/check.mjs'); await runChecks()`
@@ -39,7 +39,7 @@ function check(user = {}) {
   return spawnSync(process.execPath, ['--input-type=module', '-e', code], options).stdout.match(/^(ok|FAILED): .*/gm)
 }
 
-test('a file that was broken is told each time, until it is mended', () => {
+test('a broken file is reported on every run until it is fixed', () => {
   symlinkSync(join(dirname(scripts), 'node_modules/prettier'), join(root, 'node_modules/prettier'))
   const formatAfter = (content) => {
     write('some.yaml', content)
@@ -50,8 +50,8 @@ test('a file that was broken is told each time, until it is mended', () => {
   expect(formatAfter('a: [1]\n')).toEqual(['ok: format', 'ok: format'])
 })
 
-test('where another user has checked, nothing is kept, and the checks are the same', () => {
-  write('node_modules/prettier/bin/prettier.cjs', keeping('--cache-location'))
+test('after checks by another user, the checks run without a cache and give the same results', () => {
+  write('node_modules/prettier/bin/prettier.cjs', writingTo('--cache-location'))
   check()
   for (const name of ['types.json', 'format.json']) {
     write(join(cache, name), 'of another user')

@@ -1,15 +1,15 @@
 /**
- * Ends the process once everything it has printed is written: `process.exit` alone drops what the reader of a pipe has not
- * taken yet. A reader that is gone is not waited for.
+ * Exits once all output is written: `process.exit` alone drops what the reader of a pipe has not read yet. Does not wait
+ * for a reader that has closed the pipe.
  * @param {number} code
  * @returns {Promise<never>}
  */
 export async function exit(code) {
-  await Promise.all([process.stdout, process.stderr].map(written))
+  await Promise.all([process.stdout, process.stderr].map(flushed))
   process.exit(code)
 }
 
-const written = (stream) =>
+const flushed = (stream) =>
   new Promise((resolve) => {
     stream.once('error', resolve)
     stream.write('', resolve)

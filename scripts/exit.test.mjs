@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 const scripts = dirname(fileURLToPath(import.meta.url))
 const module = JSON.stringify(pathToFileURL(join(scripts, 'exit.mjs')).href)
 
-/** Prints more than a pipe holds, says so on standard error, and ends. */
+/** Prints more than fits into a pipe, reports that on standard error, and exits. */
 const printer = () =>
   spawn(
     process.execPath,
@@ -24,7 +24,7 @@ const printer = () =>
     { stdio: ['ignore', 'pipe', 'pipe'] },
   )
 
-test('what was printed arrives whole, although it is read only after the process has asked to end', async () => {
+test('all output arrives, even if it is read only after the call of exit', async () => {
   const child = printer()
   const closed = once(child, 'close')
   expect(String((await once(child.stderr, 'data'))[0])).toBe('printed')
@@ -33,16 +33,16 @@ test('what was printed arrives whole, although it is read only after the process
   expect(await closed).toEqual([5, null])
 })
 
-test('a reader that has gone is not waited for', async () => {
+test('exit does not wait for a reader that has closed the pipe', async () => {
   const child = printer()
   const closed = once(child, 'close')
-  const complaints = text(child.stderr)
+  const errorOutput = text(child.stderr)
   child.stdout.destroy()
   expect(await closed).toEqual([5, null])
-  expect(await complaints).toBe('printed')
+  expect(await errorOutput).toBe('printed')
 })
 
-test('no script ends the process in a way that loses output', () => {
+test('no script calls process.exit, which loses output', () => {
   const root = dirname(scripts)
   const files = ['bin', 'scripts'].flatMap((folder) =>
     readdirSync(join(root, folder)).map((name) => join(folder, name)),
@@ -50,6 +50,6 @@ test('no script ends the process in a way that loses output', () => {
   const direct = files.filter(
     (name) => !name.includes('.test.') && readFileSync(join(root, name), 'utf8').includes('process.exit('),
   )
-  // The check of Node's version is written for Nodes that know no modules' `await`.
+  // The version check must run on old versions of Node, which lack top-level `await`.
   expect(direct.sort()).toEqual(['scripts/exit.mjs', 'scripts/node-version.mjs'])
 })

@@ -1,4 +1,4 @@
-// `npm run faults`: breaks what the service stands on and looks at the data; docs/reliability.md says why.
+// `npm run faults`: injects faults and checks the data. See docs/reliability.md.
 import './node-version.mjs'
 import { runFolder } from './tool.mjs'
 

@@ -1,4 +1,4 @@
-// `npm run fuzz`: sends the service requests that hurt; docs/fuzzing.md says what and how.
+// `npm run fuzz`: sends hostile requests to the service. See docs/fuzzing.md.
 import './node-version.mjs'
 import { runFolder } from './tool.mjs'
 

@@ -1,6 +1,6 @@
-// `npm run generate`: writes the files that follow from the code (server/src/generate.ts lists them).
-// `npm run generate -- migration <name>`: writes the migration that the declarations ask for.
-// `npm run generate -- check`: says what is not as the code says.
+// `npm run generate`: writes the generated files (see server/src/generate.ts).
+// `npm run generate -- migration <name>`: writes the migration that the declarations require.
+// `npm run generate -- check`: reports generated files and migrations that differ from the code.
 import './node-version.mjs'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,19 +8,19 @@ import { pathToFileURL } from 'node:url'
 import { bundleTo } from './build.mjs'
 import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
-import { refusing } from './refusal.mjs'
+import { exitOnRefusal } from './refusal.mjs'
 import { root } from './run.mjs'
 
-const [command, name, ...others] = process.argv.slice(2)
+const [command, name, ...rest] = process.argv.slice(2)
 const isKnown = command === undefined || command === 'check' || (command === 'migration' && name !== undefined)
-if (!isKnown || others.length > 0 || (name !== undefined && command !== 'migration')) {
+if (!isKnown || rest.length > 0 || (name !== undefined && command !== 'migration')) {
   console.error('Usage: npm run generate [-- migration <name> | -- check]')
   await exit(2)
 }
 
 const bundle = join(root, `server/dist/generate-${process.pid}.js`)
-await refusing(async () => {
-  await ensureInstalled(root, { development: true, say: console.log })
+await exitOnRefusal(async () => {
+  await ensureInstalled(root, { development: true, log: console.log })
   await bundleTo(join(root, 'server/src/generate.ts'), bundle)
 })
 try {
@@ -28,7 +28,7 @@ try {
   if (command === 'migration') {
     const written = await generateMigration(root, name)
     if (written === undefined) {
-      console.error('There is nothing to write: the migrations make every table as the declarations say.')
+      console.error('Nothing to write: the migrations match the declarations.')
       process.exitCode = 1
     }
     for (const line of written ?? []) console.log(line)

@@ -5,15 +5,15 @@ import { isReadOnly, runningServices, withInstallLock } from './lock.mjs'
 import { Refusal } from './refusal.mjs'
 
 /**
- * Brings node_modules to what package-lock.json says, only when they differ.
- * `development` includes what tests and checks need. `say` is told what goes on.
+ * Installs what package-lock.json lists, if node_modules differs from it. `development` includes the packages of tests
+ * and checks. `log` receives the progress.
  */
-export async function ensureInstalled(root, { development, say }) {
+export async function ensureInstalled(root, { development, log }) {
   if (isInstalled(root, development)) return
-  const install = (note) =>
-    isInstalled(root, development) ? undefined : installUnderLock(root, { development, say, note })
+  const install = (recordPid) =>
+    isInstalled(root, development) ? undefined : installUnderLock(root, { development, log, recordPid })
   try {
-    await withInstallLock(root, { say }, install)
+    await withInstallLock(root, { log }, install)
   } catch (error) {
     if (!isReadOnly(error)) throw error
     throw new Refusal(
@@ -22,7 +22,7 @@ export async function ensureInstalled(root, { development, say }) {
   }
 }
 
-/** npm writes `node_modules/.package-lock.json` when it is done: what is there is compared, not remembered. */
+/** npm writes `node_modules/.package-lock.json` last, so it lists what is installed completely. */
 export function isInstalled(root, development) {
   const wanted = packagesOf(join(root, 'package-lock.json'))
   const present = packagesOf(join(root, 'node_modules/.package-lock.json'))
@@ -38,9 +38,10 @@ export function isInstalled(root, development) {
   )
 }
 
-async function installUnderLock(root, { development, say, note }) {
+async function installUnderLock(root, { development, log, recordPid }) {
   const [service] = runningServices(root)
-  // Adding what only development needs moves nothing that runs; everything else would delete it under the service.
+  // Adding development packages changes no installed package; any other installation deletes packages of the running
+  // service.
   const additive = development && isInstalled(root, false)
   if (service !== undefined && !additive && existsSync(join(root, 'node_modules'))) {
     throw new Refusal(
@@ -50,76 +51,77 @@ async function installUnderLock(root, { development, say, note }) {
   const count = Object.values(packagesOf(join(root, 'package-lock.json'))).filter(
     (entry) => development || !entry.dev,
   ).length
-  say(`Installing the dependencies (at most ${count} packages; this happens once)…`)
+  log(`Installing the dependencies (at most ${count} packages; this happens once)…`)
   const began = Date.now()
   const command = additive ? ['install', '--no-save'] : ['ci']
-  const kinds = development ? ['--include=dev', '--include=optional'] : ['--omit=dev', '--include=optional']
-  const parameters = [...command, ...kinds, '--no-audit', '--no-fund', '--loglevel=error']
-  const unreachable = await whyUnreachable(root, note)
-  if (unreachable === undefined) await npm(root, parameters, note)
-  else await installFromCache(root, parameters, { note, unreachable })
+  const packageKinds = development ? ['--include=dev', '--include=optional'] : ['--omit=dev', '--include=optional']
+  const parameters = [...command, ...packageKinds, '--no-audit', '--no-fund', '--loglevel=error']
+  const unreachable = await whyUnreachable(root, recordPid)
+  if (unreachable === undefined) await npm(root, parameters, recordPid)
+  else await installFromCache(root, parameters, { recordPid, unreachable })
   if (!isInstalled(root, development))
-    throw new Refusal('npm finished, but the dependencies are not what package-lock.json says.')
-  say(`Installed in ${Math.round((Date.now() - began) / 1000)} s.`)
+    throw new Refusal('npm has finished, but the installed packages differ from package-lock.json.')
+  log(`Installed in ${Math.round((Date.now() - began) / 1000)} s.`)
 }
 
-/** Milliseconds for the registry to answer. */
+/** Milliseconds to wait for the registry. */
 const probeTimeout = 5000
 const networkFault =
   /^npm error code ((?:ENOTFOUND|EAI_|ECONN|ENETUNREACH|EHOSTUNREACH|E\w*TIMED?OUT|ERR_SOCKET_TIMEOUT|FETCH_ERROR)\w*)/m
 
 /**
- * Asks the registry for a sign of life, since an installation retries for more than a minute before it gives up. npm asks,
- * because it knows the proxy and the certificates; any answer, a refusal too, is a sign of life. Undefined when there is one.
+ * Pings the registry first, because an installation retries for more than a minute before it fails. Uses npm, which
+ * knows the proxy and the certificates. Any response counts, even an error. Resolves to undefined if the registry is
+ * reachable.
  */
-async function whyUnreachable(root, note) {
+async function whyUnreachable(root, recordPid) {
   const parameters = ['ping', '--fetch-retries=0', `--fetch-timeout=${probeTimeout}`, '--loglevel=notice']
-  const { isLate, said } = await run(root, parameters, { note, output: 'pipe', limit: probeTimeout + 3000 })
-  const code = isLate ? 'no answer' : networkFault.exec(said)?.[1]
+  const { timedOut, text } = await run(root, parameters, { recordPid, output: 'pipe', timeout: probeTimeout + 3000 })
+  const code = timedOut ? 'no response' : networkFault.exec(text)?.[1]
   if (code === undefined) return undefined
-  const registry = /PING (\S+)/.exec(said)?.[1]
-  return `the npm registry${registry ? ` ${registry}` : ''} cannot be reached (${code === 'FETCH_ERROR' ? 'no answer' : code})`
+  const registry = /PING (\S+)/.exec(text)?.[1]
+  return `the npm registry${registry ? ` ${registry}` : ''} cannot be reached (${code === 'FETCH_ERROR' ? 'no response' : code})`
 }
 
-/** npm may have downloaded everything before. */
-async function installFromCache(root, parameters, { note, unreachable }) {
-  const { code } = await run(root, [...parameters, '--offline'], { note, output: 'pipe' })
+/** Installs from the cache of npm, which may contain everything. */
+async function installFromCache(root, parameters, { recordPid, unreachable }) {
+  const { code } = await run(root, [...parameters, '--offline'], { recordPid, output: 'pipe' })
   if (code === 0) return
   throw new Refusal(
     `The dependencies cannot be installed: ${unreachable}. Connect this machine to the network, or set npm's \`registry\` or \`proxy\`, then run this again.`,
   )
 }
 
-async function npm(root, parameters, note) {
-  // Its output goes where progress goes, so that a program reading standard output sees the command's alone.
-  const { code, signal } = await run(root, parameters, { note, output: 2 })
+async function npm(root, parameters, recordPid) {
+  // The output goes to standard error, so that standard output contains only the result of the command.
+  const { code, signal } = await run(root, parameters, { recordPid, output: 2 })
   if (code === 0) return
   throw new Refusal(`npm ${parameters[0]} failed (${signal ?? `exit code ${code}`}); its message is above.`)
 }
 
-/** Runs npm, for `limit` ms at most. Resolves to how it ended and, where its output is piped, what it said. */
-function run(root, parameters, { note, output, limit }) {
+/** Runs npm for at most `timeout` ms. Resolves to how it ended and, if its output is piped, to the output. */
+function run(root, parameters, { recordPid, output, timeout }) {
   const script = process.env.npm_execpath ?? ''
   const [program, first] = basename(script) === 'npm-cli.js' ? [process.execPath, [script]] : ['npm', []]
   return new Promise((resolve, reject) => {
     const child = spawn(program, [...first, ...parameters], { cwd: root, stdio: ['ignore', output, output] })
     const stop = (signal) => child.kill(signal)
     process.once('SIGINT', stop).once('SIGTERM', stop)
-    let said = ''
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said += chunk))
-    let isLate = false
+    let text = ''
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (text += chunk))
+    let timedOut = false
     const timer =
-      limit &&
+      timeout &&
       setTimeout(() => {
-        isLate = true
+        timedOut = true
         child.kill('SIGKILL')
-      }, limit)
-    child.once('spawn', () => note(child.pid))
+      }, timeout)
+    child.once('spawn', () => recordPid(child.pid))
     child.once('error', (error) => reject(new Refusal(`npm could not be started: ${error.message}`)))
     child.once('close', (code, signal) => {
       clearTimeout(timer)
       process.off('SIGINT', stop).off('SIGTERM', stop)
-      resolve({ code, signal, isLate, said })
+      resolve({ code, signal, timedOut, text })
     })
   })
 }

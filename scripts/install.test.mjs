@@ -17,7 +17,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }))
 
 const lock = (packages) =>
   writeFileSync(join(root, 'package-lock.json'), JSON.stringify({ packages: { '': {}, ...packages } }))
-const present = (packages) => {
+const install = (packages) => {
   mkdirSync(join(root, 'node_modules'), { recursive: true })
   writeFileSync(join(root, 'node_modules/.package-lock.json'), JSON.stringify({ packages }))
 }
@@ -25,38 +25,38 @@ const pino = { 'node_modules/pino': { version: '10.4.0', integrity: 'sha512-a' }
 const vitest = { 'node_modules/vitest': { version: '4.1.12', integrity: 'sha512-b', dev: true } }
 const native = { 'node_modules/native-for-another-system': { version: '1.0.0', optional: true } }
 
-test('dependencies are there when each that is needed has the locked version', () => {
+test('dependencies are installed when each required one has its locked version', () => {
   lock({ ...pino, ...vitest, ...native })
   expect(isInstalled(root, false)).toBe(false)
-  present(pino)
+  install(pino)
   expect([isInstalled(root, false), isInstalled(root, true)]).toEqual([true, false])
-  present({ ...pino, ...vitest })
+  install({ ...pino, ...vitest })
   expect([isInstalled(root, false), isInstalled(root, true)]).toEqual([true, true])
-  present({ 'node_modules/pino': { version: '10.4.0', integrity: 'sha512-other' } })
+  install({ 'node_modules/pino': { version: '10.4.0', integrity: 'sha512-other' } })
   expect(isInstalled(root, false)).toBe(false)
 })
 
-test('an installation that was interrupted is no installation: npm writes its list last', () => {
+test('an interrupted installation does not count, because npm writes its list last', () => {
   lock(pino)
   mkdirSync(join(root, 'node_modules/pino'), { recursive: true })
   expect(isInstalled(root, false)).toBe(false)
 })
 
-test('nothing is installed under a running service, and the message names it', async () => {
+test('nothing is installed while a service is running, and the message names its process', async () => {
   lock(pino)
-  present({})
+  install({})
   const service = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
   await new Promise((resolve) => service.once('spawn', resolve))
   mkdirSync(join(root, '.rapport/running'), { recursive: true })
-  const note = JSON.stringify({ host: hostname(), processes: [identify(service.pid)] })
-  writeFileSync(join(root, '.rapport/running', String(service.pid)), note)
-  const installing = ensureInstalled(root, { development: false, say: () => undefined })
+  const lockText = JSON.stringify({ host: hostname(), processes: [identify(service.pid)] })
+  writeFileSync(join(root, '.rapport/running', String(service.pid)), lockText)
+  const installing = ensureInstalled(root, { development: false, log: () => undefined })
   await expect(installing).rejects.toThrow(`a service runs from this folder (process ${service.pid})`)
   expect(existsSync(join(root, 'node_modules/.package-lock.json'))).toBe(true)
   service.kill('SIGKILL')
 })
 
-test('npm is run once for two that start together, and its failure is told', async () => {
+test('npm runs once for several simultaneous starts, and its failure is reported', async () => {
   lock(pino)
   const npm = join(root, 'npm-cli.js')
   const script = (body) => writeFileSync(npm, body)
@@ -64,14 +64,14 @@ test('npm is run once for two that start together, and its failure is told', asy
   process.env.npm_execpath = npm
   try {
     script(`process.exit(process.argv[2] === 'ping' ? 0 : 7)`)
-    const failing = ensureInstalled(root, { development: false, say: () => undefined })
+    const failing = ensureInstalled(root, { development: false, log: () => undefined })
     await expect(failing).rejects.toThrow('npm ci failed (exit code 7)')
     script(`if (process.argv[2] === 'ping') process.exit()
       const fs = require('node:fs')
       fs.appendFileSync('runs', process.argv.slice(2).join(' ') + '\\n')
       fs.mkdirSync('node_modules', { recursive: true })
       fs.writeFileSync('node_modules/.package-lock.json', ${JSON.stringify(JSON.stringify({ packages: pino }))})`)
-    const start = () => ensureInstalled(root, { development: false, say: () => undefined })
+    const start = () => ensureInstalled(root, { development: false, log: () => undefined })
     await Promise.all([start(), start(), start()])
     expect(readFileSync(join(root, 'runs'), 'utf8')).toMatch(/^ci --omit=dev [^\n]*\n$/)
   } finally {
@@ -80,7 +80,7 @@ test('npm is run once for two that start together, and its failure is told', asy
   }
 })
 
-/** npm itself, with nothing in its cache and no settings of this machine. */
+/** Uses the real npm with an empty cache and without the settings of this machine. */
 function useNpm(registry) {
   const settings = {
     npm_config_registry: registry,
@@ -106,14 +106,14 @@ const lockTiny = (integrity) => {
   writeFileSync(join(root, 'package-lock.json'), JSON.stringify(whole))
 }
 
-const start = () => ensureInstalled(root, { development: false, say: () => undefined })
+const start = () => ensureInstalled(root, { development: false, log: () => undefined })
 
 async function listen(server) {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return `http://127.0.0.1:${server.address().port}/`
 }
 
-/** Accepts connections and says nothing, as a firewall that drops packets. */
+/** Accepts connections and never responds, like a firewall that drops packets. */
 const blackHole = async () => listen(createTcpServer().unref())
 const closedPort = async () => {
   const server = createTcpServer()
@@ -125,9 +125,9 @@ const closedPort = async () => {
 test.each([
   ['has no address', async () => 'http://registry.invalid/', /ENOTFOUND|EAI_AGAIN/],
   ['refuses connections', closedPort, /ECONNREFUSED/],
-  ['never answers', blackHole, /no answer/],
-])('a registry that %s ends the start within seconds, in one sentence', async (_, place, why) => {
-  const registry = await place()
+  ['never responds', blackHole, /no response/],
+])('a registry that %s fails the start within seconds with one sentence', async (_, createRegistry, reason) => {
+  const registry = await createRegistry()
   useNpm(registry)
   lockTiny('sha512-AAAA')
   const began = performance.now()
@@ -135,16 +135,16 @@ test.each([
     () => '',
     (error) => error.message,
   )
-  expect(message).toMatch(why)
+  expect(message).toMatch(reason)
   expect(message).toContain(`The dependencies cannot be installed: the npm registry ${registry} cannot be reached (`)
   expect(message).toMatch(
     /Connect this machine to the network, or set npm's `registry` or `proxy`, then run this again\.$/,
   )
-  // It was 84 seconds; a busy machine starts npm slowly.
+  // Without the ping it took 84 s. A busy machine starts npm slowly.
   expect(performance.now() - began).toBeLessThan(30_000)
 })
 
-test('without the registry, what npm has in its cache is installed', async () => {
+test('without the registry, dependencies are installed from the cache of npm', async () => {
   const { integrity, tarball } = packTiny()
   const server = createHttpServer((request, response) => {
     if (request.url === '/tiny.tgz') return response.end(tarball)
@@ -156,7 +156,7 @@ test('without the registry, what npm has in its cache is installed', async () =>
   const registry = await listen(server)
   useNpm(registry)
   lockTiny(integrity)
-  // It answers a ping with a 404, as a simple mirror does.
+  // The registry responds to a ping with a 404, as a simple mirror does.
   await start()
   expect(existsSync(join(root, 'node_modules/tiny/package.json'))).toBe(true)
   server.closeAllConnections()
@@ -166,7 +166,7 @@ test('without the registry, what npm has in its cache is installed', async () =>
   expect(existsSync(join(root, 'node_modules/tiny/package.json'))).toBe(true)
 })
 
-/** The tarball of a package with nothing in it. */
+/** The tarball of an empty package. */
 function packTiny() {
   mkdirSync(join(root, 'made/package'), { recursive: true })
   writeFileSync(join(root, 'made/package/package.json'), JSON.stringify({ name: 'tiny', version: '1.0.0' }))

@@ -4,44 +4,47 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { identify, isAlive } from './processes.mjs'
 
-/** Where this checkout keeps what its processes tell each other. */
+/** Folder through which the processes of this checkout coordinate. */
 const folderOf = (root) => join(root, '.rapport')
 
-/** Another machine's process (a shared folder, a container) cannot be asked; its lock counts for this long. */
-const foreignPatience = 15 * 60_000
+/** Milliseconds for which the lock of another machine or container is valid: its process cannot be checked. */
+const foreignLockLifetime = 15 * 60_000
 
 /**
- * Runs `work` while no other process installs into this checkout. A holder that died gives the lock up.
- * `work` gets `note(pid)`, with which it names a child that has to be waited for even when the holder is killed.
+ * Runs `work` while no other process installs into this checkout. The lock of a dead process is released. With
+ * `recordPid(pid)`, `work` names a child process: the lock stays held while that process runs, even if the holder is
+ * killed.
  */
-export async function withInstallLock(root, { say }, work) {
+export async function withInstallLock(root, { log }, work) {
   mkdirSync(folderOf(root), { recursive: true })
   const file = join(folderOf(root), 'install.lock')
-  for (let told = false; !claim(file, [process.pid]); told = true) {
-    if (!told) say('Waiting for another process that installs the dependencies…')
+  for (let hasLogged = false; !acquire(file, [process.pid]); hasLogged = true) {
+    if (!hasLogged) log('Waiting for another process that installs the dependencies…')
     await delay(200)
   }
   try {
-    return await work((pid) => writeWhole(file, [process.pid, pid], renameSync))
+    return await work((pid) => writeAtomically(file, [process.pid, pid], renameSync))
   } finally {
     rmSync(file, { force: true })
   }
 }
 
-/** Says, until this process ends, that a service runs from this checkout; a read-only checkout needs no saying. */
+/**
+ * Announces, until this process exits, that a service runs from this checkout. A read-only checkout does not need it.
+ */
 export function announceRunning(root) {
   try {
     const folder = join(folderOf(root), 'running')
     mkdirSync(folder, { recursive: true })
     const file = join(folder, String(process.pid))
-    writeWhole(file, [process.pid], renameSync)
+    writeAtomically(file, [process.pid], renameSync)
     process.once('exit', () => rmSync(file, { force: true }))
   } catch (error) {
     if (!isReadOnly(error)) throw error
   }
 }
 
-/** The numbers of the processes that run the service from this checkout, this one left out. */
+/** Ids of the other processes that run the service from this checkout. */
 export function runningServices(root) {
   const folder = join(folderOf(root), 'running')
   const names = attempt(() => readdirSync(folder)) ?? []
@@ -56,20 +59,21 @@ export function runningServices(root) {
 
 export const isReadOnly = (error) => ['EROFS', 'EACCES', 'EPERM'].includes(error.code)
 
-/** Makes the lock unless a living process holds it. */
-function claim(file, pids) {
+/** Creates the lock, unless a running process holds it. */
+function acquire(file, pids) {
   try {
-    writeWhole(file, pids, linkSync)
+    writeAtomically(file, pids, linkSync)
     return true
   } catch (error) {
     if (error.code !== 'EEXIST') throw error
   }
-  const seen = attempt(() => statSync(file).ino)
-  if (seen === undefined || isHeld(file)) return false
-  // Of several that find the same dead lock one moves it away; whoever moved a newer one by mistake puts it back.
+  const inode = attempt(() => statSync(file).ino)
+  if (inode === undefined || isHeld(file)) return false
+  // If several processes find the same stale lock, one of them moves it away. A process that moved a newer lock by
+  // mistake puts it back.
   const moved = `${file}.${process.pid}`
   if (attempt(() => renameSync(file, moved) ?? true)) {
-    if (attempt(() => statSync(moved).ino) !== seen) attempt(() => linkSync(moved, file))
+    if (attempt(() => statSync(moved).ino) !== inode) attempt(() => linkSync(moved, file))
     rmSync(moved, { force: true })
   }
   return false
@@ -80,17 +84,17 @@ function isHeld(file) {
   if (!lock) return false
   if (lock.host === hostname()) return lock.processes.some(isAlive)
   const changed = attempt(() => statSync(file).mtimeMs)
-  return changed !== undefined && Date.now() - changed < foreignPatience
+  return changed !== undefined && Date.now() - changed < foreignLockLifetime
 }
 
-/** The file appears with its content or not at all. */
-function writeWhole(file, pids, place) {
-  const making = `${file}.${process.pid}.new`
-  writeFileSync(making, JSON.stringify({ host: hostname(), processes: pids.map(identify).filter(Boolean) }))
+/** Writes the file atomically. */
+function writeAtomically(file, pids, publish) {
+  const temporary = `${file}.${process.pid}.new`
+  writeFileSync(temporary, JSON.stringify({ host: hostname(), processes: pids.map(identify).filter(Boolean) }))
   try {
-    place(making, file)
+    publish(temporary, file)
   } finally {
-    rmSync(making, { force: true })
+    rmSync(temporary, { force: true })
   }
 }
 

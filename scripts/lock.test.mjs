@@ -13,21 +13,21 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-const say = () => undefined
+const log = () => undefined
 const lockFile = () => join(root, '.rapport/install.lock')
-const holdFor = (process, host = hostname()) => {
+const writeLock = (process, host = hostname()) => {
   mkdirSync(join(root, '.rapport'), { recursive: true })
   writeFileSync(lockFile(), JSON.stringify({ host, processes: [process] }))
 }
 
-/** A process of its own that takes the lock, notes when it came and went, and ends. */
+/** A process that takes the lock, notes when it entered and left, and exits. */
 function contender() {
   const module = fileURLToPath(new URL('lock.mjs', import.meta.url))
   const code = `
     import { appendFileSync } from 'node:fs'
     const { withInstallLock } = await import(${JSON.stringify(module)})
     const note = (word) => appendFileSync(${JSON.stringify(join(root, 'notes'))}, word + ' ' + process.pid + '\\n')
-    await withInstallLock(${JSON.stringify(root)}, { say() {} }, async () => {
+    await withInstallLock(${JSON.stringify(root)}, { log() {} }, async () => {
       note('in')
       await new Promise((resolve) => setTimeout(resolve, 30))
       note('out')
@@ -36,8 +36,8 @@ function contender() {
   return new Promise((resolve) => child.once('exit', resolve))
 }
 
-test('of several processes that contend, one at a time is inside, even when a dead one left its lock', async () => {
-  holdFor({ pid: 2 ** 22 - 1, started: '1' })
+test('one process at a time holds the lock, even after a dead process left it behind', async () => {
+  writeLock({ pid: 2 ** 22 - 1, started: '1' })
   expect(await Promise.all(Array.from({ length: 6 }, contender))).toEqual([0, 0, 0, 0, 0, 0])
   const notes = readFileSync(join(root, 'notes'), 'utf8').trim().split('\n')
   expect(notes).toHaveLength(12)
@@ -47,19 +47,19 @@ test('of several processes that contend, one at a time is inside, even when a de
   expect(existsSync(lockFile())).toBe(false)
 })
 
-test('a process number that was given out again does not keep the lock', async () => {
-  holdFor({ pid: process.pid, started: 'another start' })
-  expect(await withInstallLock(root, { say }, async () => 'done')).toBe('done')
+test('a reused process id does not hold the lock', async () => {
+  writeLock({ pid: process.pid, started: 'another start' })
+  expect(await withInstallLock(root, { log }, async () => 'done')).toBe('done')
 })
 
-test('a living child of a killed holder keeps the lock until it ends', async () => {
+test('the child of a killed holder holds the lock until it exits', async () => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
   await new Promise((resolve) => child.once('spawn', resolve))
-  holdFor(identify(child.pid))
+  writeLock(identify(child.pid))
   let entered = false
   let ended
-  await new Promise((told) => {
-    ended = withInstallLock(root, { say: told }, async () => {
+  await new Promise((logged) => {
+    ended = withInstallLock(root, { log: logged }, async () => {
       entered = true
     })
   })
@@ -69,22 +69,22 @@ test('a living child of a killed holder keeps the lock until it ends', async () 
   expect(entered).toBe(true)
 })
 
-test('the lock of another machine counts, but not for ever', async () => {
-  holdFor({ pid: 1, started: '1' }, 'elsewhere')
+test('the lock of another machine expires', async () => {
+  writeLock({ pid: 1, started: '1' }, 'elsewhere')
   const long = Date.now() / 1000 - 3600
   utimesSync(lockFile(), long, long)
-  expect(await withInstallLock(root, { say }, async () => 'done')).toBe('done')
+  expect(await withInstallLock(root, { log }, async () => 'done')).toBe('done')
 })
 
-test('the lock is free again when the work fails', async () => {
-  const failing = withInstallLock(root, { say }, async () => {
+test('the lock is released when the work fails', async () => {
+  const failing = withInstallLock(root, { log }, async () => {
     throw new Error('no network')
   })
   await expect(failing).rejects.toThrow('no network')
   expect(existsSync(lockFile())).toBe(false)
 })
 
-test('a running service is known while it lives, this process aside', async () => {
+test('other running services are listed until they exit', async () => {
   announceRunning(root)
   expect(runningServices(root)).toEqual([])
   const module = fileURLToPath(new URL('lock.mjs', import.meta.url))

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 /**
- * Number and start of a process: together they name it for good, since numbers are given out again.
+ * Id and start time of a process: together they identify it, because process ids are reused.
  * @param {number} pid
  * @returns {{ pid: number, started: string } | undefined} undefined when there is no such process
  */
@@ -11,7 +11,7 @@ export function identify(pid) {
   return started === undefined ? undefined : { pid, started }
 }
 
-/** Is that very process still there? */
+/** Whether this process is still running. */
 export function isAlive({ pid, started }) {
   return Number.isInteger(pid) && pid > 0 && startOf(pid) === started
 }
@@ -19,7 +19,8 @@ export function isAlive({ pid, started }) {
 function startOf(pid) {
   try {
     if (process.platform === 'linux') {
-      // The name in parentheses may hold spaces; the 20th field behind it is the start in clock ticks since boot.
+      // The name in parentheses may contain spaces. The 20th field after it is the start time, in clock ticks since
+      // boot.
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
         .replace(/^.*\) /s, '')
         .split(' ')

@@ -1,10 +1,10 @@
 import { exit } from './exit.mjs'
 
-/** What was asked cannot be done, for a reason that the message tells in full: no stack is shown. */
+/** An expected failure: the message explains it, so no stack trace is printed. */
 export class Refusal extends Error {}
 
-/** Runs `work`; a refusal ends the process with its message and the exit code of a refused start. */
-export async function refusing(work) {
+/** Runs `work`. On a `Refusal`, prints the message and exits with code 3, like a refused start. */
+export async function exitOnRefusal(work) {
   try {
     return await work()
   } catch (error) {

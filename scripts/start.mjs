@@ -1,4 +1,4 @@
-// `npm start`: whatever a fresh clone lacks, then the service, in this very process so that signals reach it.
+// `npm start`: installs and builds what is missing, then runs the service in this process, so that signals reach it.
 import './node-version.mjs'
 import { dirname } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -6,14 +6,14 @@ import { build, bundle } from './build.mjs'
 import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
 import { announceRunning } from './lock.mjs'
-import { refusing } from './refusal.mjs'
+import { exitOnRefusal } from './refusal.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const say = (line) => console.error(line)
-await refusing(async () => {
-  await ensureInstalled(root, { development: false, say })
+const log = (line) => console.error(line)
+await exitOnRefusal(async () => {
+  await ensureInstalled(root, { development: false, log })
   announceRunning(root)
-  await build({ say })
+  await build({ log })
 })
 const { main } = await import(pathToFileURL(bundle).href)
 await exit(await main(['start', ...process.argv.slice(2)]))

@@ -1,5 +1,5 @@
 // `npm test`: installs what is missing, then runs the checks and, at the same time, the whole suite on the embedded
-// PostgreSQL and on Debian's. Its last line counts everything.
+// PostgreSQL and on that of Debian. The last line shows the totals.
 import './node-version.mjs'
 import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
 import { runChecks } from './check.mjs'
 import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
-import { refusing } from './refusal.mjs'
+import { exitOnRefusal } from './refusal.mjs'
 import { root, runTool } from './run.mjs'
 
 const mustBeComplete = Boolean(process.env.CI)
@@ -15,22 +15,22 @@ const mustBeComplete = Boolean(process.env.CI)
 const total = { passed: 0, failed: 0, skipped: 0 }
 const remarks = []
 
-await refusing(() => ensureInstalled(root, { development: true, say: console.log }))
+await exitOnRefusal(() => ensureInstalled(root, { development: true, log: console.log }))
 const isOnBoth = hasDebianPostgres()
 if (!isOnBoth)
-  missing('PostgreSQL 15 or newer is not under /usr/lib/postgresql: the suite ran on the embedded one alone')
+  missing('PostgreSQL 15 or newer is not under /usr/lib/postgresql: the suite ran only on the embedded one')
 const folder = mkdtempSync(join(tmpdir(), 'rapport-test-results-'))
-// So that another run knows, should this one be killed, whose it was, and removes it (server/test/global-setup.ts).
+// If this run is killed, a later run finds its process id here and removes the folder (server/test/global-setup.ts).
 writeFileSync(join(folder, 'runner'), String(process.pid))
 try {
-  // The checks leave the second core idle most of the time, and so does the suite now and then.
+  // In parallel, because neither the checks nor the suite use both cores all the time.
   const [checked, tested] = await Promise.all([check(), runSuite(isOnBoth ? 'both' : 'embedded')])
   add(checked)
   add(tested)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
-if (!existsSync('/usr/bin/chromium')) missing('Chromium is not at /usr/bin/chromium: nothing ran in a browser')
+if (!existsSync('/usr/bin/chromium')) missing('Chromium is not at /usr/bin/chromium: no test ran in a browser')
 
 for (const remark of remarks) console.log(remark)
 if (total.passed === 0) console.log('Nothing was tested.')
@@ -41,13 +41,13 @@ function add(counts) {
   for (const kind of Object.keys(total)) total[kind] += counts[kind]
 }
 
-/** On a user's machine one counted skip, with its reason; where everything has to be there, a failure. */
+/** Counts a skip with its reason or, in CI, where nothing may be missing, a failure. */
 function missing(reason) {
   total[mustBeComplete ? 'failed' : 'skipped']++
   remarks.push(`${mustBeComplete ? 'FAILED' : 'Skipped'}: ${reason}.`)
 }
 
-/** Runs the checks beside the suite and prints what they said in one piece. */
+/** Runs the checks in parallel with the suite and prints their output in one piece. */
 async function check() {
   const file = join(folder, 'checks')
   const output = openSync(file, 'w')
@@ -67,8 +67,8 @@ async function runSuite(engine) {
 }
 
 /**
- * A file that could not be loaded counts as one failure, and so does a run that failed without saying where. What failed
- * is told again at the end, where it is looked for.
+ * A file that could not be loaded counts as one failure, and so does a failed run without a failed test. Failures are
+ * listed again at the end.
  */
 function countsOf(file, code) {
   const results = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined

@@ -3,19 +3,19 @@ import { pathToFileURL } from 'node:url'
 import { build, bundleTo } from './build.mjs'
 import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
-import { refusing } from './refusal.mjs'
+import { exitOnRefusal } from './refusal.mjs'
 import { root } from './run.mjs'
 
 /**
- * Builds the service, bundles `lab/<folder>/main.ts` and the programs that it starts (its `roles`), and runs its `main`
- * with this command line. Ends the process with its exit code.
+ * Builds the service, bundles `lab/<folder>/main.ts` and the programs that it starts (`roles`), and runs its `main`
+ * with the arguments of this process. Exits with its exit code.
  */
 export async function runFolder(folder, roles = []) {
   const sources = join(root, 'lab', folder)
   const bundle = join(root, `server/dist/${folder}.js`)
-  await refusing(async () => {
-    await ensureInstalled(root, { development: false, say: console.error })
-    await build({ say: console.error })
+  await exitOnRefusal(async () => {
+    await ensureInstalled(root, { development: false, log: console.error })
+    await build({ log: console.error })
     await bundleTo(join(sources, 'main.ts'), bundle)
     for (const role of roles) {
       await bundleTo(join(sources, `roles/${role}.ts`), join(root, `server/dist/${folder}-${role}.js`))

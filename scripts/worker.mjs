@@ -1,4 +1,4 @@
-// A worker process of a service with several: runs the bundle that its primary runs, and never builds.
+// A worker process of a service with PROCESSES above 1: runs the bundle of its primary and never builds.
 import { bundle } from './build.mjs'
 import { exit } from './exit.mjs'
 import { pathToFileURL } from 'node:url'

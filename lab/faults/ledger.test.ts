@@ -41,43 +41,48 @@ const push = (change: Partial<KnownPush> = {}): KnownPush => ({
 })
 
 const cases: [string, KnownContact, Shown[], boolean][] = [
-  ['as it was acknowledged', known(), [shown()], true],
+  ['unchanged since its acknowledgement', known(), [shown()], true],
   ['lost', known(), [], false],
-  ['doubled', known(), [shown(), shown({ id: 'con_2' })], false],
-  ['of an older value', known(), [shown({ nickname: 'Augusta' })], false],
+  ['duplicated', known(), [shown(), shown({ id: 'con_2' })], false],
+  ['shown with an older value', known(), [shown({ nickname: 'Augusta' })], false],
   ['deleted', known({ isThere: false }), [], true],
-  ['deleted, and there again', known({ isThere: false }), [shown()], false],
-  ['perhaps created, and not there', known({ isThere: false, open: open('create') }), [], true],
-  ['perhaps created, and there', known({ isThere: false, open: open('create') }), [shown({ nickname: null })], true],
+  ['deleted, but shown again', known({ isThere: false }), [shown()], false],
+  ['perhaps created, and not shown', known({ isThere: false, open: open('create') }), [], true],
+  ['perhaps created, and shown', known({ isThere: false, open: open('create') }), [shown({ nickname: null })], true],
   [
-    'perhaps created, and there twice',
+    'perhaps created, and shown twice',
     known({ isThere: false, open: open('create') }),
     [shown({ nickname: null }), shown({ nickname: null })],
     false,
   ],
-  ['perhaps updated, and as before', known({ open: open('update', 'Augusta') }), [shown()], true],
-  ['perhaps updated, and so', known({ open: open('update', 'Augusta') }), [shown({ nickname: 'Augusta' })], true],
-  ['perhaps updated, and otherwise', known({ open: open('update', 'Augusta') }), [shown({ nickname: 'B' })], false],
+  ['perhaps updated, and unchanged', known({ open: open('update', 'Augusta') }), [shown()], true],
+  ['perhaps updated, and updated', known({ open: open('update', 'Augusta') }), [shown({ nickname: 'Augusta' })], true],
+  [
+    'perhaps updated, and shown with a third value',
+    known({ open: open('update', 'Augusta') }),
+    [shown({ nickname: 'B' })],
+    false,
+  ],
   ['perhaps updated, and lost', known({ open: open('update', null) }), [], false],
-  ['perhaps deleted, and there', known({ open: open('delete') }), [shown()], true],
+  ['perhaps deleted, and shown', known({ open: open('delete') }), [shown()], true],
   ['perhaps deleted, and gone', known({ open: open('delete') }), [], true],
 ]
 
-test.each(cases)('a contact that is %s', (_, contact, visible, isValid) => {
+test.each(cases)('a contact that is %s is judged correctly', (_, contact, visible, isValid) => {
   expect(missing([contact], byAddress(visible))).toHaveLength(isValid ? 0 : 1)
 })
 
-test('who is there without being asked for is a stranger, also without an address', () => {
+test('a contact that no request created is reported, even without an address', () => {
   const found = byAddress([shown(), shown({ email: 'b@example.com' }), shown({ email: 'c@example.com' })])
   expect(strangers([known()], [push({ email: 'b@example.com' })], found)).toEqual(['c@example.com'])
   expect(strangers([known()], [], byAddress([shown(), shown({ email: null })]))).toEqual([''])
 })
 
-test('a change whose effect was seen must be answered again, not made again', () => {
+test('a change whose effect is visible must be replayed, not repeated', () => {
   const updated = known({ open: open('update', 'Augusta') })
   expect([...madeAlready([updated], [], byAddress([shown({ nickname: 'Augusta' })]))]).toEqual([email])
   expect([...madeAlready([updated], [], byAddress([shown()]))]).toEqual([])
-  // Without a key there is nothing to replay.
+  // A request without an idempotency key cannot be replayed.
   expect([...madeAlready([known({ open: open('delete') })], [], byAddress([]))]).toEqual([])
   expect([...madeAlready([], [push({ rowId: undefined })], byAddress([shown()]))]).toEqual([email])
   expect([...madeAlready([], [push()], byAddress([shown()]))]).toEqual([])
@@ -94,13 +99,13 @@ test('a change whose effect was seen must be answered again, not made again', ()
   expect(madeAgain([...fine, ...wrong])).toEqual(wrong)
 })
 
-test('a revision that is not the number of changes is told, and one that is not there', () => {
+test('a revision that differs from the number of changes, or is missing, is reported', () => {
   expect(wrongRevisions([known()], new Map([['con_1', 2]]))).toEqual([])
   expect(wrongRevisions([known()], new Map([['con_1', 3]]))).toEqual([{ known: known(), revision: 3 }])
   expect(wrongRevisions([known()], new Map())).toHaveLength(1)
 })
 
-test('a push is one row and one contact', () => {
+test('each push must have exactly one row and one contact', () => {
   const rows = new Set(['row_1', 'row_2'])
   expect(pushesWithoutRow([push(), push({ rowId: 'row_2' })], rows)).toEqual([])
   expect(pushesWithoutRow([push({ rowId: 'row_3' })], rows)).toHaveLength(1)
@@ -111,7 +116,7 @@ test('a push is one row and one contact', () => {
   expect(pushesWithoutContact([push()], byAddress([shown(), shown()]))).toHaveLength(1)
 })
 
-test('an answer that is no JSON keeps its status and is told; a connection that ends is no answer', async () => {
+test('an invalid JSON response keeps its status and is reported; a closed connection counts as no response', async () => {
   const server = createServer((request, response) => {
     if (request.url === '/cut') request.socket.destroy()
     else response.writeHead(request.url === '/gone' ? 204 : 200).end(request.url === '/gone' ? undefined : '{"id":')

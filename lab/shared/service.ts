@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { closeSync, mkdtempSync, openSync } from 'node:fs'
+import { chmod, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -65,10 +65,12 @@ const startTimeout = 180_000
 
 /** Makes the folder; it is removed at the end of the command. */
 export async function makePlace(root: string, name: string, settings: Place['settings'] = {}): Promise<Place> {
-  const folder = await mkdtemp(join(tmpdir(), `rapport-${name}-`))
-  // The database of a run as root belongs to another user, who has to come through.
+  // Synchronously, so that no interruption comes between making the folder and knowing that it has to be removed.
+  const folder = mkdtempSync(join(tmpdir(), `rapport-${name}-`))
+  const remove = atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
+  // The database of a run as root belongs to another user, who must be able to pass through.
   await chmod(folder, 0o711)
-  return { root, folder, settings, remove: atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 })) }
+  return { root, folder, settings, remove }
 }
 
 /** Starts the service and waits until it is ready. Errors: the end of its log if it did not start. */

@@ -36,7 +36,7 @@ import { teamMemberPart } from './identity/team-members/routes.ts'
 import { teamPart } from './identity/teams/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
 
-/** What the product is about, a line for each folder: its declarations, and what follows from them. */
+/** The domain of the product, one line per folder: declarations and what is derived from them. */
 const records: readonly Part[] = [
   contactPart,
   employmentPart,
@@ -49,10 +49,10 @@ const records: readonly Part[] = [
   teamMemberPart,
 ]
 
-/** The audit log's actions that declarations add, with a sentence each. */
+/** Actions of the audit log that declarations add, each with a description. */
 export const declaredActions = auditActionsOf(records)
 
-/** Everything that the API serves, in one list: the product's table of contents. */
+/** Everything that the API serves: the table of contents of the product. */
 const parts: readonly Part[] = [
   {
     routes: authRoutes,
@@ -84,21 +84,21 @@ const parts: readonly Part[] = [
   { routes: probeRoutes, headings: { health: 'Health checks for orchestrators and load balancers.' } },
 ]
 
-/** Everything that has a table of its own. */
+/** All resources with a table. */
 export const resources: readonly Resource[] = parts.flatMap((part) => part.resources ?? [])
 
 export const routes: readonly Route[] = parts.flatMap((part) => part.routes)
 
-/** The headings of the documentation, in its order: what each tag of a route is about. */
+/** Descriptions of the route tags, in the order of the documentation. */
 export const headings = headingsOf(parts)
 
-/** The role group of each noun in scopes. */
+/** Role group of each noun in scopes. */
 export const roleGroups = roleGroupsOf(parts)
 
-/** The scopes of each role. */
+/** Scopes of each role. */
 export const roleScopes = scopesByRole(roleGroups)
 
-/** Does any route need something that the scope covers? */
+/** Whether any route requires a scope that this one covers. */
 export function isScopeUsed(scope: string): boolean {
   return routes.some((route) => isScoped(route) && covers([scope], route.scope))
 }

@@ -15,7 +15,7 @@ function refusalOf(environment: Environment): string {
   return ''
 }
 
-test('with nothing set every default holds; an empty value counts as unset', () => {
+test('without settings, the defaults apply; an empty value counts as unset', () => {
   const expected = {
     port: 4000,
     host: '127.0.0.1',
@@ -30,7 +30,7 @@ test('with nothing set every default holds; an empty value counts as unset', () 
   expect(readConfig({ PORT: '', DATABASE_URL: '', SECRET: '' })).toEqual(readConfig({}))
 })
 
-test('values are read into what the service needs', () => {
+test('values are parsed into the types that the service needs', () => {
   const config = readConfig({
     PORT: '0',
     DATA_DIR: '/var/lib/rapport',
@@ -75,38 +75,38 @@ const wrong: [string, string][] = [
   ['LOG_LEVEL', 'verbose'],
 ]
 
-test.each(wrong)('%s=%s is refused by name', (name, value) => {
+test.each(wrong)('%s=%s is rejected by name', (name, value) => {
   expect(refusalOf({ [name]: value })).toContain(`- ${name}: expected`)
 })
 
-test('PROCESSES is a number, or one for each processor', () => {
+test('PROCESSES is a number or, with auto, one per processor', () => {
   expect(readConfig({ PROCESSES: '3' }).processes).toBe(3)
   expect(readConfig({ PROCESSES: 'auto' }).processes).toBe(Math.min(64, availableProcessors()))
   expect(refusalOf({ PROCESSES: '2.5' })).toContain('PROCESSES: expected a whole number from 1 to 64, or "auto"')
 })
 
-test('all mistakes are told at once, and the value of a secret is not among them', () => {
+test('all errors are reported at once, without the values of secrets', () => {
   const message = refusalOf({ PORT: 'x', LOG_LEVEL: 'loud', SECRET: 'hunter2', DATABASE_URL: 'db:hunter3' })
   for (const name of ['PORT', 'LOG_LEVEL', 'SECRET', 'DATABASE_URL']) expect(message).toContain(`- ${name}: expected`)
   expect(message).toContain('"loud"')
   expect(message).not.toMatch(/hunter/)
 })
 
-test('settings that contradict each other are refused', () => {
+test('contradictory settings are rejected', () => {
   expect(refusalOf({ METRICS_PORT: '4000' })).toContain('METRICS_PORT must differ from PORT')
   expect(refusalOf({ MAX_UNINDEXED_QUERIES: '16' })).toContain(
     'MAX_UNINDEXED_QUERIES must be below DATABASE_CONNECTIONS',
   )
 })
 
-test('a misspelt name is a mistake, a short one that may be another program’s only a warning', () => {
+test('a misspelled name is an error; a short one, which may belong to another program, is only a warning', () => {
   expect(refusalOf({ DATABSE_URL: 'postgres://localhost/crm' })).toContain('did you mean DATABASE_URL?')
   expect(refusalOf({ Trust_Proxy: '1' })).toContain('did you mean TRUST_PROXY?')
   expect(refusalOf({ PROT: '8080' })).toBe('')
   expect(configWarnings({ PROT: '8080' })).toEqual(['PROT is not a setting; did you mean PORT?'])
 })
 
-test.each(Object.values(settings).map(({ name }) => name))('a near miss of %s is reported', (name) => {
+test.each(Object.values(settings).map(({ name }) => name))('a name similar to %s is reported', (name) => {
   const reported = (near: string) => `${refusalOf({ [near]: '1' })}${configWarnings({ [near]: '1' }).join()}`
   const swapped = `${name.slice(0, -2)}${name.at(-1)}${name.at(-2)}`
   for (const near of [name.replaceAll('_', ''), `${name}X`, name.slice(0, -1), swapped, name.toLowerCase()]) {
@@ -114,11 +114,11 @@ test.each(Object.values(settings).map(({ name }) => name))('a near miss of %s is
   }
 })
 
-test('a former name of a setting is refused with its new name', () => {
+test('a former name of a setting is rejected with its new name', () => {
   expect(() => readConfig({ COSTLY_QUERIES: '1' })).toThrow('COSTLY_QUERIES is now called MAX_UNINDEXED_QUERIES')
 })
 
-test('DATADIR and PUBLIC_URI are mistakes, unless the setting that is meant is there too', () => {
+test('DATADIR and PUBLIC_URI are errors, unless the intended setting is present too', () => {
   expect(refusalOf({ DATADIR: '/var/lib/rapport' })).toContain('DATADIR is not a setting; did you mean DATA_DIR?')
   expect(refusalOf({ PUBLIC_URI: 'https://a.example' })).toContain(
     'PUBLIC_URI is not a setting; did you mean PUBLIC_URL?',
@@ -126,7 +126,7 @@ test('DATADIR and PUBLIC_URI are mistakes, unless the setting that is meant is t
   expect(refusalOf({ DATADIR: '/srv/other', DATA_DIR: '/var/lib/rapport' })).toBe('')
 })
 
-test('what other programs set is left alone', () => {
+test('settings of other programs are ignored', () => {
   const names = `HOME PATH SHELL LANG PWD LOGNAME HOSTNAME HOSTTYPE HOSTS TERM USER MAIL MAILTO MAILCHECK EDITOR TZ TMPDIR
     PGHOST PGPORT PGUSER PGDATA PGDATABASE PGPASSWORD PGSSLMODE MYSQL_HOST REDIS_URL DATABASE_HOST BASE_URL HTTP_URL
     FTP_URL PUBLIC_IP PUBLIC_KEY PUBLIC_DIR META_DIR LOG_DIR LOGDIR XDG_DATA_DIRS XDG_DATA_HOME SECRETS SECRET_KEY
@@ -137,7 +137,7 @@ test('what other programs set is left alone', () => {
   expect(configWarnings(foreign)).toEqual([])
 })
 
-test('whatever is set, reading either succeeds or says which setting is wrong', () => {
+test('reading any environment either succeeds or names the invalid setting', () => {
   const names = Object.values(settings).map(({ name }) => name)
   const environment = fc.dictionary(fc.constantFrom(...names), fc.string())
   fc.assert(

@@ -20,7 +20,7 @@ import {
   integer,
 } from './settings.ts'
 
-/** Every setting of the service, declared once: the start, the messages and docs/configuration.md all read this. */
+/** All settings of the service, declared once for parsing, messages and docs/configuration.md. */
 export const settings = {
   port: setting({
     name: 'PORT',
@@ -239,7 +239,7 @@ type Settings = typeof settings
 export type Config = { readonly [Key in keyof Settings]: ReturnType<Settings[Key]['parse']> }
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The configuration that the environment gives. Throws a `StartError` that lists every mistake at once. */
+/** Reads the configuration from the environment. Throws a `StartError` that lists all errors at once. */
 export function readConfig(environment: Environment): Config {
   const mistakes: string[] = []
   const entries = Object.entries<Setting<unknown>>(settings).map(([key, declared]) => {
@@ -270,7 +270,7 @@ export function readConfig(environment: Environment): Config {
   return config
 }
 
-/** Names that look like a misspelt setting and may as well be another program's: told, not refused. */
+/** Names that look like a misspelled setting but may belong to another program: reported, not rejected. */
 export const configWarnings = (environment: Environment): string[] => misspelt(environment, 'warning')
 
 function contradictions({
@@ -287,26 +287,26 @@ function contradictions({
   if (costlyQueries >= databaseConnections) found.push('MAX_UNINDEXED_QUERIES must be below DATABASE_CONNECTIONS')
   if (metricsPort !== undefined && metricsPort !== 0 && metricsPort === port)
     found.push('METRICS_PORT must differ from PORT')
-  const plain = databaseUrl === undefined ? undefined : unencryptedHost({ connectionString: databaseUrl })
-  if (plain && !allowsPlaintext(plaintextHosts, plain)) {
+  const plaintextHost = databaseUrl === undefined ? undefined : unencryptedHost({ connectionString: databaseUrl })
+  if (plaintextHost && !allowsPlaintext(plaintextHosts, plaintextHost)) {
     found.push(
-      `DATABASE_URL connects to ${plain.host} without TLS: add sslmode=verify-full, or add the host to PLAINTEXT_HOSTS`,
+      `DATABASE_URL connects to ${plaintextHost.host} without TLS: add sslmode=verify-full, or add the host to PLAINTEXT_HOSTS`,
     )
   }
   if (smtpUrl && !mailFrom) found.push('SMTP_URL requires MAIL_FROM, the sender address of mails')
   return found
 }
 
-/** Former names of settings: a value that is silently ignored would be worse than a refused start. */
+/** Former names of settings. They are rejected, because silently ignoring a value would be worse. */
 const formerNames = { COSTLY_QUERIES: 'MAX_UNINDEXED_QUERIES', IMPORT_ROWS_DAYS: 'IMPORT_ROW_RETENTION_DAYS' }
 
 const renamed = (environment: Environment): string[] =>
   Object.entries(formerNames).flatMap(([name, now]) => (environment[name] ? [`${name} is now called ${now}`] : []))
 
-/** Short names collide with those of other programs, so only a long one is a mistake. */
+/** Short names may belong to other programs, so only a long misspelled name is an error. */
 const longName = 8
 const otherPrograms = new Set(['HOME', 'HOSTS', 'POST', 'PORTS', 'SECRETS'])
-/** Near a setting, and a setting of cron: reported, but no reason to refuse a start. */
+/** Similar to a setting, but also a setting of cron: only a warning. */
 const ambiguous = new Set(['MAILFROM'])
 
 function misspelt(environment: Environment, severity: 'mistake' | 'warning'): string[] {
@@ -324,15 +324,19 @@ function misspelt(environment: Environment, severity: 'mistake' | 'warning'): st
     })
 }
 
-/** Within one edit, or two of a name of ten letters or more (HTTP_URL is not SMTP_URL); underscores do not count. */
+/**
+ * Nearest setting within one edit, or two for names of at least ten letters (HTTP_URL is not SMTP_URL). Underscores are
+ * ignored.
+ */
 function nearest(name: string, names: readonly string[]): string | undefined {
-  const edits = (known: string) => Math.min(editsBetween(name, known), editsBetween(plain(name), plain(known)))
+  const edits = (known: string) =>
+    Math.min(editsBetween(name, known), editsBetween(withoutUnderscores(name), withoutUnderscores(known)))
   return names.filter((known) => edits(known) <= (known.length >= 10 ? 2 : 1)).sort((a, b) => edits(a) - edits(b))[0]
 }
 
-const plain = (name: string): string => name.replaceAll('_', '')
+const withoutUnderscores = (name: string): string => name.replaceAll('_', '')
 
-/** The edit distance of two words, a swap of neighbours counting as one. More than 2 counts as 3. */
+/** Edit distance of two words. A swap of neighboring letters counts as one edit; more than 2 counts as 3. */
 function editsBetween(left: string, right: string): number {
   if (Math.abs(left.length - right.length) > 2) return 3
   const swapped = Array.from(

@@ -10,7 +10,7 @@ import { readMigratedCatalog } from './platform/schema/migrated-catalog.ts'
 import { skeletonOf } from './platform/schema/migration.ts'
 import type { Setting } from './settings.ts'
 
-/** A file of the repository that follows from the code. */
+/** A generated file of the repository. */
 interface GeneratedFile {
   file: string
   content(): string | Promise<string>
@@ -22,7 +22,7 @@ export const generatedFiles: readonly GeneratedFile[] = [
   { file: 'openapi.json', content: describeApi },
 ]
 
-/** Writes the files that differ, under the repository's root. Returns what it did, a line each. */
+/** Writes the generated files that differ, under the root of the repository. Returns a line for each file. */
 export async function generate(root: string): Promise<string[]> {
   return Promise.all(
     generatedFiles.map(async ({ file, content }) => {
@@ -38,19 +38,19 @@ export async function generate(root: string): Promise<string[]> {
 
 const migrationsOf = (root: string): string => join(root, 'server/migrations')
 
-/** What the declarations ask for that the migrations have not made, and the words that names are quoted for. */
+/** The differences between declarations and migrations, and the keywords that must be quoted as names. */
 async function compareSchema(root: string) {
   const catalog = await readMigratedCatalog(migrationsOf(root))
   const listed = routes.flatMap(({ query }) => (query.kind === 'list' ? [query.resource] : []))
   return { differences: differencesOf(resources, listed, catalog), keywords: catalog.keywords }
 }
 
-/** What keeps the repository from being what the code says, a sentence each; none when all is well. */
+/** Differences between the code and the generated files or migrations, one sentence each. */
 export async function findDrift(root: string): Promise<string[]> {
   const files = await Promise.all(
     generatedFiles.map(async ({ file, content }) => {
       const committed = await readFile(join(root, file), 'utf8').catch(() => undefined)
-      return committed === (await content()) ? [] : [`${file} is not what the code says: run \`npm run generate\`.`]
+      return committed === (await content()) ? [] : [`${file} differs from the code: run \`npm run generate\`.`]
     }),
   )
   const { differences } = await compareSchema(root)
@@ -62,8 +62,8 @@ export async function findDrift(root: string): Promise<string[]> {
 }
 
 /**
- * Writes the migration that the declarations ask for, to be reviewed. Returns what it did, a line each; undefined when
- * nothing differs. Error: a name that no file can have.
+ * Writes the migration that the declarations require, for review. Returns a line for each file; undefined if nothing
+ * differs. Error: an invalid name.
  */
 export async function generateMigration(root: string, name: string): Promise<string[] | undefined> {
   if (!/^[a-z][a-z0-9_]*$/.test(name))
@@ -89,7 +89,7 @@ export async function generateMigration(root: string, name: string): Promise<str
 const reviewNote =
   'Review it before you commit it: the names of indexes, what happens when a record that is referred to is deleted, checks of values, and each line that says "Review".'
 
-/** The document in JSON, with each reference on one line. */
+/** The OpenAPI document as JSON, with each reference on one line. */
 function describeApi(): string {
   const text = JSON.stringify(openapi(routes, headings), null, 2)
   return `${text.replace(/\{\s+("\$ref": "[^"]*")\s+\}/g, '{ $1 }')}\n`

@@ -11,7 +11,7 @@ import { expect, test } from 'vitest'
 import { until } from '../test/processes.ts'
 import { formatLine } from './log.ts'
 
-test('on a terminal a line of the log is a time, a message and what belongs to it', () => {
+test('on a terminal, a log line shows time, level, message and fields', () => {
   const lines: string[] = []
   const log = pino(
     { base: null, timestamp: pino.stdTimeFunctions.isoTime },
@@ -25,7 +25,7 @@ test('on a terminal a line of the log is a time, a message and what belongs to i
   expect(lines[2]).toMatch(/ERROR internal_error\nError: broken\n/)
 })
 
-/** A process that logs `count` lines and a last one, then exits once its input has ended. */
+/** A process that logs `count` lines and a last one, then exits when its input ends. */
 async function logger(folder: string, count: number): Promise<ChildProcessWithoutNullStreams> {
   const file = join(folder, 'logger.mjs')
   await build({
@@ -54,9 +54,7 @@ async function logger(folder: string, count: number): Promise<ChildProcessWithou
   return child
 }
 
-test('every line up to the last one arrives, although the reader is slower than the exit', async ({
-  onTestFinished,
-}) => {
+test('all lines arrive, even if the reader is slower than the exit', async ({ onTestFinished }) => {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-log-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const child = await logger(folder, 5000)
@@ -69,7 +67,7 @@ test('every line up to the last one arrives, although the reader is slower than 
   expect(lines.at(-1)).toContain('Stopped.')
 })
 
-test('a process whose log nobody reads any more ends all the same', async ({ onTestFinished }) => {
+test('a process exits even if nobody reads its log anymore', async ({ onTestFinished }) => {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-log-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const child = await logger(folder, 1)

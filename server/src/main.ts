@@ -16,7 +16,7 @@ import { userCommand } from './commands/cli-user.ts'
 import { StartError } from './platform/database/start-error.ts'
 import { version } from './release.ts'
 
-/** The command line: runs one command and resolves to the exit code of the process. */
+/** Runs one command and resolves to the exit code of the process. */
 export async function main(args: readonly string[]): Promise<ExitCode> {
   try {
     await program().parseAsync(args, { from: 'user' })
@@ -26,11 +26,11 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
   }
 }
 
-/** A worker process of `rapport start` with PROCESSES: serves until its primary ends it or is gone. */
+/** A worker process of `rapport start` with PROCESSES: serves until its primary closes it or exits. */
 export async function serveAsWorker(): Promise<ExitCode> {
   process.setSourceMapsEnabled(true)
   try {
-    // No command needs it.
+    // Loaded here, because no command needs it.
     await (await import('./processes/worker.ts')).runWorker()
     return 0
   } catch (error) {
@@ -38,7 +38,7 @@ export async function serveAsWorker(): Promise<ExitCode> {
   }
 }
 
-/** All commands, which a test reads too. */
+/** All commands. Exported for tests. */
 export function program(): Command {
   const commands = [
     startCommand(),
@@ -68,7 +68,7 @@ export function program(): Command {
 
 function reportError(error: unknown): ExitCode {
   if (error instanceof CommandExit) return error.code
-  // Commander has said what is wrong; asking for help or the version is no failure.
+  // Commander has printed the error. Asking for help or the version is a success.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   if (error instanceof UsageError) {
     printMessage(`error: ${error.message}`)

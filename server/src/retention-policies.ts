@@ -15,10 +15,10 @@ import { expiredFactorFailures, spentChallenges } from './identity/second-factor
 import { expiredSteps } from './identity/single-sign-on/flow-store.ts'
 import { finishedRows, expiredTriggers, hasWaitingRows, pushKeys } from './resources/imports/retention-store.ts'
 
-/** What of a resource stays although it was deleted long ago, beyond what its declaration says. */
+/** Deleted records that are retained beyond their period, in addition to what the declarations say. */
 const excluded: Readonly<Record<string, (organization: Sql) => Sql>> = { imports: hasWaitingRows }
 
-/** Everything that is kept for a while only, in the order in which it is purged. */
+/** All data with limited retention, in the order in which it is purged. */
 export const retentionPolicies = ({ importRowsDays }: Pick<Config, 'importRowsDays'>): RetentionPolicy[] => [
   ...resources
     .filter(({ softDelete }) => softDelete)

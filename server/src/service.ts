@@ -31,55 +31,55 @@ import { startMail } from './identity/mails/start.ts'
 export interface ServiceOptions {
   config: Config
   database: Database
-  /** The pool of pushes alone. */
+  /** Pool reserved for pushes. */
   intakeDatabase: Database
-  /** The pool of the work on rows alone. */
+  /** Pool reserved for import workers. */
   workDatabase: Database
   secret: Secret
   log: Logger
-  /** False while the database is not prepared and once the service is told to stop. */
+  /** False until the database is prepared, and once the service is stopping. */
   isReady: () => boolean
-  /** Resolves once the database has its tables: work begins then. */
+  /** Resolves once the database is migrated, when background work starts. */
   prepared: Promise<unknown>
-  /** What it serves: the product's routes, unless a test adds its own. */
+  /** Routes to serve: those of the product, unless a test adds others. */
   servedRoutes?: readonly Route[]
-  /** Ports that were reserved for it; without them it binds its own. */
+  /** Ports reserved for the service; without them, it binds its own. */
   ports?: { api: ReservedPort; metrics: ReservedPort | undefined }
-  /** What makes it one of several processes of a service; without it, it is all of it. */
+  /** Set if this is one of several processes of a service. */
   part?: ServicePart
 }
 
-/** What one of several processes of a service has of the others. */
+/** What one of several processes shares with the others. */
 export interface ServicePart {
-  /** Where the primary listens, which accepts the connections. */
+  /** Address of the primary, which accepts the connections. */
   url: string
   connections: HandedConnections
   limits: Limits
-  /** Does it send mails and maintain the database, for all? */
+  /** Whether this process sends mails and maintains the database, for all processes. */
   isFirst: boolean
-  /** Tells the others that there may be something to do. */
+  /** Announces possible work to the other processes. */
   notify: (importWorkers: WorkKind) => void
 }
 
 export interface Service {
   url: string
-  /** Takes no new requests, waits for those under way, then is gone. */
+  /** Stops accepting requests, waits for those in progress, then shuts down. */
   close(): Promise<void>
 }
 
-/** A service within its own process. */
+/** A service in this process. */
 export interface LocalService extends Service {
   metrics: Metrics
-  /** There may be something to do: looks at once. */
+  /** Checks for work immediately. */
   wake(importWorkers: WorkKind): void
 }
 
-/** Puts the parts together and listens. Errors: those of listening (a port in use). */
+/** Assembles the parts and listens. Errors: those of listening (a port in use). */
 export async function startService(options: ServiceOptions): Promise<LocalService> {
   const { config, database, workDatabase, secret, log, ports, part, servedRoutes = routes } = options
   const closing = new AbortController()
   const stopped = once(closing.signal, 'abort').then(() => Promise.reject(new Error('The service has stopped.')))
-  // Told to stop before the database came, it does not wait for it.
+  // A service that stops before its database is available must not wait for it.
   const ready = Promise.race([options.prepared, stopped])
   const isMaintaining = part?.isFirst ?? true
   const importWorkers = createImportWorkers({
@@ -113,7 +113,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   })
   const url = part ? await serveHanded(app, part) : await listen(app, config, ports?.api)
   services.origin = config.publicUrl ?? url
-  // Once it is known where links lead: to a page of the authentication.
+  // Only now is it known where links in mails lead.
   const origin = authOrigin ?? services.origin
   const background = isMaintaining
     ? startBackground({ config, database: workDatabase, secret, log, ready, origin, metrics })
@@ -130,7 +130,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       await part?.connections.close()
       await app.close()
       failedLogins.close()
-      // Pushes whose senders did not wait for the answer.
+      // Pushes whose clients did not wait for the response.
       await intake.idle()
       await services.denials.idle()
       await Promise.all([importWorkers.close(), background?.close()])
@@ -139,7 +139,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   }
 }
 
-/** What routes use. Its `mail` and `origin` are put in once it is known where the service listens. */
+/** The services that routes use. `mail` and `origin` are set once the address is known. */
 function createServices(
   { config, database, secret, log, part }: ServiceOptions,
   { intake, onFailure }: { intake: Intake; onFailure: FailedLogins['record'] },
@@ -182,12 +182,12 @@ async function serveHanded(app: FastifyInstance, { connections, url }: ServicePa
 
 interface BackgroundOptions extends Pick<ServiceOptions, 'config' | 'database' | 'secret' | 'log'> {
   ready: Promise<unknown>
-  /** What links in mails start with. */
+  /** Origin of links in mails. */
   origin: string
   metrics: Metrics
 }
 
-/** What one process does for the whole service: it sends mails, purges, and rotates signing keys. */
+/** Background work of one process for the whole service: sends mails, purges data, rotates signing keys. */
 function startBackground({ config, origin, metrics, ...options }: BackgroundOptions) {
   const mail = startMail({ ...config, origin, ...options })
   const maintenance = createMaintenance({

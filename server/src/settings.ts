@@ -1,16 +1,16 @@
 import { BlockList, isIP } from 'node:net'
 import { availableProcessors } from './processes/processors.ts'
 
-/** One setting of the service: what docs/configuration.md tells of it, and how its text becomes a value. */
+/** A setting of the service: its documentation and its parser. */
 export interface Setting<Value> {
   name: string
   description: string
-  /** The default, written as an operator would write it; undefined means unset. */
+  /** The default as an operator would write it; undefined means unset. */
   default: string | undefined
   example: string
-  /** Its value is never shown, not even in a message about a mistake. */
+  /** Its value is never shown, not even in error messages. */
   secret: boolean
-  /** Throws an error whose message completes "NAME …". */
+  /** Throws an error whose message completes "NAME: …". */
   parse(text: string): Value
 }
 
@@ -22,14 +22,14 @@ export const setting = <Value>(declared: Declaration<Value> & { default: string 
   ...declared,
 })
 
-/** A setting that may be left unset, which means that what it is for is off. */
+/** A setting that may be unset. */
 export const optional = <Value>(declared: Declaration<Value>): Setting<Value | undefined> => ({
   secret: false,
   ...declared,
   default: undefined,
 })
 
-/** A whole number from `least` to `most`. */
+/** A whole number from `min` to `max`. */
 export const integer =
   (min: number, max: number) =>
   (text: string): number => {
@@ -38,7 +38,7 @@ export const integer =
     return value
   }
 
-/** A number of processes, or `auto` for one on each processor that this process may use. */
+/** A number of processes, or `auto` for one per available processor. */
 export function processCount(text: string): number {
   if (text === 'auto') return Math.min(maxProcesses, availableProcessors())
   const value = /^\d{1,2}$/.test(text) ? Number(text) : 0
@@ -47,7 +47,7 @@ export function processCount(text: string): number {
 }
 const maxProcesses = 64
 
-/** One of the given words. */
+/** One of the given values. */
 export const oneOf =
   <Word extends string>(words: readonly Word[]) =>
   (text: string): Word => {
@@ -56,7 +56,7 @@ export const oneOf =
     return word
   }
 
-/** An http or https address without query, fragment or credentials; the slash at its end is dropped. */
+/** An http or https URL without query, fragment or credentials. The trailing slash is dropped. */
 export function address(text: string): string {
   const url = parseUrl(text)
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error('expected a URL that starts with http:// or https://')
@@ -65,7 +65,7 @@ export function address(text: string): string {
   return url.href.replace(/\/+$/, '')
 }
 
-/** Scheme, host and port alone, as a browser sends them in `Origin`. */
+/** Scheme, host and port, as a browser sends them in `Origin`. */
 export function origin(text: string): string {
   const href = address(text)
   if (new URL(href).pathname !== '/')
@@ -73,7 +73,7 @@ export function origin(text: string): string {
   return new URL(href).origin
 }
 
-/** The items of a list that commas separate. */
+/** A comma-separated list. */
 export const list =
   <Value>(parse: (text: string) => Value) =>
   (text: string): readonly Value[] =>
@@ -85,7 +85,7 @@ export const list =
 
 /** A `postgres://` connection string. */
 export function connectionString(text: string): string {
-  // Without a host, which a Unix socket's address has elsewhere, it would be no URL.
+  // Without a host, as for a Unix socket, this would not be a valid URL.
   const url = parseUrl(text.replace('@/', '@localhost/'))
   if (!url || !/^postgres(?:ql)?:$/.test(url.protocol))
     throw new Error('expected a connection string that starts with postgres:// or postgresql://')
@@ -95,7 +95,7 @@ export function connectionString(text: string): string {
 
 const proxyWords = new Set(['loopback', 'linklocal', 'uniquelocal'])
 
-/** Off, the number of proxies in front, or the addresses and networks whose forwarding headers count. */
+/** `off`, the number of proxies in front, or the addresses and networks whose `X-Forwarded-For` header is trusted. */
 export function trustedProxies(text: string): false | number | readonly string[] {
   if (text === 'off' || text === '0') return false
   if (/^\d+$/.test(text)) return integer(1, 16)(text)

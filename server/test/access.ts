@@ -9,20 +9,20 @@ import { createTokens, type Tokens } from '../src/identity/access/tokens.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { createDatabase } from './postgres.ts'
 
-/** The access module on a database of its own, at an hour that the test decides. */
+/** The access module with its own database and a clock that the test controls. */
 export interface Access {
   database: Database
-  /** Another process' own connections to the same database. */
+  /** A second connection pool to the same database, as another process would have. */
   anotherDatabase(): Database
   secret: Secret
   tokens: Tokens
   sessions: Sessions
   identifier: Identifier
-  /** Milliseconds since 1970, added to by the test. */
+  /** Milliseconds since 1970; a test advances it. */
   clock: { now: number }
-  /** Another process on the same database. */
+  /** A second set of instances on the same database, as in another process. */
   anotherProcess(): Pick<Access, 'tokens' | 'sessions' | 'identifier'>
-  /** A new organization of the one user of this database. */
+  /** Creates an organization owned by the single user of this database. */
   newOrganization(): Promise<BootstrapResult>
   close(): Promise<void>
 }

@@ -20,7 +20,7 @@ const invalidFields = ({ status, body }: { status: number; body: Json }) => {
   return body.details.map(({ field }: Json) => field).toSorted()
 }
 
-test('the setup form is refused with all of its faults at once', async () => {
+test('the setup form reports all errors at once', async () => {
   const empty = await startTestService()
   try {
     const bad = { token: deadToken, email: 'ada', name: '', organization: '&&&', password: weak }
@@ -42,11 +42,11 @@ test.each([
   ['/auth/sign-up/confirm', { organization: '&&&' }, ['name', 'organization', 'password', 'token']],
   ['/auth/invitations/accept', {}, ['name', 'password', 'token']],
   ['/auth/reset-password', {}, ['password', 'token']],
-])('%s tells a dead link and a weak password together with everything else', async (path, more, fields) => {
+])('%s reports an invalid link and a weak password together with all other errors', async (path, more, fields) => {
   expect(invalidFields(await post(path, { token: deadToken, password: weak, ...more }))).toEqual(fields)
 })
 
-test('a link is checked without being used, and a dead one is refused', async () => {
+test('checking a link does not use it, and an invalid link is rejected', async () => {
   const [owner, forgetful, signingUp] = [await newOwner(service), await newOwner(service), newEmail()]
   await post('/auth/sign-up', { email: signingUp })
   await post('/auth/forgot-password', { email: forgetful.email })
@@ -65,13 +65,13 @@ test('a link is checked without being used, and a dead one is refused', async ()
     }
   }
   expect(invalidFields(await post('/auth/links/check', { purpose: 'sign-up', token: deadToken }))).toEqual(['token'])
-  // An invitation tells more than that, at a route of its own.
+  // Invitations have a separate route, which returns more.
   expect(invalidFields(await post('/auth/links/check', { purpose: 'invitation', token: deadToken }))).toEqual([
     'purpose',
   ])
 })
 
-test('a password is checked by the rules that hold when it is set', async () => {
+test('the password check applies the same rules as setting a password', async () => {
   const check = async (body: Json) => (await post('/auth/passwords/check', body)).body.fault
   expect(await check({ password: goodPassword })).toBeNull()
   expect(await check({ password: 'short' })).toContain('12 to 128')

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const deadToken = `ott_${'a'.repeat(43)}`
 
-/** Opens the page as a person does who was never here. */
+/** Opens the page in a new browser context, as a first-time visitor. */
 async function open(fragment: string, options: BrowserContextOptions = {}): Promise<Page> {
   const context = await (browser as Browser).newContext(options)
   onTestFinished(() => context.close())
@@ -30,7 +30,7 @@ async function open(fragment: string, options: BrowserContextOptions = {}): Prom
   return page
 }
 
-/** Loads the whole page anew: where the fragment alone is another one, a browser does not. */
+/** Reloads the whole page: a browser does not when only the fragment changes. */
 async function load(page: Page, fragment: string): Promise<void> {
   await page.goto('about:blank')
   await page.goto(`${mailed.service.url}/account${fragment}`)
@@ -44,31 +44,34 @@ const fill = async (page: Page, values: Record<string, string>) => {
   await page.click('#send')
 }
 
-test.skipIf(!chromium)('the setup form marks every fault at once, and a weak password before it is sent', async () => {
-  const page = await open(`#set-up=${setUpLinkToken}`)
-  await page.fill('#organization', 'Ada & Co')
-  await page.fill('#password', 'password1234')
-  await page.press('#password', 'Tab')
-  await page.locator('#password-fault', { hasText: 'most common' }).waitFor()
-  expect(await page.getAttribute('#password', 'aria-invalid')).toBe('true')
-  expect(await page.getAttribute('#password', 'aria-describedby')).toBe('password-hint password-fault')
-  // It is gone as soon as it is typed over.
-  await page.fill('#password', 'password12345')
-  expect(await page.textContent('#password-fault')).toBe('')
-  await fill(page, { email: 'ada', organization: '&&&' })
-  await page.locator('#message', { hasText: 'Check the 4 marked fields.' }).waitFor()
-  for (const [name, text] of [
-    ['email', 'Expected an email address'],
-    ['name', 'is required'],
-    ['organization', 'Expected at least one letter'],
-    ['password', 'most common'],
-  ]) {
-    expect(await page.textContent(`#${name}-fault`)).toContain(text)
-  }
-  expect(await page.evaluate('document.activeElement.id')).toBe('email')
-})
+test.skipIf(!chromium)(
+  'the setup form marks all invalid fields at once, and a weak password before submission',
+  async () => {
+    const page = await open(`#set-up=${setUpLinkToken}`)
+    await page.fill('#organization', 'Ada & Co')
+    await page.fill('#password', 'password1234')
+    await page.press('#password', 'Tab')
+    await page.locator('#password-fault', { hasText: 'most common' }).waitFor()
+    expect(await page.getAttribute('#password', 'aria-invalid')).toBe('true')
+    expect(await page.getAttribute('#password', 'aria-describedby')).toBe('password-hint password-fault')
+    // Typing removes the error.
+    await page.fill('#password', 'password12345')
+    expect(await page.textContent('#password-fault')).toBe('')
+    await fill(page, { email: 'ada', organization: '&&&' })
+    await page.locator('#message', { hasText: 'Check the 4 marked fields.' }).waitFor()
+    for (const [name, text] of [
+      ['email', 'Expected an email address'],
+      ['name', 'is required'],
+      ['organization', 'Expected at least one letter'],
+      ['password', 'most common'],
+    ]) {
+      expect(await page.textContent(`#${name}-fault`)).toContain(text)
+    }
+    expect(await page.evaluate('document.activeElement.id')).toBe('email')
+  },
+)
 
-test.skipIf(!chromium)('a dead link is reported when it is opened, with what to do instead', async () => {
+test.skipIf(!chromium)('opening an invalid link shows an error and what to do instead', async () => {
   const page = await open('')
   for (const [purpose, text, next] of [
     ['set-up', 'Restart Rapport', ['Log in']],
@@ -100,7 +103,7 @@ test.skipIf(!chromium)('a password can be shown and hidden with the keyboard', a
   expect(await page.inputValue('#password')).toBe(goodPassword)
 })
 
-test.skipIf(!chromium)('from setup a person goes on to a working API key, and each view has a title', async () => {
+test.skipIf(!chromium)('setup leads to a working API key, and each view has a title', async () => {
   const page = await open(`#set-up=${setUpLinkToken}`)
   await page.waitForSelector('#send')
   expect(await page.title()).toBe('Set up Rapport · Rapport')
@@ -119,64 +122,58 @@ test.skipIf(!chromium)('from setup a person goes on to a working API key, and ea
   const call = callAs(mailed.service, key, { 'service-organization-id': organizationId })
   expect((await call('POST', '/v5/contacts', { body: { name: 'Grace' } })).status).toBe(201)
   expect((await call('GET', '/v5/contacts')).body).toHaveLength(1)
-  // It is shown this once.
+  // The key is shown only once.
   await page.goto(`${mailed.service.url}/account#log-in`)
   await heading(page, 'Log in')
   expect(await page.content()).not.toContain(key)
 })
 
-test.skipIf(!chromium)(
-  'from a forgotten password a person gets to a link, a new password, the login and out again',
-  async () => {
-    const { email } = await newOwner(mailed.service)
-    const page = await open('')
-    await heading(page, 'Log in')
-    await page.getByText('Forgot your password?').click()
-    await heading(page, 'Set a new password')
-    await fill(page, { email })
-    await heading(page, 'Done')
-    expect(await nextLinks(page)).toEqual(['Log in'])
-    const token = await linkIn(mailed.receiver, email, 'reset-password')
-    await page.goto(`${mailed.service.url}/account#reset-password=${token}`)
-    await page.waitForSelector('#password')
-    await fill(page, { password: 'another quiet harbour' })
-    await page.locator('#lead', { hasText: 'Your new password is set.' }).waitFor()
-    await page.getByRole('link', { name: 'Log in' }).click()
-    await page.waitForSelector('#email')
-    await fill(page, { email, password: 'not the right password' })
-    await page.locator('#message.bad').waitFor()
-    await fill(page, { password: 'another quiet harbour' })
-    await page.locator('#lead', { hasText: 'You are logged in.' }).waitFor()
-    await page.getByText('Log out').click()
-    await page.waitForSelector('#send')
-    await page.click('#send')
-    await page.locator('#lead', { hasText: 'You are logged out.' }).waitFor()
-    await page.reload()
-    await heading(page, 'Log in')
-  },
-)
+test.skipIf(!chromium)('a person resets a forgotten password by mail, logs in and logs out', async () => {
+  const { email } = await newOwner(mailed.service)
+  const page = await open('')
+  await heading(page, 'Log in')
+  await page.getByText('Forgot your password?').click()
+  await heading(page, 'Set a new password')
+  await fill(page, { email })
+  await heading(page, 'Done')
+  expect(await nextLinks(page)).toEqual(['Log in'])
+  const token = await linkIn(mailed.receiver, email, 'reset-password')
+  await page.goto(`${mailed.service.url}/account#reset-password=${token}`)
+  await page.waitForSelector('#password')
+  await fill(page, { password: 'another quiet harbour' })
+  await page.locator('#lead', { hasText: 'Your new password is set.' }).waitFor()
+  await page.getByRole('link', { name: 'Log in' }).click()
+  await page.waitForSelector('#email')
+  await fill(page, { email, password: 'not the right password' })
+  await page.locator('#message.bad').waitFor()
+  await fill(page, { password: 'another quiet harbour' })
+  await page.locator('#lead', { hasText: 'You are logged in.' }).waitFor()
+  await page.getByText('Log out').click()
+  await page.waitForSelector('#send')
+  await page.click('#send')
+  await page.locator('#lead', { hasText: 'You are logged out.' }).waitFor()
+  await page.reload()
+  await heading(page, 'Log in')
+})
 
-test.skipIf(!chromium)(
-  'who is logged in with another address makes an account with an invitation all the same',
-  async () => {
-    const [owner, other] = [await newOwner(mailed.service), await newOwner(mailed.service)]
-    const page = await open('#log-in')
-    await page.waitForSelector('#email')
-    await fill(page, { email: other.email, password: other.password })
-    await heading(page, 'Done')
-    const { token } = await mailed.invite(owner.call)
-    await page.goto(`${mailed.service.url}/account#invitation=${token}`)
-    await heading(page, 'Join another team')
-    await page.click('#send')
-    await page.locator('#message', { hasText: 'You are logged in with a different address' }).waitFor()
-    await fill(page, { name: 'Grace', password: goodPassword })
-    await page.locator('#lead', { hasText: 'Welcome' }).waitFor()
-  },
-)
+test.skipIf(!chromium)('a person logged in with another address can create an account from an invitation', async () => {
+  const [owner, other] = [await newOwner(mailed.service), await newOwner(mailed.service)]
+  const page = await open('#log-in')
+  await page.waitForSelector('#email')
+  await fill(page, { email: other.email, password: other.password })
+  await heading(page, 'Done')
+  const { token } = await mailed.invite(owner.call)
+  await page.goto(`${mailed.service.url}/account#invitation=${token}`)
+  await heading(page, 'Join another team')
+  await page.click('#send')
+  await page.locator('#message', { hasText: 'You are logged in with a different address' }).waitFor()
+  await fill(page, { name: 'Grace', password: goodPassword })
+  await page.locator('#lead', { hasText: 'Welcome' }).waitFor()
+})
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** The smallest contrast of a border against what is around it, as WCAG 2.2 defines it. */
+/** The lowest contrast between a border and its surroundings, as defined by WCAG 2.2. */
 const borderContrast = `(() => {
   const channel = (value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4)
   const luminance = (color) => {
@@ -191,7 +188,7 @@ const borderContrast = `(() => {
 })()`
 
 test.skipIf(!chromium).each(['light', 'dark'] as const)(
-  'in the %s theme borders have a contrast of 3:1, and axe finds nothing on any view, at the width of a phone too',
+  'in the %s theme, borders have a contrast of 3:1 and axe finds no violation on any view at phone width',
   async (colorScheme) => {
     const owner = await newOwner(mailed.service)
     const { token } = await mailed.invite(owner.call)

@@ -22,7 +22,7 @@ afterAll(async () => {
   await mailed.close()
 })
 
-/** The page of a link, in a browser of its own or beside another; what went wrong in it by itself is told at the end. */
+/** Opens the page of a link, in a new browser context or that of `existingPage`, and collects its script errors. */
 async function open(purpose: string, token: string, existingPage?: Page): Promise<{ page: Page; errors: string[] }> {
   const context = existingPage?.context() ?? (await (browser as Browser).newContext())
   onTestFinished(() => context.close())
@@ -30,7 +30,7 @@ async function open(purpose: string, token: string, existingPage?: Page): Promis
   const errors: string[] = []
   page.on('pageerror', ({ message }) => errors.push(message))
   page.on('console', (message) => {
-    // A refusal that the page shows is logged by the browser too.
+    // The browser also logs 4xx responses, which the page shows to the person.
     if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) errors.push(message.text())
   })
   await page.goto(`${service.url}/account#${purpose}=${token}`)
@@ -46,17 +46,17 @@ const nextLinks = (page: Page) => page.locator('#next a').allTextContents()
 
 const waitUntilDone = (page: Page) => page.locator('#heading', { hasText: 'Done' }).waitFor()
 
-test.skipIf(!chromium)('the set-up link leads to a form that makes the first owner and logs them in', async () => {
+test.skipIf(!chromium)('the set-up link opens a form that creates the first owner and logs them in', async () => {
   const token = (await setUpToken(service)) ?? ''
   const { page, errors } = await open('set-up', token)
   await page.waitForSelector('#email')
-  // The secret stands in no address and no history.
+  // The page removes the token from the address and the history.
   expect(page.url()).toBe(`${service.url}/account`)
   const person = { email: owner, name: 'Ada', organization: 'Ada & Co' }
   await fill(page, { ...person, password: 'password1234' })
   await page.locator('#password-fault', { hasText: 'most common' }).waitFor()
   expect(await page.getAttribute('#password', 'aria-invalid')).toBe('true')
-  // The answer to the form moves the focus; the fault may show before, from the check while typing.
+  // The response to the form moves the focus; the error may appear earlier, from the check while typing.
   await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('password')
   await fill(page, { ...person, password: goodPassword })
   await waitUntilDone(page)
@@ -75,7 +75,7 @@ test.skipIf(!chromium)('the set-up link leads to a form that makes the first own
   await loggedIn(service, owner)
 })
 
-test.skipIf(!chromium)('the links of mails lead to forms that do what they say, once', async () => {
+test.skipIf(!chromium)('each link in a mail opens a form that works once', async () => {
   const email = newEmail()
   await service.anonymous('POST', '/auth/sign-up', { body: { email } })
   const signUp = await open('sign-up', await linkIn(receiver, email, 'sign-up'))
@@ -88,7 +88,7 @@ test.skipIf(!chromium)('the links of mails lead to forms that do what they say, 
   await waitUntilDone(reset.page)
   await loggedIn(service, email, 'another quiet harbour')
   const again = await open('reset-password', token)
-  // Told when it is opened, before anything is typed.
+  // The error appears when the link is opened, before anything is typed.
   await again.page.locator('#heading', { hasText: 'This link no longer works' }).waitFor()
   await again.page.locator('#lead', { hasText: 'It was already used or has expired.' }).waitFor()
   expect(await again.page.locator('form').isHidden()).toBe(true)
@@ -96,35 +96,32 @@ test.skipIf(!chromium)('the links of mails lead to forms that do what they say, 
   expect([...signUp.errors, ...reset.errors, ...again.errors]).toEqual([])
 })
 
-test.skipIf(!chromium)(
-  'an invitation of someone who has an account is accepted by whoever is logged in, with a click',
-  async () => {
-    const [email, inviter] = [newEmail(), await newOwner(service)]
-    await service.anonymous('POST', '/auth/sign-up', { body: { email } })
-    const own = await open('sign-up', await linkIn(receiver, email, 'sign-up'))
-    await fill(own.page, { name: 'Grace', organization: 'Grace & Co', password: goodPassword })
-    await waitUntilDone(own.page)
-    expect((await inviter.call('POST', '/v5/invitations', { body: { email, role: 'member' } })).status).toBe(201)
-    const token = await linkIn(receiver, email, 'invitation')
-    const otherBrowser = await open('invitation', token)
-    await otherBrowser.page.locator('#note', { hasText: 'Do you already have an account with this address?' }).waitFor()
-    await otherBrowser.page.click('#next a')
-    await fill(otherBrowser.page, { email, password: goodPassword })
-    // Logged in, they are back at the invitation.
-    await otherBrowser.page.locator('#heading', { hasText: 'Join another team' }).waitFor()
-    const joining = await open('invitation', token, own.page)
-    await joining.page.locator('#heading', { hasText: 'Join another team' }).waitFor()
-    expect(await joining.page.locator('input').count()).toBe(0)
-    await fill(joining.page, {})
-    await waitUntilDone(joining.page)
-    const { call } = await loggedIn(service, email)
-    const { body } = await call('GET', '/v5/me')
-    expect(body.organizations.map(({ role }: { role: string }) => role).sort()).toEqual(['member', 'owner'])
-    expect([...own.errors, ...otherBrowser.errors, ...joining.errors]).toEqual([])
-  },
-)
+test.skipIf(!chromium)('a person with an account who is logged in accepts an invitation with one click', async () => {
+  const [email, inviter] = [newEmail(), await newOwner(service)]
+  await service.anonymous('POST', '/auth/sign-up', { body: { email } })
+  const own = await open('sign-up', await linkIn(receiver, email, 'sign-up'))
+  await fill(own.page, { name: 'Grace', organization: 'Grace & Co', password: goodPassword })
+  await waitUntilDone(own.page)
+  expect((await inviter.call('POST', '/v5/invitations', { body: { email, role: 'member' } })).status).toBe(201)
+  const token = await linkIn(receiver, email, 'invitation')
+  const otherBrowser = await open('invitation', token)
+  await otherBrowser.page.locator('#note', { hasText: 'Do you already have an account with this address?' }).waitFor()
+  await otherBrowser.page.click('#next a')
+  await fill(otherBrowser.page, { email, password: goodPassword })
+  // After the login, the page returns to the invitation.
+  await otherBrowser.page.locator('#heading', { hasText: 'Join another team' }).waitFor()
+  const joining = await open('invitation', token, own.page)
+  await joining.page.locator('#heading', { hasText: 'Join another team' }).waitFor()
+  expect(await joining.page.locator('input').count()).toBe(0)
+  await fill(joining.page, {})
+  await waitUntilDone(joining.page)
+  const { call } = await loggedIn(service, email)
+  const { body } = await call('GET', '/v5/me')
+  expect(body.organizations.map(({ role }: { role: string }) => role).sort()).toEqual(['member', 'owner'])
+  expect([...own.errors, ...otherBrowser.errors, ...joining.errors]).toEqual([])
+})
 
-test.skipIf(!chromium)('a link of nothing, or of something made up, is explained and runs nothing', async () => {
+test.skipIf(!chromium)('an empty or unknown link shows an explanation and runs no script', async () => {
   for (const [purpose, token] of [
     ['constructor', 'x'],
     ['set-up', ''],

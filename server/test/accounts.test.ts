@@ -27,7 +27,7 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
 
 const from = (address: string) => ({ 'x-forwarded-for': address })
 
-/** As if the last proof in the session was given so many seconds ago. */
+/** Moves the last authentication of the session this many seconds into the past. */
 const ageReauthentication = (sessionId: string, seconds: number) =>
   service.database.crossTenantQuery(
     'manage an account',
@@ -35,7 +35,7 @@ const ageReauthentication = (sessionId: string, seconds: number) =>
       where id = ${readId('session', sessionId)}::uuid`,
   )
 
-test('the set-up link makes the first owner once, also when it is used by many at the same moment', async () => {
+test('the set-up link creates one first owner, even when used concurrently', async () => {
   const emptyService = await startTestService()
   try {
     const early = await setUpToken(emptyService)
@@ -67,7 +67,7 @@ test('the set-up link makes the first owner once, also when it is used by many a
   }
 })
 
-test('a person logs in whatever the case of the address, and each login is a session of its own', async () => {
+test('the address is case-insensitive at login, and each login creates a new session', async () => {
   const { email, password } = await newOwner(service)
   const one = await loggedIn(service, email.toUpperCase(), password)
   const two = await loggedIn(service, email, password)
@@ -75,7 +75,7 @@ test('a person logs in whatever the case of the address, and each login is a ses
   expect((await one.call('GET', '/v5/me')).body.email).toBe(email)
 })
 
-test('a wrong password and an unknown address are answered alike, and no password of any length is anybody’s', async () => {
+test('a wrong password, an unknown address and a too short password get the same response', async () => {
   const { email } = await newOwner(service)
   const responses = await Promise.all([
     logIn(service, email, 'not the password at all', from('192.0.2.10')),
@@ -89,7 +89,7 @@ test('a wrong password and an unknown address are answered alike, and no passwor
   }
 })
 
-test('whoever fails on purpose stops neither the person’s own device nor other accounts', async () => {
+test('failed logins of an attacker lock out neither the person’s known device nor other accounts', async () => {
   const { email, password } = await newOwner(service)
   await loggedIn(service, email, password, from('198.51.100.7'))
   const statuses: number[] = []
@@ -98,13 +98,13 @@ test('whoever fails on purpose stops neither the person’s own device nor other
     statuses.push(guess.status)
   }
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429])
-  const stranger = await logIn(service, email, password, from('203.0.113.99'))
-  expect(stranger.status).toBe(429)
-  expect(Number(stranger.headers.get('retry-after'))).toBeGreaterThan(0)
+  const fromNewAddress = await logIn(service, email, password, from('203.0.113.99'))
+  expect(fromNewAddress.status).toBe(429)
+  expect(Number(fromNewAddress.headers.get('retry-after'))).toBeGreaterThan(0)
   await loggedIn(service, email, password, from('198.51.100.7'))
 })
 
-test('logging out ends the session at once: access token and refresh token are good no more', async () => {
+test('logging out ends the session immediately: access token and refresh token stop working', async () => {
   const { email, password } = await newOwner(service)
   const { refreshToken, call } = await loggedIn(service, email, password)
   const other = await loggedIn(service, email, password)
@@ -113,12 +113,12 @@ test('logging out ends the session at once: access token and refresh token are g
   expect((await call('GET', '/v5/me')).status).toBe(401)
   expect((await post('/auth', { token: refreshToken })).status).toBe(401)
   expect((await other.call('GET', '/v5/me')).status).toBe(200)
-  // Again, or with nonsense: nothing is told.
+  // A second logout and an invalid token get the same response.
   expect((await post('/auth/logout', { token: refreshToken })).status).toBe(204)
   expect((await post('/auth/logout', { token: 'rft_nonsense' })).status).toBe(204)
 })
 
-test('sessions are listed with device and address, and one of them or all are ended; nobody ends another person’s', async () => {
+test('a person lists sessions with device and address and ends one or all of them, but never another person’s', async () => {
   const { email, password } = await newOwner(service)
   const firefox = { 'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:130.0) Gecko/20100101 Firefox/130.0' }
   const one = await loggedIn(service, email, password, { ...firefox, ...from('192.0.2.77') })
@@ -127,17 +127,17 @@ test('sessions are listed with device and address, and one of them or all are en
   const shown = listed.find(({ id }: { id: string }) => id === one.sessionId)
   expect(shown).toMatchObject({ device: 'Firefox on Windows', address: '192.0.2.77', isCurrent: false })
   expect(listed.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent).id).toBe(two.sessionId)
-  const stranger = await newOwner(service)
-  expect((await stranger.call('DELETE', `/v5/me/sessions/${one.sessionId}`)).status).toBe(404)
+  const otherPerson = await newOwner(service)
+  expect((await otherPerson.call('DELETE', `/v5/me/sessions/${one.sessionId}`)).status).toBe(404)
   expect((await one.call('GET', '/v5/me')).status).toBe(200)
   expect((await two.call('DELETE', `/v5/me/sessions/${one.sessionId}`)).status).toBe(204)
   expect((await one.call('GET', '/v5/me')).status).toBe(401)
   expect((await two.call('DELETE', '/v5/me/sessions')).status).toBe(204)
   expect((await two.call('GET', '/v5/me/sessions')).status).toBe(401)
-  expect((await stranger.call('GET', '/v5/me')).status).toBe(200)
+  expect((await otherPerson.call('GET', '/v5/me')).status).toBe(200)
 })
 
-test('a forgotten password is replaced by the mailed link, once, and every session ends', async () => {
+test('the mailed link sets a new password once and ends every session', async () => {
   const { email, call } = await newOwner(service)
   const unknown = newEmail()
   const responses = await Promise.all(
@@ -158,7 +158,7 @@ test('a forgotten password is replaced by the mailed link, once, and every sessi
   await receiver.next(({ to, subject }) => to.includes(email) && /password|account/i.test(subject))
 })
 
-test('of two links to one new password, using one ends the other', async () => {
+test('using one of two reset links invalidates the other', async () => {
   const { email } = await newOwner(service)
   await post('/auth/forgot-password', { email })
   const one = await linkIn(receiver, email, 'reset-password')
@@ -169,7 +169,7 @@ test('of two links to one new password, using one ends the other', async () => {
   expect((await post('/auth/reset-password', { token: one, password: 'another good password' })).status).toBe(422)
 })
 
-test('with open sign-up the mailed link makes an account and an organization; a known address is told so in the mail', async () => {
+test('with open sign-up, the mailed link creates an account and an organization; a known address gets a mail that says so', async () => {
   const email = newEmail()
   expect((await post('/auth/sign-up', { email })).status).toBe(202)
   const token = await linkIn(receiver, email, 'sign-up')
@@ -183,11 +183,11 @@ test('with open sign-up the mailed link makes an account and an organization; a 
   expect((await post('/auth/sign-up/confirm', person)).status).toBe(422)
   const again = await post('/auth/sign-up', { email: email.toUpperCase() })
   expect([again.status, again.text]).toEqual([202, '{"status":"accepted"}'])
-  const told = await receiver.next(({ to }) => to.some((one) => one.toLowerCase() === email))
-  expect(told.links.some((link) => link.includes('#sign-up='))).toBe(false)
+  const mail = await receiver.next(({ to }) => to.some((one) => one.toLowerCase() === email))
+  expect(mail.links.some((link) => link.includes('#sign-up='))).toBe(false)
 })
 
-test.each(['invite', 'closed'])('with SIGN_UP=%s nobody signs up by themselves', async (mode) => {
+test.each(['invite', 'closed'])('with SIGN_UP=%s, sign-up is rejected', async (mode) => {
   const other = await startTestService({ SIGN_UP: mode })
   try {
     for (const [path, body] of [
@@ -201,7 +201,7 @@ test.each(['invite', 'closed'])('with SIGN_UP=%s nobody signs up by themselves',
   }
 })
 
-test('a password is changed by whoever knows the current one, and only this session goes on', async () => {
+test('changing the password requires the current one and ends all other sessions', async () => {
   const owner = await newOwner(service)
   const here = await loggedIn(service, owner.email, owner.password)
   const change = (currentPassword: string, newPassword: string) =>
@@ -217,15 +217,15 @@ test('a password is changed by whoever knows the current one, and only this sess
   await loggedIn(service, owner.email)
 })
 
-test('another address is the person’s once they open its link logged in, and the old one is told', async () => {
+test('a new address takes effect when its link is opened while logged in, and the old address is notified', async () => {
   const { email, call } = await newOwner(service)
   const [next, taken] = [newEmail(), (await newOwner(service)).email]
   expect((await call('POST', '/v5/me/address', { body: { email: next } })).status).toBe(202)
   const token = await linkIn(receiver, next, 'verify-address')
-  // Whoever has the mailbox alone moves nothing, and neither does another person who is logged in.
+  // Access to the mailbox alone does not change the address, and neither does another person’s login.
   expect((await post('/auth/verify-address', { token })).status).toBe(403)
-  const stranger = await newOwner(service)
-  expect((await stranger.call('POST', '/v5/me/address/confirm', { body: { token } })).status).toBe(422)
+  const otherPerson = await newOwner(service)
+  expect((await otherPerson.call('POST', '/v5/me/address/confirm', { body: { token } })).status).toBe(422)
   expect((await call('GET', '/v5/me')).body.email).toBe(email)
   const confirmed = await call('POST', '/v5/me/address/confirm', { body: { token } })
   expect([confirmed.status, confirmed.body]).toEqual([200, { email: next }])
@@ -237,7 +237,7 @@ test('another address is the person’s once they open its link logged in, and t
   expect((await call('GET', '/v5/me')).body.email).toBe(next)
 })
 
-test('the address that a person has is verified by its link alone', async () => {
+test('the link alone verifies a person’s current address', async () => {
   const { email, call } = await newOwner(service)
   await call('POST', '/v5/me/address', { body: { email } })
   const token = await linkIn(receiver, email, 'verify-address')
@@ -245,7 +245,7 @@ test('the address that a person has is verified by its link alone', async () => 
   expect((await post('/auth/verify-address', { token })).status).toBe(422)
 })
 
-test('after a change of address or another request for one, no link from before does anything', async () => {
+test('changing the address, or requesting another change, invalidates earlier links', async () => {
   const { email, call } = await newOwner(service)
   const [mistyped, meant] = [newEmail(), newEmail()]
   await call('POST', '/v5/me/address', { body: { email: mistyped } })
@@ -259,7 +259,7 @@ test('after a change of address or another request for one, no link from before 
   expect((await post('/auth/reset-password', { token: reset, password: goodPassword })).status).toBe(422)
 })
 
-test('a mail that still waits says nothing of what was overtaken: a new password takes back the links before it', async () => {
+test('a new password removes earlier links and the queued mails that contain them', async () => {
   const serviceWithoutMail = await startTestService()
   try {
     const { email, password, userId, call } = await newOwner(serviceWithoutMail)
@@ -279,7 +279,7 @@ test('a mail that still waits says nothing of what was overtaken: a new password
   }
 })
 
-test('what needs a fresh proof is refused five minutes after the last one, until the password is given again', async () => {
+test('a sensitive request is rejected five minutes after the last authentication, until the password is given again', async () => {
   const owner = await newOwner(service)
   const { call, sessionId } = await loggedIn(service, owner.email, owner.password)
   const changeAddress = () => call('POST', '/v5/me/address', { body: { email: newEmail() } })
@@ -296,7 +296,7 @@ test('what needs a fresh proof is refused five minutes after the last one, until
   expect((await reauthenticated('POST', '/v5/me/address', { body: { email: newEmail() } })).status).toBe(202)
 })
 
-test('a login from a device that was not seen before is told by mail, one from a known device is not', async () => {
+test('a login from a new device sends a mail, one from a known device does not', async () => {
   const { email, password } = await newOwner(service)
   await loggedIn(service, email, password)
   const safari = { 'user-agent': 'Mozilla/5.0 (Macintosh) Version/17 Safari/605.1', ...from('192.0.2.200') }
@@ -309,7 +309,7 @@ test('a login from a device that was not seen before is told by mail, one from a
   expect(receiver.mails().filter(({ to, text }) => to.includes(email) && text.includes('192.0.2.200'))).toHaveLength(1)
 })
 
-test('an API key has no account: it is refused there, and so is a header that would mean nothing', async () => {
+test('account routes reject API keys and headers that have no effect there', async () => {
   const organization = await service.newOrganization()
   expect((await organization.call('GET', '/v5/me/sessions')).status).toBe(403)
   const { call } = await newOwner(service)
@@ -320,17 +320,17 @@ test('an API key has no account: it is refused there, and so is a header that wo
   expect((await call('GET', '/v5/me/sessions', { headers: foreign })).status).toBe(403)
 })
 
-test('a refresh token that is used twice ends its session, and the audit log tells', async () => {
+test('using a refresh token twice ends its session and is recorded in the audit log', async () => {
   const { email, password, call } = await newOwner(service)
   const { refreshToken, sessionId } = await loggedIn(service, email, password)
   const next = await post('/auth', { token: refreshToken })
   await post('/auth', { token: next.body.refreshToken })
   expect((await post('/auth', { token: refreshToken })).status).toBe(401)
-  const told = await call('GET', '/v5/audit-log?filter.action.equals=session.token-reused')
-  expect(told.body).toMatchObject([{ recordId: sessionId, actorKind: 'anonymous' }])
+  const events = await call('GET', '/v5/audit-log?filter.action.equals=session.token-reused')
+  expect(events.body).toMatchObject([{ recordId: sessionId, actorKind: 'anonymous' }])
 })
 
-test('what an organization’s single sign-on began ends when the person joins another organization', async () => {
+test('a session begun by single sign-on ends when the person joins another organization', async () => {
   const person = await newOwner(service)
   const other = await service.newOrganization()
   const [bySignOn, byPassword] = [
@@ -348,7 +348,7 @@ test('what an organization’s single sign-on began ends when the person joins a
   expect((await byPassword.call('GET', '/v5/me')).status).toBe(200)
 })
 
-test('a session that nobody has used for thirty days has ended', async () => {
+test('a session expires after thirty days without use', async () => {
   const { email, password } = await newOwner(service)
   const { call, sessionId, refreshToken } = await loggedIn(service, email, password)
   await service.database.crossTenantQuery(
@@ -361,7 +361,7 @@ test('a session that nobody has used for thirty days has ended', async () => {
   expect((await post('/auth', { token: refreshToken })).status).toBe(401)
 })
 
-test('logins, failures and new passwords stand in the audit log of the person’s organization', async () => {
+test('successful and failed logins are recorded in the audit log of the person’s organization', async () => {
   const { email, password, organizationId } = await newOwner(service)
   const { call } = await loggedIn(service, email, password)
   await logIn(service, email, 'not the password at all')
@@ -369,7 +369,7 @@ test('logins, failures and new passwords stand in the audit log of the person’
     const { body } = await call('GET', '/v5/audit-log?limit=100')
     return body.map(({ action }: { action: string }) => action)
   }
-  await until('the failure is told', async () => (await actions()).includes('login.failed'))
+  await until('the failure is logged', async () => (await actions()).includes('login.failed'))
   expect(await actions()).toEqual(expect.arrayContaining(['login.succeeded', 'login.failed']))
   expect(organizationId).toMatch(/^org_/)
 })

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 const project = fileURLToPath(new URL('../../', import.meta.url))
 const guide = readFileSync(join(project, 'docs/guides/add-a-resource.md'), 'utf8')
 
-/** A code block of the guide: commands, a file, or a change of one. */
+/** A code block of the guide: commands, a file, or a change to a file. */
 interface Block {
   language: string
   file: string | undefined
@@ -38,7 +38,7 @@ const run = async (program: string, ...parameters: string[]): Promise<string> =>
   return stdout + stderr
 }
 
-/** The check of the whole project takes a minute; the types and the migrations are what the guide can break. */
+/** A part of `npm run check`, which takes a minute: the types and the migrations, which the guide can break. */
 async function check(): Promise<string> {
   const types = { extends: './tsconfig.json', include: [], files: ['server/src/resources/projects/routes.ts'] }
   writeFileSync(join(copy, 'tsconfig.guide.json'), JSON.stringify(types))
@@ -60,7 +60,7 @@ async function apply({ language, file, text }: Block): Promise<void> {
   }
 }
 
-/** Adds the lines that begin with a plus behind those before them, which stand in the file once. */
+/** Applies a diff that only adds lines. Its context must occur exactly once in the file. */
 function change(file: string, difference: string): void {
   const lines = difference.trimEnd().split('\n')
   const before = lines.filter((line) => !line.startsWith('+')).map((line) => `${line.slice(1)}\n`)
@@ -72,7 +72,7 @@ function change(file: string, difference: string): void {
 
 const printed: string[] = []
 
-test('the guide to a new resource works as it stands: its files, its commands, its tests', async () => {
+test('the files, commands and tests in the guide for a new resource work as written', async () => {
   expect(blocks.map(({ language }) => language)).toEqual(expect.arrayContaining(['ts', 'diff', 'sh']))
   expect(blocks.filter(({ language }) => !['ts', 'diff', 'sh'].includes(language))).toEqual([])
   const before = readdirSync(join(copy, 'server/migrations'))

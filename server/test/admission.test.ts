@@ -25,17 +25,17 @@ afterEach(async () => {
   await service.close()
 })
 
-/** Makes so many requests wait for the contacts that the next ones have no connection, and lets that last a while. */
+/** Blocks requests on a table lock until all connections are in use and further requests have waited a while. */
 async function occupyConnections(): Promise<Promise<{ status: number }>[]> {
   await holder.query('begin')
   await holder.query('lock table contacts in access exclusive mode')
-  // Ten have a connection, and as many wait for one.
+  // Ten have a connection, and ten wait for one.
   const pending = Array.from({ length: 20 }, () => organization.call('GET', '/v5/contacts'))
-  await until('they wait long', async () => service.database.longestWait > 600)
+  await until('requests wait long', async () => service.database.longestWait > 600)
   return pending
 }
 
-test('while those inside wait too long others are refused at once, and those inside are answered', async () => {
+test('while requests wait too long, new ones are rejected immediately, and the waiting ones are answered', async () => {
   const pending = await occupyConnections()
   const refused = await organization.call('GET', '/v5/contacts')
   expect(refused.status).toBe(503)
@@ -46,17 +46,17 @@ test('while those inside wait too long others are refused at once, and those ins
   const page = await service.anonymous('GET', '/', { headers: { accept: 'text/html,*/*;q=0.8' } })
   expect([page.status, page.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8'])
   expect(page.text).toContain(`<code>${page.headers.get('x-request-id')}</code>`)
-  const post = await organization.call('POST', '/v5/companies', { body: { name: 'never made' } })
+  const post = await organization.call('POST', '/v5/companies', { body: { name: 'never created' } })
   expect(post.status).toBe(503)
   await holder.query('rollback')
   expect((await Promise.all(pending)).map(({ status }) => status)).toEqual(pending.map(() => 200))
-  await until('nobody is inside', () => service.database.counts.idle === service.database.counts.total)
+  await until('no request is in progress', () => service.database.counts.idle === service.database.counts.total)
   const after = await organization.call('GET', '/v5/companies')
   expect([after.status, after.body]).toEqual([200, []])
   expect(service.logged.filter((line) => line.includes('"route":"/v5/companies"'))).toHaveLength(1)
 })
 
-test('a push and the health of the process are not refused with the others', async () => {
+test('pushes and health checks are not rejected under overload', async () => {
   const pending = await occupyConnections()
   expect((await service.anonymous('GET', '/healthz')).status).toBe(200)
   expect((await pusher(service, new URL(organization.triggerUrl).pathname)()).status).toBe(200)
@@ -65,10 +65,10 @@ test('a push and the health of the process are not refused with the others', asy
   await Promise.all(pending)
 })
 
-test('a page of an allowed origin is asked for nothing more, and can read the refusal', async () => {
+test('a page of an allowed origin passes its preflight and can read the rejection', async () => {
   const pending = await occupyConnections()
-  const asked = { headers: { origin, 'access-control-request-method': 'GET' } }
-  expect((await service.anonymous('OPTIONS', '/v5/contacts', asked)).status).toBe(204)
+  const preflight = { headers: { origin, 'access-control-request-method': 'GET' } }
+  expect((await service.anonymous('OPTIONS', '/v5/contacts', preflight)).status).toBe(204)
   const refused = await organization.call('GET', '/v5/contacts', { headers: { origin } })
   expect(refused.status).toBe(503)
   expect(refused.headers.get('access-control-allow-origin')).toBe(origin)
@@ -77,24 +77,24 @@ test('a page of an allowed origin is asked for nothing more, and can read the re
   await Promise.all(pending)
 })
 
-test('refusals are counted in the log once a second, not one by one', async () => {
+test('rejections are logged once a second with a count, not one by one', async () => {
   const pending = await occupyConnections()
   await Promise.all(Array.from({ length: 5 }, () => organization.call('GET', '/v5/contacts')))
   const rejectionLines = () => service.logged.filter((line) => line.includes('requests were rejected'))
-  await until('the log tells them', async () => rejectionLines().length > 0)
+  await until('they are logged', async () => rejectionLines().length > 0)
   expect(rejectionLines().map((line) => JSON.parse(line).requests)).toEqual([5])
   await holder.query('rollback')
   await Promise.all(pending)
 })
 
-test('a line of sixteen for each connection is joined by nobody, however short they have waited', async () => {
+test('a queue of sixteen statements per connection counts as overload, however short the wait', async () => {
   const database = new Database({ connection: testDatabase.connection, size: 2 })
   const runQuery = () => database.crossTenantQuery('check the database', sql`select pg_sleep(0.01)`)
-  const asked = Array.from({ length: 31 }, runQuery)
+  const statements = Array.from({ length: 31 }, runQuery)
   expect(database.longestWait).toBe(0)
-  asked.push(runQuery())
+  statements.push(runQuery())
   expect(database.longestWait).toBe(Infinity)
-  await Promise.all(asked)
+  await Promise.all(statements)
   expect(database.longestWait).toBe(0)
   await database.close()
 })

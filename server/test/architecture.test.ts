@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parseSource, readSources, type Source, tablesOf } from './sources.ts'
 
-// The rules of docs/architecture.md, read from the imports themselves.
+// The rules of docs/architecture.md, checked against the imports of the source files.
 const sources = readSources(['server', 'lab']).filter(({ path }) => !path.startsWith('server/dist/'))
 const product = sources.filter(({ path, isTest }) => !isTest && path.startsWith('server/src/'))
 
@@ -11,18 +11,18 @@ const isIdentity = (path: string) => path.startsWith('server/src/identity/')
 const isResource = (path: string) => path.startsWith('server/src/resources/')
 const architecture = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8')
 
-/** What all nouns of identity stand on: credentials, sessions, logins, passwords. */
+/** Shared by all nouns of identity: credentials, sessions, logins, passwords. */
 const isAccess = (path: string) => path.startsWith('server/src/identity/access/')
 const nounOf = (path: string) => /^server\/src\/(?:resources|identity)\/([^/]+)\//.exec(path)?.[1]
 const isStore = (path: string) => /(?:^|[/-])store\.ts$/.test(path)
 
-/** `file → import` for every import of these files that breaks the rule. */
+/** `file → import` for every import of these files that violates the rule. */
 const violations = (files: readonly Source[], isViolation: (target: string, file: Source) => boolean): string[] =>
   files.flatMap((file) =>
     file.imports.filter(({ target }) => isViolation(target, file)).map(({ target }) => `${file.path} → ${target}`),
   )
 
-test('the rules below read the code: a check that sees nothing would pass everything', () => {
+test('the source reader finds files, imports and functions, so that the rules below check something', () => {
   expect(product.length).toBeGreaterThan(30)
   expect(product.filter(({ path }) => isPlatform(path)).length).toBeGreaterThan(15)
   expect(product.filter(({ path }) => isStore(path)).length).toBeGreaterThan(2)
@@ -34,7 +34,7 @@ test('the rules below read the code: a check that sees nothing would pass everyt
   expect(product.flatMap((file) => file.imports).some(({ values }) => values.includes('sql'))).toBe(true)
 })
 
-test('the reader of sources sees each kind of import and each thing that is forbidden', () => {
+test('the source reader finds each kind of import and each forbidden construct', () => {
   const planted = parseSource(
     'server/src/planted.ts',
     `import { type Sql, sql } from './platform/model/sql.ts'
@@ -56,7 +56,7 @@ test('the reader of sources sees each kind of import and each thing that is forb
   expect(planted.functions.map(({ lines }) => lines)).toEqual([1, 3])
 })
 
-test('the platform knows neither a resource nor the composition', () => {
+test('the platform imports nothing from outside the platform', () => {
   const outside = (target: string) => target.startsWith('server/') && !isPlatform(target)
   expect(
     violations(
@@ -69,7 +69,7 @@ test('the platform knows neither a resource nor the composition', () => {
 /** `database` of `server/src/platform/database/connection-queue.ts`; undefined outside the platform. */
 const platformFolderOf = (path: string) => /^server\/src\/platform\/([^/]+)\//.exec(path)?.[1]
 
-/** Which folders of the platform each of them imports, types included. */
+/** For each folder of the platform, the other folders that it imports, types included. */
 function platformImports(): Map<string, Set<string>> {
   const graph = new Map<string, Set<string>>()
   for (const { path, imports } of product) {
@@ -98,7 +98,7 @@ test('docs/architecture.md lists the folders of the platform, each above those t
   expect(upwardImports).toEqual([])
 })
 
-/** Tables that the platform keeps itself. */
+/** Tables that belong to the platform. */
 const platformTables = ['schema_migrations', 'instance', 'idempotency_answers', 'audit_events']
 
 test('the platform names no table of a resource or of identity in its SQL', () => {
@@ -111,13 +111,13 @@ test('the platform names no table of a resource or of identity in its SQL', () =
   expect(product.filter(({ path }) => isPlatform(path)).flatMap(namedIn)).toEqual([])
 })
 
-test('identity knows nothing of the resources', () => {
+test('identity imports nothing from the resources', () => {
   const identityFiles = product.filter(({ path }) => isIdentity(path))
   expect(identityFiles.length).toBeGreaterThan(50)
   expect(violations(identityFiles, isResource)).toEqual([])
 })
 
-test('a folder of resources or identity takes of another one its declaration and its store alone', () => {
+test('a folder of resources or identity imports only the declaration and the store of another one', () => {
   const intrudes = (target: string, { path }: Source) => {
     const [mine, theirs] = [nounOf(path), nounOf(target)]
     const isForeign = mine !== undefined && theirs !== undefined && mine !== theirs
@@ -126,7 +126,7 @@ test('a folder of resources or identity takes of another one its declaration and
   expect(violations(product, intrudes)).toEqual([])
 })
 
-test('SQL is written in stores, in the query compiler, in the platform of the database and in commands', () => {
+test('SQL is written only in stores, the query compiler, the database platform and commands', () => {
   const allowedPaths = /^server\/src\/(?:commands|platform\/(?:query|resource|database|model))\//
   const writers = product.filter(({ imports }) =>
     imports.some(({ target, values }) => target.endsWith('/model/sql.ts') && values.some((name) => name !== 'Sql')),
@@ -134,7 +134,7 @@ test('SQL is written in stores, in the query compiler, in the platform of the da
   expect(writers.map(({ path }) => path).filter((path) => !allowedPaths.test(path) && !isStore(path))).toEqual([])
 })
 
-test('a store knows nothing of HTTP; those of the HTTP platform are part of it', () => {
+test('no store imports HTTP code, except the stores of the HTTP platform', () => {
   const isHttp = (target: string) =>
     target.startsWith('server/src/platform/http/') || /^(?:fastify|node:https?2?)$/.test(target)
   expect(
@@ -145,7 +145,7 @@ test('a store knows nothing of HTTP; those of the HTTP platform are part of it',
   ).toEqual([])
 })
 
-test('nothing of the product imports a test or what only tests install', () => {
+test('product code imports neither tests nor development dependencies', () => {
   const isForTests = (target: string) =>
     target.endsWith('.test.ts') ||
     target.startsWith('server/test/') ||
@@ -153,7 +153,7 @@ test('nothing of the product imports a test or what only tests install', () => {
   expect(violations(product, isForTests)).toEqual([])
 })
 
-test('no file reaches itself through its imports', () => {
+test('there are no import cycles between files', () => {
   const graph = new Map(
     product.map(({ path, imports }) => [
       path,
@@ -163,7 +163,7 @@ test('no file reaches itself through its imports', () => {
   expect(cyclesIn(graph)).toEqual([])
 })
 
-/** Each way that comes back to where it was, as `a → b → a`. */
+/** Each cycle, as `a → b → a`. */
 function cyclesIn(graph: ReadonlyMap<string, Iterable<string>>): string[] {
   const visited = new Set<string>()
   const cycles: string[] = []
@@ -177,7 +177,7 @@ function cyclesIn(graph: ReadonlyMap<string, Iterable<string>>): string[] {
   return cycles
 }
 
-test('there is no `any`, no silenced error and no default export', () => {
+test('there is no `any`, no suppressed error and no default export', () => {
   const found = sources.flatMap(({ path, forbidden }) => forbidden.map((what) => `${path}: ${what}`))
   expect(found).toEqual([])
 })
@@ -185,7 +185,7 @@ test('there is no `any`, no silenced error and no default export', () => {
 test('no file is longer than 400 lines, no function longer than 80', () => {
   const sizes = sources.map(({ path, lines }) => ({ path, lines })).sort((left, right) => right.lines - left.lines)
   for (const { path, lines } of sizes.filter((file) => file.lines > 300))
-    console.info(`${path}: ${lines} lines; look again`)
+    console.info(`${path}: ${lines} lines; consider splitting it`)
   const functions = sources.flatMap(({ path, functions: all }) =>
     all.filter(({ lines }) => lines > 80).map(({ name, lines }) => `${path}: ${name}: ${lines} lines`),
   )

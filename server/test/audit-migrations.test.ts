@@ -12,7 +12,7 @@ afterAll(() => service.close())
 
 const migration = new URL('../migrations/0035_audit_action_names.sql', import.meta.url)
 
-test('events with a former name of an action get its new name, and the log stays append-only', async () => {
+test('events with the former name of an action get its new name, and the log stays append-only', async () => {
   const { organizationId, call } = await service.newOrganization()
   const names = { 'proof.given': newId(), 'proof.failed': newId(), 'session.misused': newId(), 'team.created': newId() }
   for (const [action, id] of Object.entries(names)) {

@@ -18,16 +18,16 @@ afterAll(() => service.close())
 const writes = routes.filter((route): route is WriteRoute => isScoped(route) && route.kind === 'write')
 const audited = writes.filter((route) => route.audited !== undefined)
 
-/** What people and imports work on all day: its history is not the audit log's. */
+/** Everyday changes of records, which the audit log does not record. */
 const isRecordChange = ({ scope }: WriteRoute): boolean => roleGroups[scope.split(':')[0] ?? ''] === 'records'
 
-test('every route that changes something is audited, but for the work on records', () => {
+test('every write route is audited, except changes of records', () => {
   expect(audited.length).toBeGreaterThan(10)
   const unaudited = writes.filter((route) => !audited.includes(route) && !isRecordChange(route))
   expect(unaudited.map(({ operation }) => operation)).toEqual([])
 })
 
-test('every action of the log has a sentence of its own, and every action of a route is one of them', () => {
+test('every action of the log has a unique description, and every action of a route is one of them', () => {
   const actions: Record<string, string> = { ...auditActions, ...declaredActions }
   expect(audited.filter(({ audited: action = '' }) => !(action in actions))).toEqual([])
   const logged = resources.find(({ table }) => table === 'audit_events')?.fields.action?.schema.enum
@@ -41,7 +41,7 @@ const eventsOf = async (requestId: string): Promise<Json[]> =>
   (await tenant.organization.call('GET', `/v5/audit-log?filter.requestId.equals=${requestId}`)).body
 
 test.each(audited.map((route) => [`${route.method} ${route.path}`, route] as const))(
-  '%s: one event when it changes something, none when it is refused or repeated, and nothing that was sent',
+  '%s logs one event for a change, none for a rejected or replayed request, and no value that was sent',
   async (_, route) => {
     const { call } = tenant.organization
     const secret = `secret-${randomUUID()}`
@@ -51,7 +51,7 @@ test.each(audited.map((route) => [`${route.method} ${route.path}`, route] as con
     const response = await call(route.method, urlOf(route, options), { ...options, headers })
     const requestId = response.headers.get('x-request-id') ?? ''
     const events = await eventsOf(requestId)
-    // Whatever it was that the tenant's records did not allow: the change was not made.
+    // The tenant's records did not allow the change, so it was not made.
     if (response.status >= 400) return expect(events).toEqual([])
     expect(events.length).toBeLessThan(2)
     for (const event of events) {

@@ -18,79 +18,79 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
+const execute = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 const uuid = (prefix: string, shown: string): string => readId(prefix, shown) ?? ''
 
-/** For tests that change the session or the membership. */
+/** For tests that change the session or the membership, which the tests share. */
 async function useNewOrganization(): Promise<void> {
   organization = await service.newOrganization()
 }
 
-/** Asks with exactly these headers. */
+/** Sends a request with exactly these headers. */
 const requestWith = (authorization: string, more: Record<string, string> = {}) =>
   service.anonymous('GET', '/v5/contacts', { headers: { authorization, ...more } })
 const organizationHeader = () => ({ 'service-organization-id': organization.organizationId })
 
 async function newKey(scopes: readonly string[] = ['urn:service:*:*:read', 'urn:service:*:*:write']) {
   const { organizationId } = organization
-  const made = await createApiKey({ database: service.database, organization: organizationId, name: 'key', scopes })
-  return { ...made, uuid: uuid('key', made.id), call: callAs(service, made.apiKey, organizationHeader()) }
+  const created = await createApiKey({ database: service.database, organization: organizationId, name: 'key', scopes })
+  return { ...created, uuid: uuid('key', created.id), call: callAs(service, created.apiKey, organizationHeader()) }
 }
 
-/** The requests with which a credential that is no longer good is tried: each would fail otherwise for another reason. */
+/** Requests made with a credential that is no longer valid; most would otherwise fail for a different reason. */
 const attempts: [string, (call: Call) => ReturnType<Call>][] = [
   ['a list', (call) => call('GET', '/v5/contacts')],
   ['a malformed query', (call) => call('GET', '/v5/contacts?bogus=1')],
-  ['a query that is not encoded well', (call) => call('GET', '/v5/contacts?a=%zz')],
+  ['a badly encoded query', (call) => call('GET', '/v5/contacts?a=%zz')],
   ['an unknown record', (call) => call('GET', '/v5/contacts/con_019aa5b2c1d27e3fa4b5c6d7e8f90123')],
-  ['an id of another form', (call) => call('GET', '/v5/contacts/1')],
+  ['a malformed id', (call) => call('GET', '/v5/contacts/1')],
   ['a malformed body', (call) => call('POST', '/v5/contacts', { body: '{' })],
-  ['a good body', (call) => call('POST', '/v5/contacts', { body: { name: 'Ada' } })],
+  ['a valid body', (call) => call('POST', '/v5/contacts', { body: { name: 'Ada' } })],
   [
     'a malformed Idempotency-Key',
     (call) => call('POST', '/v5/contacts', { body: {}, headers: { 'idempotency-key': '' } }),
   ],
   ['a foreign organization', (call) => call('GET', '/v5/me', { headers: { 'service-organization-id': 'org_x' } })],
-  ['the own profile', (call) => call('GET', '/v5/me')],
+  ['the caller’s own profile', (call) => call('GET', '/v5/me')],
 ]
 
-test.each(attempts)('a key that was revoked while it was remembered is 401 with %s', async (_what, attempt) => {
+test.each(attempts)('a cached key that was revoked gets 401 for %s', async (_what, attempt) => {
   const key = await newKey()
   expect((await key.call('GET', '/v5/contacts')).status).toBe(200)
-  await database(sql`update api_keys set revoked_at = now() where id = ${key.uuid}::uuid`)
+  await execute(sql`update api_keys set revoked_at = now() where id = ${key.uuid}::uuid`)
   expectRefusal(await attempt(key.call), 401, 'invalid_token')
 })
 
-test.each(attempts)('a key that expired while it was remembered is 401 with %s', async (_what, attempt) => {
+test.each(attempts)('a cached key that expired gets 401 for %s', async (_what, attempt) => {
   const key = await newKey()
   expect((await key.call('GET', '/v5/contacts')).status).toBe(200)
-  await database(sql`update api_keys set expires_at = now() where id = ${key.uuid}::uuid`)
+  await execute(sql`update api_keys set expires_at = now() where id = ${key.uuid}::uuid`)
   expectRefusal(await attempt(key.call), 401, 'invalid_token')
 })
 
-test.each(attempts)('an access token is 401 as soon as its session has ended, with %s', async (_what, attempt) => {
+test.each(attempts)('an access token gets 401 as soon as its session has ended, for %s', async (_what, attempt) => {
   const call = callAs(service, organization.accessToken)
   expect((await call('GET', '/v5/contacts')).status).toBe(200)
   const end = (at: string | null) =>
-    database(sql`update sessions set ended_at = ${at}::timestamptz
+    execute(sql`update sessions set ended_at = ${at}::timestamptz
       where id = ${uuid('session', organization.sessionId)}::uuid`)
   await end('now')
   expectRefusal(await attempt(call), 401, 'invalid_token')
   await end(null)
 })
 
-test('a key without scopes that was revoked is 401 and not 403', async () => {
+test('a revoked key without the required scope gets 401, not 403', async () => {
   const key = await newKey(['urn:service:team:list:read'])
   expectRefusal(await key.call('GET', '/v5/contacts'), 403, 'missing_scopes')
-  await database(sql`update api_keys set revoked_at = now() where id = ${key.uuid}::uuid`)
+  await execute(sql`update api_keys set revoked_at = now() where id = ${key.uuid}::uuid`)
   expectRefusal(await key.call('GET', '/v5/contacts'), 401, 'invalid_token')
 })
 
-test('other scopes of a remembered key count at once, also for a request with a body', async () => {
+test('changed scopes of a cached key take effect immediately, also for a request with a body', async () => {
   const key = await newKey()
   const create = () => key.call('POST', '/v5/contacts', { body: { name: 'Ada' } })
   const setScopes = (scopes: string[]) =>
-    database(sql`update api_keys set scopes = ${scopes}::text[], version = version + 1 where id = ${key.uuid}::uuid`)
+    execute(sql`update api_keys set scopes = ${scopes}::text[], version = version + 1 where id = ${key.uuid}::uuid`)
   expect((await create()).status).toBe(201)
   await setScopes(['urn:service:contact:create:write'])
   expect((await create()).status).toBe(201)
@@ -100,7 +100,7 @@ test('other scopes of a remembered key count at once, also for a request with a 
   expect((await create()).status).toBe(201)
 })
 
-test('what is no credential, or not a good one, is 401', async () => {
+test('a missing, malformed or unknown credential gets 401', async () => {
   const { apiKey, accessToken } = organization
   const typo = apiKey.slice(0, -1) + (apiKey.endsWith('0') ? '1' : '0')
   for (const bad of [
@@ -118,12 +118,12 @@ test('what is no credential, or not a good one, is 401', async () => {
   for (const other of [apiKey, `Basic ${apiKey}`, 'Bearer', `Bearer ${apiKey} ${apiKey}`, `Bearer, ${apiKey}`]) {
     expectRefusal(await requestWith(other, organizationHeader()), 401, 'invalid_token')
   }
-  for (const none of ['', '   '])
-    expectRefusal(await requestWith(none, organizationHeader()), 401, 'missing_authorization')
+  for (const empty of ['', '   '])
+    expectRefusal(await requestWith(empty, organizationHeader()), 401, 'missing_authorization')
   expect((await requestWith(`bearer  ${apiKey}`, organizationHeader())).status).toBe(200)
 })
 
-test('a key needs the organization header, and its own organization in it', async () => {
+test('a key requires the organization header with its own organization', async () => {
   const foreign = await service.newOrganization()
   const key = `Bearer ${organization.apiKey}`
   for (const header of [undefined, '', '  ', 'acme', 'usr_019aa5b2c1d27e3fa4b5c6d7e8f90123']) {
@@ -141,7 +141,7 @@ test('a key needs the organization header, and its own organization in it', asyn
   expect(other!.text).toBe(unknownOrganization!.text)
 })
 
-test('a token works without the header, in an organization of its user with it, and nowhere else', async () => {
+test('a token works without the header, or with an organization of its user in it', async () => {
   const foreign = await service.newOrganization()
   const token = `Bearer ${organization.accessToken}`
   expect((await requestWith(token)).status).toBe(200)
@@ -154,10 +154,10 @@ test('a token works without the header, in an organization of its user with it, 
   }
 })
 
-test('a token names the organization of each request, whose records it then sees', async () => {
+test('with a token, the header selects the organization whose records are shown', async () => {
   await useNewOrganization()
   const second = await service.newOrganization()
-  await database(sql`insert into members (organization_id, user_id, role)
+  await execute(sql`insert into members (organization_id, user_id, role)
     values (${uuid('org', second.organizationId)}::uuid, ${uuid('usr', organization.userId)}::uuid, 'viewer')`)
   await second.call('POST', '/v5/contacts', { body: { name: 'Only there' } })
   const token = `Bearer ${organization.accessToken}`
@@ -171,25 +171,25 @@ test('a token names the organization of each request, whose records it then sees
   expectRefusal(write, 403, 'missing_scopes')
 })
 
-test('a membership that ends, or a role that changes, counts at once', async () => {
+test('a removed membership or a changed role takes effect immediately', async () => {
   await useNewOrganization()
   const call = callAs(service, organization.accessToken)
   const create = () => call('POST', '/v5/contacts', { body: { name: 'Ada' } })
   const member = sql`organization_id = ${uuid('org', organization.organizationId)}::uuid`
   expect((await create()).status).toBe(201)
-  await database(sql`update members set role = 'viewer' where ${member}`)
+  await execute(sql`update members set role = 'viewer' where ${member}`)
   expectRefusal(await create(), 403, 'missing_scopes')
-  await database(sql`update members set role = 'member' where ${member}`)
+  await execute(sql`update members set role = 'member' where ${member}`)
   expect((await create()).status).toBe(201)
-  await database(sql`delete from members where ${member}`)
+  await execute(sql`delete from members where ${member}`)
   expectRefusal(await create(), 403, 'insufficient_permissions')
   expectRefusal(await call('GET', '/v5/contacts?bogus=1'), 403, 'insufficient_permissions')
 })
 
-test('/me is the key’s maker with the key’s organization, or the token’s user with all of theirs', async () => {
+test('/me shows the creator of the key with the organization of the key, or the user of the token with all organizations', async () => {
   await useNewOrganization()
   const second = await service.newOrganization()
-  await database(sql`insert into members (organization_id, user_id, role)
+  await execute(sql`insert into members (organization_id, user_id, role)
     values (${uuid('org', second.organizationId)}::uuid, ${uuid('usr', organization.userId)}::uuid, 'member')`)
   const byKey = (await organization.call('GET', '/v5/me')).body
   expect(byKey).toMatchObject({
@@ -209,7 +209,7 @@ test('/me is the key’s maker with the key’s organization, or the token’s u
 
 const refresh = (token: unknown) => service.anonymous('POST', '/auth', { body: { token } })
 
-test('a refresh token is traded for two new tokens without any credential', async () => {
+test('a refresh token is exchanged for two new tokens without any other credential', async () => {
   await useNewOrganization()
   const response = await refresh(organization.refreshToken)
   expect(response.status).toBe(200)
@@ -227,14 +227,14 @@ test('a refresh token is traded for two new tokens without any credential', asyn
   }
 })
 
-test('the last refresh token presented again at once gives the same successor', async () => {
+test('presenting the last refresh token again immediately returns the same successor', async () => {
   await useNewOrganization()
   const responses = await Promise.all([1, 2, 3].map(() => refresh(organization.refreshToken)))
   expect(new Set(responses.map(({ body }) => body.refreshToken)).size).toBe(1)
   expect((await refresh(responses[0]!.body.refreshToken)).status).toBe(200)
 })
 
-test('a refresh token presented after its successor was used ends the session', async () => {
+test('presenting a refresh token after its successor was used ends the session', async () => {
   await useNewOrganization()
   const first = (await refresh(organization.refreshToken)).body
   const second = (await refresh(first.refreshToken)).body
@@ -243,17 +243,17 @@ test('a refresh token presented after its successor was used ends the session', 
   expectRefusal(await requestWith(`Bearer ${second.accessToken}`), 401, 'invalid_token')
 })
 
-test('a refresh token presented again after half a minute ends the session', async () => {
+test('presenting a refresh token again after half a minute ends the session', async () => {
   await useNewOrganization()
   const { accessToken, refreshToken } = (await refresh(organization.refreshToken)).body
-  await database(sql`update sessions set rotated_at = rotated_at - interval '31 seconds'
+  await execute(sql`update sessions set rotated_at = rotated_at - interval '31 seconds'
     where id = ${uuid('session', organization.sessionId)}::uuid`)
   expectRefusal(await refresh(organization.refreshToken), 401, 'invalid_token')
   expectRefusal(await refresh(refreshToken), 401, 'invalid_token')
   expectRefusal(await requestWith(`Bearer ${accessToken}`), 401, 'invalid_token')
 })
 
-test('what is no refresh token is 401 and says nothing more', async () => {
+test('anything but a refresh token gets the same 401', async () => {
   await useNewOrganization()
   const { refreshToken, accessToken, apiKey } = organization
   const changed = refreshToken.slice(0, -2) + (refreshToken.endsWith('AA') ? 'BB' : 'AA')
@@ -268,7 +268,7 @@ test('what is no refresh token is 401 and says nothing more', async () => {
   expect((await refresh(refreshToken)).status).toBe(200)
 })
 
-test('the body of /auth is checked like any other', async () => {
+test('the body of /auth is validated like any other', async () => {
   const post = (body: unknown, headers = {}) => service.anonymous('POST', '/auth', { body, headers })
   expect(expectRefusal(await post({}), 422, 'missing_required_field').details).toMatchObject([{ field: 'token' }])
   expectRefusal(await post({ token: null }), 422, 'invalid_field_value')
@@ -281,7 +281,7 @@ test('the body of /auth is checked like any other', async () => {
   expectRefusal(await service.anonymous('POST', '/v5/auth', { body: { token: 'x' } }), 404)
 })
 
-test('a stranger verifies an access token with the published keys alone', async () => {
+test('an access token can be verified with only the published keys', async () => {
   const keySet = createRemoteJWKSet(new URL(`${service.url}/.well-known/jwks.json`))
   const { payload, protectedHeader } = await jwtVerify(organization.accessToken, keySet)
   expect(protectedHeader).toMatchObject({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) })
@@ -300,7 +300,7 @@ test('a stranger verifies an access token with the published keys alone', async 
   expectRefusal(await requestWith(`Bearer ${theirs}`), 401, 'invalid_token')
 })
 
-test('AUTH_ORIGIN moves the authentication to its own host and takes it off the API’s', async () => {
+test('AUTH_ORIGIN moves the authentication routes from the API’s host to another host', async () => {
   const moved = await startTestService({ AUTH_ORIGIN: 'https://auth.example.test' })
   try {
     const { apiKey, organizationId, refreshToken } = await moved.newOrganization()

@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 import type { Json } from './service.ts'
 
-/** What an attestation is about. */
+/** What an attestation statement signs. */
 export interface AttestedData {
   authData: Buffer
   clientDataHash: Buffer
@@ -15,25 +15,25 @@ export interface Attestation {
   statement: Map<string, unknown>
 }
 
-/** How an answer differs from an honest one. */
+/** How a response differs from an honest one. */
 export interface ResponseOverrides {
-  /** The page that asked. */
+  /** The origin of the page. */
   origin?: string
   rpId?: string
   /** Signature counter, instead of the next one. */
   counter?: number
   /** The authenticator did not verify the person. */
   unverified?: boolean
-  /** Nobody was there. */
+  /** The person was not present. */
   absent?: boolean
   challenge?: string
-  /** What the client says it did. */
+  /** The operation that the client claims. */
   type?: string
   userHandle?: string | null
   crossOrigin?: boolean
-  /** Signs with another key. */
+  /** The key to sign with, instead of its own. */
   key?: KeyObject
-  /** Says what make it is. */
+  /** The attestation, instead of none. */
   attest?: (attested: AttestedData) => Attestation
 }
 
@@ -42,7 +42,7 @@ const hashOf = (clientDataJSON: string): Buffer =>
 
 const flags = { present: 0x01, verified: 0x04, attested: 0x40 }
 
-/** An authenticator in software, which can be dishonest as no browser lets one be. */
+/** A software authenticator that can send dishonest responses, which browsers do not allow. */
 export class Authenticator {
   readonly #origin: string
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -50,19 +50,19 @@ export class Authenticator {
   #userHandle = ''
   #counter: number
 
-  /** `counts` is false for one that keeps no counter, as those do that synchronize. */
-  constructor(origin: string, { counts: hasCounter = true } = {}) {
+  /** `hasCounter` is false for one without a signature counter, such as a synced passkey. */
+  constructor(origin: string, { hasCounter = true } = {}) {
     this.#origin = origin
     this.#counter = hasCounter ? 1 : 0
   }
 
-  /** The answer to `navigator.credentials.create(options)`. */
+  /** The result of `navigator.credentials.create(options)`. */
   create(options: Json, overrides: ResponseOverrides = {}): Json {
     this.#userHandle = options.user.id
     const length = Buffer.alloc(2)
     length.writeUInt16BE(this.#id.length)
     const credential = Buffer.concat([Buffer.alloc(16), length, this.#id, this.#coseKey()])
-    const authData = Buffer.concat([this.#head(options.rp.id, overrides, flags.attested), credential])
+    const authData = Buffer.concat([this.#authenticatorData(options.rp.id, overrides, flags.attested), credential])
     const clientDataJSON = this.#clientData('webauthn.create', options, overrides)
     const clientDataHash = hashOf(clientDataJSON)
     const attested = { authData, clientDataHash, credentialId: this.#id, keys: this.#keys }
@@ -73,13 +73,13 @@ export class Authenticator {
       ['authData', Uint8Array.from(authData)],
     ])
     const attestationObject = Buffer.from(isoCBOR.encode(attestation as never)).toString('base64url')
-    return this.#shown({ clientDataJSON, attestationObject, transports: ['internal'] })
+    return this.#credential({ clientDataJSON, attestationObject, transports: ['internal'] })
   }
 
-  /** The answer to `navigator.credentials.get(options)`. */
+  /** The result of `navigator.credentials.get(options)`. */
   get(options: Json, overrides: ResponseOverrides = {}): Json {
     if (this.#counter > 0) this.#counter++
-    const authData = this.#head(options.rpId, overrides)
+    const authData = this.#authenticatorData(options.rpId, overrides)
     const clientDataJSON = this.#clientData('webauthn.get', options, overrides)
     const signature = sign(
       'sha256',
@@ -87,7 +87,7 @@ export class Authenticator {
       overrides.key ?? this.#keys.privateKey,
     )
     const { userHandle = this.#userHandle } = overrides
-    return this.#shown({
+    return this.#credential({
       clientDataJSON,
       authenticatorData: authData.toString('base64url'),
       signature: signature.toString('base64url'),
@@ -95,7 +95,7 @@ export class Authenticator {
     })
   }
 
-  #shown(response: Json): Json {
+  #credential(response: Json): Json {
     const id = this.#id.toString('base64url')
     return {
       id,
@@ -107,11 +107,15 @@ export class Authenticator {
     }
   }
 
-  #head(rpId: string, { rpId: other, counter, unverified, absent }: ResponseOverrides, more = 0): Buffer {
+  #authenticatorData(
+    rpId: string,
+    { rpId: other, counter, unverified, absent }: ResponseOverrides,
+    extraFlags = 0,
+  ): Buffer {
     const hash = createHash('sha256')
       .update(other ?? rpId)
       .digest()
-    const flag = (absent ? 0 : flags.present) | (unverified ? 0 : flags.verified) | more
+    const flag = (absent ? 0 : flags.present) | (unverified ? 0 : flags.verified) | extraFlags
     const count = Buffer.alloc(4)
     count.writeUInt32BE(counter ?? this.#counter)
     return Buffer.concat([hash, Buffer.of(flag), count])

@@ -25,7 +25,7 @@ afterAll(async () => {
   for (const clean of cleanUps) await clean()
 })
 
-/** A data folder whose server still runs because its service was killed; the next command takes it over. */
+/** Leaves a database server running by killing its service; the next command takes it over. */
 async function startAbandonedServer(context: Pick<TestContext, 'onTestFinished'>) {
   const options = await newDataDirectory(context)
   const service = processes.start(openTask(options))
@@ -41,13 +41,13 @@ async function startAbandonedServer(context: Pick<TestContext, 'onTestFinished'>
 
 const waitingForLock = `select from pg_stat_activity where application_name like 'rapport%' and wait_event_type = 'Lock'`
 
-test('Ctrl-C ends a backup of the embedded database with nothing left: no server, no file', async () => {
+test('Ctrl-C during a backup of the embedded database leaves no server and no file', async () => {
   const { home, connection, environment, file } = fixture
   const holder = await connect(connection)
   await holder.query('begin; lock table users in access exclusive mode')
   const child = launch(['backup', file], { environment })
   const ended = waitForExit(child)
-  await until('it waits for the table', async () => (await query(connection, waitingForLock)).length === 1, 40_000)
+  await until('it waits for the table lock', async () => (await query(connection, waitingForLock)).length === 1, 40_000)
   child.kill('SIGINT')
   const { code, errors } = await ended
   expect({ code, errors }).toEqual({ code: 1, errors: expect.stringContaining('Interrupted: no backup was made.') })
@@ -57,8 +57,8 @@ test('Ctrl-C ends a backup of the embedded database with nothing left: no server
   expect(await run(['backup', file], { environment })).toMatchObject({ code: 0 })
 }, 60_000)
 
-test('a restore asks on a terminal: Ctrl-C cancels, a service that came meanwhile keeps it away, yes lets it go on', async (context) => {
-  if (!(await canCreateTerminals())) return context.skip('there is no script of util-linux')
+test('on a terminal, a restore asks first: Ctrl-C cancels it, a service started meanwhile prevents it, "yes" runs it', async (context) => {
+  if (!(await canCreateTerminals())) return context.skip('needs script of util-linux')
   const { home, connection } = fixture
   const cancelled = await restoreOnTerminal('\u0003')
   expect(cancelled.code).toBe(2)
@@ -83,7 +83,7 @@ const canCreateTerminals = (): Promise<boolean> =>
     () => false,
   )
 
-/** Restores on a terminal of its own, and types once it is asked. */
+/** Runs a restore on a pseudo-terminal and types `keys` at its prompt. */
 async function restoreOnTerminal(keys: string, beforeTyping: () => Promise<void> = () => Promise.resolve()) {
   const command = [process.execPath, entry, 'restore', fixture.file].join(' ')
   const child = spawn('script', ['-qec', command, '/dev/null'], {
@@ -99,7 +99,7 @@ async function restoreOnTerminal(keys: string, beforeTyping: () => Promise<void>
   return { shown, code: await code }
 }
 
-test('upgrade-database says nothing that is not true: not of a folder without a database, not beside a service', async (context) => {
+test('upgrade-database fails without a database and while a service is running', async (context) => {
   const options = await newDataDirectory(context)
   const environment = { DATA_DIR: options.dataFolder }
   const missing = await run(['upgrade-database'], { environment })

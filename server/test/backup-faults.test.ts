@@ -43,7 +43,7 @@ const withTarget = async (use: (target: TestDatabase) => Promise<void>): Promise
   await use(target).finally(() => target.drop())
 }
 
-/** The file with another text inside, sealed as a whole one is. */
+/** Writes a copy of the backup with changed content and a valid trailer. */
 async function rewriteBackup(change: (text: string) => string): Promise<string> {
   const bytes = await readFile(file)
   const body = gzipSync(change(gunzipSync(bytes.subarray(0, bytes.length - trailerLength)).toString()))
@@ -53,7 +53,7 @@ async function rewriteBackup(change: (text: string) => string): Promise<string> 
   return rewrittenFile
 }
 
-test('a file that is cut anywhere, or in which any byte is another one, is refused', async () => {
+test('a file that is truncated anywhere, or in which any byte is changed, is rejected', async () => {
   const bytes = await readFile(file)
   const broken = fixture.file('broken')
   const change = fc.record({ at: fc.nat(bytes.length - 1), flip: fc.integer({ min: 1, max: 255 }), cut: fc.boolean() })
@@ -71,7 +71,7 @@ test('a file that is cut anywhere, or in which any byte is another one, is refus
 })
 
 test(
-  'a damaged file, one of a newer format and one of a newer Rapport leave the database as it is',
+  'a damaged file, a newer format and a newer schema leave the database unchanged',
   () =>
     withTarget(async (target) => {
       await query(target.connection, organization)
@@ -97,7 +97,7 @@ test(
   120_000,
 )
 
-test('a table that is not of the schema is refused before it becomes part of a statement', () =>
+test('a table name that is not in the schema is rejected before it is used in a statement', () =>
   withTarget(async (target) => {
     const invalidFile = await rewriteBackup((text) =>
       text.replaceAll('"organizations"', '"organizations; drop table users"'),
@@ -108,7 +108,7 @@ test('a table that is not of the schema is refused before it becomes part of a s
   }))
 
 test(
-  'what is there is replaced only by --force, and another secret is told before anything is touched',
+  'existing data is replaced only with --force, and a different secret is reported before any change',
   () =>
     withTarget(async (target) => {
       await query(target.connection, organization.replace('Acme', 'Mine'))
@@ -129,7 +129,7 @@ test(
   120_000,
 )
 
-test('a service that is connected keeps a restore away', () =>
+test('a restore is rejected while a service is connected', () =>
   withTarget(async (target) => {
     const service = await connect({ ...target.connection, application_name: 'rapport' })
     const refused = await fixture.restore(target, file, '--new-secret', '--force')
@@ -138,7 +138,7 @@ test('a service that is connected keeps a restore away', () =>
     await service.end()
   }))
 
-test('what is not Rapport’s is left out of a backup and left alone by a restore; what builds on our tables prevents it', () =>
+test('foreign tables are neither backed up nor changed by a restore; objects that depend on our tables prevent it', () =>
   withTarget(async (target) => {
     await query(target.connection, 'create table theirs as select 42 as answer')
     const backup = await takeSnapshotFile(fixture.file('theirs'), {
@@ -162,7 +162,7 @@ test('what is not Rapport’s is left out of a backup and left alone by a restor
     expect(await query(target.connection, 'select name from report')).toEqual([{ name: 'Acme' }])
   }))
 
-test('a backup of an older Rapport is restored in its own schema, which is then brought up to date', async () => {
+test('a backup from an older version is restored into its own schema, which is then migrated', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-older-'))
   const [old, target] = await Promise.all([createEmptyDatabase(), createDatabase()])
   try {
@@ -184,12 +184,12 @@ test('a backup of an older Rapport is restored in its own schema, which is then 
 })
 
 test(
-  'a restore that is killed after the load has changed nothing, and another one succeeds',
+  'a restore that is killed after loading has changed nothing, and the next one succeeds',
   () =>
     withTarget(async (target) => {
       await query(target.connection, organization.replace('Acme', 'Mine'))
       const before = await tableChecksums(target.connection)
-      // Whoever builds an index over rows waits for the test.
+      // Index builds on a table with rows wait for the test.
       await query(
         target.connection,
         `create schema watch;
@@ -205,11 +205,15 @@ test(
       const child = fixture.launch(target, 'restore', file, '--force', '--new-secret')
       const result = waitForExit(child)
       const restoring = `select wait_event_type as waits from pg_stat_activity where application_name = 'rapport restore' and datname = current_database()`
-      await until('it builds', async () => (await query(target.connection, restoring))[0]?.['waits'] === 'Lock', 40_000)
+      await until(
+        'it builds an index',
+        async () => (await query(target.connection, restoring))[0]?.['waits'] === 'Lock',
+        40_000,
+      )
       child.kill('SIGKILL')
       await result
       await holder.end()
-      await until('its session is over', async () => (await query(target.connection, restoring)).length === 0, 40_000)
+      await until('its session has ended', async () => (await query(target.connection, restoring)).length === 0, 40_000)
       await query(target.connection, 'drop event trigger watch')
       expect(await tableChecksums(target.connection)).toEqual(before)
       expect(await fixture.restore(target, file, '--force', '--new-secret')).toMatchObject({ code: 0 })
@@ -218,17 +222,17 @@ test(
   120_000,
 )
 
-test('a sequence of somebody on our tables is refused in words, one beside them is not', () =>
+test('a foreign sequence owned by one of our tables is rejected with an explanation, any other is not', () =>
   withTarget(async (target) => {
     const take = (name: string) =>
       takeSnapshotFile(fixture.file(name), { connection: target.connection, migrationsFolder, version: version() })
     await query(target.connection, 'create table users_of_theirs (id serial)')
-    await expect(take('beside')).resolves.toMatchObject({ otherTables: ['users_of_theirs'] })
+    await expect(take('unowned')).resolves.toMatchObject({ otherTables: ['users_of_theirs'] })
     await query(target.connection, 'create sequence count_of_users owned by users.name')
-    await expect(take('on')).rejects.toThrow(/has a sequence .*: count_of_users\. Nothing was changed/)
+    await expect(take('owned')).rejects.toThrow(/has a sequence .*: count_of_users\. Nothing was changed/)
   }))
 
-test('a file of a format that never was is not said to be of a newer Rapport, and is closed again', async () => {
+test('a format version that never existed is not reported as newer, and the file is closed', async () => {
   const fill = () => Array.from({ length: 40_000 }, () => randomUUID()).join('')
   const invalidFile = await rewriteBackup((text) => text.replace('"formatVersion":1', '"formatVersion":0') + fill())
   await expect(checkSnapshot(invalidFile)).rejects.toThrow(/format 0.*No version of Rapport writes this/)
@@ -236,5 +240,5 @@ test('a file of a format that never was is not said to be of a newer Rapport, an
     const names = await readdir('/proc/self/fd').catch(() => [])
     return Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')))
   }
-  await until('nobody holds it open', async () => !(await openFiles()).includes(invalidFile))
+  await until('the file is closed', async () => !(await openFiles()).includes(invalidFile))
 })

@@ -15,7 +15,6 @@ import { query } from './data-directory.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 
-// How a backup or a restore can end before its time.
 let target: TestDatabase
 let fixture: Awaited<ReturnType<typeof createBackupFixture>>
 
@@ -34,7 +33,7 @@ afterAll(async () => {
 const takeBackup = (name: string, signal?: AbortSignal) =>
   takeSnapshotFile(name, { connection: target.connection, migrationsFolder, version: version(), signal })
 
-/** Lets a backup wait at its work until the answer is called. */
+/** Blocks backups on a table lock until the returned function is called. */
 async function blockBackups(): Promise<() => Promise<void>> {
   const holder = await connect(target.connection)
   await holder.query('begin; lock table users in access exclusive mode')
@@ -52,13 +51,13 @@ const waitingBackups = async (): Promise<number> =>
 
 const exists = async (name: string): Promise<boolean> => (await stat(name).catch(() => undefined)) !== undefined
 
-test('a backup that is killed leaves no file under its name, and the next one is not in its way; one that is interrupted leaves none', async () => {
+test('a killed backup leaves only a partial file, which the next one replaces; an interrupted backup leaves no file', async () => {
   const name = fixture.file('killed')
   const release = await blockBackups()
   const killed = fixture.launch(target, 'backup', name)
   const interrupted = fixture.launch(target, 'backup', fixture.file('interrupted'))
   const [exitOfKilled, exitOfInterrupted] = [waitForExit(killed), waitForExit(interrupted)]
-  await until('they wait', async () => (await waitingBackups()) === 2, 40_000)
+  await until('both wait', async () => (await waitingBackups()) === 2, 40_000)
   killed.kill('SIGKILL')
   interrupted.kill('SIGINT')
   await exitOfKilled
@@ -74,7 +73,7 @@ test('a backup that is killed leaves no file under its name, and the next one is
   expect(again.errors).toContain('--force')
 })
 
-test('of backups to one name the latest one is made, whatever becomes of the earlier ones, which are told so', async () => {
+test('of concurrent backups to one file, the last one succeeds and the earlier ones report that they were stopped', async () => {
   const name = fixture.file('both')
   const release = await blockBackups()
   const controller = new AbortController()
@@ -94,7 +93,7 @@ test('of backups to one name the latest one is made, whatever becomes of the ear
   expect(await exists(`${name}.part`)).toBe(false)
 })
 
-test('a backup goes to standard output as a whole, and fails when nobody reads it to its end', async () => {
+test('a backup to standard output is complete, and fails if the reader closes early', async () => {
   const [read, closed] = [fixture.launch(target, 'backup', '-'), fixture.launch(target, 'backup', '-')]
   closed.stdout?.destroy()
   const errorOutput = closed.stderr ? text(closed.stderr) : undefined
@@ -116,7 +115,7 @@ test('a backup goes to standard output as a whole, and fails when nobody reads i
 const exitCodeOf = (child: ChildProcess) =>
   new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
 
-test('a restore whose connection is lost while it commits says that it may be there', async () => {
+test('a restore that loses its connection during the commit says that its outcome is unknown', async () => {
   const proxy = await startConnectionProxy(target)
   const holder = await connect(target.connection)
   await holder.query('select pg_advisory_lock(42)')
@@ -135,7 +134,7 @@ test('a restore whose connection is lost while it commits says that it may be th
   const options = { connection: proxy.connection, checked, migrationsFolder, finish: waitAtCommit }
   const restoring = restoreSnapshot(file, options).catch((error: Error) => error.message)
   const committing = `select from pg_stat_activity where query = 'commit' and wait_event_type = 'Lock' and datname = current_database()`
-  await until('it commits', async () => (await query(target.connection, committing)).length === 1, 40_000)
+  await until('it waits at the commit', async () => (await query(target.connection, committing)).length === 1, 40_000)
   proxy.dropConnections()
   expect(await restoring).toMatch(/lost at the very end. The database is either unchanged or completely restored/)
   expect(memory).toEqual([{ maintenance_work_mem: '128MB' }])

@@ -18,7 +18,6 @@ import { until } from './processes.ts'
 import { startTestService, type TestService } from './service.ts'
 import { serviceProcesses } from './service-process.ts'
 
-// What a restore meets and brings where secrets, links and sessions are concerned.
 let fixture: Awaited<ReturnType<typeof createBackupFixture>>
 beforeAll(async () => {
   fixture = await createBackupFixture()
@@ -31,37 +30,37 @@ const startOn = ({ connection }: TestDatabase) =>
     { connection, secret: createSecretKey(randomBytes(32)), drop: async () => undefined },
   )
 
-/** Columns of what is encrypted under SECRET, each with how many rows have something in it. */
+/** The number of values in each column that is encrypted with SECRET. */
 async function encryptedValueCounts(connection: pg.ClientConfig): Promise<Record<string, number>> {
   const columns = await query(
     connection,
-    `select table_name || '.' || column_name as name, table_name as of, column_name as is
+    `select table_name || '.' || column_name as name, table_name, column_name
       from information_schema.columns
       where table_schema = 'public' and column_name ~ '_(sealed|encrypted)$' order by 1`,
   )
   const counts: Record<string, number> = {}
-  for (const { name, of, is } of columns) {
-    const [row] = await query(connection, `select count("${is}")::int as rows from "${of}"`)
+  for (const { name, table_name: table, column_name: column } of columns) {
+    const [row] = await query(connection, `select count("${column}")::int as rows from "${table}"`)
     counts[String(name)] = Number(row?.['rows'])
   }
   return counts
 }
 
-/** A member who has forgotten the password, and the mail about it, which is kept. */
+/** Creates a member who requests a password reset, and waits until the mail is stored. */
 async function requestPasswordReset(
   service: TestService,
   organizationId: string,
 ): Promise<{ email: string; mailId: string }> {
   const { email } = await newPerson(service, [readId('org', organizationId) ?? ''])
   await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
-  await until('the mail is kept', async () => (await mailOf(service, email)).status === 'kept')
+  await until('the mail is stored', async () => (await mailOf(service, email)).status === 'kept')
   return { email, mailId: showId('mai', (await mailOf(service, email)).id) }
 }
 
-/** One of everything that only the secret can read, in an organization with an owner. */
+/** Creates a value in every encrypted column, in an organization with an owner. */
 async function createSecretData(service: TestService) {
   const owner = await newOwner(service)
-  const [kept, queued] = [
+  const [storedMail, queuedMail] = [
     await requestPasswordReset(service, owner.organizationId),
     await requestPasswordReset(service, owner.organizationId),
   ]
@@ -76,19 +75,19 @@ async function createSecretData(service: TestService) {
   const { status, body } = await protectedOwner.call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } })
   expect(status).toBe(200)
   const [recoveryCode = ''] = body.recoveryCodes
-  return { owner, kept, queued, connection, careful: protectedOwner, recoveryCode }
+  return { owner, storedMail, queuedMail, connection, protectedOwner, recoveryCode }
 }
 
-test('without the secret, what only it could read is gone and nothing stumbles over it; the rest works under a new one', async () => {
+test('a restore with a new secret drops all values encrypted with the old one, and everything else keeps working', async () => {
   const [source, target] = await Promise.all([createDatabase(), createEmptyDatabase()])
   const before = await startOn(source)
-  const { owner, kept, queued, connection, careful: protectedOwner, recoveryCode } = await createSecretData(before)
+  const { owner, storedMail, queuedMail, connection, protectedOwner, recoveryCode } = await createSecretData(before)
   await before.close()
-  // Composed, and still to be sent.
+  // A mail that is composed but not sent yet.
   await query(
     source.connection,
     `update mails set status = 'queued', run_at = now(), ended_at = null
-    where recipient = '${queued.email}'`,
+    where recipient = '${queuedMail.email}'`,
   )
   expect(Object.entries(await encryptedValueCounts(source.connection)).filter(([, rows]) => rows === 0)).toEqual([])
   const file = fixture.file('lost')
@@ -100,10 +99,13 @@ test('without the secret, what only it could read is gone and nothing stumbles o
   const service = await startOn(target)
   const { call } = await loggedIn(service, owner.email, owner.password)
   const content = (mailId: string) => call('GET', `/v5/mails/${mailId}/content`)
-  const lost = await content(kept.mailId)
+  const lost = await content(storedMail.mailId)
   expect([lost.status, lost.text]).toEqual([404, expect.stringContaining('lost with the secret')])
-  await until('the other is composed', async () => (await mailOf(service, queued.email)).status === 'kept')
-  const { status, body } = await content(queued.mailId)
+  await until(
+    'the queued mail is composed again',
+    async () => (await mailOf(service, queuedMail.email)).status === 'kept',
+  )
+  const { status, body } = await content(queuedMail.mailId)
   expect(status).toBe(200)
   const token = new URL(body.links[0]).hash.split('=')[1]
   const password = 'harbour violin eleven'
@@ -118,7 +120,7 @@ test('without the secret, what only it could read is gone and nothing stumbles o
   await Promise.all([source.drop(), target.drop()])
 }, 120_000)
 
-test('a backup from before there were factors, mails and connections is restored with its secret and without; sessions get no more time than others', async () => {
+test('a backup of schema version 9 is restored with and without its secret, and its sessions get the usual lifetime', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-ninth-'))
   const [old, same, other] = await Promise.all([createEmptyDatabase(), createEmptyDatabase(), createEmptyDatabase()])
   try {
@@ -153,19 +155,19 @@ test('a backup from before there were factors, mails and connections is restored
     await takeSnapshotFile(fixture.file('ninth-same'), taken)
     const restored = await fixture.restore(same, fixture.file('ninth-same'))
     expect(restored, restored.errors).toMatchObject({ code: 0 })
-    const remainingDays = `select user_agent as of, round(extract(epoch from expires_at - now()) / 86400)::int as days from sessions order by created_at desc`
+    const remainingDays = `select user_agent as session, round(extract(epoch from expires_at - now()) / 86400)::int as days from sessions order by created_at desc`
     expect(await query(same.connection, remainingDays)).toEqual([
-      { of: 'young', days: 29 },
-      { of: 'idle', days: -1 },
-      { of: 'old', days: 10 },
-      { of: 'over', days: -10 },
+      { session: 'young', days: 29 },
+      { session: 'idle', days: -1 },
+      { session: 'old', days: 10 },
+      { session: 'over', days: -10 },
     ])
   } finally {
     await Promise.all([old.drop(), same.drop(), other.drop(), rm(folder, { recursive: true })])
   }
 }, 120_000)
 
-test('what a start puts into an empty database does not stand in the way of a restore; a link that somebody was sent does', async () => {
+test('what the first start creates does not prevent a restore, but a link sent to a person does', async () => {
   const [source, target] = await Promise.all([createDatabase(), createEmptyDatabase()])
   const file = fixture.file('empty')
   await takeSnapshotFile(file, { connection: source.connection, migrationsFolder, version: version() })
@@ -180,8 +182,8 @@ test('what a start puts into an empty database does not stand in the way of a re
 
   const link = `insert into one_time_tokens (hash, purpose, email, expires_at) values ('\\x00', 'sign-up', 'a@b.c', now())`
   await query(target.connection, link)
-  const asked = await fixture.restore(target, file)
-  expect(asked.code).toBe(2)
-  expect(asked.errors).toMatch(/contains one time tokens\..*--force/)
+  const refused = await fixture.restore(target, file)
+  expect(refused.code).toBe(2)
+  expect(refused.errors).toMatch(/contains one time tokens\..*--force/)
   await Promise.all([source.drop(), target.drop()])
 }, 120_000)

@@ -14,7 +14,6 @@ import { createDatabase, createEmptyDatabase, type TestDatabase, testEngine } fr
 import { until } from './processes.ts'
 import { type ServiceProcesses, serviceProcesses } from './service-process.ts'
 
-// The drill: what is written down while others write, brought back elsewhere.
 let source: TestDatabase
 let fixture: Awaited<ReturnType<typeof createBackupFixture>>
 let processes: ServiceProcesses
@@ -48,7 +47,7 @@ const post = (path: string, body: unknown, baseUrl = url): Promise<number> =>
     ({ status }) => status,
   )
 
-/** Creates contacts and pushes leads until told to stop. */
+/** Creates contacts and pushes leads until `stop` is called. */
 function startWriting() {
   const created: string[] = []
   const pushed: string[] = []
@@ -87,7 +86,7 @@ const emailsIn = async ({ connection }: Pick<TestDatabase, 'connection'>): Promi
     ).map(({ email }) => email),
   )
 
-/** A database without anything on the other engine, where that is installed; else on this one. */
+/** An empty database on the other engine if it is installed, else on this one. */
 async function createTargetDatabase(): Promise<TestDatabase> {
   const binaries = testEngine() === 'embedded' ? debianBinaries() : await findBinaries()
   if (binaries === undefined) return createEmptyDatabase()
@@ -107,16 +106,16 @@ async function createTargetDatabase(): Promise<TestDatabase> {
   }
 }
 
-test('a backup under load holds what was acknowledged before it began, restores on the other engine, and works there', async () => {
+test('a backup under load contains every acknowledged write from before its start and can be restored on the other engine', async () => {
   const target = await createTargetDatabase()
   const file = fixture.file('under-load')
   try {
     const writes = startWriting()
-    await until('there is something', () => writes.created.length > 30 && writes.pushed.length > 30)
+    await until('there are records', () => writes.created.length > 30 && writes.pushed.length > 30)
     const before = [...writes.created, ...writes.pushed]
     const backup = await fixture.backUp(source, file, '--json')
     const countAfterBackup = writes.created.length + writes.pushed.length
-    await until('writes went on', () => writes.created.length + writes.pushed.length > countAfterBackup)
+    await until('more was written', () => writes.created.length + writes.pushed.length > countAfterBackup)
     await writes.stop()
     expect(backup).toMatchObject({ code: 0 })
     expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -130,7 +129,7 @@ test('a backup under load holds what was acknowledged before it began, restores 
     expect(before.filter((email) => !emails.has(email))).toEqual([])
     const known = new Set<unknown>([...writes.created, ...writes.pushed])
     expect([...emails].filter((email) => !known.has(email))).toEqual([])
-    // The counts of the moment, not counted again by the load.
+    // The counts are restored, not counted a second time by triggers.
     const counts = `select status, sum(change)::int as rows from import_row_counts group by 1 having sum(change) <> 0 order by 1`
     const rows = `select status, count(*)::int as rows from import_rows group by 1 order by 1`
     expect(await query(target.connection, counts)).toEqual(await query(target.connection, rows))
@@ -147,8 +146,8 @@ test('a backup under load holds what was acknowledged before it began, restores 
   }
 }, 120_000)
 
-test('every table, its generated columns too, and the whole schema are afterwards as they were; the file is the same again', async () => {
-  await until('the rows are worked on', async () => {
+test('a restore reproduces every table, generated column and the schema, and a second backup has the same checksums', async () => {
+  await until('the rows are processed', async () => {
     const [waiting] = await query(
       source.connection,
       `select count(*)::int as rows from import_rows where finished_at is null`,

@@ -8,7 +8,7 @@ import type { TestDatabase } from './postgres.ts'
 
 export const secret = 'the same secret for all of them, of 32 characters and more'
 
-/** A folder for backups, and the commands on a test's database. */
+/** A folder for backups, with functions that run the backup commands on a test's database. */
 export async function createBackupFixture() {
   const home = await mkdtemp(join(tmpdir(), 'rapport-backups-'))
   const settings = (database: Pick<TestDatabase, 'connection'>, more: Record<string, string> = {}) => ({
@@ -26,7 +26,7 @@ export async function createBackupFixture() {
   }
 }
 
-/** Each table with its rows, generated columns and all, told by PostgreSQL alone. */
+/** The row count and checksum of each table, computed by PostgreSQL, including generated columns. */
 export async function tableChecksums(
   connection: pg.ClientConfig,
 ): Promise<Record<string, { rows: number; sum: string }>> {
@@ -49,7 +49,7 @@ export async function tableChecksums(
   }
 }
 
-/** Columns, constraints, indexes, triggers and functions of the schema, as texts. */
+/** Columns, constraints, indexes, triggers and functions of the schema, one line each. */
 export async function schemaOf(connection: pg.ClientConfig): Promise<string[]> {
   const client = await connect(connection)
   const inSchema = `in (select oid from pg_class where relnamespace = 'public'::regnamespace)`

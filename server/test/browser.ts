@@ -1,10 +1,10 @@
-/** As much of a browser as following links takes: cookies for each host, and no redirect followed unasked. */
+/** A minimal browser for following links: it stores cookies per host and does not follow redirects by itself. */
 export class Browser {
   readonly #jars = new Map<string, Map<string, string>>()
   /** Every address that was opened, in order. */
   readonly visited: string[] = []
 
-  /** Opens one address as a navigation. */
+  /** Requests one address. */
   async open(url: string, headers: Record<string, string> = {}): Promise<Response> {
     this.visited.push(url)
     const { host } = new URL(url)
@@ -20,16 +20,17 @@ export class Browser {
     return response
   }
 
-  /** Follows redirects until an address that `stop` knows, which it gives without opening it. */
+  /** Follows redirects up to the first address that `isDestination` accepts; returns it without requesting it. */
   async follow(url: string, isDestination: (next: URL) => boolean): Promise<URL> {
     for (let next = new URL(url), steps = 0; steps < 20; steps++) {
       const response = await this.open(next.href)
       const location = response.headers.get('location')
-      if (location === null) throw new Error(`${next.href} is no redirect: ${response.status} ${await response.text()}`)
+      if (location === null)
+        throw new Error(`${next.href} is not a redirect: ${response.status} ${await response.text()}`)
       next = new URL(location, next)
       if (isDestination(next)) return next
     }
-    throw new Error('it goes on for ever')
+    throw new Error('too many redirects')
   }
 
   cookie(host: string, name: string): string | undefined {

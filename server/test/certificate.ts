@@ -1,12 +1,12 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
-/** A certificate of a test that signs itself, and its key, both in PEM. */
+/** A self-signed certificate and its key, both in PEM format. */
 export interface Certificate {
   certificate: string
   key: string
 }
 
-/** An X.509 certificate (RFC 5280) for one host name, good for a day. */
+/** An X.509 certificate (RFC 5280) for one host name, valid for a day. */
 export function makeCertificate(host: string): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const day = 86_400_000

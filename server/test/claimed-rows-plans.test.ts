@@ -7,7 +7,7 @@ import { lockRows, readRows } from '../src/resources/imports/work/work-store.ts'
 import { type PlanNode, explain, recordsRead } from './explain.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 
-/** Rows of the import that is looked at; all other organizations together have a tenth of that. */
+/** Rows of the tested import; all other organizations together have a tenth of that. */
 const size = 20_000
 const others = 200
 const claimed = 40
@@ -24,12 +24,12 @@ beforeAll(async () => {
     const { text, values } = statement.render()
     return client.query<{ id: string }>(text, values)
   }
-  await run(sql`with made as (
+  await run(sql`with created as (
       insert into organizations (id, name, slug)
       select case number when 0 then ${organizationId}::uuid else gen_random_uuid() end, 'Any', gen_random_uuid()::text
       from generate_series(0, ${others}::integer) number returning id),
     teams as (
-      insert into teams (organization_id, id, name, is_default) select id, id, 'Any', true from made returning *)
+      insert into teams (organization_id, id, name, is_default) select id, id, 'Any', true from created returning *)
     insert into imports (organization_id, id, name, team_id)
     select organization_id, case organization_id when ${organizationId}::uuid then ${importId}::uuid else id end, 'Any', id
     from teams`)
@@ -37,7 +37,7 @@ beforeAll(async () => {
   await run(sql`insert into import_rows (organization_id, id, import_id, status, lease, payload)
     select imports.organization_id, gen_random_uuid(), imports.id, 'PROCESSING', ${importId}::uuid, '{}'
     from imports, generate_series(1, case imports.id when ${importId}::uuid then ${size}::integer else ${size / others / 10}::integer end)`)
-  // Statistics know of no row yet, as after a burst of pushes.
+  // The rows are not in the statistics yet, as after a burst of pushes.
   const { rows } = await run(
     sql`select id from import_rows where import_id = ${importId}::uuid order by id limit ${claimed}`,
   )
@@ -48,7 +48,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** The plan of the one statement that the work sends. */
+/** The plan of the single statement that `work` sends. */
 async function planOf(work: (transaction: Transaction) => Promise<unknown>): Promise<PlanNode[]> {
   const plans: PlanNode[][] = []
   const query = async (statement: Sql) => {
@@ -61,19 +61,19 @@ async function planOf(work: (transaction: Transaction) => Promise<unknown>): Pro
   return plan ?? []
 }
 
-/** Records of rows that the work looks at. */
+/** The number of import rows that `work` reads. */
 async function recordsReadBy(work: (transaction: Transaction) => Promise<unknown>): Promise<number> {
   const nodes = (await planOf(work)).filter((node) => node['Relation Name'] === 'import_rows')
   expect(nodes.length).toBeGreaterThan(0)
   return recordsRead(nodes)
 }
 
-test('to hold and to read claimed rows costs what was claimed, however many its import and its organization have', async () => {
+test('locking and reading claimed rows reads only those rows, regardless of the size of the import and the organization', async () => {
   const lock = () => recordsReadBy((transaction) => lockRows(transaction, { organizationId, lease: importId, rowIds }))
   const read = () => recordsReadBy((transaction) => readRows(transaction, rowIds))
   const expected = { lock: claimed, read: claimed }
-  const unseen = { lock: await lock(), read: await read() }
+  const withoutStatistics = { lock: await lock(), read: await read() }
   await client.query('analyze')
-  const seen = { lock: await lock(), read: await read() }
-  expect({ unseen, seen }).toEqual({ unseen: expected, seen: expected })
+  const withStatistics = { lock: await lock(), read: await read() }
+  expect({ withoutStatistics, withStatistics }).toEqual({ withoutStatistics: expected, withStatistics: expected })
 })

@@ -22,7 +22,7 @@ import { idsOf, minimalBody, type References } from './samples.ts'
 import type { Call, CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
 import { type Pushes, pushesOf } from './worked-rows.ts'
 
-/** The standard routes of one resource at one place, found in the registry. */
+/** The standard routes of one resource at one path. */
 export interface Collection {
   path: string
   resource: Resource
@@ -35,7 +35,6 @@ export interface Collection {
   restore?: WriteRoute
 }
 
-/** Every collection that the service has. */
 export const collections: readonly Collection[] = routes.flatMap((list) => {
   if (list.kind !== 'read' || list.query.kind !== 'list') return []
   const { resource } = list.query
@@ -55,35 +54,35 @@ export const collections: readonly Collection[] = routes.flatMap((list) => {
   }
 })
 
-/** For `test.each`: the collections that have these operations. */
+/** The collections that have these operations, for `test.each`. */
 export const collectionsWith = <Name extends keyof Collection>(...operations: Name[]) =>
   collections
     .filter((collection) => operations.every((name) => collection[name] !== undefined))
     .map((collection) => [collection.path, collection as Collection & Required<Pick<Collection, Name>>] as const)
 
 export interface RouteOptions extends CallOptions {
-  /** Ids for the path, as callers see them. */
+  /** Public ids for the path. */
   params?: Readonly<Record<string, string>>
   query?: readonly (readonly [string, string])[]
 }
 
-/** An organization with a record of every kind in it, and the way to ask for them. */
+/** An organization with a record of every kind, and functions to request them. */
 export interface Fixture {
   service: TestService
   organization: TestOrganization
-  /** Ids of records that exist, by prefix; at least two of those that a record can refer to. */
+  /** Ids of existing records, by prefix; at least two for each kind that a record can refer to. */
   references: References
-  /** The URLs of its imports, and rows that were pushed at them. */
+  /** The URLs of its imports, and the rows pushed to them. */
   pushes: Pushes
-  /** Calls a route with the key of all scopes; every answer is held against what the route declares. */
+  /** Calls a route with a key of all scopes and checks the response against the declaration of the route. */
   request(route: Route, options?: RouteOptions): Promise<TestAnswer<Json>>
-  /** The ids of the path: of the collection's parent and, when given, of the record. */
+  /** The ids for a path: that of the collection's parent and, if given, that of the record. */
   params(collection: Collection, id?: string): Record<string, string>
-  /** A new record of the collection, as the collection shows it. */
+  /** Creates a record; returns it as the collection shows it. */
   createRecord(collection: Collection, body: JsonObject): Promise<JsonObject>
 }
 
-/** A new organization with two records of everything that can be created, two members, and a row of an import. */
+/** A new organization with two records of each creatable resource, two members and an import row. */
 export async function createFixture(service: TestService): Promise<Fixture> {
   const organization = await service.newOrganization()
   const references: Record<string, string[]> = {
@@ -117,7 +116,7 @@ export async function createFixture(service: TestService): Promise<Fixture> {
   return fixture
 }
 
-/** The use of the key that asks is noted once a minute, which shows: as if that was done tomorrow, it is not. */
+/** Using a key updates its `lastUsedAt` once a minute. A value in the future prevents that, so that keys stay unchanged. */
 export const freezeLastUsedAt = ({ service, organization }: Fixture): Promise<object[]> =>
   service.database.crossTenantQuery(
     'check the database',
@@ -131,7 +130,7 @@ function resourceOf(table: string): Resource {
   return found
 }
 
-/** The collections that records are created in, each behind those that it refers to. */
+/** The collections with a create route, each after those that it refers to. */
 function creatableCollections(): Collection[] {
   const tables = new Set<string>()
   const add = (table: string): void => {
@@ -145,7 +144,7 @@ function creatableCollections(): Collection[] {
   return [...tables].map(creatorOf)
 }
 
-/** Remembers the ids that a record shows: its own, and those that the service made for it. */
+/** Adds the ids in a record to the references: its own and those of records that the service created with it. */
 function collectReferences(references: Record<string, string[]>, { fields }: Resource, row: JsonObject): void {
   for (const [name, { idPrefix }] of Object.entries(fields)) {
     const id = row[name]
@@ -154,7 +153,7 @@ function collectReferences(references: Record<string, string[]>, { fields }: Res
   }
 }
 
-/** A row that left a note of the second contact, as only an import makes one. */
+/** Pushes a lead with a note for the second contact: only imports create such notes. */
 async function pushContactNote({ organization, pushes }: Fixture, references: Record<string, string[]>): Promise<void> {
   const { call, importId } = organization
   const contact = `/v5/contacts/${idsOf(references, 'con')[1]}`
@@ -162,7 +161,7 @@ async function pushContactNote({ organization, pushes }: Fixture, references: Re
   const id = await pushes.push(importId, { contact: { email, note: 'Pushed' } })
   collectReferences(references, rowDetails, (await call('GET', `/v5/imports/${importId}/rows/${id}`)).body)
   const [pushed] = (await call('GET', `${contact}/notes?filter.source.equals=import`)).body
-  if (pushed?.importRowId !== id) throw new Error('A push left no note of the contact')
+  if (pushed?.importRowId !== id) throw new Error('The push created no note')
   collectReferences(references, notes, pushed)
 }
 
@@ -179,17 +178,17 @@ async function addMember(service: TestService, organizationId: string): Promise<
   return showId('usr', id)
 }
 
-/** How a record comes to be that no caller creates, by its table: what becomes of a push, what is told of a change. */
+/** By table, creates a record that has no create route, for example by pushing a lead; returns its id. */
 const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: string) => Promise<string>>> = {
   [rowDetails.table]: ({ pushes }, parentId) => pushes.row(parentId),
   audit_events: async ({ organization: { call, withScopes }, references }) => {
     const newest = '/v5/audit-log?limit=1&select[]=id'
     const refusal = async () => (await call('GET', `${newest}&filter.action.equals=scope.denied`)).body[0]?.id
     const before = await refusal()
-    // A refusal is about no record, and is told off the request's way.
+    // A rejection has no record and is logged after the response.
     const callWithout = await withScopes(['contact:list:read'])
     await callWithout('GET', '/v5/notes')
-    await until('the refusal is told', async () => (await refusal()) !== before)
+    await until('the rejection is logged', async () => (await refusal()) !== before)
     const importPath = `/v5/imports/${idsOf(references, 'imp')[1]}`
     await call('PATCH', importPath, { body: { tags: [randomUUID()] } })
     return (await call('GET', newest)).body[0].id
@@ -203,7 +202,7 @@ const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: stri
   [mails.table]: ({ service, organization: { userId } }) => endedMail(service, userId),
 }
 
-/** Tables whose records no caller creates. */
+/** Tables whose records cannot be created by a request. */
 export const tablesWithoutCreateRoute: readonly string[] = Object.keys(recordFactories)
 
 function creatorOf(table: string): Collection {
@@ -212,7 +211,7 @@ function creatorOf(table: string): Collection {
   return found
 }
 
-/** Of two parents the second: the first team is the default one, which has what others made. */
+/** The second of two parents: the first team is the default team, which already contains other records. */
 const parentOf = (references: References, { resource }: Collection): string | undefined =>
   resource.parent && idsOf(references, resource.parent.resource.idPrefix)[1]
 
@@ -225,14 +224,14 @@ function paramsOf(references: References, collection: Collection, id?: string): 
   }
 }
 
-/** Counts the records made for views: their unique values are none of those that the tests choose. */
+/** Index of the next record created for a view, outside the range that tests use for their unique values. */
 let viewIndex = 5000
 
 async function createRecord(fixture: Fixture, collection: Collection, body: JsonObject): Promise<JsonObject> {
   const { resource, create, get } = collection
   if (create) {
     const created = await fixture.request(create, { params: fixture.params(collection), body })
-    if (created.status !== 201) throw new Error(`${resource.name} were not made: ${created.text}`)
+    if (created.status !== 201) throw new Error(`${resource.name} were not created: ${created.text}`)
     if (typeof created.body.triggerUrl === 'string') fixture.pushes.learn(created.body.id, created.body.triggerUrl)
     return omit(created.body, oneTimeSecretFields(collection))
   }
@@ -241,11 +240,11 @@ async function createRecord(fixture: Fixture, collection: Collection, body: Json
     const id = await createWithoutRoute(fixture, parentOf(fixture.references, collection) ?? '')
     return (await fixture.request(get, { params: fixture.params(collection, id) })).body
   }
-  // Made where it is at home: a parent through which it is seen is named in a field.
+  // A view: the record is created in its own collection, with a field that names the parent of the view.
   const field = Object.keys(resource.fields).find((name) => columnOf(name) === resource.parent?.column)
   const parentId = parentOf(fixture.references, collection)
   if ((resource.parent && field === undefined) || !get) throw new Error(`No route creates ${resource.component}`)
-  // Its least is what the whole record needs, which a view may not show.
+  // The whole record may require fields that the view does not show.
   const creator = creatorOf(resource.table)
   const minimal = minimalBody(creator.resource, ++viewIndex, fixture.references)
   const parentField = field !== undefined && parentId !== undefined ? { [field]: parentId } : {}
@@ -253,7 +252,7 @@ async function createRecord(fixture: Fixture, collection: Collection, body: Json
   return (await fixture.request(get, { params: fixture.params(collection, String(id)) })).body
 }
 
-/** Members that only the answer to a create has: secrets that are never shown again. */
+/** Fields that only the response to a create has: one-time secrets. */
 export function oneTimeSecretFields({ resource, create }: Collection): string[] {
   const response = create?.responses[201]
   return response?.kind === 'record'
@@ -264,7 +263,6 @@ export function oneTimeSecretFields({ resource, create }: Collection): string[] 
 export const omit = (row: JsonObject, names: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)))
 
-/** The path of a route with its ids, and its query. */
 export function urlOf(route: Route, { params = {}, query = [] }: RouteOptions): string {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     if (params[name] === undefined) throw new Error(`${route.path} needs ${name}`)
@@ -274,18 +272,18 @@ export function urlOf(route: Route, { params = {}, query = [] }: RouteOptions): 
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
 }
 
-/** Calls a route and holds the answer against its declaration: status, headers, and the body strictly. */
+/** Calls a route and checks the response against its declaration: status, headers and body. */
 export async function callRoute(call: Call, route: Route, options: RouteOptions = {}): Promise<TestAnswer<Json>> {
   const response = await call(route.method, urlOf(route, options), options)
   checkResponse(route, response, selectedPaths(options.query ?? []))
   return response
 }
 
-/** The members that a query selects: none when it selects nothing. */
+/** The paths in `select[]`. */
 export const selectedPaths = (query: NonNullable<RouteOptions['query']>): readonly string[] =>
   query.flatMap(([name, value]) => (name === 'select[]' || name === 'select' ? [value] : []))
 
-/** Throws when an answer is not what the route declares. */
+/** Throws if a response does not match the declaration of the route. */
 export function checkResponse(route: Route, response: TestAnswer<Json>, selected: readonly string[] = []): void {
   const what = `${route.method} ${route.path}: ${response.status} ${response.text.slice(0, 500)}`
   expect(response.headers.get('x-request-id'), what).toMatch(/^req_[0-9a-f]{32}$/)
@@ -306,7 +304,7 @@ export function checkResponse(route: Route, response: TestAnswer<Json>, selected
   expect(documentViolations(route, response.status, response.body), what).toEqual([])
 }
 
-/** What a strict reader of the OpenAPI document finds wrong with the answer. */
+/** Violations of the OpenAPI document, validated strictly. */
 function documentViolations({ path, method }: Route, status: number, value: unknown): string[] {
   const steps = ['paths', path, method.toLowerCase(), 'responses', String(status), 'content', 'application/json']
   const pointer = [...steps, 'schema'].map((step) => encodeURIComponent(step.replaceAll('/', '~1'))).join('/')
@@ -321,7 +319,7 @@ function responseSchema(declared: ResponseBody, selected: readonly string[]): Sc
       return declared.schema
     case 'list':
     case 'record':
-      return once(declared.resource, `${declared.kind} ${selected.join()}`, () => {
+      return cachedSchema(declared.resource, `${declared.kind} ${selected.join()}`, () => {
         const shown = shownSchema(declared.resource, selected)
         return declared.kind === 'list' ? { type: 'array', maxItems: 100, items: shown } : shown
       })
@@ -332,16 +330,16 @@ function responseSchema(declared: ResponseBody, selected: readonly string[]): Sc
 
 const schemas = new WeakMap<Resource, Map<string, Schema>>()
 
-/** The same schema whenever it is asked for: a validator is compiled for each. */
-function once(resource: Resource, name: string, createRecord: () => Schema): Schema {
+/** Returns the same schema object for the same name, since a validator is compiled once per object. */
+function cachedSchema(resource: Resource, name: string, build: () => Schema): Schema {
   const cached = schemas.get(resource) ?? new Map<string, Schema>()
   schemas.set(resource, cached)
-  const schema = cached.get(name) ?? createRecord()
+  const schema = cached.get(name) ?? build()
   cached.set(name, schema)
   return schema
 }
 
-/** A record, or just the members that were selected; a part of one is not looked into. */
+/** The schema of a record, or of its selected properties; nested selections are not checked. */
 function shownSchema(resource: Resource, selected: readonly string[]): Schema {
   const schema = recordSchema(resource)
   if (selected.length === 0) return schema

@@ -29,15 +29,15 @@ afterAll(() => service.close())
 const query = <Row extends object>(statement: Sql): Promise<Row[]> =>
   service.database.crossTenantQuery<Row>('check the database', statement)
 
-/** Tables whose rows take more than their declaration says. */
+/** Tables that need hand-written inserts, because their rows need more than their declaration says. */
 const tablesFilledByHand = new Set([
   ...['companies', 'contacts', 'imports', 'import_rows', 'audit_events', 'api_keys', 'notes', 'members'],
   ...['invitations', 'mails', 'team_members'],
 ])
 
 /**
- * So many records that the planner has a reason to choose among indexes; each has values of its own. Not through the
- * service's connections, on which nothing may take as long.
+ * Inserts enough records, with distinct values, that the planner considers the indexes. Uses a separate connection, since
+ * the statement timeout of the service's connections is too short.
  */
 async function insertRecords({ connection }: TestDatabase, teamId: string, importId: string): Promise<void> {
   const numbers = sql`generate_series(1, 3000) number`
@@ -69,7 +69,7 @@ async function insertRecords({ connection }: TestDatabase, teamId: string, impor
     sql`insert into notes (organization_id, id, contact_id, body, author_id, created_at)
       select organization_id, gen_random_uuid(), contacts.id, 'Note about ' || name, user_id, contacts.created_at
       from contacts join members using (organization_id)`,
-    // The last ones: what came before is of each member.
+    // Inserted last, because statements above insert one row per member.
     sql`with added as (
         insert into users (id, email, email_key, name)
         select gen_random_uuid(), number || '@example.com', number || '@example.com', 'Person ' || number from ${numbers}
@@ -82,7 +82,7 @@ async function insertRecords({ connection }: TestDatabase, teamId: string, impor
   ]
   const client = new pg.Client(connection)
   await client.connect()
-  const others = resources.filter(({ table, isSmall: few }) => !few && !tablesFilledByHand.has(table))
+  const others = resources.filter(({ table, isSmall }) => !isSmall && !tablesFilledByHand.has(table))
   const declared = others.map((resource) => fillSql(resource, organization, 3000))
   for (const statement of [...statements, ...declared, sql`analyze`]) {
     const { text, values } = statement.render()
@@ -101,10 +101,10 @@ const columnsOf = (table: string): Promise<Column[]> =>
   query<Column>(sql`select attname as name, format_type(atttypid, atttypmod) as type, attnotnull as required
     from pg_attribute where attrelid = to_regclass(${table}::text) and attnum > 0 and not attisdropped`)
 
-/** What PostgreSQL calls the types that declarations name. Times are kept to the millisecond, as answers show them. */
+/** PostgreSQL names of declared types. Times are stored in milliseconds, as in responses. */
 const typeNames: Readonly<Record<string, string>> = { timestamptz: 'timestamp(3) with time zone' }
 
-/** The columns that a table has because of its declaration, with their types. */
+/** The columns that follow from a declaration, with their types. */
 function declaredColumns(resource: Resource): Record<string, string> {
   const { parent, softDelete, search } = resource
   return {
@@ -119,16 +119,16 @@ function declaredColumns(resource: Resource): Record<string, string> {
 
 const tables = resources.map((resource) => [resource.table, resource] as const)
 
-test.each(tables)('the columns of %s are those that are declared, of the declared types', async (table, resource) => {
+test.each(tables)('%s has exactly the declared columns, with the declared types', async (table, resource) => {
   const columns = await columnsOf(table)
   const declared = Object.entries(declaredColumns(resource)).map(([name, type]) => [name, typeNames[type] ?? type])
   expect(Object.fromEntries(columns.map(({ name, type }) => [name, type]))).toEqual(Object.fromEntries(declared))
 })
 
-/** Tables with rows of people whose organization nobody knows, or who are in several: no organization sees those. */
+/** Tables in which `organization_id` can be null: the person has no organization or several. No organization sees those rows. */
 const tablesWithOptionalOrganization = ['mails']
 
-test.each(tables)('a column of %s takes null exactly where the field can be null', async (table, resource) => {
+test.each(tables)('the columns of %s are nullable exactly where their fields are', async (table, resource) => {
   const required = new Map((await columnsOf(table)).map((column) => [column.name, column.required]))
   for (const [name, { nullable, computed }] of Object.entries(resource.fields)) {
     if (computed === undefined) expect([name, required.get(columnOf(name))]).toEqual([name, !nullable])
@@ -139,10 +139,10 @@ test.each(tables)('a column of %s takes null exactly where the field can be null
   if (resource.parent) expect(required.get(resource.parent.column)).toBe(true)
 })
 
-/** Tables that belong to no organization; any other one has to say whose its rows are. */
+/** Tables without an `organization_id`. */
 const installationTables = [
   ...['instance', 'organizations', 'schema_migrations', 'signing_keys', 'users'],
-  // What people prove themselves with, whatever organizations they are in.
+  // Credentials and logins of people, independent of their organizations.
   ...[
     'factor_failures',
     'former_addresses',
@@ -162,7 +162,7 @@ const tenantTables = async (): Promise<string[]> => {
   return rows.map(({ name }) => name)
 }
 
-test('every table says whose its rows are, but for those of the installation', async () => {
+test('every table has an organization_id, except those of the whole installation', async () => {
   const all = await query<{ name: string }>(
     sql`select table_name as name from information_schema.tables
       where table_schema = current_schema() and table_type = 'BASE TABLE'`,
@@ -173,7 +173,7 @@ test('every table says whose its rows are, but for those of the installation', a
   expect(others.filter((name) => !installationTables.includes(name))).toEqual([])
 })
 
-/** Keys that are looked up before the organization is known, and so cannot lead with it. */
+/** Indexes for lookups before the organization is known; they do not lead with it. */
 const indexesWithoutOrganization = [
   'sessions_pkey',
   'api_keys_hash_unique',
@@ -184,7 +184,7 @@ const indexesWithoutOrganization = [
   'sso_steps_pkey',
 ]
 
-test('every primary key and unique index of an organization’s table leads with the organization', async () => {
+test('every primary key and unique index of a tenant table leads with the organization', async () => {
   const indexes = await query<{ name: string; table: string; first: string }>(sql`
     select index.relname as name, indexed.relname as table, attname as first
     from pg_index
@@ -197,12 +197,12 @@ test('every primary key and unique index of an organization’s table leads with
   expect(others.sort()).toEqual([...indexesWithoutOrganization].sort())
 })
 
-test('every foreign key between tables of organizations is a pair with the organization', async () => {
+test('every foreign key between tenant tables includes the organization', async () => {
   const keys = await query<{ name: string; target: string; own: string[]; foreign: string[] }>(sql`
     select conname as name, target.relname as target,
-      (select array_agg(attname::text order by place) from unnest(conkey) with ordinality as key(number, place)
+      (select array_agg(attname::text order by ordinal) from unnest(conkey) with ordinality as key(number, ordinal)
         join pg_attribute on attrelid = conrelid and attnum = number) as own,
-      (select array_agg(attname::text order by place) from unnest(confkey) with ordinality as key(number, place)
+      (select array_agg(attname::text order by ordinal) from unnest(confkey) with ordinality as key(number, ordinal)
         join pg_attribute on attrelid = confrelid and attnum = number) as foreign
     from pg_constraint join pg_class target on target.oid = confrelid
     where contype = 'f' and target.relname = any(${await tenantTables()}::text[])`)
@@ -212,7 +212,7 @@ test('every foreign key between tables of organizations is a pair with the organ
   }
 })
 
-test('every field that refers to another record has the foreign key for it, but where that may be purged sooner', async () => {
+test('every field that refers to another record has a foreign key, unless that record may be purged earlier', async () => {
   const keys = await query<{ table: string; column: string }>(sql`
     select relname as table, attname as column from pg_constraint
     join pg_class on pg_class.oid = conrelid
@@ -243,25 +243,25 @@ interface PlanNode {
   Plans?: PlanNode[]
 }
 
-/** How PostgreSQL would run a statement if it had to use an index and could not sort. */
+/** The plan of a statement with sequential scans and sorts disabled. */
 async function explain(statement: Sql): Promise<PlanNode> {
   return service.database.crossTenantTransaction('check the database', async (spanning) => {
     for (const setting of ['seqscan', 'sort', 'incremental_sort', 'hashjoin', 'mergejoin']) {
       await spanning.query(sql`set local ${raw(`enable_${setting}`)} = off`)
     }
     const [row] = await spanning.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (format json) ${statement}`)
-    if (!row) throw new Error('there is always a plan')
+    if (!row) throw new Error('EXPLAIN returned no plan')
     return row['QUERY PLAN'][0].Plan
   })
 }
 
 const withChildren = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(withChildren)]
 
-/** The node and what it takes in without a limit: what is limited is a page at most. */
+/** The node and its inputs, except those below a limit, which read at most a page. */
 const unlimited = (node: PlanNode): PlanNode[] =>
   node['Node Type'] === 'Limit' ? [] : [node, ...(node.Plans ?? []).flatMap(unlimited)]
 
-/** The organization, and the parent that has the most records. */
+/** The organization, and the parent with the most records. */
 async function scopeOf({ table, parent }: Resource): Promise<Scope> {
   if (!parent) return { organization }
   const column = identifier(parent.column)
@@ -273,9 +273,9 @@ async function scopeOf({ table, parent }: Resource): Promise<Scope> {
 
 const cursorScope = (orderBy: string) => ({ key: Buffer.alloc(32), organizationId: '', list: '', orderBy })
 
-const lists = collections.map(({ path: at, resource }) => [at, resource] as const)
+const lists = collections.map(({ path, resource }) => [path, resource] as const)
 
-test.each(lists)('%s: an index gives the order of every field that is declared to have one', async (_, resource) => {
+test.each(lists)('%s: every field declared as ordered by an index is read in index order', async (_, resource) => {
   const indexed = resource.propertyNames.filter((name) => resource.fields[name]?.order === 'indexed')
   expect(indexed).toContain('createdAt')
   if (resource.isSmall) return
@@ -290,7 +290,7 @@ test.each(lists)('%s: an index gives the order of every field that is declared t
         cursorScope,
       )
       const nodes = withChildren(await explain(toSql(planPage(resource, request, await scopeOf(resource)).statement)))
-      // The people behind members are looked up in the same table, each by itself. A second alias gets a number.
+      // Lookups of embedded people use the same table under another alias. A second alias has a number.
       const isListed = ({ Alias: alias = '', ...node }: PlanNode) =>
         node['Relation Name'] === resource.table && (alias === root || alias.startsWith(`${root}_`))
       expect([name, nodes.some((node) => withChildren(node).some(isListed))]).toEqual([name, true])
@@ -303,16 +303,16 @@ test.each(lists)('%s: an index gives the order of every field that is declared t
   }
 })
 
-/** A filter that an index is declared to serve: its operator, a value, and the column that the index holds. */
+/** Filters that are declared as indexed, each with a value and the column of the index. */
 function indexedFilters(resource: Resource): { filter: string; value: string; column: string }[] {
   return resource.propertyNames.flatMap((name) => {
     if (resource.embedded[name]) return []
     const field = fieldOf(resource, name)
     const column = columnOf(name)
-    // What the path says already can only be said again, or contradicted without a look.
+    // The path already fixes this field.
     if (column === resource.parent?.column) return []
     const served: { filter: string; value: string; column: string }[] = []
-    // The last choice is one that no record here has.
+    // No record has the last choice.
     const text = ((field.schema.enum ?? ['something@example.com']) as readonly string[]).at(-1) ?? ''
     const value = field.idPrefix === undefined ? text : showId(field.idPrefix, newId())
     if (field.equality === 'indexed') {
@@ -330,11 +330,11 @@ function indexedFilters(resource: Resource): { filter: string; value: string; co
   })
 }
 
-test.each(lists)('%s: an index finds what every filter that is declared to be cheap asks for', async (_, resource) => {
+test.each(lists)('%s: every filter declared as indexed uses its index', async (_, resource) => {
   const served = indexedFilters(resource)
   expect(served.length).toBeGreaterThan(1)
   if (resource.isSmall) return
-  // Where a parent has few records, its own index is as good.
+  // If a parent has few records, its index is sufficient.
   const own = resource.parent?.isSmall ? `|${resource.parent.column}` : ''
   for (const { filter, value, column } of served) {
     const { statement } = planCount(resource, readFilters(resource, [{ name: filter, value }]), await scopeOf(resource))
@@ -344,7 +344,7 @@ test.each(lists)('%s: an index finds what every filter that is declared to be ch
   }
 })
 
-test('the checks of plans see a field that has no index', async () => {
+test('the plan checks detect a field without an index', async () => {
   const contacts = resources.find(({ table }) => table === 'contacts')
   if (!contacts) throw new Error('there are contacts')
   const order = readList(contacts, [{ name: 'orderBy', value: 'city' }], cursorScope)

@@ -16,11 +16,11 @@ export interface ProcessResult {
 
 export interface RunOptions {
   environment?: Record<string, string>
-  /** What standard input holds. */
+  /** The content of standard input. */
   input?: string
 }
 
-/** Starts `rapport` as a process of its own, with the given settings alone. */
+/** Starts `rapport` in a new process with only the given settings. */
 export function launch(args: readonly string[], { environment = {}, input = '' }: RunOptions = {}): ChildProcess {
   const env = settings(environment)
   const child = spawn(process.execPath, [entry, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -28,16 +28,16 @@ export function launch(args: readonly string[], { environment = {}, input = '' }
   return child
 }
 
-/** Runs `rapport` as a process of its own, to its end: what a test needs for signals, pipes, the entry and `start`. */
+/** Runs `rapport` in a new process, for tests of signals, pipes, the entry point and `start`. */
 export const runProcess = (args: readonly string[], options?: RunOptions): Promise<ProcessResult> =>
   waitForExit(launch(args, options))
 
 /**
- * Runs a command of `rapport` in this process, with the given settings alone. A tenth of the processor time of a process
- * of its own, which loads the whole bundle. Commands take turns, since settings and streams belong to the process.
+ * Runs a command of `rapport` in this process with only the given settings. This takes a tenth of the processor time of a
+ * new process, which loads the whole bundle. Commands run one at a time, since they share the settings and streams.
  */
 export function run(args: readonly string[], options: RunOptions = {}): Promise<ProcessResult> {
-  if (args.join() === 'start') throw new Error('A service needs a process of its own: runProcess() or launch().')
+  if (args.join() === 'start') throw new Error('A service needs a separate process: use runProcess() or launch().')
   const result = lastCommand.then(() => runInProcess(args, options))
   lastCommand = result.catch(() => undefined)
   return result
@@ -70,20 +70,20 @@ async function runInProcess(
 }
 
 function settings(environment: Record<string, string>): Record<string, string> {
-  // The tests' own PostgreSQL writes nothing to the disk in time, on purpose.
+  // The tests' PostgreSQL runs without fsync, on purpose.
   const durability = environment.DATABASE_URL === undefined ? {} : { DATABASE_DURABILITY: 'assumed' }
   return { PATH: process.env.PATH ?? '', ...durability, ...environment }
 }
 
-/** What a process said in all, and how it ended. */
+/** Waits until a process exits; returns its output and exit code. */
 export async function waitForExit(child: ChildProcess): Promise<ProcessResult> {
-  if (!child.stdout || !child.stderr) throw new Error('Its output has to be piped.')
+  if (!child.stdout || !child.stderr) throw new Error('The output of the process must be piped.')
   const code = new Promise<number | null>((resolve) => child.once('close', (exitCode) => resolve(exitCode)))
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)])
   return { code: await code, output, errors }
 }
 
-/** The address of a test's database, as an operator would write it. */
+/** The connection URL of a test's database, as an operator would write it. */
 export const databaseUrlOf = ({
   connection: { host, port, user, database },
 }: Pick<TestDatabase, 'connection'>): string =>

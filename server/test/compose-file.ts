@@ -1,8 +1,8 @@
 export type Yaml = string | null | readonly string[] | { readonly [name: string]: Yaml }
 
 /**
- * Reads as much of YAML as compose.yaml uses: maps by indentation, words, texts in quotes, lists in brackets.
- * Errors: a line of any other form.
+ * Parses the YAML subset that compose.yaml uses: maps by indentation, plain and quoted scalars, and lists in brackets.
+ * Throws on any other line.
  */
 export function readYaml(text: string): Record<string, Yaml> {
   const top: Record<string, Yaml> = {}
@@ -11,16 +11,16 @@ export function readYaml(text: string): Record<string, Yaml> {
   for (const line of text.split('\n').filter((one) => one.trim() !== '' && !one.trim().startsWith('#'))) {
     const [, space = '', name = '', value] = /^((?:  )*)([A-Za-z_]+):(?: (.+))?$/.exec(line) ?? []
     const indent = space.length
-    if (name === '') throw new Error(`This line is not understood: ${line}`)
+    if (name === '') throw new Error(`Line not understood: ${line}`)
     if (last && indent > last.indent) {
-      if (last.map[last.name] !== null || indent !== last.indent + 2) throw new Error(`This line is too deep: ${line}`)
+      if (last.map[last.name] !== null || indent !== last.indent + 2) throw new Error(`Unexpected indentation: ${line}`)
       const map: Record<string, Yaml> = {}
       last.map[last.name] = map
       open.push({ indent, map })
     }
     while ((open.at(-1)?.indent ?? 0) > indent) open.pop()
     const map = open.at(-1)?.map ?? top
-    if (name in map) throw new Error(`This name is given twice: ${line}`)
+    if (name in map) throw new Error(`Duplicate name: ${line}`)
     map[name] = value === undefined ? null : valueOf(value)
     last = { indent, name, map }
   }
@@ -35,13 +35,13 @@ function valueOf(text: string): Yaml {
 
 function scalarOf(text: string): string {
   if (/^(?:'[^'\\]*'|"[^"\\]*")$/.test(text)) return text.slice(1, -1)
-  // What other readers of YAML would take as something else than this text.
+  // Text that other YAML parsers would read as something else.
   if (/[#{}&*!|>'"%@`]|: |:$/.test(text) || /^(?:yes|no|on|off|null|~)$/i.test(text))
     throw new Error(`Quote this: ${text}`)
   return text
 }
 
-/** Puts the variables into a text as compose does: `${NAME:?message}`, `${NAME:-default}`. */
+/** Replaces variables as Docker Compose does: `${NAME:?message}`, `${NAME:-default}`. */
 export const interpolate = (text: string, variables: Readonly<Record<string, string>>): string =>
   text.replace(/\$\{(\w+)(?::([?-])([^}]*))?\}/g, (_, name: string, kind: string | undefined, rest = '') => {
     const value = variables[name]

@@ -4,21 +4,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestDatabase } from './postgres.ts'
 
-/** A way to a test's database through which answers can be lost. */
+/** A proxy for connections to a test's database, which can lose responses. */
 export interface ConnectionProxy {
   connection: TestDatabase['connection']
-  /** Ends every connection. PostgreSQL does what it was told already before it notices; no answer comes back. */
+  /** Ends every connection. PostgreSQL still runs the statements that it received; their responses are lost. */
   dropConnections(): void
-  /** Lets no answer come back on the connections that there are; what is asked on them is done all the same. */
+  /** Drops all responses on the open connections; PostgreSQL still runs their statements. */
   dropResponses(): void
-  /** Ends every connection and refuses new ones, as a server that is away does, until it comes back. */
+  /** Ends every connection and refuses new ones, like a stopped server, until `goOnline`. */
   goOffline(): void
   goOnline(): void
   close(): Promise<void>
 }
 
 export async function startConnectionProxy({ connection }: Pick<TestDatabase, 'connection'>): Promise<ConnectionProxy> {
-  const folder = await mkdtemp(join(tmpdir(), 'rapport-way-'))
+  const folder = await mkdtemp(join(tmpdir(), 'rapport-proxy-'))
   const nameOfSocket = `.s.PGSQL.${connection.port}`
   const upstreams = new Map<Socket, Socket>()
   let isOffline = false

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 
-/** A piece of text that is hard to read. */
+/** A text whose contrast is too low. */
 export interface LowContrast {
   text: string
   color: string
@@ -14,7 +14,7 @@ export interface LowContrast {
  */
 export const lowContrast = (page: Page): Promise<LowContrast[]> => page.evaluate<LowContrast[]>(inPage)
 
-// Text, because the tests are compiled without the types of a browser.
+// A string, because the tests are compiled without DOM types.
 const inPage = `(() => {
   const parsed = (text) => {
     const [red = 0, green = 0, blue = 0, alpha = 1] = (text.match(/[\\d.]+/g) ?? []).map(Number)

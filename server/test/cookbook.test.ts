@@ -15,12 +15,12 @@ afterAll(() => walk?.stop())
 test('the cookbook has twenty numbered calls, each with commands and a response', () => {
   const numbers = [...text.matchAll(/^### (\d+)\. /gm)].map(([, number]) => Number(number))
   expect(numbers).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
-  // One more prepares them.
+  // The first step is the preparation.
   expect(steps).toHaveLength(21)
   expect(steps.filter(({ expected }) => expected === '')).toEqual([])
 })
 
-test.skipIf(!canWalk)('every call of the cookbook gets the response that it shows', { timeout: 60_000 }, async () => {
+test.skipIf(!canWalk)('every call of the cookbook gets the response shown', { timeout: 60_000 }, async () => {
   const outputs = await walk.run(steps)
   expect(outputs).toHaveLength(steps.length)
   for (const [index, { commands, expected }] of steps.entries()) {

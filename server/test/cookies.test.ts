@@ -20,7 +20,7 @@ interface Jar {
   lines: string[]
 }
 
-/** The cookies that an answer sets, by what they are for. */
+/** The cookies that a response sets. */
 function jarOf(headers: Headers): Jar {
   const lines = headers.getSetCookie()
   const valueOf = (name: RegExp) => lines.map((line) => name.exec(line)?.[1]).find((value) => value !== undefined)
@@ -36,14 +36,14 @@ async function logInWithCookie(service: TestService, origin: string, more: Recor
   const body = { email, password, cookie: true }
   const response = await service.anonymous('POST', '/auth/login', { body, headers: { origin, ...more } })
   expect(response.status, response.text).toBe(200)
-  return { email, password, answer: response, jar: jarOf(response.headers) }
+  return { email, password, response, jar: jarOf(response.headers) }
 }
 
 const refresh = (service: TestService, token: string | undefined, headers: Record<string, string>, prefix = '') =>
   service.anonymous('POST', '/auth/refresh', { body: {}, headers: { cookie: `${prefix}rapport=${token}`, ...headers } })
 
-test('a browser gets the refresh token in a cookie that no script can read, and not in the answer', async () => {
-  const { answer: response, jar } = await logInWithCookie(local, local.url)
+test('a browser gets the refresh token in an HttpOnly cookie, not in the body', async () => {
+  const { response, jar } = await logInWithCookie(local, local.url)
   expect(response.body.refreshToken).toBeUndefined()
   expect(response.text).not.toContain(jar.refresh)
   expect(jar.lines).toHaveLength(2)
@@ -52,8 +52,8 @@ test('a browser gets the refresh token in a cookie that no script can read, and 
   }
 })
 
-test('behind https the cookies are for this host alone, and browsers are told to stay with https', async () => {
-  const { answer: response, jar } = await logInWithCookie(secure, publicUrl)
+test('over HTTPS, cookies are bound to this host and HSTS is sent', async () => {
+  const { response, jar } = await logInWithCookie(secure, publicUrl)
   for (const line of jar.lines) {
     expect(line).toMatch(
       /^__Host-rapport(?:-device)?=[\w-]{43,}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict; Secure$/,
@@ -73,7 +73,7 @@ test('behind https the cookies are for this host alone, and browsers are told to
   expect((await refresh(secure, jar.refresh, { origin: publicUrl }, '__Host-')).status).toBe(200)
 })
 
-test('the cookie is traded for an access token and its successor, which is the only one that goes on', async () => {
+test('the cookie is exchanged for an access token and a new cookie, and the old one stops working', async () => {
   const { jar } = await logInWithCookie(local, local.url)
   const next = await refresh(local, jar.refresh, { origin: local.url })
   expect(next.status).toBe(200)
@@ -90,8 +90,8 @@ test.each([
   ['another site', { origin: 'https://evil.example' }],
   ['another port of this machine', { origin: 'http://127.0.0.1:1' }],
   ['a sandboxed page', { origin: 'null' }],
-  ['a name that only begins like ours', { origin: 'OURS.evil.example' }],
-])('a request with the cookie and %s changes nothing', async (_, headers: Record<string, string>) => {
+  ['a host name that only begins like ours', { origin: 'OURS.evil.example' }],
+])('a request with the cookie and %s is rejected and changes nothing', async (_, headers: Record<string, string>) => {
   const { jar } = await logInWithCookie(local, local.url)
   const sent = headers.origin?.startsWith('OURS') ? { origin: `${local.url}.evil.example` } : headers
   const cookie = { cookie: `rapport=${jar.refresh}` }
@@ -104,7 +104,7 @@ test.each([
 })
 
 test.each(['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x'])(
-  'a form of another site (%s) logs nobody in or out and refreshes nothing',
+  'a form of another site (%s) can neither log in, log out nor refresh',
   async (type) => {
     const { email, password, jar } = await logInWithCookie(local, local.url)
     const headers = { 'content-type': type, origin: 'https://evil.example', cookie: `rapport=${jar.refresh}` }
@@ -121,7 +121,7 @@ test.each(['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-da
   },
 )
 
-test('another site cannot log a visitor in: a login that sets cookies has to come from our page', async () => {
+test('another site cannot log a visitor in: a login that sets cookies must come from our origin', async () => {
   const { email, password } = await newOwner(local)
   const body = { email, password, cookie: true }
   for (const headers of [{ origin: 'https://evil.example' }, {}]) {
@@ -131,19 +131,19 @@ test('another site cannot log a visitor in: a login that sets cookies has to com
   }
 })
 
-test('a session that was there before the login is never taken over: each login has a new one', async () => {
+test('a login never adopts an existing session: each one creates a new session', async () => {
   const attacker = await logInWithCookie(local, local.url)
   const planted = `rapport=${attacker.jar.refresh}; rapport-device=planted`
   const victim = await logInWithCookie(local, local.url, { cookie: planted })
-  expect(victim.answer.body.sessionId).not.toBe(attacker.answer.body.sessionId)
+  expect(victim.response.body.sessionId).not.toBe(attacker.response.body.sessionId)
   expect(victim.jar.refresh).not.toBe(attacker.jar.refresh)
   expect(victim.jar.device).toMatch(/^[\w-]{43}$/)
-  // Whoever planted it gets nothing from it.
+  // The planted session is of no use to the attacker.
   expect((await refresh(local, attacker.jar.refresh, { origin: local.url })).status).toBe(401)
 })
 
-test('a login in a browser that has a session already ends that one', async () => {
-  const { email, password, answer: response, jar } = await logInWithCookie(local, local.url)
+test('a login in a browser that already has a session ends that session', async () => {
+  const { email, password, response, jar } = await logInWithCookie(local, local.url)
   const again = await local.anonymous('POST', '/auth/login', {
     body: { email, password, cookie: true },
     headers: { origin: local.url, cookie: `rapport=${jar.refresh}` },
@@ -153,7 +153,7 @@ test('a login in a browser that has a session already ends that one', async () =
   expect((await callAs(local, again.body.accessToken)('GET', '/v5/me')).status).toBe(200)
 })
 
-test('who shares the address and the program of a person uses up no try of the person’s own browser', async () => {
+test('failed logins from the same address and user agent do not lock out a person’s known browser', async () => {
   const { email, password, jar } = await logInWithCookie(local, local.url)
   const guess = (body: object, headers: Record<string, string> = {}) =>
     local.anonymous('POST', '/auth/login', { body: { email, ...body }, headers })
@@ -163,8 +163,8 @@ test('who shares the address and the program of a person uses up no try of the p
   expect((await guess({ password, cookie: true }, own)).status).toBe(200)
 })
 
-test('logging out takes the cookie away and ends its session', async () => {
-  const { jar, answer: response } = await logInWithCookie(local, local.url)
+test('logging out removes the cookie and ends its session', async () => {
+  const { jar, response } = await logInWithCookie(local, local.url)
   const headers = { origin: local.url, cookie: `rapport=${jar.refresh}` }
   const out = await local.anonymous('POST', '/auth/logout', { body: {}, headers })
   expect(out.status).toBe(204)
@@ -173,7 +173,7 @@ test('logging out takes the cookie away and ends its session', async () => {
   expect((await refresh(local, jar.refresh, { origin: local.url })).status).toBe(401)
 })
 
-test('over plain http from elsewhere no cookie is given, with words', async () => {
+test('over plain HTTP from another host, no cookie is set', async () => {
   const { email, password } = await newOwner(local)
   const host = new URL(local.url).host.replace('127.0.0.1', 'crm.example.com')
   const response = await local.anonymous('POST', '/auth/login', {
@@ -183,7 +183,7 @@ test('over plain http from elsewhere no cookie is given, with words', async () =
   expect(response.status).toBe(403)
 })
 
-test('the same browser is known again by what it keeps, wherever it is', async () => {
+test('a browser is recognized by its device cookie, from any address', async () => {
   const { email, password, jar } = await logInWithCookie(secure, publicUrl, { 'x-forwarded-for': '192.0.2.1' })
   const headers = {
     origin: publicUrl,
@@ -199,7 +199,7 @@ test('the same browser is known again by what it keeps, wherever it is', async (
   expect(event.details.isNewDevice).toBe(false)
 })
 
-test('every answer says that it is not to be framed, sniffed or named to others; pages run only their own scripts', async () => {
+test('every response forbids framing, sniffing and referrers, and pages run only their own scripts', async () => {
   for (const path of ['/v5/docs', '/v5/me', '/nothing', '/account', '/account/start.js', '/v5/swagger']) {
     const { headers } = await local.anonymous('GET', path)
     const policy = headers.get('content-security-policy') ?? ''

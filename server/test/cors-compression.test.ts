@@ -30,7 +30,7 @@ afterAll(async () => {
 const allowOrigin = 'access-control-allow-origin'
 const corsHeaders = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('access-control-'))
 
-test.each([allowed, other])('a page of %s may read answers, refusals too', async (origin) => {
+test.each([allowed, other])('a page of %s may read responses, including errors', async (origin) => {
   for (const path of ['/v5/contacts', '/v5/contacts?bogus=1', '/v5/nowhere', '/v5/me']) {
     const { headers } = await organization.call('GET', path, { headers: { origin } })
     expect(headers.get(allowOrigin)).toBe(origin)
@@ -45,7 +45,7 @@ test.each([allowed, other])('a page of %s may read answers, refusals too', async
 })
 
 test.each(['https://evil.example', 'null', 'https://app.example.test.evil.example', 'http://app.example.test', ''])(
-  'a page of "%s" may not',
+  'a page of "%s" may not read responses',
   async (origin) => {
     const { status, headers } = await organization.call('GET', '/v5/contacts', { headers: { origin } })
     expect([status, corsHeaders(headers)]).toEqual([200, []])
@@ -57,7 +57,7 @@ test.each(['https://evil.example', 'null', 'https://app.example.test.evil.exampl
   },
 )
 
-test('without CORS_ORIGINS no page may', async () => {
+test('without CORS_ORIGINS, no page may read responses', async () => {
   const headers = { origin: allowed, 'access-control-request-method': 'POST' }
   for (const method of ['GET', 'OPTIONS']) {
     expect(corsHeaders((await serviceWithoutCors.anonymous(method, '/v5/contacts', { headers })).headers)).toEqual([])
@@ -65,7 +65,7 @@ test('without CORS_ORIGINS no page may', async () => {
 })
 
 test.each(['GET', 'POST', 'PATCH', 'DELETE'])(
-  'a preflight lets %s through with our headers, without a credential',
+  'a preflight allows %s with our headers, without a credential',
   async (method) => {
     const wanted = 'authorization,content-type,idempotency-key,if-match,if-none-match,service-organization-id'
     const { status, text, headers } = await service.anonymous('OPTIONS', recordPath, {
@@ -79,13 +79,13 @@ test.each(['GET', 'POST', 'PATCH', 'DELETE'])(
   },
 )
 
-test('OPTIONS that is no preflight tells the methods and has no effect of CORS but the origin', async () => {
+test('OPTIONS without a preflight lists the methods and has no CORS header except the origin', async () => {
   const { status, headers } = await service.anonymous('OPTIONS', '/v5/contacts', { headers: { origin: allowed } })
   expect([status, headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS, POST'])
   expect(headers.get('access-control-allow-methods')).toBeNull()
 })
 
-/** The answer as bytes: `fetch` would decode it. */
+/** The undecoded response: `fetch` would decompress it. */
 async function rawGet(path: string, encoding: string | undefined, method = 'GET') {
   const connection = await openRaw(service.url)
   connection.write(
@@ -127,7 +127,7 @@ test.each([
   ['identity', undefined],
   [undefined, undefined],
   ['nonsense', undefined],
-])('with Accept-Encoding: %s a list comes as %s', async (accepted, coding) => {
+])('with Accept-Encoding: %s, the coding of a list is %s', async (accepted, coding) => {
   const plain = (await organization.call('GET', '/v5/contacts', { headers: { 'accept-encoding': 'identity' } })).text
   expect(plain.length).toBeGreaterThan(1024)
   const { header, body } = await rawGet('/v5/contacts', accepted)
@@ -137,7 +137,7 @@ test.each([
   if (coding) expect(body.length).toBeLessThan(plain.length / 2)
 })
 
-test('small answers, 304 and answers to HEAD have no compressed body', async () => {
+test('small responses, 304 and responses to HEAD have no compressed body', async () => {
   const small = await rawGet('/v5/me', 'gzip')
   expect([small.header('content-encoding'), small.header('vary')]).toEqual([undefined, 'accept-encoding, origin'])
   expect(JSON.parse(small.body.toString()).id).toBe(organization.userId)
@@ -152,7 +152,7 @@ test('small answers, 304 and answers to HEAD have no compressed body', async () 
   expect(again.headers.get('vary')).toBe(list.headers.get('vary'))
 })
 
-test('a long refusal is compressed like any answer', async () => {
+test('a long error is compressed like any other response', async () => {
   const names = Array.from({ length: 60 }, (_, index) => `bogus${index}=1`).join('&')
   const { header, body } = await rawGet(`/v5/contacts?${names}`, 'gzip')
   expect(header('content-encoding')).toBe('gzip')
@@ -160,7 +160,7 @@ test('a long refusal is compressed like any answer', async () => {
   expect([refusal.code, refusal.details.length]).toEqual(['invalid_parameters', 60])
 })
 
-test('the probes answer anyone, and metrics stand on their own port alone', async () => {
+test('the probes need no credential, and metrics are served only on their own port', async () => {
   expect((await service.anonymous('GET', '/healthz')).body).toEqual({ status: 'ok' })
   expect((await service.anonymous('GET', '/readyz')).body).toEqual({ status: 'ready' })
   expectRefusal(await service.anonymous('GET', '/metrics'), 404)

@@ -12,15 +12,15 @@ import type { DatabaseTask } from './processes.ts'
 
 export interface TestDataDirectory extends EmbeddedOptions {
   rootsFolder: string
-  /** Holds everything; anyone may enter. */
+  /** Contains everything else; any account may enter. */
   home: string
   logged: string[]
 }
 
-/** Nothing here has to survive a power cut, only killed processes. */
+/** The data must survive killed processes, not a power failure. */
 const settings = { fsync: 'off', shared_buffers: '16MB' }
 
-/** Options for a service on a data folder that is yet to be made; whatever runs there is ended with the test. */
+/** Options for a service on a new data folder; servers that run there are killed after the test. */
 export async function newDataDirectory({
   onTestFinished,
 }: Pick<TestContext, 'onTestFinished'>): Promise<TestDataDirectory> {
@@ -42,7 +42,7 @@ export async function newDataDirectory({
   }
 }
 
-/** The same for another process. */
+/** The same options, as a task for another process. */
 export const openTask = ({ dataFolder, rootsFolder, purpose }: TestDataDirectory): DatabaseTask => ({
   kind: 'open',
   dataFolder,
@@ -62,18 +62,18 @@ export async function serversIn(folder: string): Promise<number[]> {
 export async function serverOf({ dataFolder, rootsFolder }: TestDataDirectory): Promise<number> {
   const { cluster } = await prepareDataFolder(dataFolder, rootsFolder)
   const pid = await livePostmaster(cluster)
-  if (pid === undefined) throw new Error('no server runs')
+  if (pid === undefined) throw new Error('no server is running')
   return pid
 }
 
-/** Sends one statement over a connection of its own. */
+/** Sends one statement over a new connection. */
 export async function query(connection: pg.ClientConfig | undefined, text: string): Promise<Record<string, unknown>[]> {
   if (!connection) throw new Error('no connection')
   const client = await connect(connection)
   return (await client.query(text).finally(() => client.end())).rows
 }
 
-/** The words with which an opening is refused; fails when it is not. */
+/** The message with which opening fails; fails the test if it succeeds. */
 export async function startErrorOf(options: EmbeddedOptions): Promise<string> {
   const error = await openEmbedded(options).then(
     (embedded) => embedded.close().then(() => undefined),

@@ -3,7 +3,7 @@ import { openEmbedded } from '../src/platform/embedded-postgres/embedded.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import type { DatabaseTask } from './processes.ts'
 
-/** What `startProcess` runs: does its task, tells on its output in lines of JSON how it goes, ends at SIGTERM. */
+/** The program of `processStarter`: runs its task, reports events as lines of JSON and exits on SIGTERM. */
 const task = JSON.parse(readFileSync(0, 'utf8')) as DatabaseTask
 const report = (event: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ event, ...more })}\n`)
 const log = (message: string) => report('log', { message })

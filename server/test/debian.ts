@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const installed = '/usr/lib/postgresql'
 
-/** The folder of the newest PostgreSQL (15 or newer) that Debian's packages installed, if there is one. */
+/** The folder of the newest PostgreSQL (15 or later) installed from Debian's packages, if any. */
 export function debianBinaries(): string | undefined {
   if (!existsSync(installed)) return undefined
   return readdirSync(installed)

@@ -48,7 +48,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** The part of compose.yaml at these names. */
+/** The value at this path in compose.yaml. */
 function composeValue(...names: string[]): Yaml {
   return names.reduce<Yaml>((part, name) => {
     if (part === null || typeof part !== 'object' || Array.isArray(part))
@@ -59,7 +59,7 @@ function composeValue(...names: string[]): Yaml {
 
 const environmentOf = (service: string) => composeValue('services', service, 'environment') as Record<string, string>
 
-/** The image's own program as its own account, with these settings beside the image's. */
+/** Runs a program of the image under its account, with these settings in addition to those of the image. */
 function start(args: readonly string[], environment: Record<string, string>, account = image.account): ChildProcess {
   const [program = '', ...parameters] = [...args]
   return spawn(program === 'node' ? process.execPath : program, parameters, {
@@ -74,7 +74,7 @@ const argsOf = (name: string) => image.settings[name]?.args ?? []
 const isHealthy = async (environment: Record<string, string>) =>
   (await waitForExit(start(argsOf('HEALTHCHECK'), environment))).code === 0
 
-/** Starts the container's command, waits until it says that it is ready, and stops it as Docker would. */
+/** Runs the container's command until it is healthy, then stops it as Docker would. */
 async function runContainer(
   environment: Record<string, string>,
   account?: Image['account'],
@@ -90,13 +90,13 @@ async function runContainer(
   return { ...(await result), seconds: (performance.now() - stoppedAt) / 1000 }
 }
 
-/** What it said beside its log. */
+/** Lines on standard error that are not log lines. */
 const unexpected = ({ errors }: ProcessResult) =>
   errors.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
 
 const graceSeconds = Number.parseInt(String(composeValue('services', 'rapport', 'stop_grace_period')), 10)
 
-test('what is built is what the service needs, without tests, data and secrets', async () => {
+test('the image contains what the service needs, without tests, data or secrets', async () => {
   const names = await readdir(image.folder)
   expect(names.sort()).toEqual([
     '.npmrc',
@@ -125,7 +125,7 @@ test('what is built is what the service needs, without tests, data and secrets',
   }
 })
 
-test('the container starts with its own database, becomes ready and stops in time, writing to its volume alone', async () => {
+test('the container starts with its embedded database, becomes ready, stops in time and writes only to its volume', async () => {
   const before = await readdir(image.folder, { recursive: true })
   const data = await createFolder(join(folder, 'data'), image.account)
   const result = await runContainer({ DATA_DIR: data })
@@ -137,13 +137,13 @@ test('the container starts with its own database, becomes ready and stops in tim
   expect(await readdir(image.folder, { recursive: true })).toEqual(before)
 }, 180_000)
 
-test('the container of compose.yaml starts on the database that its settings name', async () => {
+test('the container of compose.yaml uses the database in its settings', async () => {
   const database = await createEmptyDatabase()
   const variables: Record<string, string> = { ...(await createVariables()), TRUST_PROXY: '1' }
   const given = Object.entries(environmentOf('rapport')).map(([name, text]) => [name, interpolate(text, variables)])
   const environment = Object.fromEntries(given) as Record<string, string>
   expect(environment.DATABASE_URL).toBe(`postgres://rapport:${variables.POSTGRES_PASSWORD}@database/rapport`)
-  // The tests' own PostgreSQL listens where its account alone may come: another one without rights.
+  // Only the account of the tests' PostgreSQL can reach its socket, so the container runs as that unprivileged account.
   const { uid, gid } = await stat(database.connection.host)
   const data = await createFolder(join(folder, 'empty'), { uid, gid })
   const overrides = { DATABASE_URL: databaseUrlOf(database), DATABASE_DURABILITY: 'assumed', DATA_DIR: data }
@@ -151,12 +151,12 @@ test('the container of compose.yaml starts on the database that its settings nam
   const { seconds } = result
   expect([result.code, unexpected(result)]).toEqual([0, []])
   expect(seconds).toBeLessThan(graceSeconds)
-  // Nothing that would have to last.
+  // The container stores nothing there.
   expect(await readdir(data)).toEqual([])
   await database.drop()
 }, 180_000)
 
-/** The variables of the file that the guide's own command writes. */
+/** The variables in the file that the command of the guide writes. */
 async function createVariables(): Promise<Record<string, string>> {
   const command = commands.find((line) => line.endsWith('> .env')) ?? 'false'
   const directory = await createFolder(join(folder, 'env'), undefined)
@@ -165,7 +165,7 @@ async function createVariables(): Promise<Record<string, string>> {
   return Object.fromEntries(lines.map((line) => line.split('=') as [string, string]))
 }
 
-test('the versions are those that the service takes', () => {
+test('the versions of Node.js and PostgreSQL are supported by the service', () => {
   const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } }
   const minimum = Number(/>=(\d+)/.exec(engines.node)?.[1])
   for (const { image: base } of stages) {
@@ -177,7 +177,7 @@ test('the versions are those that the service takes', () => {
   expect(guide).toContain(`PostgreSQL ${postgres}`)
 })
 
-test('the settings in both files are settings of the service; both containers have no rights that they do not need', () => {
+test('both files use only existing settings, and both containers have minimal privileges', () => {
   const names = new Set<string>(Object.values(settings).map(({ name }) => name))
   const inImage = Object.keys(image.environment).filter((name) => name !== 'NODE_ENV')
   expect([...inImage, ...Object.keys(environmentOf('rapport'))].filter((name) => !names.has(name))).toEqual([])
@@ -201,20 +201,20 @@ test('the settings in both files are settings of the service; both containers ha
 
 const psql = join(debianBinaries() ?? '', 'bin/psql')
 
-test('the database of compose.yaml is used by a role that owns it and is no superuser', async (context) => {
+test('the database of compose.yaml is used by a role that owns it and is not a superuser', async (context) => {
   const { POSTGRES_USER, POSTGRES_DB: name } = environmentOf('database')
-  // The superuser has the image's usual name, so that the service's is free for its role.
+  // The superuser keeps the image's default name, so that the role of the service can have its own.
   expect([POSTGRES_USER, name]).toEqual([undefined, 'rapport'])
   expect(composeValue('services', 'database', 'volumes')).toContain(
     './compose.sql:/docker-entrypoint-initdb.d/compose.sql:ro',
   )
-  if (!existsSync(psql)) return context.skip('there is no psql of Debian')
+  if (!existsSync(psql)) return context.skip('needs psql from Debian')
   const { connection, drop } = await createEmptyDatabase()
   const role = connection.database
   const file = join(folder, 'compose.sql')
   await writeFile(file, read('compose.sql').replaceAll(/\brapport\b/g, role))
   const environment = { POSTGRES_PASSWORD: 'of the role', PGHOST: connection.host, PGUSER: connection.user }
-  // The words of the image's own `docker_process_sql`.
+  // The arguments of the image's `docker_process_sql`.
   const args = ['-v', 'ON_ERROR_STOP=1', '--no-password', '--no-psqlrc', '--dbname', connection.database, '-f', file]
   await promisify(execFile)(psql, args, { env: { ...environment, PGPORT: String(connection.port) } })
   const found = await query(
@@ -236,17 +236,17 @@ interface Command {
   isCompose: boolean
   verb: string
   flags: readonly string[]
-  /** What runs in the container, without the program. */
+  /** The command in the container, without the program. */
   containerCommand: string | undefined
 }
 
 const flagsOf = (text: string) => [...text.matchAll(/ (--[a-z-]+)/g)].map(([, flag]) => flag ?? '')
 
-/** A command of Docker's; undefined for any other. */
+/** Parses a Docker command; undefined for any other command. */
 function dockerCommand(line: string): Command | undefined {
   const [, isCompose, verb = '', rest = ''] = /^docker (compose )?([a-z]+)(.*)$/.exec(line) ?? []
   if (verb === '') return undefined
-  // The last word `rapport` before a word that is no flag names the container, the image or the service.
+  // The last word `rapport` before a word that is not a flag is the container, the image or the service.
   const [whole = '', containerCommand] = / rapport (?:node bin\/rapport\.js )?([a-z][a-z-]*(?: .*)?)$/.exec(rest) ?? []
   return {
     isCompose: isCompose !== undefined,
@@ -257,7 +257,7 @@ function dockerCommand(line: string): Command | undefined {
 }
 
 const dockerCommands = commands.flatMap((line) => dockerCommand(line) ?? [])
-/** Flags of the commands of compose, which is not looked up: few have it where they test. */
+/** Known flags of Compose commands, as a list because few test machines have Compose. */
 const composeFlags: Record<string, readonly string[]> = {
   up: ['--build', '--detach', '--wait'],
   exec: [],
@@ -267,7 +267,7 @@ const composeFlags: Record<string, readonly string[]> = {
 }
 const dockerVerbs = ['build', 'run', 'exec', 'cp', 'stop', 'start']
 
-test('each command of the guide is one that these files and the service know', async () => {
+test('each command of the guide matches these files and the commands of the service', async () => {
   const others = commands.filter((line) => dockerCommand(line) === undefined)
   expect(others).toEqual([
     expect.stringMatching(/^printf .* > \.env$/),
@@ -291,21 +291,21 @@ test('each command of the guide is one that these files and the service know', a
 
 const hasDocker = spawnSync('docker', ['--help']).status === 0
 
-test.skipIf(!hasDocker)('each flag of a command of Docker itself is one that its client knows', async () => {
+test.skipIf(!hasDocker)('each flag of a Docker command exists in the Docker client', async () => {
   for (const { verb, flags } of dockerCommands.filter(({ isCompose }) => !isCompose)) {
     const { stdout } = await promisify(execFile)('docker', [verb, '--help'])
     for (const flag of flags) expect([verb, stdout]).toEqual([verb, expect.stringMatching(new RegExp(`${flag}\\b`))])
   }
 })
 
-test('the guide says how long a stop waits for requests, which Docker gives it', () => {
-  const [, limit = ''] = /^export const drainLimit = ([\d_]+)$/m.exec(read('server/src/commands/drain.ts')) ?? []
+test('the guide states how long a stop waits for requests, and Compose waits longer', () => {
+  const [, limit = ''] = /^export const drainTimeout = ([\d_]+)$/m.exec(read('server/src/commands/drain.ts')) ?? []
   const seconds = Number(limit.replace('_', '')) / 1000
   expect(guide.replaceAll('\n', ' ')).toContain(`wait up to ${seconds} seconds for requests in progress`)
   expect(graceSeconds).toBeGreaterThan(seconds)
 })
 
-test('the readers refuse what they do not understand', () => {
+test('the parsers reject unknown syntax', () => {
   expect(() => readDockerfile('FROM a\nADD b c')).toThrow('ADD b c')
   expect(() => readYaml('a: yes')).toThrow('Quote this')
   expect(() => readYaml('a:\n  - b')).toThrow('not understood')

@@ -1,4 +1,4 @@
-/** One instruction of a Dockerfile; a list where it was written as one (the exec form). */
+/** One instruction of a Dockerfile. */
 export interface Instruction {
   name: string
   /** Flags such as `--from=build`, without the dashes. */
@@ -16,7 +16,7 @@ export interface BuildStage {
 const knownInstructions =
   'ARG FROM ENV WORKDIR COPY RUN USER VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD'.split(' ')
 
-/** Reads as much of a Dockerfile as ours uses. Errors: an instruction that the tests would not know how to run. */
+/** Parses the Dockerfile subset that ours uses. Throws on instructions that the tests cannot run. */
 export function readDockerfile(text: string): BuildStage[] {
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
   const defaults: Record<string, string> = {}
@@ -37,7 +37,7 @@ export function readDockerfile(text: string): BuildStage[] {
 function instructionOf(line: string): Instruction {
   const [, name = '', given = ''] = /^([A-Z]+) (.*)$/.exec(line) ?? []
   if (!knownInstructions.includes(name) || line.endsWith('\\'))
-    throw new Error(`This line of the Dockerfile is not understood: ${line}`)
+    throw new Error(`Dockerfile line not understood: ${line}`)
   const flags: Record<string, string> = {}
   const text = given.replace(/--([a-z-]+)=(\S+) +/g, (whole, flag: string, value: string, at: number) => {
     if (name !== 'COPY' && name !== 'HEALTHCHECK') return whole
@@ -53,7 +53,7 @@ const parseArgs = (text: string): string[] => {
   return list.startsWith('[') ? (JSON.parse(list) as string[]) : text.split(/ +/)
 }
 
-/** Does the .dockerignore file let this file of the project into the build? The last pattern that fits decides. */
+/** Whether .dockerignore includes this file in the build context. The last matching pattern decides. */
 export function isInBuildContext(ignore: string, path: string): boolean {
   let isIncluded = true
   for (const line of ignore.split('\n').filter((pattern) => pattern.trim() !== '' && !pattern.startsWith('#'))) {
@@ -63,7 +63,7 @@ export function isInBuildContext(ignore: string, path: string): boolean {
   return isIncluded
 }
 
-/** A pattern fits a file when it fits it or one of the folders above it. */
+/** A pattern matches a file if it matches the file or one of its parent folders. */
 function matches(pattern: string, path: string): boolean {
   const expression = pattern
     .split(/(\*\*\/|\*)/)

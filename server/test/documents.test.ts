@@ -16,7 +16,7 @@ const documents = [
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```/gms, '').replaceAll(/`[^`\n]*`/g, 'code')
 
-test('every relative link of every document leads to a file and a heading', () => {
+test('every relative link in the documents leads to an existing file and heading', () => {
   const links = documents.flatMap((path) =>
     [...withoutCode(read(path)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => ({ path, link })),
   )
@@ -36,7 +36,7 @@ function resolves(path: string, link: string): boolean {
   }
 }
 
-/** Anchors as GitHub makes them. */
+/** Anchors as GitHub generates them. */
 const headingsOf = (text: string): string[] =>
   [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -45,13 +45,13 @@ const headingsOf = (text: string): string[] =>
       .replaceAll(' ', '-'),
   )
 
-/** `child column parent`, and whether the reference can be null. */
 interface Reference {
+  /** `child column parent`. */
   reference: string
   isNullable: boolean
 }
 
-test('the pictures of the data model show every table and every foreign key of the database', async () => {
+test('the diagrams of the data model show every table and every foreign key of the database', async () => {
   const database = await createDatabase()
   const client = new pg.Client(database.connection)
   await client.connect()
@@ -62,7 +62,7 @@ test('the pictures of the data model show every table and every foreign key of t
       from pg_constraint one
       join pg_class child on child.oid = one.conrelid
       join pg_class parent on parent.oid = one.confrelid
-      cross join lateral unnest(one.conkey) with ordinality as part (number, place)
+      cross join lateral unnest(one.conkey) with ordinality as part (number, ordinal)
       join pg_attribute field on field.attrelid = child.oid and field.attnum = part.number
       where one.contype = 'f' and field.attname <> 'organization_id'
       order by 1`)
@@ -85,7 +85,7 @@ const diagramReferences = (text: string): Reference[] =>
     .map(([, child, end, parent, column]) => ({ reference: `${child} ${column} ${parent}`, isNullable: end === 'o|' }))
     .sort((one, other) => (one.reference < other.reference ? -1 : 1))
 
-test('every message that the troubleshooting guide quotes is one of the service, and every code exists', () => {
+test('every message quoted in the troubleshooting guide is in the source code, and every error code exists', () => {
   const guide = read('docs/guides/troubleshooting.md')
   const sources = sourcesIn('server/src').map(read).join('\n').replaceAll("\\'", "'")
   const quoted = [...guide.matchAll(/`([A-Z][^`]{12,})`/g)].map(([, text = '']) => text)

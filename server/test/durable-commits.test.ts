@@ -21,7 +21,7 @@ import { run, databaseUrlOf } from './command-line.ts'
 import { until } from './processes.ts'
 import { serviceProcesses } from './service-process.ts'
 
-// A cluster with PostgreSQL's own settings: the throwaway cluster of the run does not wait for the disk.
+// A cluster with PostgreSQL's default settings: the shared test cluster does not wait for the disk.
 let folder: string
 let server: PostgresServer
 const database = 'durable'
@@ -52,7 +52,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
-/** Has the database note, at each commit that changed a row, what was changed and what `synchronous_commit` was then. */
+/** Records each kind of change at its commit, with the value of `synchronous_commit`. */
 async function recordCommits(client: pg.Client): Promise<void> {
   await client.query(`
     create table noted_commits (change text, setting text, primary key (change, setting));
@@ -74,7 +74,7 @@ async function recordCommits(client: pg.Client): Promise<void> {
     end $$`)
 }
 
-test('every write waits for the disk: of commands, requests, pushes, the work on rows, logins and mails', async () => {
+test('every write waits for the disk: of commands, requests, pushes, import workers, logins and mails', async () => {
   const connection = connectionOf(database) as Parameters<typeof databaseUrlOf>[0]['connection']
   const environment = {
     DATABASE_URL: databaseUrlOf({ connection }),
@@ -108,7 +108,7 @@ test('every write waits for the disk: of commands, requests, pushes, the work on
       ...['INSERT sessions', 'INSERT audit_events', 'INSERT mails', 'UPDATE mails'],
     ]
     let recorded: { change: string; setting: string }[] = []
-    await until('all of it has been committed', async () => {
+    await until('everything is committed', async () => {
       recorded = (await client.query<{ change: string; setting: string }>('select * from noted_commits')).rows
       return (
         expectedChanges.every((change) => recorded.some((one) => one.change === change)) && (await isQueueEmpty(client))
@@ -117,7 +117,7 @@ test('every write waits for the disk: of commands, requests, pushes, the work on
     const changes = (isDurable: boolean) =>
       recorded.filter(({ setting }) => (setting === 'on') === isDurable).map(({ change }) => change)
     expect(changes(true)).toEqual(expect.arrayContaining(expectedChanges))
-    // A claim that a crash undoes is made again: nothing has followed from it.
+    // Claims need no durable commit: a claim lost in a crash is made again.
     expect(
       changes(false).filter((change) => !/^(?:UPDATE import_rows|(?:INSERT|UPDATE) import_row_counts)$/.test(change)),
     ).toEqual([])
@@ -134,7 +134,7 @@ test.each([
   ['requests', { size: 4, limitConcurrency: true }],
   ['pushes', intakePool],
   ['work and mails', workPool({ importWorkers: 2 })],
-])('what the pool of %s has confirmed is there after a crash', async (_, pool) => {
+])('commits of the pool for %s survive a crash', async (_, pool) => {
   const client = await connect(connectionOf('postgres'))
   await client.query('create table if not exists confirmed (id uuid)')
   const { rows } = await client.query<{ pid: number }>(
@@ -145,14 +145,14 @@ test.each([
   const ids = [randomUUID(), randomUUID()]
   const insert = (id = '') => sql`insert into confirmed values (${id}::uuid)`
   await testedDatabase.ping()
-  // What nobody has written when a commit is confirmed stays unwritten.
+  // Without the WAL writer, a commit that did not wait for the disk would be lost in the crash.
   process.kill(rows[0]?.pid ?? 0, 'SIGSTOP')
   await testedDatabase.crossTenantQuery('check the database', insert(ids[0]))
   await testedDatabase.crossTenantTransaction('check the database', (spanning) => spanning.query(insert(ids[1])))
   for (const pid of [server.pid, ...childrenOf(server.pid)]) process.kill(pid, 'SIGKILL')
   await server.exited
   await testedDatabase.close().catch(() => undefined)
-  // Killed processes let go of the shared memory a moment later.
+  // Killed processes release the shared memory with a delay.
   await until('the killed server is gone', () =>
     start().then(
       () => true,

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 
-// Every address that somebody else chose is connected to by platform/egress, and by nothing else. What follows reads the
-// product for the ways out that Node and our libraries have.
+// Only platform/egress may connect to an address that a caller chose. This test finds all network access through Node.js
+// and our libraries in the source code.
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Of Node's modules, what connects to nothing; any other name taken from them is a way out. */
+/** Imports from network modules of Node.js that open no connection; any other import counts as network access. */
 const harmlessImports: Readonly<Record<string, ReadonlySet<string>>> = {
   http: new Set(['createServer', 'METHODS', 'STATUS_CODES']),
   https: new Set(),
@@ -22,30 +22,30 @@ const harmlessImports: Readonly<Record<string, ReadonlySet<string>>> = {
   inspector: new Set(),
 }
 
-/** Globals of Node that connect to somewhere, and those by which a check like this one is passed by. */
+/** Globals that open connections, and those that could bypass this check. */
 const globals = new Set(['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'eval', 'require'])
 
-/** Functions of libraries that fetch what they are told to. */
+/** Functions of libraries that fetch a URL, or could bypass this check. */
 const fetchingFunctions = new Set(['createRemoteJWKSet', 'getBuiltinModule'])
 
-/** Packages that connect to somewhere. */
+/** Packages that open connections. */
 const clientPackages =
   /^(?:undici|axios|got|ky|needle|superagent|request|node-fetch|cross-fetch|ws|pg|postgres|nodemailer|openid-client|oauth4webapi)(?:\/|$)/
 
 const egress = 'server/src/platform/egress/'
 
-/** Where a way out may stand beside the egress module, and why: none takes an address that a caller chose. */
+/** Network access that is allowed outside the egress module, and why. None uses an address that a caller chose. */
 const allowed: Readonly<Record<string, string>> = {
-  'server/src/commands/examine-service.ts: fetch': 'the doctor looks at this installation’s own service',
+  'server/src/commands/examine-service.ts: fetch': 'the doctor checks this installation’s own service',
   'server/src/platform/database/: pg': 'the operator’s own database (DATABASE_URL)',
-  'server/src/platform/schema/: pg': 'a throwaway database that it started, to compare schemas',
+  'server/src/platform/schema/: pg': 'a temporary database that it started, to compare schemas',
   'server/src/platform/embedded-postgres/: pg': 'the database that this service started, on a Unix socket',
   'server/src/commands/: pg': 'the operator’s own database (DATABASE_URL)',
   'server/src/identity/mails/: nodemailer': 'the operator’s own mail server (SMTP_URL)',
   'server/src/identity/single-sign-on/provider.ts: openid-client': 'every request goes through `customFetch`',
 }
 
-/** The ways out of one file, each as what it is. */
+/** The network access of one file, such as `net.connect`. */
 function networkAccess(path: string, text: string): string[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
   const found: string[] = []
@@ -74,7 +74,7 @@ function importsOf(node: ts.ImportDeclaration): string[] {
   return networkImports(node.moduleSpecifier, takesAll ? [...values, '*'] : values)
 }
 
-/** A module and what is taken of it, if that can connect to somewhere. */
+/** The imports of a module that can open connections. */
 function networkImports(specifier: ts.Expression | undefined, values: readonly string[]): string[] {
   if (!specifier || !ts.isStringLiteral(specifier)) return ['an import that cannot be read']
   const name = specifier.text.replace(/^node:/, '')
@@ -83,7 +83,7 @@ function networkImports(specifier: ts.Expression | undefined, values: readonly s
   return known ? values.filter((value) => !known.has(value)).map((value) => `${name}.${value}`) : []
 }
 
-/** Is the name used as a variable, or taken from the global object? A member or a type of that name is something else. */
+/** Whether the name refers to the global, not to a property or type of the same name. */
 function isReference(node: ts.Identifier): boolean {
   const { parent } = node
   if (ts.isPropertyAccessExpression(parent) && parent.name === node)
@@ -105,18 +105,18 @@ const isAllowed = ({ path, access }: { path: string; access: string }) =>
     return what === access && (allowedPath.endsWith('/') ? path.startsWith(allowedPath) : path === allowedPath)
   })
 
-test('the product is read, and the ways out of the egress module itself are seen', () => {
+test('the source files are read, and the network access of the egress module is found', () => {
   expect(product.length).toBeGreaterThan(100)
   const own = found.filter(({ path }) => path.startsWith(egress)).map(({ access }) => access)
   expect(own).toEqual(expect.arrayContaining(['http.request', 'https.request', 'dns.*']))
 })
 
-test('nothing but the egress module connects to an address that somebody else chose', () => {
+test('only the egress module connects to an address that a caller chose', () => {
   const others = found.filter(({ path }) => !path.startsWith(egress))
   expect(others.filter((one) => !isAllowed(one)).map(({ path, access }) => `${path}: ${access}`)).toEqual([])
 })
 
-test('what is allowed beside it is in use: a place that is gone takes its permission along', () => {
+test('every exception is in use', () => {
   const unused = Object.keys(allowed).filter((entry) => {
     const [allowedPath = '', what] = entry.split(': ')
     return !found.some(({ path, access }) => access === what && path.startsWith(allowedPath))
@@ -149,7 +149,7 @@ test.each([
   ['import { Agent } from "undici"', 'undici'],
   ['import pg from "pg"', 'pg'],
   ['import { createRemoteJWKSet } from "jose"', 'createRemoteJWKSet'],
-])('the reader sees %s', (text, access) => {
+])('the check finds %s', (text, access) => {
   expect(networkAccess('planted.ts', text)).toContain(access)
 })
 
@@ -162,6 +162,6 @@ test.each([
   'interface Way { fetch(url: string): Promise<Response> }',
   'class Way { async fetch() { return 1 } }',
   'const note = "fetch"',
-])('the reader passes %s', (text) => {
+])('the check allows %s', (text) => {
   expect(networkAccess('planted.ts', text)).toEqual([])
 })

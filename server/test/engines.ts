@@ -5,9 +5,8 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * What they look at depends on the engine (order of texts, plans, statistics, dumps), so they run on both. Every other file
- * runs once: with a database on Debian's PostgreSQL, the oldest that is supported, since what that takes a newer one takes
- * too; else beside the embedded one.
+ * Test files that run on both engines, because collation, plans, statistics or dumps differ. Every other file runs once:
+ * on Debian's PostgreSQL, the oldest supported version, if it uses a database; else with the embedded engine.
  */
 const filesOnBothEngines = new Set(
   `backup columns company contacts examine-database external-ids filters fold lists lists.laws migrate plans postgres
@@ -16,7 +15,7 @@ const filesOnBothEngines = new Set(
     .map((name) => `${name}.test.ts`),
 )
 
-/** The test files that run on Debian's PostgreSQL when the suite runs on both, and those of them that run there alone. */
+/** The test files that run on Debian's PostgreSQL if the suite runs on both engines, and those that run only there. */
 export function filesOnDebian(): { all: string[]; debianOnly: string[] } {
   const all = filesThatUseDatabases()
   const missing = [...filesOnBothEngines].filter((name) => !all.some((file) => basename(file) === name))

@@ -13,7 +13,7 @@ let readOnlyKey: string
 let target: TestImport
 let disabled: TestImport
 
-/** A change of a contact that would succeed, until faults are put into it. */
+/** A valid update of a contact, to which faults are added. */
 interface Draft {
   method: string
   path: string
@@ -25,70 +25,70 @@ interface Draft {
 interface Fault {
   name: string
   status: number
-  put(draft: Draft): void
+  apply(draft: Draft): void
 }
 
 const unknownContact = 'con_019aa5b2c1d27e3fa4b5c6d7e8f90123'
 const header = (name: string, value: () => string) => (draft: Draft) => void (draft.headers[name] = value())
-const put = (member: 'path' | 'query' | 'method' | 'body', value: () => string) => (draft: Draft) =>
-  void (draft[member] = value())
+const set = (property: 'path' | 'query' | 'method' | 'body', value: () => string) => (draft: Draft) =>
+  void (draft[property] = value())
 
-/** Stage by stage, in the order in which a request is checked. */
+/** The faults of each stage, in the order in which a request is checked. */
 const stages: Record<string, Fault[]> = {
   framing: [
-    { name: 'headers of 20 KiB', status: 431, put: header('x-long', () => 'x'.repeat(20_000)) },
-    { name: 'a URL of 9 KiB', status: 414, put: put('query', () => `?bogus=${'x'.repeat(9000)}`) },
-    { name: 'a broken escape in the path', status: 400, put: put('path', () => '/v5/contacts/%zz') },
-    { name: 'a body of more than 1 MiB', status: 413, put: put('body', () => 'x'.repeat(1024 * 1024 + 1)) },
-    { name: 'a body of another media type', status: 415, put: header('content-type', () => 'text/plain') },
-    { name: 'a compressed body', status: 415, put: header('content-encoding', () => 'gzip') },
-    { name: 'only HTML accepted', status: 406, put: header('accept', () => 'text/html') },
+    { name: 'headers of 20 KiB', status: 431, apply: header('x-long', () => 'x'.repeat(20_000)) },
+    { name: 'a URL of 9 KiB', status: 414, apply: set('query', () => `?bogus=${'x'.repeat(9000)}`) },
+    { name: 'a broken escape in the path', status: 400, apply: set('path', () => '/v5/contacts/%zz') },
+    { name: 'a body of more than 1 MiB', status: 413, apply: set('body', () => 'x'.repeat(1024 * 1024 + 1)) },
+    { name: 'a body of another media type', status: 415, apply: header('content-type', () => 'text/plain') },
+    { name: 'a compressed body', status: 415, apply: header('content-encoding', () => 'gzip') },
+    { name: 'only HTML accepted', status: 406, apply: header('accept', () => 'text/html') },
   ],
   route: [
-    { name: 'an unknown path', status: 404, put: put('path', () => `/v5/contactz/${contact.id}`) },
-    { name: 'a method that is not taken', status: 405, put: put('method', () => 'PUT') },
+    { name: 'an unknown path', status: 404, apply: set('path', () => `/v5/contactz/${contact.id}`) },
+    { name: 'an unsupported method', status: 405, apply: set('method', () => 'PUT') },
   ],
   credential: [
-    { name: 'a wrong key', status: 401, put: header('authorization', () => 'Bearer svc_wrong') },
-    { name: 'no key', status: 401, put: (draft) => void delete draft.headers.authorization },
+    { name: 'a wrong key', status: 401, apply: header('authorization', () => 'Bearer svc_wrong') },
+    { name: 'no key', status: 401, apply: (draft) => void delete draft.headers.authorization },
   ],
   organization: [
     {
       name: 'no organization header',
       status: 400,
-      put: (draft) => void delete draft.headers['service-organization-id'],
+      apply: (draft) => void delete draft.headers['service-organization-id'],
     },
     {
       name: 'a malformed organization header',
       status: 400,
-      put: header('service-organization-id', () => 'acme'),
+      apply: header('service-organization-id', () => 'acme'),
     },
     {
       name: 'a foreign organization',
       status: 403,
-      put: header('service-organization-id', () => foreign.organizationId),
+      apply: header('service-organization-id', () => foreign.organizationId),
     },
   ],
   scope: [
-    { name: 'a key that may only read', status: 403, put: header('authorization', () => `Bearer ${readOnlyKey}`) },
+    { name: 'a key that may only read', status: 403, apply: header('authorization', () => `Bearer ${readOnlyKey}`) },
   ],
   query: [
-    { name: 'an unknown parameter', status: 400, put: put('query', () => '?bogus=1') },
-    { name: 'a broken escape in the query', status: 400, put: put('query', () => '?a=%zz') },
-    { name: 'a malformed If-Match', status: 400, put: header('if-match', () => 'unquoted') },
+    { name: 'an unknown parameter', status: 400, apply: set('query', () => '?bogus=1') },
+    { name: 'a broken escape in the query', status: 400, apply: set('query', () => '?a=%zz') },
+    { name: 'a malformed If-Match', status: 400, apply: header('if-match', () => 'unquoted') },
   ],
   body: [
-    { name: 'a body that is no JSON', status: 400, put: put('body', () => '{"email":') },
-    { name: 'an unknown field', status: 422, put: put('body', () => '{"emial":"a@example.com"}') },
-    { name: 'a bad value', status: 422, put: put('body', () => '{"email":"nobody"}') },
+    { name: 'a body that is not JSON', status: 400, apply: set('body', () => '{"email":') },
+    { name: 'an unknown field', status: 422, apply: set('body', () => '{"emial":"a@example.com"}') },
+    { name: 'a bad value', status: 422, apply: set('body', () => '{"email":"nobody"}') },
   ],
   record: [
-    { name: 'an unknown record', status: 404, put: put('path', () => `/v5/contacts/${unknownContact}`) },
-    { name: 'an id of another form', status: 404, put: put('path', () => '/v5/contacts/1') },
+    { name: 'an unknown record', status: 404, apply: set('path', () => `/v5/contacts/${unknownContact}`) },
+    { name: 'a malformed id', status: 404, apply: set('path', () => '/v5/contacts/1') },
   ],
-  precondition: [{ name: 'a stale If-Match', status: 412, put: header('if-match', () => '"99-AAAAAAAAAAAAAAAA"') }],
+  precondition: [{ name: 'a stale If-Match', status: 412, apply: header('if-match', () => '"99-AAAAAAAAAAAAAAAA"') }],
   conflict: [
-    { name: 'an address that is taken', status: 409, put: put('body', () => '{"email":"taken@example.com"}') },
+    { name: 'an address that is taken', status: 409, apply: set('body', () => '{"email":"taken@example.com"}') },
   ],
 }
 
@@ -134,8 +134,8 @@ async function databaseState(): Promise<Json> {
 }
 
 async function newKey(scopes: readonly string[], database = service.database, name = 'test') {
-  const made = await createApiKey({ database, organization: organization.organizationId, name, scopes })
-  return made.apiKey
+  const created = await createApiKey({ database, organization: organization.organizationId, name, scopes })
+  return created.apiKey
 }
 
 const ranked = (of: typeof stages) =>
@@ -146,34 +146,34 @@ const pairsOf = (all: ReturnType<typeof ranked>) =>
 const faults = ranked(stages)
 const pairs = pairsOf(faults)
 
-test('without a fault the request succeeds, so that each refusal below is about its faults', async () => {
+test('without a fault, the request succeeds', async () => {
   expect((await send(draft())).status).toBe(200)
 })
 
-test.each(faults)('$name is $status', async ({ put, status }) => {
+test.each(faults)('$name gets $status', async ({ apply, status }) => {
   const before = await databaseState()
   const request = draft()
-  put(request)
+  apply(request)
   expectRefusal(await send(request), status)
   expect(await databaseState()).toEqual(before)
 })
 
-test('of two faults the one of the earlier stage is told, for every pair, and nothing has changed', async () => {
+test('for every pair of faults, the one of the earlier stage is reported, and nothing changes', async () => {
   const before = await databaseState()
-  const told: string[] = []
+  const mismatches: string[] = []
   for (const { earlier, later } of pairs) {
     const request = draft()
-    later.put(request)
-    earlier.put(request)
+    later.apply(request)
+    earlier.apply(request)
     const { status } = await send(request)
-    if (status !== earlier.status) told.push(`${earlier.name} (${earlier.status}) + ${later.name}: ${status}`)
+    if (status !== earlier.status) mismatches.push(`${earlier.name} (${earlier.status}) + ${later.name}: ${status}`)
   }
   expect(pairs.length).toBeGreaterThan(200)
-  expect(told).toEqual([])
+  expect(mismatches).toEqual([])
   expect(await databaseState()).toEqual(before)
 })
 
-test('a stale If-Match is told before a lock', async () => {
+test('a stale If-Match is reported before a lock', async () => {
   const [team] = (await organization.call('GET', '/v5/teams')).body
   const path = `/v5/teams/${team.id}`
   expectRefusal(await organization.call('DELETE', path), 423, 'resource_locked')
@@ -186,12 +186,12 @@ test.each([
   ['a malformed If-None-Match', `/v5/contacts/${unknownContact}`, { 'if-none-match': 'unquoted' }],
   ['an unknown parameter and an id of another form', '/v5/contacts/1?bogus=1', {}],
   ['a malformed cursor', `/v5/contacts/${unknownContact}/employments?startingAfter=1`, {}],
-])('of a read, %s is told before the unknown record', async (_fault, path, headers) => {
+])('on a read, %s is reported before the unknown record', async (_fault, path, headers) => {
   expectRefusal(await organization.call('GET', path, { headers }), 400, 'invalid_parameters')
   expectRefusal(await organization.call('GET', path.split('?')[0] ?? ''), 404, 'not_found')
 })
 
-/** A push that would be kept, until faults are put into it. */
+/** A valid push, to which faults are added. */
 const pushDraft = (): Draft => ({
   method: 'POST',
   path: target.path,
@@ -200,59 +200,59 @@ const pushDraft = (): Draft => ({
   body: JSON.stringify(newLead()),
 })
 
-/** The stages of a push. Its limit is told of below: whoever has used it up meets it at every push. */
+/** The stages of a push, except its rate limit, which has a separate test. */
 const pushStages: Record<string, Fault[]> = {
   framing: [
-    { name: 'headers of 20 KiB', status: 431, put: header('x-long', () => 'x'.repeat(20_000)) },
-    { name: 'a URL of 9 KiB', status: 414, put: put('query', () => `?a=${'x'.repeat(9000)}`) },
-    { name: 'a broken escape in the path', status: 400, put: put('path', () => `${target.path}%zz`) },
-    { name: 'a body of more than 1 MiB', status: 413, put: put('body', () => 'x'.repeat(1024 * 1024 + 1)) },
+    { name: 'headers of 20 KiB', status: 431, apply: header('x-long', () => 'x'.repeat(20_000)) },
+    { name: 'a URL of 9 KiB', status: 414, apply: set('query', () => `?a=${'x'.repeat(9000)}`) },
+    { name: 'a broken escape in the path', status: 400, apply: set('path', () => `${target.path}%zz`) },
+    { name: 'a body of more than 1 MiB', status: 413, apply: set('body', () => 'x'.repeat(1024 * 1024 + 1)) },
   ],
   route: [
-    { name: 'an unknown path', status: 404, put: put('path', () => `${target.path}/more`) },
-    { name: 'a method that is not taken', status: 405, put: put('method', () => 'PUT') },
+    { name: 'an unknown path', status: 404, apply: set('path', () => `${target.path}/more`) },
+    { name: 'an unsupported method', status: 405, apply: set('method', () => 'PUT') },
   ],
   media: [
-    { name: 'a body of another media type', status: 400, put: header('content-type', () => 'text/plain') },
-    { name: 'a compressed body', status: 400, put: header('content-encoding', () => 'gzip') },
+    { name: 'a body of another media type', status: 400, apply: header('content-type', () => 'text/plain') },
+    { name: 'a compressed body', status: 400, apply: header('content-encoding', () => 'gzip') },
   ],
   trigger: [
-    { name: 'another secret', status: 404, put: put('path', () => target.path.replace(target.hash, disabled.hash)) },
-    { name: 'another import', status: 404, put: put('path', () => target.path.replace(target.importId, 'imp_1')) },
-    { name: 'an import that is disabled', status: 404, put: put('path', () => disabled.path) },
+    { name: 'another secret', status: 404, apply: set('path', () => target.path.replace(target.hash, disabled.hash)) },
+    { name: 'another import', status: 404, apply: set('path', () => target.path.replace(target.importId, 'imp_1')) },
+    { name: 'an import that is disabled', status: 404, apply: set('path', () => disabled.path) },
   ],
-  query: [{ name: 'a broken escape in the query', status: 400, put: put('query', () => '?a=%zz') }],
-  key: [{ name: 'a malformed key', status: 400, put: header('idempotency-key', () => 'two words') }],
+  query: [{ name: 'a broken escape in the query', status: 400, apply: set('query', () => '?a=%zz') }],
+  key: [{ name: 'a malformed key', status: 400, apply: header('idempotency-key', () => 'two words') }],
   body: [
-    { name: 'a body that is no JSON', status: 400, put: put('body', () => '{"contact":') },
-    { name: 'a lead without an address', status: 400, put: put('body', () => '{"contact":{}}') },
+    { name: 'a body that is not JSON', status: 400, apply: set('body', () => '{"contact":') },
+    { name: 'a lead without an address', status: 400, apply: set('body', () => '{"contact":{}}') },
   ],
-  used: [{ name: 'a key of another push', status: 400, put: header('idempotency-key', () => 'used') }],
+  used: [{ name: 'a key of another push', status: 400, apply: header('idempotency-key', () => 'used') }],
 }
 
-test('of two faults of a push the one of the earlier stage is told, for every pair, and nothing is kept', async () => {
+test('for every pair of faults in a push, the one of the earlier stage is reported, and nothing is stored', async () => {
   expect((await send(pushDraft())).status).toBe(200)
   const before = await databaseState()
   const pushFaults = ranked(pushStages)
   const responseTo = async (...all: Fault[]) => {
     const request = pushDraft()
-    for (const fault of all) fault.put(request)
+    for (const fault of all) fault.apply(request)
     const response = await send(request)
-    return { answer: response, told: `${response.status} ${response.text}` }
+    return { response, summary: `${response.status} ${response.text}` }
   }
   const singleFaults = new Map<string, string>()
   for (const fault of pushFaults) {
-    const { answer: response, told } = await responseTo(fault)
+    const { response, summary } = await responseTo(fault)
     expectRefusal(response, fault.status)
-    singleFaults.set(fault.name, told)
+    singleFaults.set(fault.name, summary)
   }
-  // What is no push is not asked for the media of one.
+  // The media type is checked only on the route of a push.
   const checkedPairs = pairsOf(pushFaults).filter(
     ({ earlier, later }) => earlier.stage !== 'route' || later.stage !== 'media',
   )
   for (const { earlier, later } of checkedPairs) {
-    const { told } = await responseTo(later, earlier)
-    expect(`${earlier.name} + ${later.name}: ${told}`).toBe(
+    const { summary } = await responseTo(later, earlier)
+    expect(`${earlier.name} + ${later.name}: ${summary}`).toBe(
       `${earlier.name} + ${later.name}: ${singleFaults.get(earlier.name)}`,
     )
   }
@@ -260,7 +260,7 @@ test('of two faults of a push the one of the earlier stage is told, for every pa
   expect(await databaseState()).toEqual(before)
 })
 
-test('of a push whose import has used its limit up, that is told before all that is wrong with it but its frame and its URL', async () => {
+test('on a push, an exceeded rate limit is reported after size, media type and URL, and before all other faults', async () => {
   const limited = await startTestService({ RATE_LIMIT_PER_MINUTE: '30' })
   const one = await newImport(limited, await limited.newOrganization())
   const wrongSecret = pusher(limited, one.path.replace(one.hash, target.hash))
@@ -274,7 +274,7 @@ test('of a push whose import has used its limit up, that is told before all that
     () => one.push(newLead(), { headers: { 'idempotency-key': 'two words' } }),
     () => one.push('{'),
   ]) {
-    // Again each time: one more push comes to be allowed every two seconds.
+    // One more push is allowed every two seconds, so the limit is used up again before each request.
     for (let status = 0; status !== 429;) ({ status } = await one.push())
     statuses.push((await push()).status)
   }

@@ -23,7 +23,7 @@ async function newContact(body: Json = {}): Promise<{ path: string; etag: string
 
 const tagOf = async (path: string): Promise<string> => (await call('GET', path)).headers.get('etag') ?? ''
 
-test('a record has one strong tag, whichever request shows it, and a new one after each change', async () => {
+test('a record has the same strong ETag in every response, and a new one after each change', async () => {
   const { path, etag } = await newContact()
   expect(etag).toMatch(/^"1-[\w-]{16}"$/)
   expect(await tagOf(path)).toBe(etag)
@@ -34,7 +34,7 @@ test('a record has one strong tag, whichever request shows it, and a new one aft
   expect(unchanged.headers.get('etag')).toBe(patched.headers.get('etag'))
 })
 
-test("a company's new name changes its contact's tag, not its revision", async () => {
+test("a company's new name changes the ETag of its contact, not the revision", async () => {
   const company = (await call('POST', '/v5/companies', { body: { name: 'Acme' } })).body
   const { path, etag } = await newContact({ companyId: company.id })
   await call('PATCH', `/v5/companies/${company.id}`, { body: { name: 'Apex' } })
@@ -45,7 +45,7 @@ test("a company's new name changes its contact's tag, not its revision", async (
 })
 
 test.each(['/v5/contacts', '/v5/contacts/count', '/v5/contacts?limit=1', '/v5/me', '/v5/teams'])(
-  '%s has a weak tag that stays while nothing changes, and gives 304 for it',
+  '%s has a weak ETag that is stable while nothing changes, and returns 304 for it',
   async (path) => {
     await newContact()
     const first = await call('GET', path)
@@ -60,7 +60,7 @@ test.each(['/v5/contacts', '/v5/contacts/count', '/v5/contacts?limit=1', '/v5/me
   },
 )
 
-test('a list has another tag after a change of what it shows', async () => {
+test('a list has a new ETag after a change of a record in it', async () => {
   const { path } = await newContact()
   const list = await tagOf('/v5/contacts')
   await call('PATCH', path, { body: { city: 'Rome' } })
@@ -78,7 +78,7 @@ test.each([
   ['no tag at all', () => 'other', 400],
   ['half a tag', (tag: string) => tag.slice(0, -1), 400],
   ['nothing', () => '', 400],
-])('If-None-Match of %s on a record', async (_what, header, status) => {
+])('If-None-Match with %s on a record', async (_what, header, status) => {
   const { path, etag } = await newContact()
   const response = await call('GET', path, { headers: { 'if-none-match': header(etag) } })
   expect(response.status).toBe(status)
@@ -87,7 +87,7 @@ test.each([
   }
 })
 
-test('a client that holds an answer itself gets its 304, although no cache may store it', async () => {
+test('a client gets a 304 although the response is no-store', async () => {
   const { path, etag } = await newContact()
   for (const [target, tag] of [
     [path, etag],
@@ -98,7 +98,7 @@ test('a client that holds an answer itself gets its 304, although no cache may s
   }
 })
 
-/** Every request that heeds If-Match, on a fresh contact; `restore` on one that was deleted. */
+/** Requests that support If-Match, except `restore`. */
 const changes: [string, (path: string, headers: Record<string, string>) => ReturnType<Call>][] = [
   ['PATCH', (path, headers) => call('PATCH', path, { body: { city: 'Rome' }, headers })],
   ['DELETE', (path, headers) => call('DELETE', path, { headers })],
@@ -106,7 +106,7 @@ const changes: [string, (path: string, headers: Record<string, string>) => Retur
   ['unblock', (path, headers) => call('DELETE', `${path}/block`, { headers })],
 ]
 
-test.each(changes)('%s heeds If-Match', async (_name, change) => {
+test.each(changes)('%s supports If-Match', async (_name, change) => {
   const attempt = async (header: (etag: string) => string) => {
     const { path, etag } = await newContact()
     const response = await change(path, { 'if-match': header(etag) })
@@ -138,7 +138,7 @@ test.each(changes)('%s heeds If-Match', async (_name, change) => {
 const writes = routes.filter((route) => route.kind === 'write')
 
 test.each(writes.map((route) => [`${route.method} ${route.path}`, route] as const))(
-  '%s refuses an If-Match of another revision, or any when it heeds none, and changes nothing',
+  '%s rejects an If-Match of another revision, or any If-Match it does not support, and changes nothing',
   async (_, route) => {
     const before = await dump(service.database)
     const request = { ...requestOf(route, tenant), headers: { 'if-match': '"99-AAAAAAAAAAAAAAAA"' } }
@@ -149,7 +149,7 @@ test.each(writes.map((route) => [`${route.method} ${route.path}`, route] as cons
   },
 )
 
-test('restore heeds If-Match, which for a deleted record is the tag after the one that was read', async () => {
+test('restore supports If-Match with the revision of the deletion', async () => {
   const { path, etag } = await newContact()
   await call('DELETE', path, { headers: { 'if-match': etag } })
   const restore = (match: string) => call('POST', `${path}/restore`, { headers: { 'if-match': match } })
@@ -159,7 +159,7 @@ test('restore heeds If-Match, which for a deleted record is the tag after the on
   expect([restored.status, restored.headers.get('etag')]).toEqual([200, expect.stringMatching(/^"3-/)])
 })
 
-test('of two changes with the same If-Match exactly one wins, every time', async () => {
+test('of concurrent changes with the same If-Match, exactly one succeeds', async () => {
   for (let round = 0; round < 10; round++) {
     const { path, etag } = await newContact()
     const cities = ['Rome', 'Oslo', 'Bern', 'Kyiv']
@@ -172,7 +172,7 @@ test('of two changes with the same If-Match exactly one wins, every time', async
   }
 })
 
-test('a condition that a request cannot heed is refused and not passed over', async () => {
+test('a condition that a request does not support is rejected, not ignored', async () => {
   const { path, etag } = await newContact()
   const refused: [string, Awaited<ReturnType<Call>>][] = [
     ['If-None-Match', await call('PATCH', path, { body: { city: 'Rome' }, headers: { 'if-none-match': etag } })],

@@ -36,7 +36,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** Records with every field, some with a part of them, one with the least there must be. */
+/** Creates records: one with every field, one with only the required fields, the others with some fields. */
 async function fillList(collection: Collection): Promise<FilledList> {
   const { resource } = collection
   const fixture = await createFixture(service)
@@ -55,11 +55,11 @@ async function fillList(collection: Collection): Promise<FilledList> {
 
 const filledOf = (collection: Collection): FilledList => {
   const found = filledLists.get(collection.path)
-  if (!found) throw new Error(`${collection.path} was not filled`)
+  if (!found) throw new Error(`${collection.path} has no records`)
   return found
 }
 
-/** The ids of the records that a list gives, in its order. */
+/** The ids in the list, in its order. */
 async function idsOfList(collection: Collection, query: readonly (readonly [string, string])[]): Promise<string[]> {
   const { fixture } = filledOf(collection)
   const params = fixture.params(collection)
@@ -70,23 +70,23 @@ async function idsOfList(collection: Collection, query: readonly (readonly [stri
 
 const isComparable = ({ operators }: Path): boolean => operators.length > 0
 
-/** Milliseconds: hundreds of requests take their time on a busy machine. */
+/** Milliseconds; the tests send hundreds of requests. */
 const timeout = 120_000
 
 test.each(collectionsWith('list'))(
-  '%s: every operator of every field finds what it says',
+  '%s: every operator of every field finds the matching records',
   async (_, collection) => {
     const { resource } = collection
     const { fixture, rows } = filledOf(collection)
     const paths = pathsOf(resource, keys).filter(isComparable)
-    // The count takes the same conditions: one of each operator and type, of own fields and of embedded ones.
+    // The count uses the same conditions, so it is tested once per operator, type and nesting.
     const counted = new Set<string>()
     expect(paths.length).toBeGreaterThan(3)
     for (const path of paths) {
       const values = rows.map((row) => valueAt(resource, row, path.name))
       const cases = filtersFor(path, values)
       const operators = new Set(cases.map(([operator]) => operator))
-      // A date takes `not` with null alone, and has none where it is never null.
+      // A date supports `not` only with null, so a required date has no case for `not`.
       expect(path.operators.filter((operator) => !operators.has(operator))).toEqual(
         path.type === 'date' && !path.nullable ? ['not'] : [],
       )
@@ -111,51 +111,51 @@ test.each(collectionsWith('list'))(
 
 type Case = ReturnType<typeof filtersFor>[number]
 
-/** Conditions that some list was asked for, by their text. */
-const asked = new Set<string>()
+/** SQL of the conditions that were already tested on some list. */
+const testedConditions = new Set<string>()
 
 /**
- * The first text of each operator, which finds something, and the last, which is null or found nowhere; of the others those
- * whose condition was asked of no list yet, letter for letter but for the column that it is about.
+ * The first value of each operator, which some record has, and the last, which is null or which no record has. Of the other
+ * values, those whose SQL was not tested yet on any list, apart from the name of the column.
  */
 function selectCases(resource: Resource, path: Path, cases: readonly Case[]): Case[] {
   return path.operators.flatMap((operator) => {
     const ofOperator = cases.filter(([name]) => name === operator)
     return ofOperator.filter(([, text], index) => {
       const condition = `${path.type} ${index} ${conditionOf(resource, `filter.${path.name}.${operator}`, text)}`
-      const isNew = !asked.has(condition)
-      asked.add(condition)
-      // What this key of properties holds is of every kind.
+      const isNew = !testedConditions.has(condition)
+      testedConditions.add(condition)
+      // This key has values of every type.
       return isNew || index === 0 || index === ofOperator.length - 1 || path.name.endsWith('.mixed')
     })
   })
 }
 
-/** What a filter comes to, the name of the column aside: all that a statement is made of because of it. */
+/** The SQL of a filter, without the name of the column. */
 function conditionOf(resource: Resource, name: string, text: string): string {
   const query = readQuery(`/?${encodeURIComponent(name)}=${encodeURIComponent(text)}`)
   const conditions = conditionsOf(readFilters(resource, query).filter) ?? []
   return conditions
     .map((condition) => {
-      const { value, isOwn: own } = condition.target
+      const { value, isOwn } = condition.target
       const statement = conditionSql(resource, condition).render().text.replaceAll(value.render().text, 'column')
-      return `${own} ${indexKindOf(condition)} ${statement}`
+      return `${isOwn} ${indexKindOf(condition)} ${statement}`
     })
     .join()
 }
 
-test.each(collectionsWith('list'))('%s: an operator of another type is refused', async (_, collection) => {
+test.each(collectionsWith('list'))('%s: an operator of another type is rejected', async (_, collection) => {
   const { fixture } = filledOf(collection)
   const params = fixture.params(collection)
-  // What is asked over HTTP is one of each type: the rest is a matter of reading the query alone.
-  const asked = new Set<string>()
+  // One path of each type is tested over HTTP; for the others, only the parser is tested.
+  const testedTypes = new Set<string>()
   for (const path of pathsOf(collection.resource, keys)) {
     const others = allOperators.filter((operator) => !path.operators.includes(operator))
     for (const operator of [...others, 'like', 'constructor']) {
       const name = `filter.${path.name}.${operator}`
       for (const fields of refusalsOf(collection, name)) expect(fields).toEqual([400, 'invalid_parameters', name])
-      if (asked.has(path.type)) continue
-      asked.add(path.type)
+      if (testedTypes.has(path.type)) continue
+      testedTypes.add(path.type)
       for (const route of [collection.list, collection.count]) {
         if (!route) continue
         const { status, body } = await fixture.request(route, { params, query: [[name, 'null']] })
@@ -167,10 +167,10 @@ test.each(collectionsWith('list'))('%s: an operator of another type is refused',
       }
     }
   }
-  expect(asked.size).toBeGreaterThan(2)
+  expect(testedTypes.size).toBeGreaterThan(2)
 })
 
-/** Status, code and fields of the refusals of this parameter, by the list and by the count. */
+/** Status, code and fields of the errors for this parameter, of the list and of the count. */
 function refusalsOf({ resource }: Collection, name: string): unknown[][] {
   const query = readQuery(`/?${encodeURIComponent(name)}=null`)
   const cursorScope = { key: Buffer.alloc(32), organizationId: '', list: resource.name, orderBy: '' }
@@ -186,11 +186,11 @@ function refusalsOf({ resource }: Collection, name: string): unknown[][] {
 }
 
 test.each(collectionsWith('list'))(
-  '%s: every member orders the list both ways, or is refused; pages of each kind make the whole',
+  '%s: the list can be ordered by every field in both directions, and its pages add up to the whole list',
   async (_, collection) => {
     const { resource } = collection
     const { fixture, rows } = filledOf(collection)
-    // Pages are cut out of any order in the same way: those of one path of each kind are read.
+    // Paging is tested for one path of each kind.
     const paged = new Set<string>()
     await sideBySide(pathsOf(resource, keys), async (path) => {
       const kind = `${path.type} ${path.nullable} ${path.name.split('.').length}`
@@ -231,7 +231,7 @@ async function readPages(collection: Collection, order: readonly (readonly [stri
 }
 
 test.each(collectionsWith('list'))(
-  '%s: a search finds a word in every field that is searched, whatever its case, and in no other; or is refused',
+  '%s: a search finds a word in any case in every searched field and in no other field, or is rejected',
   async (_, collection) => {
     const { resource, list } = collection
     const { fixture, rows } = filledOf(collection)
@@ -242,7 +242,7 @@ test.each(collectionsWith('list'))(
       return
     }
     const textOf = (row: JsonObject, path: string) => fold([valueAt(resource, row, path)].flat().join('\n'))
-    // A view may search what it does not show.
+    // A view may search fields that it does not show.
     const shown = searched.filter((path) => resource.propertyNames.includes(path.split('.')[0] ?? ''))
     const words = shown.flatMap((path) => {
       const [longest] = rows
@@ -264,7 +264,7 @@ test.each(collectionsWith('list'))(
   },
 )
 
-test.each(collectionsWith('list'))('%s: an object cannot be ordered or filtered by', async (_, collection) => {
+test.each(collectionsWith('list'))('%s: ordering and filtering by an object is rejected', async (_, collection) => {
   const { resource } = collection
   const { fixture } = filledOf(collection)
   const params = fixture.params(collection)
@@ -280,7 +280,7 @@ test.each(collectionsWith('list'))('%s: an object cannot be ordered or filtered 
 })
 
 test.each(collectionsWith('list'))(
-  '%s: every path can be selected, and alone it is all there is',
+  '%s: every path can be selected, and the response contains only that path',
   async (_, collection) => {
     const { resource, list, get } = collection
     const { fixture, rows } = filledOf(collection)
@@ -304,7 +304,7 @@ test.each(collectionsWith('list'))(
   },
 )
 
-/** The part of a record that a path names; a key that is not there is null, within an object that is not there null is all. */
+/** The part of a record at a path. A missing key is null, and so is a missing object. */
 function selected(row: JsonObject, [head = '', ...rest]: string[]): JsonObject {
   const value = row[head] ?? null
   if (rest.length === 0) return { [head]: value }
@@ -313,7 +313,7 @@ function selected(row: JsonObject, [head = '', ...rest]: string[]): JsonObject {
 }
 
 test.each(collectionsWith('count'))(
-  '%s: without a filter the count is the length of the list',
+  '%s: without a filter, the count is the length of the list',
   async (_, collection) => {
     const { fixture, rows } = filledOf(collection)
     const { body } = await fixture.request(collection.count, { params: fixture.params(collection) })
@@ -321,11 +321,11 @@ test.each(collectionsWith('count'))(
   },
 )
 
-test.each(collectionsWith('list'))('%s: the samples differ enough to tell a wrong answer', (_, collection) => {
+test.each(collectionsWith('list'))('%s: the samples differ in every field', (_, collection) => {
   const { resource } = collection
   const { rows } = filledOf(collection)
   const writable = resource.propertyNames.filter((name) => resource.fields[name]?.writable && name !== 'status')
-  // Of what nobody writes all differs, but for what cannot.
+  // If no field is writable, all stored fields must differ.
   const generated = resource.propertyNames.filter(
     (name) => !resource.fields[name]?.computed && columnOf(name) !== resource.parent?.column,
   )

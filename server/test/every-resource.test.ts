@@ -34,11 +34,11 @@ const nextFull = (resource: Resource) => fullBody(resource, nextIndex(), fixture
 
 const idOf = (row: JsonObject): string => String(row.id)
 
-/** Every route that names a record of this kind in its path, but the one that brings it back. */
+/** Every route with a record of this kind in its path, except `restore`. */
 const routesOf = ({ resource }: Collection) =>
   routes.filter(({ params, path }) => parameterOf(resource) in params && !path.endsWith('/restore'))
 
-/** Ids for the path of any route: those of the collection, and some well-formed id for what else it names. */
+/** Ids for the path of any route: the given ones, and random well-formed ids for the other parameters. */
 const anyParams = (route: (typeof routes)[number], given: Record<string, string>): Record<string, string> => ({
   ...Object.fromEntries(Object.entries(route.params).map(([name, { prefix }]) => [name, showId(prefix, newId())])),
   ...given,
@@ -55,8 +55,8 @@ const countOf = async (collection: Collection): Promise<number> => {
   return (await fixture.request(collection.count, { params: fixture.params(collection) })).body.count
 }
 
-test('the registry holds what the tests of this file go through', () => {
-  expect(collections.map(({ path: at }) => at)).toEqual(
+test('the registry contains the collections that these tests cover', () => {
+  expect(collections.map(({ path }) => path)).toEqual(
     expect.arrayContaining(['/v5/contacts', '/v5/contacts/{contactId}/employments', '/api/teams/{teamId}/contacts']),
   )
   for (const { table } of resources) {
@@ -68,7 +68,7 @@ test('the registry holds what the tests of this file go through', () => {
   )
 })
 
-test('every route stands once, has a name of its own, and names the scope that it needs', () => {
+test('every route is unique, has a unique operation name, and names its scope', () => {
   const endpoints = routes.map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`)
   expect(endpoints.filter((endpoint, index) => endpoints.indexOf(endpoint) !== index)).toEqual([])
   const operations = routes.map(({ operation }) => operation)
@@ -81,7 +81,7 @@ test('every route stands once, has a name of its own, and names the scope that i
 })
 
 test.each(routes.filter(isScoped).map((route) => [`${route.method} ${route.path}`, route] as const))(
-  '%s needs a credential, and says how to send one',
+  '%s requires a credential and explains how to send one',
   async (_, route) => {
     const response = await callRoute(service.anonymous, route, { params: anyParams(route, {}) })
     expect(response).toMatchObject({ status: 401, body: { code: 'missing_authorization' } })
@@ -96,45 +96,45 @@ test.each(routes.filter(isScoped).map((route) => [`${route.method} ${route.path}
 )
 
 test.each(collectionsWith('create', 'get', 'delete', 'restore', 'count'))(
-  '%s: a record made of the least there must be has every other member at its beginning',
+  '%s: a record created with only its required fields has the initial value in all others',
   async (_, collection) => {
     const { resource } = collection
     const body = nextMinimal(resource)
     const before = await countOf(collection)
-    const made = await fixture.request(collection.create, { params: fixture.params(collection), body })
-    expect(made.status).toBe(201)
-    expect(made.headers.get('location')).toBe(
-      `${collection.path.replace(/\{\w+\}/, (name) => fixture.params(collection)[name.slice(1, -1)] ?? '')}/${made.body.id}`,
+    const created = await fixture.request(collection.create, { params: fixture.params(collection), body })
+    expect(created.status).toBe(201)
+    expect(created.headers.get('location')).toBe(
+      `${collection.path.replace(/\{\w+\}/, (name) => fixture.params(collection)[name.slice(1, -1)] ?? '')}/${created.body.id}`,
     )
-    expect(Object.keys(made.body)).toEqual([...resource.propertyNames, ...oneTimeSecretFields(collection)])
-    expect(made.body).toMatchObject(body)
+    expect(Object.keys(created.body)).toEqual([...resource.propertyNames, ...oneTimeSecretFields(collection)])
+    expect(created.body).toMatchObject(body)
     const follows = Object.keys(body).flatMap((name) => followersOf(resource, name))
     for (const name of writableFields(resource).filter((other) => !(other in body) && !follows.includes(other))) {
       const { initial, idPrefix, nullable } = fieldOf(resource, name)
-      if (idPrefix !== undefined && !nullable) expect(made.body[name]).toBe(fixture.references[idPrefix]?.[0])
-      else expect([name, made.body[name]]).toEqual([name, initial ?? null])
+      if (idPrefix !== undefined && !nullable) expect(created.body[name]).toBe(fixture.references[idPrefix]?.[0])
+      else expect([name, created.body[name]]).toEqual([name, initial ?? null])
     }
-    expect(made.body.createdAt).toBe(made.body.updatedAt)
-    expect(Math.abs(Date.parse(made.body.createdAt) - Date.now())).toBeLessThan(60_000)
+    expect(created.body.createdAt).toBe(created.body.updatedAt)
+    expect(Math.abs(Date.parse(created.body.createdAt) - Date.now())).toBeLessThan(60_000)
     expect(await countOf(collection)).toBe(before + 1)
   },
 )
 
 test.each(collectionsWith('create', 'get', 'delete', 'restore', 'count'))(
-  '%s: what was created is what is read, one by one and in the list, until it is deleted, and again when it is restored',
+  '%s: a created record is shown alone and in the list until it is deleted, and again after it is restored',
   async (_, collection) => {
     const { resource } = collection
     const body = nextFull(resource)
     const created = await fixture.request(collection.create, { params: fixture.params(collection), body })
     expect(created).toMatchObject({ status: 201, body })
     const secretFields = oneTimeSecretFields(collection)
-    const made = omit(created.body, secretFields)
-    const params = fixture.params(collection, idOf(made))
+    const record = omit(created.body, secretFields)
+    const params = fixture.params(collection, idOf(record))
     const read = await fixture.request(collection.get, { params })
-    expect(read.body).toEqual(made)
+    expect(read.body).toEqual(record)
     if (secretFields.length === 0) expect(read.text).toBe(created.text)
     expect(read.headers.get('etag')).toBe(created.headers.get('etag'))
-    expect(await findInList(collection, idOf(made))).toEqual(made)
+    expect(await findInList(collection, idOf(record))).toEqual(record)
     const count = await countOf(collection)
 
     expect((await fixture.request(collection.delete, { params })).status).toBe(204)
@@ -143,21 +143,21 @@ test.each(collectionsWith('create', 'get', 'delete', 'restore', 'count'))(
       const response = await fixture.request(route, { params: anyParams(route, params), ...given })
       expect([route.operation, response.status, response.body?.code]).toEqual([route.operation, 404, 'not_found'])
     }
-    expect(await findInList(collection, idOf(made))).toBeUndefined()
+    expect(await findInList(collection, idOf(record))).toBeUndefined()
     expect(await countOf(collection)).toBe(count - 1)
 
     const restored = await fixture.request(collection.restore, { params })
     expect(restored.status).toBe(200)
-    expect(omit(restored.body, ['updatedAt'])).toEqual(omit(made, ['updatedAt']))
+    expect(omit(restored.body, ['updatedAt'])).toEqual(omit(record, ['updatedAt']))
     expect((await fixture.request(collection.get, { params })).text).toBe(restored.text)
-    expect(await findInList(collection, idOf(made))).toEqual(restored.body)
+    expect(await findInList(collection, idOf(record))).toEqual(restored.body)
     expect(await countOf(collection)).toBe(count)
-    // Only what is deleted can be restored.
+    // Only a deleted record can be restored.
     expect((await fixture.request(collection.restore, { params })).status).toBe(404)
   },
 )
 
-/** A body that passes validation, so that what is refused is the record. */
+/** A valid body, so that only the record can be the reason for an error. */
 function minimalOf({ fields, mode }: { fields: Record<string, Field>; mode: 'create' | 'update' }): JsonObject {
   const names = Object.keys(fields).filter((name) => mode === 'create' && fields[name]?.required)
   const resource = { name: 'a body', fields } as Resource
@@ -165,7 +165,7 @@ function minimalOf({ fields, mode }: { fields: Record<string, Field>; mode: 'cre
 }
 
 test.each(collectionsWith('get'))(
-  '%s: what select[] leaves of a record is what the document says it may be',
+  '%s: a response with select[] matches the OpenAPI document',
   async (_, collection) => {
     const { resource } = collection
     const record = await fixture.createRecord(collection, nextMinimal(resource))
@@ -181,7 +181,7 @@ test.each(collectionsWith('get'))(
   },
 )
 
-/** Every property, every property of an embedded record, and keys of which the record has none. */
+/** Every property, every property of an embedded record, and keys that the record does not have. */
 const selectablePaths = ({ propertyNames: members, embedded, fields }: Resource): string[] =>
   members.flatMap((name) => {
     const inner = embedded[name]?.show ?? (fields[name]?.filter === 'properties' ? ['absent', 'not_a-key'] : [])
@@ -189,7 +189,7 @@ const selectablePaths = ({ propertyNames: members, embedded, fields }: Resource)
   })
 
 test.each(collectionsWith('update', 'get'))(
-  '%s: a change of one field changes that field, what follows from it, and the time',
+  '%s: an update of one field changes only that field, the fields derived from it, and updatedAt',
   async (_, collection) => {
     const { resource } = collection
     for (const name of writableFields(resource)) {
@@ -215,7 +215,7 @@ test.each(collectionsWith('update', 'get'))(
 const revision = (headers: Headers): number => Number(/^"(\d+)-/.exec(headers.get('etag') ?? '')?.[1])
 
 test.each(collectionsWith('update', 'get'))(
-  '%s: null clears what can be null, and is refused where a value has to be',
+  '%s: null clears a nullable field and is rejected for any other',
   async (_, collection) => {
     const { resource } = collection
     const before = await fixture.createRecord(collection, nextFull(resource))
@@ -240,7 +240,7 @@ const writers = collections.flatMap((collection) =>
   ),
 )
 
-/** Sends wrong bodies to the create or the update route of a collection: one that is refused has changed nothing. */
+/** Sends invalid bodies to the create or update route of a collection and checks that nothing changed. */
 async function senderOf(collection: Collection, mode: 'create' | 'update') {
   const { resource, get } = collection
   const route = collection[mode]
@@ -258,7 +258,7 @@ async function senderOf(collection: Collection, mode: 'create' | 'update') {
   }
 }
 
-test.each(writers)('%s refuses a field that is unknown, and says which one was meant', async (_, collection, mode) => {
+test.each(writers)('%s rejects an unknown field and suggests the closest one', async (_, collection, mode) => {
   const { resource } = collection
   const [first = ''] = writableFields(resource)
   const { send, base } = await senderOf(collection, mode)
@@ -273,7 +273,7 @@ test.each(writers)('%s refuses a field that is unknown, and says which one was m
   }
 })
 
-test.each(writers)('%s refuses what only the service writes as read-only', async (_, collection, mode) => {
+test.each(writers)('%s rejects read-only fields', async (_, collection, mode) => {
   const { resource } = collection
   const { send, base } = await senderOf(collection, mode)
   const readOnly = resource.propertyNames.filter((name) => !(resource.fields[name]?.writable ?? false))
@@ -285,7 +285,7 @@ test.each(writers)('%s refuses what only the service writes as read-only', async
   }
 })
 
-test.each(writers)('%s refuses values of another JSON type, for every field', async (_, collection, mode) => {
+test.each(writers)('%s rejects values of the wrong JSON type for every field', async (_, collection, mode) => {
   const { resource } = collection
   const { send, base } = await senderOf(collection, mode)
   for (const name of writableFields(resource)) {
@@ -300,7 +300,7 @@ test.each(writers)('%s refuses values of another JSON type, for every field', as
   }
 })
 
-test.each(writers)('%s tells every fault of a body at once', async (_, collection, mode) => {
+test.each(writers)('%s reports all errors in a body at once', async (_, collection, mode) => {
   const { resource } = collection
   const { send } = await senderOf(collection, mode)
   const names = writableFields(resource)
@@ -315,7 +315,7 @@ test.each(writers)('%s tells every fault of a body at once', async (_, collectio
   }
 })
 
-test.each(collectionsWith('create'))('%s: what is absent has a code of its own', async (_, collection) => {
+test.each(collectionsWith('create'))('%s: missing fields have a separate error code', async (_, collection) => {
   const { resource } = collection
   const required = Object.keys(nextMinimal(resource))
   const { send } = await senderOf(collection, 'create')
@@ -325,7 +325,7 @@ test.each(collectionsWith('create'))('%s: what is absent has a code of its own',
 })
 
 test.each(collectionsWith('get'))(
-  '%s: another organization’s record is not there, on any verb',
+  '%s: a record of another organization gets 404 on every route',
   async (_, collection) => {
     const otherFixture = await createFixture(service)
     const otherRecord = await otherFixture.createRecord(

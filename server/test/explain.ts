@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Sql } from '../src/platform/model/sql.ts'
 
-/** A step of a plan that was run, as PostgreSQL tells it. */
+/** A node in the output of EXPLAIN ANALYZE. */
 export interface PlanNode {
   'Node Type': string
   'Relation Name'?: string
@@ -15,14 +15,14 @@ export interface PlanNode {
 
 const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 
-/** Runs the statement; the steps of its plan. */
+/** Runs the statement; returns all nodes of its plan. */
 export async function explain(client: pg.Client, statement: Sql): Promise<PlanNode[]> {
   const { text, values } = statement.render()
   const { rows } = await client.query(`explain (analyze, buffers, timing off, format json) ${text}`, values)
   return nodesOf(rows[0]['QUERY PLAN'][0].Plan)
 }
 
-/** How many records, or entries of a bitmap, a plan looks at; what the plan throws away counts. */
+/** The number of rows and bitmap entries that a plan reads, including those removed by filters. */
 export function recordsRead(nodes: readonly PlanNode[]): number {
   const scans = nodes.filter((node) => node['Relation Name'] !== undefined || node['Node Type'] === 'Bitmap Index Scan')
   const rows = scans.map(

@@ -15,7 +15,7 @@ const linesOf = (address: string) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter((line) => line.address === address && /logins? failed/.test(String(line.msg)))
 
-test('password spraying leaves its address and time in the log, and no account or password', async () => {
+test('password spraying is logged with its address and time, without accounts or passwords', async () => {
   const from = { 'x-forwarded-for': '203.0.113.9' }
   const password = 'one guess for everybody'
   const known = await newOwner(service)
@@ -27,7 +27,7 @@ test('password spraying leaves its address and time in the log, and no account o
   expect(Date.now() - Number(linesOf('203.0.113.9')[0]?.time)).toBeLessThan(120_000)
   isClosed = true
   await service.close()
-  await until('the rest is logged', () => linesOf('203.0.113.9').length > 1)
+  await until('the summary is logged', () => linesOf('203.0.113.9').length > 1)
   const failed = statuses.indexOf(429)
   const [, summary] = linesOf('203.0.113.9')
   expect(summary).toMatchObject({

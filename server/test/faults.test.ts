@@ -13,21 +13,20 @@ import { type Finding, Laws, quantile, randomOf, type Run } from '../../lab/faul
 import { makeTemplate, type Template } from '../../lab/faults/template.ts'
 import { seed } from './seed.ts'
 
-// The short form of `npm run faults`: each scenario with as little as shows what it is about. They wait more than they
-// work, so some run side by side, the longest first; they begin with copies of one database. Overload is left to the
-// command: what it measures needs the machine for itself.
+// The short form of `npm run faults`: each scenario at its minimum size. Scenarios wait most of the time, so some run
+// concurrently, the longest first, on copies of one database. Overload is left out: its measurements need an idle machine.
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const script = fileURLToPath(new URL('../../scripts/faults.mjs', import.meta.url))
-const patience = 180_000
-/** Milliseconds within which every request has its answer, on a machine that does many things at once. */
+const timeout = 180_000
+/** Milliseconds within which every request must be answered on a busy machine. */
 const responseDeadline = 14_000
 
-vi.setConfig({ maxConcurrency: 3, testTimeout: patience })
+vi.setConfig({ maxConcurrency: 3, testTimeout: timeout })
 
 let template: Template
 beforeAll(async () => {
   template = await makeTemplate(root)
-}, patience)
+}, timeout)
 afterAll(cleanUp)
 
 const run = (): Run => ({ root, random: randomOf(seed), rest: 300, breath: 300, template, say: () => undefined })
@@ -37,7 +36,7 @@ const expectNoViolations = ({ broken, figures }: Finding) => {
   expect(figures.acknowledged ?? figures.requests).toBeGreaterThan(0)
 }
 
-/** Some answers were lost, so that there was something to repeat. */
+/** Also checks that some responses were lost, so that requests were repeated. */
 const expectRetriesSettled = (finding: Finding) => {
   expectNoViolations(finding)
   expect(finding.figures['unknown changes repeated']).toBeGreaterThan(0)
@@ -48,40 +47,40 @@ const expectDiskFull = (finding: Finding, skip: (why: string) => void) => {
   expectRetriesSettled(finding)
 }
 
-// The seed stands in the name so that every failure tells it.
-describe.concurrent(`nothing acknowledged is lost and nothing happens twice (TEST_SEED=${seed})`, () => {
-  test('when service, database, one of its processes, and both are killed', async () => {
+// The seed is in the name, so that every failure shows it.
+describe.concurrent(`no acknowledged write is lost and none is applied twice (TEST_SEED=${seed})`, () => {
+  test('when the service, the database, one of its processes, or both are killed', async () => {
     expectRetriesSettled(await kills(run(), { cycles: 4, patience: 90_000 }))
   })
 
-  test('when two processes behind one port are restarted in turn; no request fails', async () => {
+  test('when two processes behind one port are restarted one after the other; no request fails', async () => {
     expectNoViolations(await rolling(run(), { rounds: 1 }))
   })
 
-  test('when connections to the database are delayed, reset, or swallow what is sent', async () => {
+  test('when connections to the database are delayed, reset, or lose data', async () => {
     expectRetriesSettled(await cuts(run(), { rounds: 3, patience: responseDeadline }))
   })
 
-  test('when the database stands still for five seconds; requests are refused in time', async () => {
+  test('when the database freezes for five seconds; requests are rejected in time', async () => {
     const finding = await frozen(run(), { seconds: 5, patience: responseDeadline })
     expectRetriesSettled(finding)
     expect(finding.figures['reads meanwhile']).toBe(250)
   })
 
-  test('when the disk of the tables is full for a moment; reads go on', async ({ skip }) => {
+  test('when the disk of the tables is full for a moment; reads still succeed', async ({ skip }) => {
     expectDiskFull(await disk(run(), { seconds: 1, together: false }), skip)
   })
 
-  test('when the disk of the tables and of the log of changes is full for a moment', async ({ skip }) => {
+  test('when the disk of the tables and the write-ahead log is full for a moment', async ({ skip }) => {
     expectDiskFull(await disk(run(), { seconds: 1, together: true }), skip)
   })
 
-  test('when the clock of the service is set back and forth', async () => {
+  test('when the clock of the service is set back and forward', async () => {
     expectNoViolations(await clock(run(), { seconds: 1 }))
   })
 })
 
-test('a law that is broken is told with what was seen', () => {
+test('a violated law is reported with the observed values', () => {
   const laws = new Laws()
   laws.hold('kept', true, 1)
   laws.none('none', [])
@@ -91,7 +90,7 @@ test('a law that is broken is told with what was seen', () => {
   expect(laws.broken).toEqual(['in time: 7', 'nothing else: {"count":2,"first":["a","b"]}'])
 })
 
-test('a seed gives the same choices each time', () => {
+test('a seed gives the same random numbers each time', () => {
   const [one, same, other] = [randomOf(7), randomOf(7), randomOf(8)]
   const drawn = Array.from({ length: 1000 }, () => one())
   expect(drawn).toEqual(drawn.map(() => same()))
@@ -101,7 +100,7 @@ test('a seed gives the same choices each time', () => {
   expect([Math.min(...drawn) >= 0, Math.max(...drawn) < 1]).toEqual([true, true])
 })
 
-test('a mistake on the command line starts nothing and shows the help', async () => {
+test('an invalid command line starts nothing and exits with code 2', async () => {
   const refused = promisify(execFile)(process.execPath, [script, '--cycles', 'many'])
   await expect(refused).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('--cycles takes a whole') })
   const { stdout } = await promisify(execFile)(process.execPath, [script, '--help'])

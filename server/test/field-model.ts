@@ -3,21 +3,21 @@ import type { Resource } from '../src/platform/model/define.ts'
 import type { FilterType, JsonValue, JsonObject } from '../src/platform/model/fields.ts'
 import { fieldOf } from './samples.ts'
 
-/** A path that a list can be filtered or ordered by, as the interface's section 4.5 sees it. */
+/** A path by which a list can be filtered or ordered, as documented. */
 export interface Path {
   name: string
   type: FilterType
   nullable: boolean
   operators: readonly Operator[]
-  /** All values that there can be, where they are few. */
+  /** The possible values of an enum. */
   choices: readonly string[]
-  /** Decimals are numbers held in strings. */
+  /** Decimals are sent as strings. */
   isDecimal: boolean
-  /** What ids at this path begin with. */
+  /** The prefix of ids at this path. */
   prefix: string
 }
 
-/** Every path of a resource: its members, the fields of embedded records, and these keys of its properties. */
+/** Every path of a resource: its fields, those of embedded records, and these keys of custom properties. */
 export function pathsOf(resource: Resource, keys: readonly string[]): Path[] {
   return resource.propertyNames.flatMap((member): Path[] => {
     const embedded = resource.embedded[member]
@@ -48,7 +48,7 @@ function pathOf(resource: Resource, fieldName: string, name: string, nullable: b
   }
 }
 
-/** The value at a path of a record as it is answered; an embedded record stands for the field it is ordered by. */
+/** The value at a path of a record in a response; the value of an embedded record is the field that it is ordered by. */
 export function valueAt(resource: Resource, row: JsonObject, name: string): JsonValue {
   const embedded = resource.embedded[name]
   const path = embedded ? `${name}.${embedded.orderBy}` : name
@@ -61,7 +61,7 @@ export function valueAt(resource: Resource, row: JsonObject, name: string): Json
     )
 }
 
-/** Case and accents away: for the Latin letters that the samples use. */
+/** Removes case and accents, for the Latin letters in the samples. */
 export const fold = (text: string): string =>
   text
     .normalize('NFKD')
@@ -72,7 +72,7 @@ const toText = (value: JsonValue): string => (typeof value === 'string' ? value 
 const toList = (value: JsonValue): JsonValue[] => (Array.isArray(value) ? value : [])
 const isBlank = (value: JsonValue): boolean => ['null', '""', '[]', '{}'].includes(JSON.stringify(value))
 
-/** Does a filter with this operator and text hold for the value? Said anew, from the documentation alone. */
+/** Whether a value matches a filter. Implemented from the documentation, independent of the service. */
 export function matchesFilter(path: Path, operator: string, text: string, value: JsonValue): boolean {
   const { type, isDecimal } = path
   const list = text.split(',')
@@ -132,13 +132,13 @@ function comparisonHolds(type: FilterType, operator: string, text: string, value
   return isDay ? at < end : at <= start
 }
 
-/** A day is all of it; a moment begins and ends at once. */
+/** The start and end of a date or, for a timestamp, twice the same moment. */
 function dateRange(text: string): [number, number] {
   const start = Date.parse(text)
   return [start, text.length === 10 ? start + 86_400_000 : start]
 }
 
-/** Operators and values to filter a path by: some that records have, one that none has, null where it can be asked for. */
+/** Operators and values for filters of a path: values that records have, one that none has, and null if supported. */
 export function filtersFor(path: Path, values: readonly JsonValue[]): [operator: string, text: string][] {
   const present = values.filter((value) => !isBlank(value)).flatMap((value) => (Array.isArray(value) ? value : [value]))
   const known = [...new Set(present.filter((value) => typeof value !== 'object').map(toText))]
@@ -162,7 +162,7 @@ function textsFor(path: Path, operator: string, first: string, second: string): 
   return [first, second, absentValue(path), ...nulls]
 }
 
-// A comma in a value is escaped; what that means is proved where lists of values are read.
+// Escaped commas are tested with the parser.
 const listsFor = (path: Path, first: string, second: string): string[] =>
   [[first], [first, second], [absentValue(path), second], [absentValue(path)]]
     .filter((items) => items.every((item) => !item.includes(',')))
@@ -181,7 +181,7 @@ function absentValue({ type, prefix, choices }: Path): string {
   return type === 'date' ? '1999-01-01' : 'nothing has this'
 }
 
-/** The rows in the order that is documented: nulls last in both directions, ties by id in the direction of `sort`. */
+/** The rows in the documented order: nulls last in both directions, ties by id in the direction of `sort`. */
 export function sortRows(
   resource: Resource,
   rows: readonly JsonObject[],
@@ -209,7 +209,7 @@ function sortKeys({ type, isDecimal }: Path, value: JsonValue): (string | number
 function propertyKeys(value: JsonValue): (string | number)[] {
   if (typeof value === 'number') return [1, value]
   if (typeof value === 'string') return [2, fold(value)]
-  // Lists and objects have no order of their own that a caller could rely on; their texts begin with [ and {.
+  // The order of lists and objects is not documented; their JSON starts with [ and {.
   return typeof value === 'boolean' ? [3, Number(value)] : [4, Array.isArray(value) ? 0 : 1]
 }
 

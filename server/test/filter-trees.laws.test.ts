@@ -14,7 +14,7 @@ import { matches, type ModelFilter, type ModelRecord } from './list-model.ts'
 import { seed } from './seed.ts'
 import { startTestService, type TestService } from './service.ts'
 
-/** A tree as the model and the planner both read it. */
+/** A filter tree for both the model and the planner. */
 type Tree = ModelFilter | { and: readonly Tree[] } | { or: readonly Tree[] } | { not: Tree }
 
 let service: TestService
@@ -47,7 +47,7 @@ const trees = (): fc.Arbitrary<Tree> =>
     ),
   })).tree
 
-/** The same predicate on a record in memory. */
+/** Evaluates a tree for a record in memory. */
 function matchesTree(tree: Tree, record: ModelRecord): boolean {
   if ('field' in tree) return matches(contactModel, record, tree)
   if ('not' in tree) return !matchesTree(tree.not, record)
@@ -76,7 +76,7 @@ const allContacts = () =>
     orderBy,
   }))
 
-test('a tree of and, or and not finds what the same predicate finds in memory: in a list, in a count, and by record', async () => {
+test('a tree of and, or and not finds the same records as in memory: in a list, in a count and by record', async () => {
   const times = Number(process.env.LAW_TIMES ?? 1)
   await fc.assert(
     fc.asyncProperty(trees(), async (tree) => {
@@ -91,7 +91,7 @@ test('a tree of and, or and not finds what the same predicate finds in memory: i
         planCount(contacts, request, { organization }).statement,
       )
       expect(Number(count)).toBe(expected.length)
-      // Conditions on embedded records need their joins, which a list and a count have.
+      // Conditions on embedded records need joins, which only lists and counts have.
       if (JSON.stringify(tree).includes('"company')) return
       const found = await query<{ id: string }>(
         sql`select id from contacts record where ${matching(contacts, request, { organization })}`,
@@ -102,7 +102,7 @@ test('a tree of and, or and not finds what the same predicate finds in memory: i
   )
 })
 
-test('a tree is as cheap as its dearest alternative, and as its cheapest part that has to hold', () => {
+test('the cost of a tree is that of its most expensive alternative and its cheapest required condition', () => {
   const filterBy = (name: string, value: string): Filter => readFilters(contacts, [{ name, value }]).filter
   const [indexed, searched, scanned] = [
     filterBy('filter.email.equals', 'a@b.com'),
@@ -119,9 +119,9 @@ test('a tree is as cheap as its dearest alternative, and as its cheapest part th
   )
 })
 
-test('what a URL asks for makes the same statement flat, nested or alone', () => {
+test('the filters of a URL make the same statement whether flat or nested', () => {
   const [first, second] = ['status', 'city'].map((name) => readFilters(contacts, [{ name, value: 'x' }]).filter)
-  if (!first || !second) throw new Error('there are two')
+  if (!first || !second) throw new Error('expected two filters')
   const textOf = (filter: Filter) =>
     planCount(contacts, { filter, words: [] }, { organization }).statement.render().text
   const flat = readFilters(contacts, [

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-test('an address is found in any spelling by the comparison that makes it unique', async () => {
+test('equalsIgnoreCase finds an address with the comparison that makes addresses unique', async () => {
   const emails = ['Ada@Example.com', 'adam@example.com', 'zoë@Bücher.example', 'ZOE@example.com', null]
   const call = await withContacts(
     service,
@@ -31,12 +31,12 @@ test('an address is found in any spelling by the comparison that makes it unique
     'filter.customProperties.plan.equalsIgnoreCase=a': ['filter.customProperties.plan.equalsIgnoreCase', 'found "'],
     [`${operator}=`]: [operator, 'expected a value'],
   })
-  // One address and the next: `contacts_email_unique` decides by the same comparison.
+  // `contacts_email_unique` uses the same comparison.
   const taken = await call('POST', '/v5/contacts', { body: { email: 'ZOË@xn--bcher-kva.example' } })
   expect(taken.status).toBe(409)
 })
 
-test('invitations and members are found by an address in any spelling', async () => {
+test('equalsIgnoreCase finds invitations and members by address', async () => {
   const { call } = await service.newOrganization()
   const invited = await call('POST', '/v5/invitations', { body: { email: 'Grace@Bücher.example', role: 'viewer' } })
   expect(invited.status).toBe(201)

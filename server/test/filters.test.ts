@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-test('strings: equals is exact, contains and its kin fold case and accents, wildcards are letters', async () => {
+test('strings: equals is exact, contains, startsWith and endsWith ignore case and accents, and wildcards are literal', async () => {
   const call = await withContacts(service, [
     { city: 'Zürich' },
     { city: 'ZURICH' },
@@ -39,7 +39,7 @@ test('strings: equals is exact, contains and its kin fold case and accents, wild
   })
 })
 
-test('the same filter twice is both, as are different ones', async () => {
+test('repeated and different filters are combined with and', async () => {
   const call = await withContacts(service, [
     { city: 'Paris', nickname: 'a' },
     { city: 'Paris', nickname: 'b' },
@@ -53,7 +53,7 @@ test('the same filter twice is both, as are different ones', async () => {
   })
 })
 
-test('lists split on commas after decoding, and a backslash takes a comma literally', async () => {
+test('lists are split at commas after decoding, and a backslash escapes a comma', async () => {
   const call = await withContacts(service, [
     { tags: ['a,b', 'c'] },
     { tags: ['a', 'b'] },
@@ -85,7 +85,7 @@ test('lists split on commas after decoding, and a backslash takes a comma litera
   })
 })
 
-test('an operator that is not of the type is refused, and the message says which are', async () => {
+test('an operator that the type does not support is rejected with a list of those it supports', async () => {
   const { call } = await service.newOrganization()
   await expectRefused(call, {
     'filter.email.gt=a': ['filter.email.gt', 'supports equals, not, contains'],
@@ -113,7 +113,7 @@ test('an operator that is not of the type is refused, and the message says which
   })
 })
 
-test('numbers compare as numbers, and only numbers are taken', async () => {
+test('numbers are compared as numbers, and only numbers are accepted', async () => {
   const call = await withContacts(service, [{ latitude: 0 }, { latitude: 10.5 }, { latitude: -10.5 }, {}])
   await expectFound(call, {
     'filter.latitude.equals=10.50': [2],
@@ -135,7 +135,7 @@ test('numbers compare as numbers, and only numbers are taken', async () => {
   }
 })
 
-test('ids of another form, or of another organization, match nothing', async () => {
+test('malformed ids and ids of another organization match nothing', async () => {
   const { call } = await service.newOrganization()
   const { body: company } = await call('POST', '/v5/companies', { body: { name: 'Acme' } })
   await call('POST', '/v5/contacts', { body: { name: '1', companyId: company.id } })
@@ -167,7 +167,7 @@ test('ids of another form, or of another organization, match nothing', async () 
   })
 })
 
-test('a date is its whole UTC day, a timestamp is a moment', async () => {
+test('a date is a whole UTC day, a timestamp is a moment', async () => {
   const dates = [
     '2026-01-01T23:59:59.999Z',
     '2026-01-02T00:00:00.000Z',
@@ -194,7 +194,7 @@ test('a date is its whole UTC day, a timestamp is a moment', async () => {
   for (const [filter, found] of Object.entries(cases)) {
     await expectFound(call, { [`filter.customProperties.day.${filter}`]: found })
   }
-  // The service's own times are of today.
+  // `createdAt` is today.
   const [first] = (await call('GET', '/v5/contacts?sort=asc')).body
   const day = first.createdAt.slice(0, 10)
   await expectFound(call, {
@@ -250,7 +250,7 @@ test('a custom property equals a date when it is that date or an instant of that
   await expectFound(call, { 'customProperties.when=2026-03-01': [1, 2, 3, 5] })
 })
 
-test('what is no date is refused, with a hint where a plus became a space', async () => {
+test('an invalid date is rejected, with a hint if a plus became a space', async () => {
   const { call } = await service.newOrganization()
   const bad = ['yesterday', '2026', '2026-13-01', '2026-02-31', '2026-1-1', '2026-01-01T25:00Z', '2026-01-01T10:60Z']
   for (const value of [
@@ -271,7 +271,7 @@ test('what is no date is refused, with a hint where a plus became a space', asyn
   })
 })
 
-test('a custom property takes every operator, by what is stored in it', async () => {
+test('a custom property supports every operator, depending on the stored value', async () => {
   const values = [42, '42', true, 'true', ['a', 42], 'Prag', { b: { c: 'deep' } }, null, '', []]
   const call = await withContacts(service, [...values.map((x) => ({ customProperties: { x } })), {}])
   const all = Array.from({ length: 11 }, (_, index) => index + 1)
@@ -312,7 +312,7 @@ test('a custom property takes every operator, by what is stored in it', async ()
     await expectFound(call, { [`filter.customProperties.x.${filter}`]: found })
   }
   await expectFound(call, { 'customProperties.x=42': [1, 2], 'customProperties.x.b.c=deep': [7] })
-  // A place in a list is no key.
+  // A list index is not a key.
   await expectFound(call, { 'filter.customProperties.x.0.equals=a': [], 'filter.customProperties.x.0.not=a': all })
 })
 
@@ -347,7 +347,7 @@ test('a property may be named like an operator, a prototype or SQL', async () =>
   })
 })
 
-test('numbers of companies compare exactly, however long', async () => {
+test('decimal numbers are compared exactly, regardless of length', async () => {
   const { call } = await service.newOrganization()
   const revenues = ['12345678901234567890', '12345678901234567891', '0.1', '-5', null]
   for (const [index, annualRevenue] of revenues.entries()) {

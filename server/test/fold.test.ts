@@ -23,7 +23,7 @@ async function folded(values: readonly string[]): Promise<string[]> {
   return rows.map(({ value }) => value)
 }
 
-/** The same on every engine and operating system: indexes are built from these. */
+/** The results must be the same on every engine and operating system, because indexes contain them. */
 const examples: [text: string, folded: string][] = [
   ['Ada LOVELACE', 'ada lovelace'],
   ['Élodie', 'elodie'],
@@ -56,7 +56,7 @@ const examples: [text: string, folded: string][] = [
   ['\u0301', ''],
 ]
 
-test('case and accents go away, everything else stays', async () => {
+test('folding removes case and accents and keeps everything else', async () => {
   expect(await folded(examples.map(([text]) => text))).toEqual(examples.map(([, expected]) => expected))
 })
 
@@ -67,7 +67,7 @@ const characters = fc.oneof(
 )
 const texts = fc.array(fc.string({ unit: characters, maxLength: 12 }), { minLength: 40, maxLength: 40 })
 
-test('folding twice is folding once', async () => {
+test('folding is idempotent', async () => {
   await fc.assert(
     fc.asyncProperty(texts, async (values) => {
       const once = await folded(values)
@@ -76,7 +76,7 @@ test('folding twice is folding once', async () => {
   )
 })
 
-test('lines fold apart: what lies in one never depends on another', async () => {
+test('lines fold independently of each other', async () => {
   await fc.assert(
     fc.asyncProperty(texts, texts, async (left, right) => {
       const [apart, other] = [await folded(left), await folded(right)]
@@ -86,8 +86,8 @@ test('lines fold apart: what lies in one never depends on another', async () => 
   )
 })
 
-test('a part of a text is found in it, in capitals and in small letters too', async () => {
-  // Of the letters that case changes to one letter each; signs that join with what stands before them are left out.
+test('a part of a text is found in it, also in upper and lower case', async () => {
+  // Only letters whose case mapping is a single letter; combining characters are left out.
   const letters = fc.constantFrom(...'aBcéÉßæØłжЖЁώΩσΣ日한١%_\\ .,-👍')
   const parts = fc.tuple(...[1, 2, 3].map(() => fc.string({ unit: letters, minLength: 1, maxLength: 6 })))
   const many = fc.array(parts, { minLength: 40, maxLength: 40 })
@@ -110,7 +110,7 @@ test('a part of a text is found in it, in capitals and in small letters too', as
   )
 })
 
-test('wildcards in a needle are letters, those that folding makes too', async () => {
+test('wildcards in a search text are literal, including those that folding produces', async () => {
   const cases: [haystack: string, needle: string, found: boolean][] = [
     ['50%', '50%', true],
     ['500', '50%', false],
@@ -132,7 +132,7 @@ test('wildcards in a needle are letters, those that folding makes too', async ()
   }
 })
 
-test('long texts are cut for the order, so that no index refuses them', async () => {
+test('sort keys are truncated, so that long texts fit in an index', async () => {
   const [row] = await database.crossTenantQuery(
     'check the database',
     sql`select length(sort_key(repeat('ß', 10000))) as short, sort_key('Éa') as key, sort_key(null) as nothing`,

@@ -46,19 +46,19 @@ afterAll(async () => {
 
 const portOf = ({ url }: TestService) => Number(new URL(url).port)
 
-/** Of the given operations alone; so few at a time that none waits for a record until it is refused. */
+/** Sends requests to these operations, few at once, so that none is rejected after waiting for a locked record. */
 function send(operations: World['operations'], requests: number): Promise<Result> {
   const place = { port: portOf(service), first: 0, connections: 4, progress: () => undefined, found: () => undefined }
   return run({ ...place, world: { ...world, operations }, contract, foreignIds: idsIn(theirRows), requests })
 }
 
-/** How many rows are in each state, once none is on its way any more. */
+/** Waits until all rows are finished; returns the number of rows in each state. */
 async function untilFinished({
   organizationId,
 }: Pick<TestOrganization, 'organizationId'>): Promise<Record<string, number>> {
   let counts: Record<string, number> = {}
   await until(
-    'the rows came to an end',
+    'the rows are finished',
     async () => {
       const { rows } = await client.query<{ status: string; count: number }>(
         `select status, count(*)::int as count from import_rows
@@ -73,7 +73,7 @@ async function untilFinished({
   return counts
 }
 
-test('whatever is sent to any operation, the answer is a documented one that tells nothing of anyone else', async () => {
+test('every response to a random request is documented and contains nothing of another organization', async () => {
   const { violations, statuses, operations } = await send(contract.operations, 2000)
   expect(violations).toEqual([])
   for (const status of ['200', '201', '204', '304', '400', '401', '403', '404', '405', '422']) {
@@ -83,13 +83,13 @@ test('whatever is sent to any operation, the answer is a documented one that tel
   expect(Object.values(operations).filter(({ successes }) => successes > 0).length).toBeGreaterThan(40)
 }, 120_000)
 
-test('whatever is pushed, what is kept comes to an end that is no fault of ours', async () => {
+test('every accepted random push is processed without an internal error', async () => {
   const pushes = contract.operations.filter(({ ids }) => ids.includes('hash'))
   const { violations, operations } = await send(pushes, 500)
   expect(violations).toEqual([])
   expect(operations.pushLead?.statuses).toEqual(expect.arrayContaining([200, 400, 404]))
   expect(operations.pushLead?.successes).toBeGreaterThan(125)
-  // Drawn pushes seldom repeat all that a record holds already.
+  // Random pushes rarely repeat a lead, so one is repeated here.
   for (let time = 0; time < 2; time++) {
     const body = JSON.stringify({ contact: { email: 'repeated@example.com', name: 'Ada Repeated' } })
     const headers = { 'content-type': 'application/json' }
@@ -100,14 +100,14 @@ test('whatever is pushed, what is kept comes to an end that is no fault of ours'
   expect(kinds).not.toContain('DEAD')
 }, 120_000)
 
-test('after all that nothing of the other organization is changed, and no fault is in the log', async () => {
+test('the requests above changed nothing in the other organization and logged no internal error', async () => {
   expect(changedTables(theirRows, await rowsOf(client, theirs.organizationId))).toEqual([])
-  // Each request has left a line, or nothing was looked at.
+  // Each request logs a line, so a short log means that the check found nothing to read.
   expect(service.logged.length).toBeGreaterThan(1500)
   expect(faultsInLog(service.logged.join(''))).toEqual([])
 })
 
-test('a seed and a number are the same request again; another number is another one', () => {
+test('the same seed and number give the same request, another number gives another one', () => {
   const draw = (number: number) => drawRequest(world, number)
   for (let number = 0; number < 200; number++) expect(draw(number)).toEqual(draw(number))
   expect(new Set(Array.from({ length: 200 }, (_, number) => JSON.stringify(draw(number)))).size).toBe(200)

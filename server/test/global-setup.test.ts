@@ -12,7 +12,7 @@ async function createLeftover(runner: number, parent: string): Promise<string> {
   return folder
 }
 
-test('what a killed run left is removed wherever runs put it, and nothing of a run that lives', async () => {
+test('leftovers of a killed run are removed from every temporary folder, those of a live run are not', async () => {
   const { pid: deadProcess } = spawnSync(process.execPath, ['--version'])
   const stale = await Promise.all(temporaryFolders().map((parent) => createLeftover(deadProcess, parent)))
   const living = await Promise.all(temporaryFolders().map((parent) => createLeftover(process.pid, parent)))

@@ -16,7 +16,7 @@ import type { TestCluster } from './postgres.ts'
 const prefix = 'rapport-test-'
 const template = 'rapport_template'
 
-/** A throwaway cluster: nothing of it has to survive, so nothing waits for the disk. */
+/** For a temporary cluster: no data must survive, so nothing waits for the disk. */
 const settings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -27,16 +27,16 @@ const settings = {
   autovacuum_naptime: '1h',
 }
 
-/** Starts the run's PostgreSQL and gives the tests what they need to reach it; vitest calls it, and its result last. */
+/** Called by vitest: starts the PostgreSQL of the run and provides its connection to the tests; returns the teardown. */
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  // Where both run, each is a project with an environment of its own (vitest.config.ts).
+  // If both engines run, each is a project with its own environment (vitest.config.ts).
   const wanted: unknown = project.config.env?.TEST_ENGINE ?? process.env.TEST_ENGINE
   if (wanted === 'none') return undefined
   removeStale()
   const engine = wanted === 'debian' ? 'debian' : 'embedded'
   const folder = await mkdtemp(join(tmpdir(), prefix))
   await writeFile(join(folder, 'runner'), String(process.pid))
-  // The server of a run as root is another user's, who has to reach its own folder in here.
+  // If the tests run as root, the server runs as another user, who must be able to enter this folder.
   await chmod(folder, 0o711)
   const binaries = await binariesOf(engine)
   const [data, socketFolder, logFile] = [join(folder, 'data'), join(folder, 'socket'), join(folder, 'log')]
@@ -78,7 +78,7 @@ async function administer(server: pg.ClientConfig, statement: string): Promise<v
   await client.query(statement).finally(() => client.end())
 }
 
-/** Ends the servers that killed runs of this user left behind, and removes their folders. */
+/** Stops servers left behind by killed runs of this user, and removes their folders. */
 export function removeStale(): void {
   const leftovers = temporaryFolders().flatMap((parent) =>
     readdirSync(parent)
@@ -96,7 +96,7 @@ export function removeStale(): void {
 
 const isOwn = (folder: string): boolean => lstatSync(folder, { throwIfNoEntry: false })?.uid === process.getuid?.()
 
-/** Is the process the server of that folder, and not another one that got its number? */
+/** Whether the process is the server of that folder, not another process with the same id. */
 function serves(pid: number, folder: string): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder)

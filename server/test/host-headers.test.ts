@@ -36,7 +36,7 @@ const invalidHosts: [string, string][] = [
   ['a URL with a user', 'GET http://user@a/healthz HTTP/1.1\r\nhost: user@a\r\n\r\n'],
 ]
 
-test.each(invalidHosts)('a request with %s is refused', async (_what, text) => {
+test.each(invalidHosts)('a request with %s is rejected', async (_what, text) => {
   expectRefusal(await sendRaw(service.url, text), 400, 'malformed_request')
 })
 
@@ -48,17 +48,17 @@ test.each([
   '[2001:db8::1]',
   'my_service.local',
   '10.0.0.1:80',
-])('the Host header %s is taken', async (host) => {
+])('the Host header %s is accepted', async (host) => {
   const response = await sendRaw(service.url, requestText('GET', '/healthz', { headers: { host } }))
   expect(response.status).toBe(200)
 })
 
-test('a login over HTTP/1.0 without a Host header is answered, passkeys included', async () => {
+test('passkey options can be requested over HTTP/1.0 without a Host header', async () => {
   const head = 'POST /auth/passkeys/options HTTP/1.0\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}'
   expect((await sendRaw(service.url, head)).status).toBe(200)
 })
 
-test('a header given twice is refused, whatever the two say', async () => {
+test('a repeated header is rejected, even with the same value', async () => {
   const twice = (name: string, first: string, second: string) =>
     sendRaw(
       service.url,

@@ -25,7 +25,7 @@ afterAll(async () => {
   expect(unhandled).toEqual([])
 })
 
-/** The service answers, and holds what it held. */
+/** Checks that the service responds and its data is still there. */
 async function expectAlive(): Promise<void> {
   expect((await call('GET', `/v5/contacts/${contactId}`)).status).toBe(200)
   expect((await service.anonymous('GET', '/readyz')).status).toBe(200)
@@ -43,19 +43,19 @@ test.each<[string, string | Uint8Array, number]>([
   ['custom properties 30 deep', `{"name":"A","customProperties":{"a":${deep(29, '[', ']')}}}`, 201],
   ['custom properties 33 deep', `{"name":"A","customProperties":{"a":${deep(33, '[', ']')}}}`, 400],
   ['a megabyte of blanks', ' '.repeat(mebibyte), 400],
-  ['a megabyte of one string', `{"bio":"${'x'.repeat(mebibyte - 10)}"}`, 422],
+  ['a string of a megabyte', `{"bio":"${'x'.repeat(mebibyte - 10)}"}`, 422],
   ['a megabyte of escapes', `{"bio":"${'\\u0041'.repeat(170_000)}"}`, 422],
-  ['a megabyte of one number', `{"latitude":${'1'.repeat(mebibyte - 20)}}`, 422],
+  ['a number of a megabyte', `{"latitude":${'1'.repeat(mebibyte - 20)}}`, 422],
   ['a megabyte of zeros behind the point', `{"latitude":0.${'0'.repeat(mebibyte - 20)}1}`, 422],
-  ['a megabyte of one name', `{"${'x'.repeat(mebibyte - 10)}":1}`, 422],
+  ['a name of a megabyte', `{"${'x'.repeat(mebibyte - 10)}":1}`, 422],
   ['seventy thousand unknown fields', object(70_000, (index) => `"f${index}":1`), 422],
   ['seventy thousand custom properties', `{"customProperties":${object(70_000, (index) => `"f${index}":1`)}}`, 422],
   ['three hundred thousand bad tags', `{"tags":[${'1,'.repeat(300_000)}1]}`, 422],
   ['two hundred thousand equal tags', `{"tags":[${'"a",'.repeat(200_000)}"a"]}`, 422],
   ['a megabyte of nulls', `[${'null,'.repeat(200_000)}null]`, 422],
-  ['the same member twice', '{"name":"A","name":"B"}', 400],
-  ['the same member twice, spelt otherwise', '{"name":"A","n\\u0061me":"B"}', 400],
-  ['the same custom property twice', '{"name":"A","customProperties":{"a":1,"a":2}}', 400],
+  ['a duplicate property', '{"name":"A","name":"B"}', 400],
+  ['a duplicate property, escaped differently', '{"name":"A","n\\u0061me":"B"}', 400],
+  ['a duplicate custom property', '{"name":"A","customProperties":{"a":1,"a":2}}', 400],
   ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]), 400],
   ['an overlong encoding', Buffer.from([0x22, 0xc0, 0xaf, 0x22]), 400],
   ['half a character', Buffer.from([0x22, 0xe2, 0x82]), 400],
@@ -98,8 +98,8 @@ test.each<[string, string | Uint8Array, number]>([
   ['SQL as a field', `{"name\\"; drop table contacts; --":"A"}`, 422],
   ['SQL as a value', `{"name":"'; drop table contacts; --"}`, 201],
   ['SQL as a custom property', `{"name":"A","customProperties":{"a' || (select 1) || '":1}}`, 422],
-  ['text that turns its direction', '{"name":"\\u202eadA"}', 201],
-])('%s in a body is answered', async (_what, body, status) => {
+  ['text with a bidirectional override', '{"name":"\\u202eadA"}', 201],
+])('a body with %s is answered', async (_what, body, status) => {
   const response = await post(body)
   if (status === 201) {
     expect(response.status, response.text).toBe(201)
@@ -115,11 +115,11 @@ test.each<[string, string | Uint8Array, number]>([
   await expectAlive()
 })
 
-/** Pushes a good lead with this beside it: it is refused whole, or kept as it was sent and worked on. */
+/** Pushes a valid lead with this extra value: it is either rejected or stored unchanged and processed. */
 async function pushWithExtra(body: string | Uint8Array): Promise<void> {
   const { triggerUrl, importId } = organization
   const whole = Buffer.concat([
-    Buffer.from('{"contact":{"name":"Eve","xHandle":"eve"},"beside":'),
+    Buffer.from('{"contact":{"name":"Eve","xHandle":"eve"},"extra":'),
     Buffer.from(body),
     Buffer.from('}'),
   ])
@@ -127,7 +127,7 @@ async function pushWithExtra(body: string | Uint8Array): Promise<void> {
   if (response.status !== 200) return void expectRefusal(response, response.status === 413 ? 413 : 400)
   const path = `/v5/imports/${importId}/rows/${response.body.id}`
   const isEnded = async () => (await call('GET', `${path}?select[]=finishedAt`)).body.finishedAt !== null
-  await until('the row came to an end', isEnded)
+  await until('the row is finished', isEnded)
   const { status, payload } = (await call('GET', path)).body
   expect([status, payload]).toEqual([expect.stringMatching(/^(?:PROCESSED|DUPLICATE)$/), JSON.parse(whole.toString())])
 }
@@ -136,7 +136,7 @@ function object(count: number, member: (index: number) => string): string {
   return `{${Array.from({ length: count }, (_, index) => member(index)).join()}}`
 }
 
-test('no body of a megabyte holds others up', async () => {
+test('a hostile body of a megabyte does not delay other requests', async () => {
   const bodies = ['['.repeat(mebibyte), deep(mebibyte / 2, '[', ']'), `{"tags":[${'1,'.repeat(500_000)}1]}`]
   for (const body of bodies) {
     const started = performance.now()
@@ -146,11 +146,11 @@ test('no body of a megabyte holds others up', async () => {
   }
 })
 
-test('custom properties keep exactly what was sent, names of object methods too', async () => {
+test('custom properties are stored exactly as sent, including names of object methods', async () => {
   const customProperties = { constructor: 'a', toString: 1, hasOwnProperty: true, valueOf: { prototype: null, a: [] } }
-  const made = await call('POST', '/v5/contacts', { body: { name: 'Eve', customProperties } })
-  const path = `/v5/contacts/${made.body.id}`
-  expect(Object.entries(made.body.customProperties).sort()).toEqual(Object.entries(customProperties).sort())
+  const created = await call('POST', '/v5/contacts', { body: { name: 'Eve', customProperties } })
+  const path = `/v5/contacts/${created.body.id}`
+  expect(Object.entries(created.body.customProperties).sort()).toEqual(Object.entries(customProperties).sort())
   const patched = await call('PATCH', path, {
     body: { customProperties: { toString: { valueOf: 2 }, constructor: null } },
   })
@@ -214,7 +214,7 @@ test.each(
   expect((await call('GET', '/v5/contacts/count')).body.count).toBe(before)
 })
 
-test('what a caller sends never becomes a header of the answer', async () => {
+test('input from a caller never becomes a response header', async () => {
   const injected = '%0d%0aX-Injected:%20yes%0d%0a%0d%0a<script>'
   for (const path of [`/v5/${injected}`, `/v5/contacts/${injected}`, `/v5/contacts?query=${injected}&limit=1`]) {
     const { headers, text } = await call('GET', path)
@@ -226,7 +226,7 @@ test('what a caller sends never becomes a header of the answer', async () => {
   expect(headers.get('link')).toMatch(/^<http[^<>"\s]*>; rel="next"$/)
 })
 
-test('requests sent at once on one connection are answered in order, also when the last is no HTTP', async () => {
+test('pipelined requests are answered in order, even if the last one is not HTTP', async () => {
   const connection = await openRaw(service.url)
   const headers = {
     authorization: `Bearer ${organization.apiKey}`,
@@ -238,7 +238,7 @@ test('requests sent at once on one connection are answered in order, also when t
       requestText('POST', '/v5/contacts', { headers: { ...headers, 'content-type': 'application/json' }, body }) +
       requestText('GET', '/v5/contacts/count?name=Nobody', { headers }) +
       requestText('GET', '/v5/nowhere', { headers }) +
-      'THIS IS NO HTTP\r\n\r\n',
+      'THIS IS NOT HTTP\r\n\r\n',
   )
   const responses = await connection.answers(5)
   expect(responses.map(({ status }) => status)).toEqual([200, 201, 200, 404, 400])
@@ -249,7 +249,7 @@ test('requests sent at once on one connection are answered in order, also when t
   connection.socket.destroy()
 })
 
-test('a caller who goes away in mid-body leaves no record and no trouble', async () => {
+test('a caller that disconnects in the middle of a body leaves no record and no error', async () => {
   const before = (await call('GET', '/v5/contacts/count')).body.count
   const headers = {
     authorization: `Bearer ${organization.apiKey}`,
@@ -276,7 +276,7 @@ test('a caller who goes away in mid-body leaves no record and no trouble', async
   await expectAlive()
 })
 
-test('a caller who closes its half of the connection after the request gets the answer', async () => {
+test('a caller that closes its half of the connection after the request gets the response', async () => {
   const connection = await openRaw(service.url)
   const headers = {
     authorization: `Bearer ${organization.apiKey}`,
@@ -288,7 +288,7 @@ test('a caller who closes its half of the connection after the request gets the 
   await connection.closed
 })
 
-test('after all of it nothing is broken in the log or left open in the database', async () => {
+test('the requests above left no error in the log and no open transaction in the database', async () => {
   const failures = service.logged.filter((line) => /"level":[56]0/.test(line))
   expect(failures).toEqual([])
   const busy = () =>

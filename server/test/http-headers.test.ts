@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-test('every answer has Version and an X-Request-Id of its own', async () => {
+test('every response has a Version and a unique X-Request-Id', async () => {
   const push = (body: Json) => service.anonymous('POST', new URL(organization.triggerUrl).pathname, { body })
   const ids = new Set<string | null>()
   const responses = [
@@ -43,7 +43,7 @@ test('every answer has Version and an X-Request-Id of its own', async () => {
   expect(ids.size).toBe(responses.length)
 })
 
-test("a caller's X-Request-Id is not given back; it goes to the log, beside ours", async () => {
+test("a caller's X-Request-Id is not returned; it is logged together with ours", async () => {
   const theirs = 'their-own-request-id'
   const response = await organization.call('GET', '/v5/me', { headers: { 'x-request-id': theirs } })
   const ours = response.headers.get('x-request-id')
@@ -54,12 +54,12 @@ test("a caller's X-Request-Id is not given back; it goes to the log, beside ours
   expect(lines.filter(({ requestId }) => requestId === ours)).toMatchObject([{ callerRequestId: theirs }])
 })
 
-test('the fixed texts of the interface are there', async () => {
-  const nobody = await service.anonymous('GET', '/v5/me')
-  expectRefusal(nobody, 401, 'missing_authorization')
-  expect(nobody.body.message).toBe('You are not logged in')
-  expect(nobody.body.description).toMatch(/access token or an API key/)
-  expect(nobody.headers.get('www-authenticate')).toBe('Bearer realm="rapport"')
+test('errors contain the messages that the interface specifies', async () => {
+  const anonymous = await service.anonymous('GET', '/v5/me')
+  expectRefusal(anonymous, 401, 'missing_authorization')
+  expect(anonymous.body.message).toBe('You are not logged in')
+  expect(anonymous.body.description).toMatch(/access token or an API key/)
+  expect(anonymous.headers.get('www-authenticate')).toBe('Bearer realm="rapport"')
   const call = await organization.withScopes(['urn:service:contact:get:read'])
   const refusal = await call('GET', '/v5/contacts')
   expect(expectRefusal(refusal, 403, 'missing_scopes').details).toEqual([
@@ -73,7 +73,7 @@ test('the fixed texts of the interface are there', async () => {
 })
 
 const malformed: [string, string][] = [
-  ['words that are no HTTP', 'hello\r\n\r\n'],
+  ['text that is not HTTP', 'hello\r\n\r\n'],
   ['an unknown method', 'FETCH /v5/contacts HTTP/1.1\r\nhost: a\r\n\r\n'],
   ['a lower-case method', 'get /v5/contacts HTTP/1.1\r\nhost: a\r\n\r\n'],
   ['a version of HTTP that does not exist', 'GET / HTTP/3.7\r\nhost: a\r\n\r\n'],
@@ -85,28 +85,28 @@ const malformed: [string, string][] = [
   ['a NUL in a header', 'GET / HTTP/1.1\r\nhost: a\r\nx: a\0b\r\n\r\n'],
   ['a space in the URL', 'GET /v5/a b HTTP/1.1\r\nhost: a\r\n\r\n'],
   ['no Host header', 'GET /v5/contacts HTTP/1.1\r\n\r\n'],
-  ['a Content-Length that is no number', 'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-length: x\r\n\r\n'],
+  ['a Content-Length that is not a number', 'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-length: x\r\n\r\n'],
   ['a negative Content-Length', 'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n'],
   ['two lengths', 'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'],
   [
-    'a length beside chunks',
+    'a length together with chunks',
     'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
   ],
-  ['a transfer coding that is not taken', 'POST /auth HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n'],
+  ['an unsupported transfer coding', 'POST /auth HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n'],
   [
-    'a chunk whose size is no number',
+    'a chunk whose size is not a number',
     'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n{}\r\n',
   ],
   ['a fragment in the URL', 'GET /v5/contacts#top HTTP/1.1\r\nhost: a\r\n\r\n'],
   ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\n'],
 ]
 
-test.each(malformed)('%s is refused in the shape of every error', async (_what, text) => {
+test.each(malformed)('%s gets an error in the usual format', async (_what, text) => {
   expectRefusal(await sendRaw(service.url, text), 400, 'malformed_request')
 })
 
 test.each(['/v5/%zz', '/v5/contacts/%ff', '/v5/contacts/con_%c3%28', '/v5/contacts/%ed%a0%80', '/%'])(
-  'the path %s is no percent-encoded UTF-8 and 400 before any credential',
+  'the path %s is not valid percent-encoded UTF-8 and gets 400 before the credential is checked',
   async (path) => {
     const { details } = expectRefusal(await service.anonymous('GET', path), 400, 'invalid_parameters')
     expect(details[0]?.field).toBe('path')
@@ -125,7 +125,7 @@ test.each([
   ['/v5/contacts%2Fcount', 404],
   ['/v5/contacts;x=1', 404],
   ['/V5/contacts', 404],
-])('the path %s is %i', async (path, status) => {
+])('the path %s gets %i', async (path, status) => {
   const text = requestText('GET', path, {
     headers: {
       authorization: `Bearer ${organization.apiKey}`,
@@ -135,14 +135,14 @@ test.each([
   expectRefusal(await sendRaw(service.url, text), status)
 })
 
-test('an id is decoded once, so that no second spelling names the record', async () => {
+test('an id is decoded only once, so doubly encoded ids are not found', async () => {
   const doublyEncoded = (contact.id as string).replace(/^con_/, 'con%255f')
   expectRefusal(await organization.call('GET', `/v5/contacts/${doublyEncoded}`), 404, 'not_found')
   const encoded = (contact.id as string).replace(/^con_/, 'con%5f')
   expect((await organization.call('GET', `/v5/contacts/${encoded}`)).status).toBe(200)
 })
 
-test('HTTP/1.0 needs no Host header, and a target that names the host is taken', async () => {
+test('HTTP/1.0 needs no Host header, and an absolute request target is accepted', async () => {
   const response = await sendRaw(service.url, 'GET /healthz HTTP/1.0\r\n\r\n')
   expect([response.status, response.body]).toEqual([200, '{"status":"ok"}'])
   const headers = {
@@ -157,7 +157,7 @@ test('HTTP/1.0 needs no Host header, and a target that names the host is taken',
   expect(absolute.headers.link?.split('?')[0]).toBe(`<${service.url}/v5/contacts`)
 })
 
-test('headers of 16 KiB are taken, more are 431, and a parser overflow says the same', async () => {
+test('headers of 16 KiB are accepted; more get 431, also beyond the limit of the parser', async () => {
   const padded = (length: number) => requestText('GET', '/healthz', { headers: { 'x-long': 'x'.repeat(length) } })
   expect((await sendRaw(service.url, padded(16 * 1024 - 50))).status).toBe(200)
   for (const length of [16 * 1024, 70_000, 300_000]) {
@@ -167,7 +167,7 @@ test('headers of 16 KiB are taken, more are 431, and a parser overflow says the 
   expect((await sendRaw(service.url, requestText('GET', '/healthz', { headers: many }))).status).toBe(200)
 })
 
-test('a URL of 8 KiB is taken, more is 414, also beyond what the parser takes', async () => {
+test('a URL of 8 KiB is accepted; more gets 414, also beyond the limit of the parser', async () => {
   const url = (length: number) => `/healthz?${'x'.repeat(length - 9)}`
   expect((await sendRaw(service.url, requestText('GET', url(8192)))).status).toBe(200)
   for (const length of [8193, 20_000, 45_000, 60_000, 300_000]) {
@@ -176,7 +176,7 @@ test('a URL of 8 KiB is taken, more is 414, also beyond what the parser takes', 
   expectRefusal(await sendRaw(service.url, requestText('GET', `/v5/contacts/${'x'.repeat(9000)}`)), 414)
 })
 
-test('of more than two thousand headers none is dropped', async () => {
+test('no header is dropped from more than two thousand', async () => {
   const filler = Object.fromEntries(Array.from({ length: 2100 }, (_, index) => [`x${index}`, '']))
   const headers = {
     ...filler,
@@ -188,7 +188,7 @@ test('of more than two thousand headers none is dropped', async () => {
 
 const paths = [...new Set(routes.map(({ path }) => path)), '/healthz', '/readyz']
 
-test.each(paths)('%s tells its methods by OPTIONS and refuses every other with 405', async (path) => {
+test.each(paths)('%s lists its methods in the response to OPTIONS and rejects all others with 405', async (path) => {
   const concrete = path.replace(/\{\w+\}/g, 'x')
   const supported = routes.filter((route) => route.path === path).map(({ method }) => method as string)
   const methods = supported.length > 0 ? supported : ['GET']
@@ -205,20 +205,20 @@ test.each(paths)('%s tells its methods by OPTIONS and refuses every other with 4
   connection.socket.destroy()
 })
 
-test('OPTIONS of an unknown path is 404', async () => {
+test('OPTIONS for an unknown path gets 404', async () => {
   expectRefusal(await service.anonymous('OPTIONS', '/v5/nowhere'), 404, 'not_found')
   expectRefusal(await sendRaw(service.url, requestText('OPTIONS', '*')), 404, 'not_found')
 })
 
 test.each(['/v5/contacts', '/v5/contacts/count', '/v5/me', '/v5/nowhere', '/v5/contacts?bogus=1', '/healthz'])(
-  'HEAD %s is GET without the body, with the same headers',
+  'HEAD %s returns the headers of GET without the body',
   async (path) => {
     for (const encoding of ['identity', 'gzip']) {
       const [get, head] = await Promise.all(
         ['GET', 'HEAD'].map((method) => organization.call(method, path, { headers: { 'accept-encoding': encoding } })),
       )
       expect(head!.text).toBe('')
-      // These are about the connection, and HEAD may leave the last one out.
+      // Connection headers; transfer-encoding is optional for HEAD.
       const ofConnection = ['connection', 'keep-alive', 'transfer-encoding']
       const shown = (headers: Headers) => [...headers.keys()].filter((name) => !ofConnection.includes(name)).sort()
       expect([head!.status, shown(head!.headers)]).toEqual([get!.status, shown(get!.headers)])
@@ -229,7 +229,7 @@ test.each(['/v5/contacts', '/v5/contacts/count', '/v5/me', '/v5/nowhere', '/v5/c
   },
 )
 
-test('HEAD honours If-None-Match', async () => {
+test('HEAD supports If-None-Match', async () => {
   const path = `/v5/contacts/${contact.id}`
   const etag = (await organization.call('HEAD', path)).headers.get('etag') ?? ''
   expect(etag).toMatch(/^"1-/)
@@ -244,7 +244,7 @@ test.each([
   ['*/*', 200],
   ['application/*;q=0.1', 200],
   ['text/html, application/xhtml+xml, */*;q=0.8', 200],
-])('Accept: %s is %i', async (accept, status) => {
+])('Accept: %s gets %i', async (accept, status) => {
   const response = await organization.call('GET', '/v5/me', { headers: { accept } })
   expect(response.status).toBe(status)
   if (status === 406) expectRefusal(response, 406, 'not_acceptable')
@@ -260,14 +260,14 @@ test.each([
   [';;;', 415],
   ['application/json; charset=UTF-8', 201],
   ['APPLICATION/JSON', 201],
-])('a body of Content-Type %s is %i', async (type, status) => {
+])('a body with Content-Type %s gets %i', async (type, status) => {
   const body = JSON.stringify({ email: `${Math.random()}@example.com` })
   const response = await organization.call('POST', '/v5/contacts', { body, headers: { 'content-type': type } })
   expect(response.status, response.text).toBe(status)
   if (status === 415) expectRefusal(response, 415, 'unsupported_media_type')
 })
 
-test('a PATCH takes application/merge-patch+json, and a body without a type is refused', async () => {
+test('PATCH accepts application/merge-patch+json, and a body without a Content-Type is rejected', async () => {
   const headers = { 'content-type': 'application/merge-patch+json' }
   const path = `/v5/contacts/${contact.id}`
   expect((await organization.call('PATCH', path, { headers, body: { city: 'Oslo' } })).body.city).toBe('Oslo')
@@ -283,7 +283,7 @@ test('a PATCH takes application/merge-patch+json, and a body without a type is r
 })
 
 test.each(['gzip', 'br', 'deflate', 'zstd', 'x-unknown', 'gzip, identity', 'gzip, gzip'])(
-  'a body coded %s is 415, whatever is in it',
+  'a body with Content-Encoding %s gets 415, regardless of its content',
   async (encoding) => {
     const { gzipSync } = await import('node:zlib')
     const body = gzipSync(JSON.stringify({ email: 'zip@example.com' }))

@@ -20,13 +20,13 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
+const execute = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 const keyHeader = (key: string) => ({ 'idempotency-key': key })
 const newAddress = () => `${randomUUID()}@example.com`
 const create = (key: string, body: Json, as = call) => as('POST', '/v5/contacts', { body, headers: keyHeader(key) })
 const countByName = async (name: string) => (await call('GET', `/v5/contacts/count?name=${name}`)).body.count as number
 
-test('a repeated create is answered as the first was, and made once', async () => {
+test('a repeated create returns the first response and creates one record', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
   const first = await create(key, { name })
   const again = await create(key, { name })
@@ -41,7 +41,7 @@ test('a repeated create is answered as the first was, and made once', async () =
   expect(await countByName(name)).toBe(1)
 })
 
-test('a repeated change, block and restore give their first answer again and change nothing', async () => {
+test('a repeated update, block and restore return the first response and change nothing', async () => {
   const { id } = (await create(randomUUID(), { email: newAddress() })).body
   const path = `/v5/contacts/${id}`
   const revision = async () => (await call('GET', path)).headers.get('etag')
@@ -60,10 +60,10 @@ test('a repeated change, block and restore give their first answer again and cha
   await twice('POST', `${path}/restore`)
 })
 
-/** A domain is verified by what a name server says; those of these tests are nobody's. */
+/** Verifying a domain needs a DNS record, which the domains of these tests do not have. */
 const needsNoNameServer = ({ path }: (typeof routes)[number]) => path !== '/v5/domains/{domainId}/verify'
 
-/** Records are deleted when nothing needs them any more, those within others first. */
+/** DELETE comes last, and child records are deleted before their parents. */
 const deletionRank = ({ method, path }: (typeof routes)[number]) =>
   method === 'DELETE' ? 1000 - path.split('/').length : 0
 
@@ -73,7 +73,7 @@ test.each(
     .toSorted((one, other) => deletionRank(one) - deletionRank(other))
     .map((route) => [`${route.method} ${route.path}`, route] as const),
 )(
-  '%s: the same request under the same key gets the first answer again, what is shown once too, and changes nothing',
+  '%s: a repeated request with the same key returns the first response, including one-time secrets, and changes nothing',
   async (_, route) => {
     const request = requestOf(route, tenant)
     const send = (key: string) => tenant.request(route, { ...request, headers: keyHeader(key) })
@@ -89,7 +89,7 @@ test.each(
   },
 )
 
-test('a replay is the first answer even when the record has changed since', async () => {
+test('a replay returns the first response even if the record has changed since', async () => {
   const { id } = (await create(randomUUID(), { email: newAddress() })).body
   const key = randomUUID()
   const patch = () => call('PATCH', `/v5/contacts/${id}`, { body: { city: 'Rome' }, headers: keyHeader(key) })
@@ -97,7 +97,7 @@ test('a replay is the first answer even when the record has changed since', asyn
   await call('PATCH', `/v5/contacts/${id}`, { body: { city: 'Oslo' } })
   expect((await patch()).text).toBe(first.text)
   expect((await call('GET', `/v5/contacts/${id}`)).body.city).toBe('Oslo')
-  // A precondition that holds no more does not hide what was done.
+  // A replay does not check the precondition again.
   const stale = {
     ...keyHeader(randomUUID()),
     'if-match': (await call('GET', `/v5/contacts/${id}`)).headers.get('etag') ?? '',
@@ -106,7 +106,7 @@ test('a replay is the first answer even when the record has changed since', asyn
   expect([(await conditional()).status, (await conditional()).status]).toEqual([200, 200])
 })
 
-test('the key with another body is 422, with the same body once more a replay', async () => {
+test('the key with another body gets 422, with the same body a replay', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
   await create(key, { name })
   const other = await create(key, { name, city: 'Rome' })
@@ -115,7 +115,7 @@ test('the key with another body is 422, with the same body once more a replay', 
   expect(await countByName(name)).toBe(1)
 })
 
-test('a key serves another path, method and credential as if it was new', async () => {
+test('a key is independent for each path, method and credential', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
   const contact = await create(key, { name })
   const company = await call('POST', '/v5/companies', { body: { name }, headers: keyHeader(key) })
@@ -135,7 +135,7 @@ test('a key serves another path, method and credential as if it was new', async 
   expect(new Set(responses.map(({ body }) => body.id)).size).toBe(5)
 })
 
-test('of twenty equal creates at once one is made; the others wait for it or get its answer', async () => {
+test('of twenty concurrent equal creates, one creates a record; the others get 409 or its response', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
   const responses = await Promise.all(Array.from({ length: 20 }, () => create(key, { name })))
   const [created, ...replays] = responses.filter(({ status }) => status === 201)
@@ -146,7 +146,7 @@ test('of twenty equal creates at once one is made; the others wait for it or get
   expect((await create(key, { name })).text).toBe(created!.text)
 })
 
-test('a refused request does not use its key up', async () => {
+test('a rejected request does not use up its key', async () => {
   const [key, email] = [randomUUID(), newAddress()]
   expectRefusal(await create(key, { email: 'nobody' }), 422)
   expectRefusal(await create(key, '{"email":'), 400)
@@ -158,30 +158,30 @@ test('a refused request does not use its key up', async () => {
   expect([created.status, created.headers.get('idempotent-replayed')]).toEqual([201, null])
 })
 
-test('a revoked key gets no stored answer', async () => {
+test('a revoked API key gets no stored response', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
   const other = await organization.withScopes(['urn:service:*:*:write'])
   expect((await create(key, { name }, other)).status).toBe(201)
-  await database(sql`update api_keys set revoked_at = now() where id = (
+  await execute(sql`update api_keys set revoked_at = now() where id = (
     select credential_id from idempotency_answers order by created_at desc limit 1)`)
   expectRefusal(await create(key, { name }, other), 401, 'invalid_token')
 })
 
-test('after 24 hours the key is new again, not before', async () => {
+test('a key expires after 24 hours, not before', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
   const age = (hours: number) =>
-    database(sql`update idempotency_answers set created_at = now() - make_interval(mins => ${hours * 60}::integer)
+    execute(sql`update idempotency_answers set created_at = now() - make_interval(mins => ${hours * 60}::integer)
       where created_at = (select max(created_at) from idempotency_answers) returning 1`)
   const first = await create(key, { name })
   expect(await age(23.9)).toHaveLength(1)
   expect((await create(key, { name })).text).toBe(first.text)
-  await database(sql`update idempotency_answers set created_at = now() - interval '24 hours 1 minute'`)
+  await execute(sql`update idempotency_answers set created_at = now() - interval '24 hours 1 minute'`)
   const afterExpiry = await create(key, { name, city: 'Rome' })
   expect([afterExpiry.status, afterExpiry.headers.get('idempotent-replayed')]).toEqual([201, null])
   expect((await create(key, { name, city: 'Rome' })).text).toBe(afterExpiry.text)
 })
 
-test('the same body in another notation is the same request', async () => {
+test('a body with equal JSON in another notation is the same request', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
   const first = await create(key, `{"name":"${name}","customProperties":{"a":1,"b":[100,"é"]}}`)
   expect(first.status).toBe(201)
@@ -202,7 +202,7 @@ test('the same body in another notation is the same request', async () => {
   }
 })
 
-test('a repeated DELETE is answered as the first was', async () => {
+test('a repeated DELETE returns the first response', async () => {
   const { id } = (await create(randomUUID(), { email: newAddress() })).body
   const path = `/v5/contacts/${id}`
   const remove = (key: string, body?: Json) => call('DELETE', path, { headers: keyHeader(key), ...(body && { body }) })
@@ -218,20 +218,20 @@ test('a repeated DELETE is answered as the first was', async () => {
   }
   expectRefusal(await remove(randomUUID()), 404)
   expect((await call('POST', `${path}/restore`)).status).toBe(200)
-  // The replay of the first DELETE deletes nothing.
+  // A replayed DELETE deletes nothing.
   expect((await remove(key)).status).toBe(204)
   expect((await call('GET', path)).status).toBe(200)
 })
 
-test.each(['', 'x'.repeat(256), 'two words', 'caf\u00e9', 'a, b'])('the key "%s" is refused', async (key) => {
+test.each(['', 'x'.repeat(256), 'two words', 'caf\u00e9', 'a, b'])('the key "%s" is rejected', async (key) => {
   const refusal = await create(key, { name: 'Ada' })
   expect(expectRefusal(refusal, 400, 'invalid_parameters').details[0]?.field).toBe('Idempotency-Key')
 })
 
-test('nothing of a request or its answer can be read in the database', async () => {
+test('requests and responses are not readable in the database', async () => {
   const [key, secret] = [`key-${randomUUID()}`, `secret-${randomUUID()}`]
   const created = await create(key, { name: secret, email: `${secret}@example.com`, customProperties: { pin: secret } })
-  const rows = await database(sql`select to_jsonb(idempotency_answers) as row, key_hash, request_hash, answer_encrypted
+  const rows = await execute(sql`select to_jsonb(idempotency_answers) as row, key_hash, request_hash, answer_encrypted
     from idempotency_answers order by created_at desc limit 1`)
   expect(rows).toHaveLength(1)
   const { row, ...bytes } = rows[0]
@@ -241,21 +241,23 @@ test('nothing of a request or its answer can be read in the database', async () 
   }
 })
 
-/** Runs `work` while every stored answer meets this statement; the trigger is gone afterwards. */
+/** Runs `work` with a trigger on stored responses; `body` creates its function `on_insert`. */
 async function withInsertTrigger(body: Sql, work: () => Promise<void>): Promise<void> {
-  await database(body)
-  await database(sql`create trigger meet before insert on idempotency_answers for each row execute function meet()`)
+  await execute(body)
+  await execute(
+    sql`create trigger on_insert before insert on idempotency_answers for each row execute function on_insert()`,
+  )
   try {
     await work()
   } finally {
-    await database(sql`drop trigger meet on idempotency_answers`)
-    await database(sql`drop function meet`)
+    await execute(sql`drop trigger on_insert on idempotency_answers`)
+    await execute(sql`drop function on_insert`)
   }
 }
 
-test('an answer that cannot be stored undoes its effect', async () => {
+test('a request is rolled back if its response cannot be stored', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
-  const failing = sql`create function meet() returns trigger language plpgsql as $$ begin raise 'no room'; end $$`
+  const failing = sql`create function on_insert() returns trigger language plpgsql as $$ begin raise 'no room'; end $$`
   await withInsertTrigger(failing, async () => {
     expectRefusal(await create(key, { name }), 500, 'internal_error')
     expect(await countByName(name)).toBe(0)
@@ -263,20 +265,20 @@ test('an answer that cannot be stored undoes its effect', async () => {
   expect((await create(key, { name })).status).toBe(201)
 })
 
-test('a connection that is lost before the commit leaves neither record nor answer; the repeat makes one', async () => {
+test('a connection lost before the commit leaves neither record nor response; the retry creates one record', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
-  const slow = sql`create function meet() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return new; end $$`
+  const slow = sql`create function on_insert() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return new; end $$`
   await withInsertTrigger(slow, async () => {
     const sleeping = () =>
-      database(sql`select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`)
+      execute(sql`select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`)
     const lost = create(key, { name })
     await expect.poll(sleeping).toHaveLength(1)
-    // The first one runs: the second is told so and does not wait.
+    // The first request is in progress, so the second is rejected without waiting.
     const second = await create(key, { name })
     expectRefusal(second, 409, 'idempotency_in_progress')
     expect(second.headers.get('retry-after')).toBe('1')
     const [{ pid }] = await sleeping()
-    await database(sql`select pg_terminate_backend(${pid}::integer)`)
+    await execute(sql`select pg_terminate_backend(${pid}::integer)`)
     expectRefusal(await lost, 503)
     expect(await countByName(name)).toBe(0)
   })

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
 
-/** Who logs in at the provider, and what it says of them. */
+/** The claims of the person who logs in at the provider. */
 export interface ProviderPerson {
   sub: string
   email?: string
@@ -16,13 +16,13 @@ export interface IdentityProvider {
   issuer: string
   clientId: string
   clientSecret: string
-  /** Who logs in next; null to say no. */
+  /** The person who logs in next; null cancels the login. */
   person: ProviderPerson | null
-  /** What stands in place of the provider's own answers, by path, until it is taken away. */
+  /** Handlers that replace the provider's own responses, by path. */
   readonly overrides: Map<string, (request: IncomingMessage, response: ServerResponse) => void>
-  /** What was asked for: method and path. */
+  /** The requests received: method and path. */
   readonly requests: string[]
-  /** Lets the client come back there. */
+  /** Adds a redirect URI to the client. */
   register(redirectUri: string): void
   close(): Promise<void>
 }
@@ -30,14 +30,14 @@ export interface IdentityProvider {
 export interface IdentityProviderOptions {
   /** The client has no secret. */
   isPublic?: boolean
-  /** The address is in the ID token, not only where it has to be asked for. */
+  /** The address is in the ID token, not only in the userinfo response. */
   addressInIdToken?: boolean
 }
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const key = { ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: randomUUID() }
 
-/** The real thing, on loopback: logs in whoever is next without asking. */
+/** Starts a real provider on loopback, which logs in `person` without a form. */
 export async function startIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
   const { isPublic = false, addressInIdToken = false } = options
   const server = createServer()

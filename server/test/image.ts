@@ -5,26 +5,26 @@ import { promisify } from 'node:util'
 import { canAccess } from '../src/platform/embedded-postgres/binaries.ts'
 import { type BuildStage, type Instruction, isInBuildContext } from './dockerfile.ts'
 
-/** What a stage of the Dockerfile makes, in a folder that stands for the root of its file system. */
+/** The result of a stage of the Dockerfile, in a folder that represents the root of its file system. */
 export interface Image {
   root: string
   environment: Record<string, string>
   /** The folder of the last WORKDIR, in `root`. */
   folder: string
   account: { uid: number; gid: number } | undefined
-  /** The instructions that say something of the running container, by name. */
+  /** The instructions that configure the container at run time, by name. */
   settings: Record<string, Instruction>
 }
 
 export interface BuildOptions {
   project: string
-  /** Files of the project that .dockerignore lets in. */
+  /** Files of the build context. */
   files: readonly string[]
   built: Readonly<Record<string, Image>>
   root: string
 }
 
-/** Runs a stage's instructions on this machine, its absolute paths being paths in `root`. */
+/** Runs a stage's instructions on this machine; its absolute paths are relative to `root`. */
 export async function buildStage(stage: BuildStage, options: BuildOptions): Promise<Image> {
   const { root } = options
   const image: Image = { root, environment: {}, folder: root, account: undefined, settings: {} }
@@ -63,9 +63,9 @@ async function copy({ flags, args }: Instruction, { folder }: Image, { files, pr
   }
   for (const source of sources) {
     const sent = files.filter((file) => file === source || file.startsWith(`${source}/`))
-    if (sent.length === 0) throw new Error(`COPY ${source}: .dockerignore leaves nothing of it`)
+    if (sent.length === 0) throw new Error(`COPY ${source}: .dockerignore excludes all of it`)
     for (const file of sent) {
-      // A folder's content goes into the target, a file beneath it.
+      // The content of a folder is copied into the target, a file below it.
       const destination = join(folder, target, file === source ? file : file.slice(source.length + 1))
       await mkdir(dirname(destination), { recursive: true })
       await cp(join(project, file), destination)
@@ -73,11 +73,11 @@ async function copy({ flags, args }: Instruction, { folder }: Image, { files, pr
   }
 }
 
-/** A shell's command. The packages are those of this project: a dry run says whether npm would install them. */
+/** Runs a shell command. `npm ci` is a dry run; its packages are copied from this project. */
 async function runIn(image: Image, { project }: BuildOptions, text: string): Promise<void> {
   const isInstall = text.startsWith('npm ci')
   const mapped = text.replace(/(?<= )\/(?=\w)/g, `${image.root}/`)
-  // Only root may give a folder away.
+  // Only root can change the owner of a folder.
   const allowed = process.getuid?.() === 0 ? mapped : mapped.replace(/ -[og] \d+/g, '')
   await promisify(execFile)('/bin/sh', ['-ec', isInstall ? `${allowed} --dry-run --offline` : allowed], {
     cwd: image.folder,
@@ -86,7 +86,7 @@ async function runIn(image: Image, { project }: BuildOptions, text: string): Pro
   if (isInstall) await installProduction(project, image.folder)
 }
 
-/** Puts the packages in place that `npm ci --omit=dev` would: none that only development needs. */
+/** Installs the packages that `npm ci --omit=dev` would install. */
 async function installProduction(project: string, folder: string): Promise<void> {
   const from = join(project, 'node_modules')
   const lock = JSON.parse(await readFile(join(from, '.package-lock.json'), 'utf8')) as {
@@ -94,7 +94,7 @@ async function installProduction(project: string, folder: string): Promise<void>
   }
   const isReadable = await canAccess(from)
   for (const [path, { dev, devOptional }] of Object.entries(lock.packages)) {
-    // A package in another one's folder comes with it.
+    // A nested package is copied with its parent.
     if (dev || devOptional || path.lastIndexOf('node_modules/') > 0) continue
     const destination = join(folder, path)
     await mkdir(dirname(destination), { recursive: true })
@@ -104,14 +104,14 @@ async function installProduction(project: string, folder: string): Promise<void>
   await writeFile(join(folder, 'node_modules/.package-lock.json'), JSON.stringify(lock))
 }
 
-/** Files of the project that the build is sent. */
+/** Files of the project that are sent to the build. */
 export async function buildContextFiles(project: string, ignore: string): Promise<string[]> {
   const found: string[] = []
   const walk = async (folder: string): Promise<void> => {
     for (const entry of await readdir(join(project, folder), { withFileTypes: true })) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`
       if (path === 'node_modules' || path === '.git') {
-        if (isInBuildContext(ignore, `${path}/x`)) throw new Error(`.dockerignore lets ${path} in`)
+        if (isInBuildContext(ignore, `${path}/x`)) throw new Error(`.dockerignore includes ${path}`)
       } else if (entry.isDirectory()) await walk(path)
       else if (isInBuildContext(ignore, path)) found.push(path)
     }
@@ -120,7 +120,7 @@ export async function buildContextFiles(project: string, ignore: string): Promis
   return found
 }
 
-/** Takes from everyone the right to write, as a read-only file system does, and back again. */
+/** Removes or restores write permission, to simulate a read-only file system. */
 export async function setReadOnly(folder: string, isReadOnly: boolean): Promise<void> {
   await chmod(folder, isReadOnly ? 0o555 : 0o755)
   for (const entry of await readdir(folder, { withFileTypes: true })) {

@@ -16,7 +16,7 @@ const importOf = ({ importId }: Audited): string => readId('imp', importId) ?? '
 const read = <Row extends object>({ database }: Pick<TestService, 'database'>, statement: Sql): Promise<Row[]> =>
   database.crossTenantQuery<Row>('check the database', statement)
 
-/** A lead that leaves one contact, one company, one job and one note, which no other lead can make. */
+/** A unique lead that creates one contact, one company, one job and one note. */
 export function newFullLead(): Json {
   const name = randomUUID()
   return {
@@ -36,7 +36,7 @@ export async function countsOf(service: TestService, target: Audited): Promise<C
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
-/** Waits until as many rows as said have come, and none of them is on its way any more. */
+/** Waits until the import has `count` rows and all of them are finished. */
 export async function untilFinished(
   service: TestService,
   target: Audited,
@@ -45,7 +45,7 @@ export async function untilFinished(
 ): Promise<void> {
   let counts: Counts = {}
   await until(
-    `${count} rows came to an end`,
+    `${count} rows are finished`,
     async () => {
       counts = await countsOf(service, target)
       const { PENDING = 0, PROCESSING = 0, RETRYING = 0 } = counts
@@ -59,8 +59,8 @@ export async function untilFinished(
 }
 
 /**
- * Every push that was answered is one row, and no other row is there but of `unanswered` pushes. All that the import made
- * is told by exactly one row, and all that rows tell is there; the import's own count agrees.
+ * Checks that every accepted push has exactly one row and that there are no other rows except those of `unanswered`
+ * pushes; that each created record is reported by exactly one row; and that the counts of the import are correct.
  */
 export async function audit(
   service: TestService,
@@ -77,18 +77,18 @@ export async function audit(
   expect(accepted.filter((id) => !storedIds.has(id))).toEqual([])
   expect(storedIds.size).toBe(accepted.length + unanswered)
 
-  const { counts, shown, told, made } = await readUnchanged(service, target, async () => ({
+  const { counts, shownCounts, reported, created } = await readUnchanged(service, target, async () => ({
     counts: await countsOf(service, target),
-    shown: (await target.call('GET', `/v5/imports/${target.importId}`)).body.stats.counts,
-    told: await reportedRecords(service, target),
-    made: await createdRecords(service, target),
+    shownCounts: (await target.call('GET', `/v5/imports/${target.importId}`)).body.stats.counts,
+    reported: await reportedRecords(service, target),
+    created: await createdRecords(service, target),
   }))
-  expect(shown).toEqual(Object.fromEntries(rowStatuses.map((status) => [status, counts[status] ?? 0])))
-  expect(told).toEqual(made)
+  expect(shownCounts).toEqual(Object.fromEntries(rowStatuses.map((status) => [status, counts[status] ?? 0])))
+  expect(reported).toEqual(created)
   return counts
 }
 
-/** What is read at a moment when no row of the import changed: counts alone would not tell of one that is where it was. */
+/** Repeats `observe` until no row of the import was written meanwhile. */
 async function readUnchanged<Result>(
   service: TestService,
   target: Audited,
@@ -101,7 +101,7 @@ async function readUnchanged<Result>(
   }
 }
 
-/** Which transaction wrote each row last. */
+/** The transaction that last wrote each row. */
 const versionsOf = (service: TestService, target: Audited): Promise<{ id: string; writer: string }[]> =>
   read(
     service,
@@ -109,32 +109,32 @@ const versionsOf = (service: TestService, target: Audited): Promise<{ id: string
       where organization_id = ${organizationOf(target)}::uuid and import_id = ${importOf(target)}::uuid order by id`,
   )
 
-/** `contact con_…` for each record that a row says it made; of notes with the row. */
+/** `contact con_…` for each record that a row reports as created; a note includes its row. */
 async function reportedRecords(service: TestService, target: Audited): Promise<string[]> {
-  const rows = await read<{ told: string }>(
+  const rows = await read<{ record: string }>(
     service,
     sql`select (change ->> 'object') || ' ' || (change ->> 'id')
-        || case when change ->> 'object' = 'note' then ' ' || row.id else '' end as told
+        || case when change ->> 'object' = 'note' then ' ' || row.id else '' end as record
       from import_rows row, jsonb_array_elements(row.changes::jsonb) change
       where row.organization_id = ${organizationOf(target)}::uuid and change ->> 'action' = 'created'`,
   )
-  return rows.map(({ told }) => told).sort()
+  return rows.map(({ record }) => record).sort()
 }
 
 async function createdRecords(service: TestService, target: Audited): Promise<string[]> {
   const organization = sql`where organization_id = ${organizationOf(target)}::uuid and deleted_at is null`
-  const rows = await read<{ made: string }>(
+  const rows = await read<{ record: string }>(
     service,
-    sql`select 'contact con_' || replace(id::text, '-', '') as made from contacts ${organization}
+    sql`select 'contact con_' || replace(id::text, '-', '') as record from contacts ${organization}
       union all select 'company com_' || replace(id::text, '-', '') from companies ${organization}
       union all select 'employment emp_' || replace(id::text, '-', '') from employments ${organization}
       union all select 'note not_' || replace(id::text, '-', '') || ' ' || coalesce(import_row_id::text, '') from notes
         ${organization}`,
   )
-  return rows.map(({ made }) => made).sort()
+  return rows.map(({ record }) => record).sort()
 }
 
-/** Rows for which a process was counted as lost, and those that failed. */
+/** The number of rows with lost workers, and of rows with failed attempts. */
 export async function failureCountsOf(
   service: TestService,
   target: Audited,
@@ -148,8 +148,8 @@ export async function failureCountsOf(
 }
 
 /**
- * Under the policy `fill` a field is set once: by two rows it would be only if one had not seen the other. Lists of tags,
- * external ids and the end of a job are added to.
+ * Checks that no two rows set the same field, which the policy `fill` excludes unless one row misses the write of the
+ * other. Tags, external ids and the end of a job can be added to later.
  */
 export async function expectFilledOnce(service: TestService, target: Audited): Promise<void> {
   const rows = await read<Json>(

@@ -1,84 +1,81 @@
 import pg from 'pg'
 import { until } from './processes.ts'
 
-/** Steps of a push and of the work on it at which the database can be made to wait, in their order. */
+/** Steps of a push and its processing, in order, at which the database can be paused. */
 const steps = [
-  /** Rows are inserted, their transaction commits. */
+  /** The transaction that inserts the rows commits. */
   'accepting',
-  /** A worker has taken rows, the transaction of that commits. */
+  /** The transaction that claims rows commits. */
   'claiming',
   /** The first contact is about to be written. */
   'writing',
-  /** All is written, the rows' own ends too. */
-  'ending',
-  /** The transaction of the work commits. */
+  /** Everything is written, including the final states of the rows. */
+  'finishing',
+  /** The transaction of the processing commits. */
   'committing',
 ] as const
 export type Step = (typeof steps)[number]
 
-/** Of all advisory locks these, which tell who waits at which step. */
+/** Class of the advisory locks that show which backend is paused at which step. */
 const lockClass = 4711
 
-/**
- * Waits while its gate is closed. The statement's timeout, which would end the wait and the test's precision with it,
- * comes once and is swallowed.
- */
+/** Creates the triggers that pause. A pause ignores the statement timeout, which occurs once. */
 const setup = `
-  create table gates (step int primary key);
-  create function pass(step int) returns void language plpgsql as $$
+  create table breakpoints (step int primary key);
+  create function pause(step int) returns void language plpgsql as $$
   begin
-    if not exists (select from gates where gates.step = pass.step) then return; end if;
+    if not exists (select from breakpoints where breakpoints.step = pause.step) then return; end if;
     perform pg_advisory_lock_shared(${lockClass}, step);
-    while exists (select from gates where gates.step = pass.step) loop
+    while exists (select from breakpoints where breakpoints.step = pause.step) loop
       begin perform pg_sleep(0.01); exception when query_canceled then null; end;
     end loop;
     perform pg_advisory_unlock_shared(${lockClass}, step);
   end $$;
-  create function pass_gate() returns trigger language plpgsql as $$ begin perform pass(tg_argv[0]::int); return new; end $$;
+  create function pause_at() returns trigger language plpgsql as $$ begin perform pause(tg_argv[0]::int); return new; end $$;
   create constraint trigger accepting after insert on import_rows deferrable initially deferred
-    for each row execute function pass_gate(${steps.indexOf('accepting')});
+    for each row execute function pause_at(${steps.indexOf('accepting')});
   create constraint trigger claiming after update on import_rows deferrable initially deferred
-    for each row when (new.status = 'PROCESSING') execute function pass_gate(${steps.indexOf('claiming')});
+    for each row when (new.status = 'PROCESSING') execute function pause_at(${steps.indexOf('claiming')});
   create trigger writing before insert on contacts
-    for each row execute function pass_gate(${steps.indexOf('writing')});
-  create trigger ending after update on import_rows
+    for each row execute function pause_at(${steps.indexOf('writing')});
+  create trigger finishing after update on import_rows
     for each row when (old.lease is not null and new.finished_at is not null)
-    execute function pass_gate(${steps.indexOf('ending')});
+    execute function pause_at(${steps.indexOf('finishing')});
   create constraint trigger committing after update on import_rows deferrable initially deferred
     for each row when (old.lease is not null and new.finished_at is not null)
-    execute function pass_gate(${steps.indexOf('committing')});`
+    execute function pause_at(${steps.indexOf('committing')});`
 
-/** Someone who waits at a closed gate. */
+/** A PostgreSQL backend that is paused at a breakpoint. */
 export interface PausedBackend {
-  /** The PostgreSQL process. */
+  /** Its process id. */
   pid: number
-  /** Which service it is of, where each has its own name. */
+  /** The `application_name` of its service. */
   service: string
 }
 
 export interface Breakpoints {
   pauseAt(step: Step): Promise<void>
   resume(step: Step): Promise<void>
-  /** Waits until someone waits there. */
+  /** Waits until a backend is paused at the step. */
   untilPausedAt(step: Step): Promise<PausedBackend>
-  /** Waits until these services wait there at once. */
+  /** Waits until backends of all these services are paused at the step. */
   untilAllPausedAt(step: Step, services: readonly string[]): Promise<void>
-  /** Ends the connections of a service, as PostgreSQL does itself once it sees that the client is gone. */
+  /** Terminates the connections of a service, as PostgreSQL does when it notices that the client is gone. */
   disconnect(service: string): Promise<void>
   query<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>
   end(): Promise<void>
 }
 
-/** Gates in the test's own database, all open at first. */
+/** Creates the breakpoints in a test's database, all inactive. */
 export async function createBreakpoints(connection: pg.ClientConfig): Promise<Breakpoints> {
   const breakpoints = await connectBreakpoints(connection)
   await breakpoints.query(setup)
   return breakpoints
 }
 
-/** Those that a database has, for whoever lost the connection to it. */
+/** Connects to the existing breakpoints of a database. */
 export async function connectBreakpoints(connection: pg.ClientConfig): Promise<Breakpoints> {
-  const client = new pg.Client({ ...connection, application_name: 'the gatekeeper' })
+  const client = new pg.Client({ ...connection, application_name: 'test breakpoints' })
   client.on('error', () => undefined)
   await client.connect()
   const query = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
@@ -92,19 +89,19 @@ export async function connectBreakpoints(connection: pg.ClientConfig): Promise<B
     )
   return {
     query,
-    pauseAt: async (step) => void (await query('insert into gates values ($1)', [steps.indexOf(step)])),
-    resume: async (step) => void (await query('delete from gates where step = $1', [steps.indexOf(step)])),
+    pauseAt: async (step) => void (await query('insert into breakpoints values ($1)', [steps.indexOf(step)])),
+    resume: async (step) => void (await query('delete from breakpoints where step = $1', [steps.indexOf(step)])),
     untilPausedAt: async (step) => {
       let found: PausedBackend | undefined
-      await until(`someone waits at ${step}`, async () => {
+      await until(`a backend is paused at ${step}`, async () => {
         ;[found] = await pausedAt(step)
         return found !== undefined
       })
-      if (!found) throw new Error('nobody waits')
+      if (!found) throw new Error('no backend is paused')
       return found
     },
     untilAllPausedAt: (step, services) =>
-      until(`${services.join(' and ')} wait at ${step}`, async () => {
+      until(`${services.join(' and ')} are paused at ${step}`, async () => {
         const found = new Set((await pausedAt(step)).map(({ service }) => service))
         return services.every((service) => found.has(service))
       }),

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../src/platform/model/fields.ts'
 
-/** A lead that does not contradict any other of its person, so that their order decides nothing. */
+/** A lead that does not contradict the other leads of its person, so that their order does not matter. */
 export interface SampleLead {
   person: number
   payload: { contact: JsonObject; employment: JsonObject; company?: JsonObject }
@@ -8,7 +8,7 @@ export interface SampleLead {
 
 export type Random = () => number
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Random numbers from 0 to 1, the same for the same seed (mulberry32). */
 export function randomOf(seed: number): Random {
   let state = seed
   return () => {
@@ -19,7 +19,7 @@ export function randomOf(seed: number): Random {
   }
 }
 
-/** The items in another order. */
+/** The items in random order. */
 export function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
   return items
     .map((item) => ({ item, rank: random() }))
@@ -27,7 +27,7 @@ export function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
     .map(({ item }) => item)
 }
 
-/** Leads about four people to ten leads, some of whom come far more often than others. */
+/** Leads about 0.4 people per lead, some of whom occur far more often than others. */
 export function sampleLeads(count: number, random: Random): SampleLead[] {
   const people = Math.ceil(count * 0.4)
   const companies = Math.ceil(people / 12)
@@ -41,11 +41,11 @@ export function sampleLeads(count: number, random: Random): SampleLead[] {
   })
 }
 
-/** Some of the members, each as likely as not. */
+/** Each property with a probability of one half. */
 const randomSubset = (members: JsonObject, random: Random): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(() => random() < 0.5))
 
-/** The same letters, some of them in upper case. */
+/** The text with random letters in upper case. */
 const anyCase = (text: string, random: Random): string =>
   [...text].map((letter) => (random() < 0.3 ? letter.toUpperCase() : letter)).join('')
 
@@ -55,7 +55,7 @@ const pick = <Item>(items: readonly Item[], random: Random): Item => {
   return item
 }
 
-/** By what a person is known: always the same, or their leads would be several people's in some order. */
+/** The identifiers of a person. Every lead has a matching one, so that the result does not depend on the order. */
 function keysOf(person: number, name: string, random: Random): JsonObject {
   const address = (box: string) => anyCase(`p${person}${box}@mail${person % 7}.example`, random)
   switch (person % 10) {
@@ -116,7 +116,7 @@ function employmentOf(person: number, random: Random): JsonObject {
   )
 }
 
-/** Always with its name: it would be made up from the domain otherwise, by whichever lead comes first. */
+/** Always has a name: otherwise the first lead would derive it from the domain. */
 function companyOf(company: number, random: Random): JsonObject {
   const keys = {
     domain: pick(['', 'mail.', 'WWW.'], random) + `c${company}.example`,

@@ -4,7 +4,7 @@ import { newId, readId, showId } from '../src/platform/model/ids.ts'
 import type { RowStatus } from '../src/resources/imports/resource.ts'
 import type { TestOrganization, TestService } from './service.ts'
 
-/** A row as it lies in the database, where it is not as it was pushed. */
+/** The stored values of a row that differ from the defaults. */
 export interface SampleRow {
   status?: RowStatus
   payload?: object
@@ -13,17 +13,17 @@ export interface SampleRow {
   changes?: object[]
   warningCodes?: string[]
   errorCodes?: string[]
-  /** In the form of the answers. */
+  /** As a public id. */
   contactId?: string
   createdAt?: string
 }
 
 const waiting: readonly RowStatus[] = ['PENDING', 'RETRYING', 'PROCESSING']
 
-/** Has the row come to an end, and so left the queue? */
+/** Whether the status is final, so that the row has left the queue. */
 export const hasEnded = (status: RowStatus): boolean => !waiting.includes(status)
 
-/** A new import of the organization, by its id in the form of the answers. */
+/** Inserts an import; returns its public id. */
 export async function addImport(service: TestService, organization: TestOrganization): Promise<string> {
   const id = newId()
   await service.database.crossTenantQuery(
@@ -35,7 +35,7 @@ export async function addImport(service: TestService, organization: TestOrganiza
   return showId('imp', id)
 }
 
-/** Rows of the import, each a second younger than the one before; their ids in the form of the answers. */
+/** Inserts rows, each created a second after the previous one; returns their public ids. */
 export async function addRows(
   service: TestService,
   importId: string,
@@ -78,7 +78,7 @@ export async function addRows(
   return rows.map(({ id }) => showId('row', id))
 }
 
-/** The status of each row of the import, in the order in which they were made. */
+/** The status of each row of the import, oldest first. */
 export async function statusesOf(service: TestService, importId: string): Promise<RowStatus[]> {
   const rows = await service.database.crossTenantQuery<{ status: RowStatus }>(
     'check the database',
@@ -87,7 +87,7 @@ export async function statusesOf(service: TestService, importId: string): Promis
   return rows.map(({ status }) => status)
 }
 
-/** The columns of a row that answers do not show. */
+/** The queue columns of a row, which responses do not show. */
 export async function queueStateOf(service: TestService, rowId: string): Promise<object | undefined> {
   const [row] = await service.database.crossTenantQuery<{ losses: number; lease: string | null; due: boolean }>(
     'check the database',

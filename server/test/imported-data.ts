@@ -4,7 +4,7 @@ import { type Sql, sql } from '../src/platform/model/sql.ts'
 import type { SampleLead } from './import-payloads.ts'
 import type { Json } from './service.ts'
 
-/** What is known after some leads, without ids and times, each record as a line; equal when the same is known. */
+/** The records of an organization without ids and times, one JSON line each, sorted for comparison. */
 export interface ImportedData {
   contacts: string[]
   companies: string[]
@@ -14,7 +14,7 @@ export interface ImportedData {
 
 const lines = (records: readonly unknown[]): string[] => records.map((record) => JSON.stringify(record)).sort()
 
-/** Members in one order, without those that are null; `history` and the like are not among them. */
+/** Sorted by name, without null. */
 const normalized = (values: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(values)
@@ -22,7 +22,7 @@ const normalized = (values: JsonObject): JsonObject =>
       .sort(([left], [right]) => (left < right ? -1 : 1)),
   )
 
-/** What the leads say in whatever order: told from the leads alone, not by the code that is under test. */
+/** The expected result of importing the leads in any order, computed without the tested code. */
 export function expectedData(leads: readonly SampleLead[], tags: readonly string[]): ImportedData {
   const contacts = new Map<number, JsonObject>()
   const companies = new Map<string, JsonObject>()
@@ -72,12 +72,12 @@ function withCompany(known: Map<string, JsonObject>, company: JsonObject): JsonO
   }
 }
 
-/** Who has two addresses keeps the first that came: `p12a@…` and `p12b@…` are one here. */
+/** A person keeps the first of two addresses, so `p12a@…` and `p12b@…` count as the same. */
 const canonicalAddress = (email: string): string => email.toLowerCase().replace(/^(p\d+)[ab]@/, '$1@')
 
 const canonicalDomain = (domain: string): string => domain.toLowerCase().replace(/^(mail|www)\./, '')
 
-/** What the database knows of an organization (uuid). */
+/** The stored records of an organization; `organizationId` is a UUID. */
 export async function storedData(database: Database, organizationId: string): Promise<ImportedData> {
   const read = (statement: Sql) => database.crossTenantQuery<Json>('check the database', statement)
   const contacts = await read(sql`

@@ -7,11 +7,11 @@ import { until } from './processes.ts'
 import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from './service-process.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 
-/** Seconds after which another process takes over what a dead one had. */
+/** Seconds after which another process takes over the rows of a dead one. */
 const lease = { IMPORT_LEASE_SECONDS: '1' }
 
 let testDatabase: TestDatabase
-/** Works on nothing: tells what the others did. */
+/** Processes no rows; used to check what the others did. */
 let auditor: TestService
 let organization: TestOrganization
 let path: string
@@ -39,17 +39,17 @@ async function pushMany(service: ServiceProcess, count: number): Promise<string[
   return responses.map((response) => response?.body.id as string)
 }
 
-/** The process is gone as if the machine had taken it away; PostgreSQL notices when it next looks. */
+/** Kills the process without closing its connections; PostgreSQL notices later. */
 async function kill(victim: ServiceProcess): Promise<void> {
   victim.signal('SIGKILL')
   await victim.ended
 }
 
-/** Stops the process for good while the database goes on: it never hears of what comes after the step. */
+/** Suspends the process, lets the database finish the step, then kills the process before it gets the result. */
 async function killSuspended(victim: ServiceProcess, step: Step, isDone: () => Promise<boolean>): Promise<void> {
   victim.signal('SIGSTOP')
   await breakpoints.resume(step)
-  await until(`the database has done what comes after ${step}`, isDone)
+  await until(`the database has finished ${step}`, isDone)
   await kill(victim)
 }
 
@@ -59,11 +59,11 @@ const isAny = async (condition: string): Promise<boolean> =>
 const crashes: [Step, string, (victim: ServiceProcess) => Promise<void>][] = [
   ['claiming', 'after the claim', (victim) => killSuspended(victim, 'claiming', () => isAny(`status = 'PROCESSING'`))],
   ['writing', 'before anything is written', killAndDisconnect('writing')],
-  ['ending', 'when all is written', killAndDisconnect('ending')],
-  ['committing', 'at the commit, which does not come about', killAndDisconnect('committing')],
+  ['finishing', 'when everything is written', killAndDisconnect('finishing')],
+  ['committing', 'at the commit, which fails', killAndDisconnect('committing')],
   [
     'committing',
-    'at the commit, which comes about all the same',
+    'at the commit, which succeeds',
     async (victim) => {
       await kill(victim)
       await breakpoints.resume('committing')
@@ -71,7 +71,7 @@ const crashes: [Step, string, (victim: ServiceProcess) => Promise<void>][] = [
   ],
   [
     'committing',
-    'after the commit, before it heard of it',
+    'after the commit, before it gets the result',
     (victim) => killSuspended(victim, 'committing', async () => !(await isAny(`status = 'PROCESSING'`))),
   ],
 ]
@@ -84,7 +84,7 @@ function killAndDisconnect(step: Step): (victim: ServiceProcess) => Promise<void
   }
 }
 
-test('kill -9 of a worker at each step: the next one takes over, every row has its effect once', async () => {
+test('after kill -9 of a worker at any step, the next one takes over, and every row takes effect once', async () => {
   const accepted: string[] = []
   let service = await processes.start('worker 0', lease)
   for (const [index, [step, , crash]] of crashes.entries()) {
@@ -100,7 +100,7 @@ test('kill -9 of a worker at each step: the next one takes over, every row has i
   }
 }, 180_000)
 
-test('kill -9 between acceptance and answer: the push is one row, and with its key repeated it is the same', async () => {
+test('after kill -9 between acceptance and response, the push is one row, and a repeat with its key returns that row', async () => {
   const lead = newFullLead()
   const headers = { 'idempotency-key': randomUUID() }
   const first = await processes.start('first', { ...lease, IMPORT_WORKERS: '0' })
@@ -116,7 +116,7 @@ test('kill -9 between acceptance and answer: the push is one row, and with its k
   await untilFinished(auditor, organization, 1)
   expect(await audit(auditor, organization, { accepted: [again?.body.id] })).toEqual({ PROCESSED: 1 })
 
-  // Before the acceptance there is no row, and the repeated push is the first.
+  // Before the acceptance there is no row, so the repeated push is accepted as new.
   await breakpoints.pauseAt('accepting')
   const other = newFullLead()
   const reusedKey = second.push(path, other, headers)

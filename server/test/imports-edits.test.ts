@@ -11,12 +11,12 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** Ids of what a push made. */
+/** Ids of the records that a push created. */
 type Created = Record<'contact' | 'company', string>
 
 interface Case {
   edit: (call: Call, created: Created) => Promise<unknown>
-  /** What every later push is warned of, as `<code> <path>`; CONFLICT when it is refused. */
+  /** The warnings of every later push, as `<code> <path>`, or CONFLICT if it is rejected. */
   expected: readonly `${FindingCode} ${string}`[] | 'CONFLICT'
 }
 
@@ -91,7 +91,7 @@ async function expectSuccess(response: ReturnType<Call>): Promise<void> {
   if (status >= 300) throw new Error(`${status} ${text}`)
 }
 
-/** Changes or deletes the contact's job of this employer, or its note. */
+/** Updates or deletes the contact's job at this employer. */
 const changeJob =
   (organization: string, body: Json | 'DELETE') =>
   async (call: Call, { contact }: Created) => {
@@ -108,7 +108,7 @@ const changeNote =
     await expectSuccess(body === 'DELETE' ? call('DELETE', path) : call('PATCH', path, { body }))
   }
 
-/** As the purge does 30 days later. */
+/** Also deletes the records permanently, as the purge does after 30 days. */
 const purged = (table: 'notes' | 'employments', edit: Case['edit']) => async (call: Call, created: Created) => {
   await edit(call, created)
   await service.database.crossTenantQuery(
@@ -158,7 +158,7 @@ const companyTexts: Json = {
 const editsKept = (...paths: string[]): Case['expected'] =>
   paths.map((path): `edit_kept ${string}` => `edit_kept ${path}`)
 
-/** A change of all fields, and their clearing. */
+/** Two cases: all fields changed, and all fields cleared. */
 function scalars(part: 'contact' | 'company', values: Json): Record<string, Case> {
   const patch = part === 'contact' ? patchContact : patchCompany
   const names = Object.keys(values)
@@ -275,7 +275,7 @@ const cases: Record<string, Case> = {
   },
 }
 
-/** All that there is of a lead, as it is sent, and how much there is at all. */
+/** Responses that show all records of a lead, and the number of records. */
 async function recordTexts(call: Call, { contact, company }: Created): Promise<string[]> {
   const paths = [
     `/v5/contacts/${contact}`,
@@ -298,7 +298,7 @@ describe.each(['fill', 'overwrite'])('with %s', (mergePolicy) => {
     await expectSuccess(call('PATCH', `/v5/imports/${importId}`, { body: { mergePolicy, tags: ['fair', 'lead'] } }))
   })
 
-  test.each(Object.entries(cases))('no later push undoes an edit: %s', async (name, { edit, expected }) => {
+  test.each(Object.entries(cases))('no later push reverts an edit: %s', async (name, { edit, expected }) => {
     const { call } = organization
     const push = pushesOf(service, organization)
     const payload = lead(Object.keys(cases).indexOf(name))
@@ -316,7 +316,7 @@ describe.each(['fill', 'overwrite'])('with %s', (mergePolicy) => {
   })
 })
 
-test('what a push adds to a record that was edited is added, unless it is what was removed', async () => {
+test('a push adds values to an edited record, except those that a person removed', async () => {
   const organization = await service.newOrganization()
   const { call } = organization
   const push = pushesOf(service, organization)
@@ -333,7 +333,7 @@ test('what a push adds to a record that was edited is added, unless it is what w
   expect((await call('GET', `/v5/contacts/${created?.contactId}`)).body.externalIds).toEqual({ crm: 'c2', erp: 'e1' })
 })
 
-test('a push that contains nothing but an external id that a person removed is a conflict and names the contact', async () => {
+test('a push whose only identifier is an external id that a person removed is a conflict that names the contact', async () => {
   const organization = await service.newOrganization()
   const { call } = organization
   const push = pushesOf(service, organization)
@@ -345,41 +345,38 @@ test('a push that contains nothing but an external id that a person removed is a
     expect(row.errors[0].message).toContain(created?.contactId)
   }
   expect((await call('GET', '/v5/contacts/count')).body).toEqual({ count: 1 })
-  // Someone else has it now: nothing is doubtful any more.
+  // Another contact has the external id now, so the match is unambiguous.
   const { body: other } = await call('POST', '/v5/contacts', { body: { name: 'Bob', externalIds: { crm: 'c1' } } })
   expect((await push(lead))[0]).toMatchObject({ contactId: other.id })
-  // An address tells who is meant.
+  // An address identifies the contact.
   await call('PATCH', `/v5/contacts/${other.id}`, { body: { externalIds: { crm: null } } })
   const [third] = await push({ contact: { externalIdCrm: 'c1', email: 'eve@example.com' } })
   expect(third).toMatchObject({ status: 'PROCESSED', errors: [] })
   expect([created?.contactId, other.id]).not.toContain(third?.contactId)
 })
 
-test.each(['fill', 'overwrite'])(
-  'a company that a person renamed is found by its former name, with %s',
-  async (mergePolicy) => {
-    const organization = await service.newOrganization()
-    const { call, importId } = organization
-    await call('PATCH', `/v5/imports/${importId}`, { body: { mergePolicy } })
-    const push = pushesOf(service, organization)
-    const lead = (email: string) => ({ contact: { email }, company: { name: 'Engines' } })
-    const [created] = await push(lead('ada@example.com'))
-    await call('PATCH', `/v5/companies/${created?.companyId}`, { body: { name: 'Engines Ltd' } })
-    for (const row of await push(lead('ada@example.com'), lead('bob@example.com'))) {
-      expect(row).toMatchObject({
-        companyId: created?.companyId,
-        warnings: [{ code: 'edit_kept', path: 'company.name' }],
-      })
-    }
-    const { body: companies } = await call('GET', '/v5/companies')
-    expect(companies.map(({ name }: Json) => name)).toEqual(['Engines Ltd'])
-    // A company that is called so now is the one.
-    const { body: other } = await call('POST', '/v5/companies', { body: { name: 'Engines' } })
-    expect((await push(lead('cy@example.com')))[0]).toMatchObject({ companyId: other.id })
-  },
-)
+test.each(['fill', 'overwrite'])('a renamed company is found by its former name, with %s', async (mergePolicy) => {
+  const organization = await service.newOrganization()
+  const { call, importId } = organization
+  await call('PATCH', `/v5/imports/${importId}`, { body: { mergePolicy } })
+  const push = pushesOf(service, organization)
+  const lead = (email: string) => ({ contact: { email }, company: { name: 'Engines' } })
+  const [created] = await push(lead('ada@example.com'))
+  await call('PATCH', `/v5/companies/${created?.companyId}`, { body: { name: 'Engines Ltd' } })
+  for (const row of await push(lead('ada@example.com'), lead('bob@example.com'))) {
+    expect(row).toMatchObject({
+      companyId: created?.companyId,
+      warnings: [{ code: 'edit_kept', path: 'company.name' }],
+    })
+  }
+  const { body: companies } = await call('GET', '/v5/companies')
+  expect(companies.map(({ name }: Json) => name)).toEqual(['Engines Ltd'])
+  // A company that has the name now takes precedence.
+  const { body: other } = await call('POST', '/v5/companies', { body: { name: 'Engines' } })
+  expect((await push(lead('cy@example.com')))[0]).toMatchObject({ companyId: other.id })
+})
 
-test('a deleted record takes the memory of its edits along when it is purged', async () => {
+test('purging a record deletes the stored edits of it', async () => {
   const organization = await service.newOrganization()
   const { call } = organization
   const push = pushesOf(service, organization)

@@ -7,11 +7,11 @@ import { until } from './processes.ts'
 import { pusher } from './pushes.ts'
 import { startTestService } from './service.ts'
 
-/** Rows of one organization that wait: `IMPORT_BACKLOG=1000000` for the full size. */
+/** Waiting rows of one organization; `IMPORT_BACKLOG=1000000` for the full size. */
 const backlog = Number(process.env.IMPORT_BACKLOG ?? 25_000)
 const batch = 100
 
-/** How often the table of rows was read from its first page to its last. */
+/** The number of sequential scans of the table of rows. */
 async function scansOf(client: pg.Client): Promise<{ whole: number }> {
   await client.query('select pg_stat_clear_snapshot()')
   const { rows } = await client.query<{ whole: number }>(
@@ -20,7 +20,7 @@ async function scansOf(client: pg.Client): Promise<{ whole: number }> {
   return { whole: rows[0]?.whole ?? Number.NaN }
 }
 
-test(`${backlog} rows of one organization that wait delay another’s by a few batches, and are not looked through for each`, async () => {
+test(`${backlog} waiting rows of one organization delay those of another by only a few batches, without sequential scans`, async () => {
   const testDatabase = await createDatabase()
   const client = new pg.Client(testDatabase.connection)
   await client.connect()
@@ -53,10 +53,10 @@ test(`${backlog} rows of one organization that wait delay another’s by a few b
     const { status, body } = await push(newFullLead())
     expect(status).toBe(200)
     accepted.push(body.id)
-    await until('its row came to an end', () => isDone(body.id), 60_000)
+    await until('its row is finished', () => isDone(body.id), 60_000)
   }
   await service.close()
-  // Connections that have ended have told all that they did.
+  // Closed connections have reported all their statistics.
   const after = await scansOf(client)
   expect(after.whole).toBe(before.whole)
 
@@ -68,7 +68,7 @@ test(`${backlog} rows of one organization that wait delay another’s by a few b
       from import_rows row where row.organization_id = $2 order by row.id`,
     [largeId, readId('org', small.organizationId)],
   )
-  // Both were worked for at the same time, or nothing was proved.
+  // Rows of both organizations must have been processed at the same time, or the test proves nothing.
   expect(waits.at(-1)?.before).toBeGreaterThan(0)
   expect(waits.at(-1)?.before).toBeLessThan(backlog)
   for (const { overtaken } of waits) expect(overtaken).toBeLessThanOrEqual(5 * batch)

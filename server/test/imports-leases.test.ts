@@ -46,7 +46,7 @@ const claim = (leaseSeconds: number): Promise<Claim> =>
 
 const retryPolicy = { attempts: 8, firstDelaySeconds: 1, maxDelaySeconds: 1 }
 
-test('a worker whose lease was taken over writes nothing, ends nothing and gives nothing back', async () => {
+test('a worker whose lease was taken over can neither write, finish nor release rows', async () => {
   await start({})
   const accepted = await pushMany(fullLeads(5))
   const late = await claim(0)
@@ -62,54 +62,54 @@ test('a worker whose lease was taken over writes nothing, ends nothing and gives
 
   await processClaim(service.database, current)
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 5 })
-  // Nor does the one who has ended them.
+  // The worker that finished the rows cannot process them again.
   await processClaim(service.database, current)
   await processClaim(service.database, late)
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 5 })
   expect((await organization.call('GET', '/v5/notes/count')).body).toEqual({ count: 5 })
 })
 
-test('a lease that ends while its rows are being written takes them from nobody', async () => {
+test('rows whose lease expires during their write are not claimed by another worker', async () => {
   await start({})
   const accepted = await pushMany(fullLeads(5))
-  await breakpoints.pauseAt('ending')
+  await breakpoints.pauseAt('finishing')
   const first = await claim(0)
   const working = processClaim(service.database, first)
-  await breakpoints.untilPausedAt('ending')
+  await breakpoints.untilPausedAt('finishing')
   expect((await claim(60)).rowIds).toEqual([])
-  await breakpoints.resume('ending')
+  await breakpoints.resume('finishing')
   await working
   expect((await claim(60)).rowIds).toEqual([])
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 5 })
 })
 
-/** Each contact takes a while, and those of one domain fail. */
+/** Slows down every insert of a contact, and makes those of one domain fail. */
 const slowAndFailing = `
-  create function spoil() returns trigger language plpgsql as $$ begin
+  create function slow_and_fail() returns trigger language plpgsql as $$ begin
     perform pg_sleep(random() * 0.02);
-    if new.email like '%@spoilt.example' then raise exception 'the test refuses this one'; end if;
+    if new.email like '%@failing.example' then raise exception 'rejected by the test'; end if;
     return new;
   end $$;
-  create trigger spoil before insert on contacts for each row execute function spoil()`
+  create trigger slow_and_fail before insert on contacts for each row execute function slow_and_fail()`
 
-test('eight workers whose leases keep ending: nothing twice, nothing lost', async () => {
+test('eight workers with expiring leases process every row exactly once', async () => {
   await start({ IMPORT_WORKERS: '8', IMPORT_LEASE_SECONDS: '1' })
   await breakpoints.query(slowAndFailing)
-  const failing = [1, 2].map((number) => ({ contact: { email: `${number}@spoilt.example`, note: `of ${number}` } }))
+  const failing = [1, 2].map((number) => ({ contact: { email: `${number}@failing.example`, note: `of ${number}` } }))
   const accepted = await pushMany([...failing, ...fullLeads(60)])
   await until(
-    'the good ones are done',
+    'the other rows are done',
     async () => {
       const { PROCESSED = 0, DEAD = 0 } = await countsOf(service, organization)
       return PROCESSED + DEAD >= 60
     },
     120_000,
   )
-  // Batches that fell apart outlived their leases, or this proves nothing.
+  // Some leases must have expired, or the test proves nothing.
   expect((await failureCountsOf(service, organization)).losses).toBeGreaterThan(0)
   await audit(service, organization, { accepted })
 
-  await breakpoints.query('drop trigger spoil on contacts')
+  await breakpoints.query('drop trigger slow_and_fail on contacts')
   const rows = `/v5/imports/${organization.importId}/rows`
   await until(
     'every row is done',
@@ -125,16 +125,16 @@ test('eight workers whose leases keep ending: nothing twice, nothing lost', asyn
   expect((await organization.call('GET', '/v5/notes/count')).body).toEqual({ count: accepted.length })
 }, 240_000)
 
-test('a batch that met another change is repeated by the one who has its rows', async () => {
+test('a batch that fails with a deadlock is retried by the same worker', async () => {
   await start({ IMPORT_WORKERS: '4', IMPORT_LEASE_SECONDS: '3600' })
-  // Two of three writes of contacts are told that they met in a circle.
+  // Two of three inserts of contacts fail with a deadlock.
   await breakpoints.query(`
-    create sequence meetings;
-    create function meet() returns trigger language plpgsql as $$ begin
-      if nextval('meetings') % 3 > 0 then raise exception 'met' using errcode = 'deadlock_detected'; end if;
+    create sequence inserts;
+    create function fail() returns trigger language plpgsql as $$ begin
+      if nextval('inserts') % 3 > 0 then raise exception 'deadlock of the test' using errcode = 'deadlock_detected'; end if;
       return null;
     end $$;
-    create trigger meet before insert on contacts for each statement execute function meet()`)
+    create trigger fail before insert on contacts for each statement execute function fail()`)
   const accepted: string[] = []
   for (let round = 0; round < 6; round++) accepted.push(...(await pushMany(fullLeads(30))))
   await untilFinished(service, organization, accepted.length)
@@ -142,32 +142,32 @@ test('a batch that met another change is repeated by the one who has its rows', 
   expect(await failureCountsOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
 }, 180_000)
 
-test('a batch that does not get its turn back after it met another change is given back whole', async () => {
+test('a batch that cannot get its lock again after a deadlock is released as a whole', async () => {
   await start({ IMPORT_WORKERS: '1', IMPORT_LEASE_SECONDS: '3600' })
-  // The first write ends so once somebody is next in turn.
+  // The first write fails with a deadlock as soon as another session waits for the advisory lock.
   await breakpoints.query(`
-    create sequence meetings;
-    create function meet() returns trigger language plpgsql as $$ begin
-      if nextval('meetings') > 1 then return null; end if;
+    create sequence inserts;
+    create function fail() returns trigger language plpgsql as $$ begin
+      if nextval('inserts') > 1 then return null; end if;
       while not exists (select from pg_locks where locktype = 'advisory' and not granted) loop
         perform pg_sleep(0.01);
       end loop;
-      raise exception 'met' using errcode = 'deadlock_detected';
+      raise exception 'deadlock of the test' using errcode = 'deadlock_detected';
     end $$;
-    create trigger meet before insert on contacts for each statement execute function meet()`)
+    create trigger fail before insert on contacts for each statement execute function fail()`)
   const accepted = await pushMany(fullLeads(5))
-  const isWritten = async () => (await breakpoints.query('select from meetings where is_called')).length > 0
+  const isWritten = async () => (await breakpoints.query('select from inserts where is_called')).length > 0
   await until('it is being written', isWritten)
-  const turn = `hashtextextended('imports of ${readId('org', organization.organizationId)}', 0)`
-  await breakpoints.query(`select pg_advisory_lock(${turn})`)
-  await until('it is given back', async () => (await countsOf(service, organization)).PENDING === 5)
-  await breakpoints.query(`select pg_advisory_unlock(${turn})`)
+  const lockKey = `hashtextextended('imports of ${readId('org', organization.organizationId)}', 0)`
+  await breakpoints.query(`select pg_advisory_lock(${lockKey})`)
+  await until('the rows are released', async () => (await countsOf(service, organization)).PENDING === 5)
+  await breakpoints.query(`select pg_advisory_unlock(${lockKey})`)
   await untilFinished(service, organization, accepted.length)
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 5 })
   expect(await failureCountsOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
 })
 
-test('a row whose contact someone holds for long is done when they let go, and has not failed', async () => {
+test('a row whose contact is locked for long is processed after the lock is released, without a failed attempt', async () => {
   await start({ IMPORT_WORKERS: '2', IMPORT_LEASE_SECONDS: '3600' })
   const lead = { contact: { email: 'held@example.com', bio: 'Found at last' } }
   await organization.call('POST', '/v5/contacts', { body: { email: lead.contact.email } })
@@ -175,7 +175,7 @@ test('a row whose contact someone holds for long is done when they let go, and h
   await breakpoints.query('select from contacts for update')
   const accepted = await pushMany([lead, ...fullLeads(3)])
   await until('the others are done', async () => (await countsOf(service, organization)).PROCESSED === 3)
-  await until('it is given back', async () => (await countsOf(service, organization)).PENDING === 1)
+  await until('the row is released', async () => (await countsOf(service, organization)).PENDING === 1)
   await breakpoints.query('commit')
   await untilFinished(service, organization, accepted.length)
   expect(await countsOf(service, organization)).toEqual({ PROCESSED: 4 })
@@ -184,16 +184,16 @@ test('a row whose contact someone holds for long is done when they let go, and h
   expect(body).toMatchObject([{ bio: 'Found at last' }])
 })
 
-test('a contact that is entered by hand after a batch has looked for it is the one that the lead adds to', async () => {
+test('a lead is merged into a contact that is created after its batch looked for matches', async () => {
   await start({ IMPORT_WORKERS: '2', IMPORT_LEASE_SECONDS: '3600' })
-  // The rows' own ends are sent first of all that is written.
-  await breakpoints.pauseAt('ending')
+  // The final states of the rows are written first.
+  await breakpoints.pauseAt('finishing')
   const lead = { contact: { email: 'eve@example.com', bio: 'From the fair' }, company: { name: 'Eve Ltd' } }
   const [id] = await pushMany([lead])
-  await breakpoints.untilPausedAt('ending')
+  await breakpoints.untilPausedAt('finishing')
   const byHand = await organization.call('POST', '/v5/contacts', { body: { email: 'Eve@example.com', name: 'Eve' } })
   expect(byHand.status).toBe(201)
-  await breakpoints.resume('ending')
+  await breakpoints.resume('finishing')
   await untilFinished(service, organization, 1)
   expect(await failureCountsOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
   const { body: row } = await organization.call('GET', `/v5/imports/${organization.importId}/rows/${id}`)

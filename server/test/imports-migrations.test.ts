@@ -18,7 +18,7 @@ async function run(statements: string): Promise<void> {
   await service.database.crossTenantQuery('check the database', raw(statements))
 }
 
-/** A record as versions before stored it: under other names of providers. */
+/** Stores a record as earlier versions did, with other provider names. */
 async function store(name: string, { call }: TestOrganization, externalIds: Json, isDeleted = false): Promise<string> {
   const { body } = await call('POST', `/v5/${name}`, { body: { name: randomUUID() } })
   const [table, column, singular] = [
@@ -38,61 +38,58 @@ async function store(name: string, { call }: TestOrganization, externalIds: Json
   return body.id
 }
 
-test.each(['contacts', 'companies'])(
-  'the external ids of %s that were stored before get one name for each provider',
-  async (name) => {
-    const ours = await service.newOrganization()
-    const theirs = await service.newOrganization()
-    const stored: [externalIds: Json, after: Json, isDeleted?: boolean][] = [
-      [
-        { HubSpot: 'h1', erp: 'e1' },
-        { hubSpot: 'h1', erp: 'e1' },
-      ],
-      [{ hubSpot: 'h2' }, { hubSpot: 'h2' }],
-      // Somebody else has it.
-      [{ HubSpot: 'h2' }, { hubSpot2: 'h2' }],
-      // The same record has it, or has another one.
-      [{ HubSpot: 'h3', hubSpot: 'h3' }, { hubSpot: 'h3' }],
-      [
-        { HubSpot: 'h4', hubSpot: 'h5', hubSpot2: 'h6' },
-        { hubSpot: 'h5', hubSpot2: 'h6', hubSpot3: 'h4' },
-      ],
-      [
-        { hubSpot: ' h7 ', SAP: 's1' },
-        { hubSpot: 'h7', sAP: 's1' },
-      ],
-      [{ HubSpot: 'h7' }, { hubSpot2: 'h7' }],
-      [
-        { [`A${'b'.repeat(39)}`]: '1', [`a${'b'.repeat(39)}`]: '2' },
-        { [`a${'b'.repeat(38)}2`]: '1', [`a${'b'.repeat(39)}`]: '2' },
-      ],
-      [{ HubSpot: 'h8' }, { hubSpot: 'h8' }, true],
-    ]
-    const ids: string[] = []
-    for (const [externalIds, , isDeleted] of stored) ids.push(await store(name, ours, externalIds, isDeleted))
-    const other = await store(name, theirs, { HubSpot: 'h2' })
-    await run(await textOf('0021_providers'))
-    for (const [index, [, after, isDeleted]] of stored.entries()) {
-      const path = `/v5/${name}/${ids[index]}`
-      const { body } = isDeleted ? await ours.call('POST', `${path}/restore`) : await ours.call('GET', path)
-      expect(body.externalIds).toEqual(after)
-    }
-    expect((await theirs.call('GET', `/v5/${name}/${other}`)).body.externalIds).toEqual({ hubSpot: 'h2' })
-    const refused = await ours.call('POST', `/v5/${name}`, { body: { name: 'Taken', externalIds: { HubSpot: 'h1' } } })
-    expect(refused.status).toBe(409)
-    const [pushed] = await pushesOf(
-      service,
-      ours,
-    )(
-      name === 'contacts'
-        ? { contact: { externalIdHubSpot: 'h1' } }
-        : { contact: { email: 'ada@example.com' }, company: { externalIdHubSpot: 'h1', bio: 'Acme' } },
-    )
-    expect(name === 'contacts' ? pushed?.contactId : pushed?.companyId).toBe(ids[0])
-  },
-)
+test.each(['contacts', 'companies'])('stored external ids of %s get one name per provider', async (name) => {
+  const ours = await service.newOrganization()
+  const theirs = await service.newOrganization()
+  const stored: [externalIds: Json, after: Json, isDeleted?: boolean][] = [
+    [
+      { HubSpot: 'h1', erp: 'e1' },
+      { hubSpot: 'h1', erp: 'e1' },
+    ],
+    [{ hubSpot: 'h2' }, { hubSpot: 'h2' }],
+    // Another record has the id.
+    [{ HubSpot: 'h2' }, { hubSpot2: 'h2' }],
+    // The same record has the id, or a different one, under the new name.
+    [{ HubSpot: 'h3', hubSpot: 'h3' }, { hubSpot: 'h3' }],
+    [
+      { HubSpot: 'h4', hubSpot: 'h5', hubSpot2: 'h6' },
+      { hubSpot: 'h5', hubSpot2: 'h6', hubSpot3: 'h4' },
+    ],
+    [
+      { hubSpot: ' h7 ', SAP: 's1' },
+      { hubSpot: 'h7', sAP: 's1' },
+    ],
+    [{ HubSpot: 'h7' }, { hubSpot2: 'h7' }],
+    [
+      { [`A${'b'.repeat(39)}`]: '1', [`a${'b'.repeat(39)}`]: '2' },
+      { [`a${'b'.repeat(38)}2`]: '1', [`a${'b'.repeat(39)}`]: '2' },
+    ],
+    [{ HubSpot: 'h8' }, { hubSpot: 'h8' }, true],
+  ]
+  const ids: string[] = []
+  for (const [externalIds, , isDeleted] of stored) ids.push(await store(name, ours, externalIds, isDeleted))
+  const other = await store(name, theirs, { HubSpot: 'h2' })
+  await run(await textOf('0021_providers'))
+  for (const [index, [, after, isDeleted]] of stored.entries()) {
+    const path = `/v5/${name}/${ids[index]}`
+    const { body } = isDeleted ? await ours.call('POST', `${path}/restore`) : await ours.call('GET', path)
+    expect(body.externalIds).toEqual(after)
+  }
+  expect((await theirs.call('GET', `/v5/${name}/${other}`)).body.externalIds).toEqual({ hubSpot: 'h2' })
+  const refused = await ours.call('POST', `/v5/${name}`, { body: { name: 'Taken', externalIds: { HubSpot: 'h1' } } })
+  expect(refused.status).toBe(409)
+  const [pushed] = await pushesOf(
+    service,
+    ours,
+  )(
+    name === 'contacts'
+      ? { contact: { externalIdHubSpot: 'h1' } }
+      : { contact: { email: 'ada@example.com' }, company: { externalIdHubSpot: 'h1', bio: 'Acme' } },
+  )
+  expect(name === 'contacts' ? pushed?.contactId : pushed?.companyId).toBe(ids[0])
+})
 
-test('what was deleted before imports remembered it does not come back', async () => {
+test('notes and jobs deleted before edits were stored are not created again', async () => {
   const organization = await service.newOrganization()
   const { call } = organization
   const push = pushesOf(service, organization)

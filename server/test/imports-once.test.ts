@@ -14,16 +14,16 @@ import { pusher } from './pushes.ts'
 import { seed } from './seed.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 
-/** Different leads: `IMPORT_LEADS=10000` for the full size. Each is pushed three times. */
+/** The number of different leads; `IMPORT_LEADS=10000` for the full size. Each is pushed three times. */
 const leadCount = Number(process.env.IMPORT_LEADS ?? 300)
-/** How many of them are worked on one by one too. */
+/** How many of them are also processed one by one. */
 const sequentialCount = process.env.IMPORT_LEADS ? leadCount : 80
 const senders = 16
-/** Milliseconds that the whole may take on a machine that is busy with other things. */
+/** Milliseconds for the whole test on a busy machine. */
 const timeout = 120_000 + leadCount * 300
 const tags = ['fair']
 
-/** A service on a database of its own, of which the test looks at what PostgreSQL counted. */
+/** Runs a service on a separate database; returns the database, so that the test can read its statistics. */
 async function withService(
   environment: Record<string, string>,
   use: (service: TestService, organization: TestOrganization) => Promise<void>,
@@ -40,7 +40,7 @@ async function withService(
   return testDatabase
 }
 
-/** The ids of the rows, in no order. */
+/** Pushes the leads with `count` concurrent senders; returns the ids of the rows in any order. */
 async function pushAll(
   service: TestService,
   { triggerUrl }: TestOrganization,
@@ -63,7 +63,7 @@ async function pushAll(
 
 const organizationOf = ({ organizationId }: TestOrganization) => readId('org', organizationId) ?? ''
 
-/** Read once no connection is left that might not have reported yet. */
+/** Complete only after all connections are closed, since each reports its statistics with a delay. */
 async function deadlocksOf({ connection }: TestDatabase): Promise<number> {
   const client = new pg.Client({ ...connection, database: 'postgres' })
   await client.connect()
@@ -75,7 +75,7 @@ async function deadlocksOf({ connection }: TestDatabase): Promise<number> {
   return rows[0]?.deadlocks ?? Number.NaN
 }
 
-/** Of each row that changed nothing, what it was warned of. */
+/** The warnings of each row that changed nothing. */
 async function warningsOfUnchanged({ database }: TestService, organization: TestOrganization): Promise<string[][]> {
   const rows = await database.crossTenantQuery<{ warnings: Finding[] }>(
     'check the database',
@@ -86,7 +86,7 @@ async function warningsOfUnchanged({ database }: TestService, organization: Test
 }
 
 test(
-  'leads pushed three times each, in any order, by sixteen senders at once, come to what they say: nothing lost, nothing doubled',
+  'leads pushed three times each, in random order, by sixteen concurrent senders are imported exactly once',
   async () => {
     const random = randomOf(seed)
     const leads = sampleLeads(leadCount, random)
@@ -96,10 +96,10 @@ test(
       await untilFinished(service, organization, repeatedLeads.length, timeout)
       const counts = await audit(service, organization, { accepted })
       expect(Object.keys(counts)).toEqual(['DUPLICATE', 'PROCESSED'])
-      // Of the three that say the same, only the first can have changed something.
+      // Of three equal leads, only the first can change something.
       const unchanged = await warningsOfUnchanged(service, organization)
       expect(unchanged.length).toBeGreaterThanOrEqual(2 * leadCount)
-      // The first of two addresses is kept, and a job that has ended is not current again.
+      // The first of two addresses is kept, and an ended job does not become current again.
       const withWarnings = unchanged.filter((warnings) => warnings.length > 0)
       for (const warning of withWarnings.flat()) {
         expect(warning).toMatch(/^existing_value_kept (contact\.email|employment\.history\.\d+\.current)$/)
@@ -116,7 +116,7 @@ test(
 )
 
 test(
-  'leads worked on one by one, in their order, come to what they say: what the test above compares with is true',
+  'leads processed one by one, in order, give the result that the test above expects',
   async () => {
     const leads = sampleLeads(sequentialCount, randomOf(seed))
     const testDatabase = await withService({}, async (service, organization) => {

@@ -16,13 +16,13 @@ import { until } from './processes.ts'
 import { pusher, type TestImport } from './pushes.ts'
 import { type Json, startTestService } from './service.ts'
 
-/** A lease that no test would see the end of: what comes to an end here did not wait for it. */
+/** The lease is longer than any test, so rows finish here without waiting for it. */
 const environment = { IMPORT_WORKERS: '2', IMPORT_LEASE_SECONDS: '3600' }
 
-/** Between the last two of all steps nothing happens that a lost connection could make different. */
+/** Without `finishing`: a connection lost there has the same effect as at `committing`. */
 const lossSteps: readonly Step[] = ['accepting', 'claiming', 'writing', 'committing']
 
-test('whatever step the connection is lost at, on either side, a process that lives on finishes its rows without waiting for a lease', async () => {
+test('a process whose connection is lost at any step finishes its rows without waiting for the lease', async () => {
   const testDatabase = await createDatabase()
   const proxy = await startConnectionProxy(testDatabase)
   const breakpoints = await createBreakpoints(testDatabase.connection)
@@ -61,15 +61,15 @@ test('whatever step the connection is lost at, on either side, a process that li
 
 type OwnServer = Awaited<ReturnType<typeof startOwnServer>>
 
-/** A PostgreSQL of one's own, because it is killed. */
+/** A separate PostgreSQL server, because the tests kill it. */
 async function startOwnServer() {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-import-outage-'))
-  // The server of root is another account's, which has to reach its folder in here.
+  // If the tests run as root, the server runs as another user, who must be able to enter this folder.
   await chmod(folder, 0o711)
   const binaries = await findBinaries()
   const [data, socketFolder, logFile] = [join(folder, 'data'), join(folder, 'socket'), join(folder, 'log')]
   await initializeCluster({ binaries, folder: data, sync: false })
-  // Its files are made in a hurry, and written as in production from here on.
+  // The cluster is created without fsync, but runs with the default durability settings.
   const settings = { max_connections: 40 }
   const start = () => startPostgres({ binaries, folder: data, socketFolder, logFile, settings })
   let server = await start()
@@ -81,7 +81,7 @@ async function startOwnServer() {
     return (await client.query<Row & pg.QueryResultRow>(text).finally(() => client.end())).rows
   }
   return {
-    /** A migrated database of its own. */
+    /** Creates a migrated database. */
     newDatabase: async (name: string) => {
       await administer(`create database ${name} template postgres`)
       return { connection: clusterConnection(socketFolder, name) as TestDatabase['connection'] }
@@ -90,7 +90,7 @@ async function startOwnServer() {
       await server.stop('fast')
       server = await start()
     },
-    /** Every process of the server at once, without a word to anyone. */
+    /** Kills every process of the server at once. */
     killAndStart: async () => {
       const rows = await administer<{ pid: number }>('select pid from pg_stat_activity where pid <> pg_backend_pid()')
       process.kill(server.pid, 'SIGKILL')
@@ -98,7 +98,7 @@ async function startOwnServer() {
         try {
           process.kill(pid, 'SIGKILL')
         } catch {
-          // It has ended since.
+          // The process has ended already.
         }
       }
       await server.exited
@@ -120,7 +120,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Sends a lead until it is accepted: with its key it is one row, whatever the answers before were, which are told. */
+/** Repeats a push with one key until it is accepted; calls `refused` with the status of each rejection. */
 async function sendUntilAccepted(
   push: TestImport['push'],
   lead: Json,
@@ -135,7 +135,7 @@ async function sendUntilAccepted(
   }
 }
 
-/** Where PostgreSQL is killed: as the step begins, or once it is done and the service has not heard of it. */
+/** When PostgreSQL is killed: at the start of the step, or once this query returns rows, before the service gets the result. */
 const killSteps: readonly (readonly [Step, string | undefined])[] = [
   ['accepting', `select from import_rows where status = 'PENDING'`],
   ['claiming', `select from import_rows where status = 'PROCESSING'`],
@@ -144,7 +144,7 @@ const killSteps: readonly (readonly [Step, string | undefined])[] = [
   ['committing', `select where not exists (select from import_rows where status = 'PROCESSING')`],
 ]
 
-test('kill -9 of PostgreSQL after the acceptance, after the claim, before and after the commit: every row has its effect once', async () => {
+test('after kill -9 of PostgreSQL at any step, every row takes effect once', async () => {
   const database = await server.newDatabase('steps')
   const proxy = await startConnectionProxy(database)
   let breakpoints = await createBreakpoints(database.connection)
@@ -181,7 +181,7 @@ test('kill -9 of PostgreSQL after the acceptance, after the claim, before and af
   }
 }, 180_000)
 
-test('kill -9 of PostgreSQL, a restart and cut connections in mid-load: every 200 is one row, every row its effect once, and the work goes on by itself', async () => {
+test('after kill -9, a restart and lost connections under load, every 200 is one row, every row takes effect once, and processing resumes', async () => {
   const service = await startTestService(environment, {
     ...(await server.newDatabase('load')),
     drop: async () => undefined,

@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const poison = { contact: { email: 'poison@example.com', note: 'Do not touch' } }
 
-/** Pushes ten leads, the fifth of which is the poison; all ids, and its own. */
+/** Pushes ten leads, the fifth of which is the poison; returns all row ids and that of the poison. */
 async function pushWithPoison(): Promise<{ accepted: string[]; poisonedId: string }> {
   const push = pusher(service, new URL(organization.triggerUrl).pathname)
   const accepted: string[] = []
@@ -44,31 +44,31 @@ async function pushWithPoison(): Promise<{ accepted: string[]; poisonedId: strin
 const rowOf = async (id: string): Promise<Json> =>
   (await organization.call('GET', `/v5/imports/${organization.importId}/rows/${id}`)).body
 
-test('a row under which its process dies is worked on alone after the second time, and dead after the third', async () => {
+test('a row that crashes its process is processed alone after the second crash and is DEAD after the third', async () => {
   await start()
   await breakpoints.query(`
     drop trigger writing on contacts;
     create trigger poisoned before insert on contacts
-      for each row when (new.email = '${poison.contact.email}') execute function pass_gate(2)`)
+      for each row when (new.email = '${poison.contact.email}') execute function pause_at(2)`)
   await breakpoints.pauseAt('writing')
   const { accepted, poisonedId } = await pushWithPoison()
   const companions: number[] = []
   for (const name of ['first', 'second', 'third']) {
     const victim = await processes.start(name, { IMPORT_LEASE_SECONDS: '1' })
     expect(await breakpoints.untilPausedAt('writing')).toMatchObject({ service: name })
-    const [held] = await breakpoints.query<{ count: number }>(
+    const [shared] = await breakpoints.query<{ count: number }>(
       `select count(*)::int - 1 as count from import_rows
         where lease = (select lease from import_rows where id = $1)`,
       [readId('row', poisonedId)],
     )
-    companions.push(held?.count ?? Number.NaN)
+    companions.push(shared?.count ?? Number.NaN)
     victim.signal('SIGKILL')
     await victim.ended
     await breakpoints.disconnect(name)
   }
   expect(companions).toEqual([9, 9, 0])
 
-  // Still poisonous: who takes the row over does not touch it.
+  // The trigger is still active, but the next process does not process the row.
   await processes.start('last', { IMPORT_LEASE_SECONDS: '1' })
   await untilFinished(service, organization, accepted.length)
   expect(await audit(service, organization, { accepted })).toEqual({ DEAD: 1, PROCESSED: 9 })
@@ -88,10 +88,10 @@ test('a row under which its process dies is worked on alone after the second tim
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 10 })
 }, 120_000)
 
-test('a row that fails in the database fails alone, is tried again later and later, and is dead at last', async () => {
+test('a row that fails in the database fails alone, is retried with increasing delays, and ends as DEAD', async () => {
   await start({ IMPORT_WORKERS: '2' })
   await breakpoints.query(`
-    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'the test refuses %', new.id; end $$;
+    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'rejected by the test: %', new.id; end $$;
     create trigger refuse before insert on contacts
       for each row when (new.email = '${poison.contact.email}') execute function refuse()`)
   const { accepted, poisonedId } = await pushWithPoison()
@@ -110,14 +110,14 @@ test('a row that fails in the database fails alone, is tried again later and lat
     if (attempt < 8)
       await breakpoints.query('update import_rows set run_at = now() where id = $1', [readId('row', poisonedId)])
   }
-  // Twice as long each time, a quarter more or less.
+  // The delay doubles each time, with a jitter of 25 %.
   for (const [index, delay] of delays.entries()) {
     const usual = 5 * 2 ** index
     expect([index, delay >= usual * 0.74, delay <= usual * 1.26]).toEqual([index, true, true])
   }
   expect(delays).toHaveLength(7)
   expect(await audit(service, organization, { accepted })).toEqual({ DEAD: 1, PROCESSED: 9 })
-  // The log says which row, and nothing of what it holds.
+  // The log contains the id of the row, but not its content.
   const failureLines = service.logged.filter((line) => line.includes('a row failed'))
   expect(failureLines).toHaveLength(8)
   expect(failureLines.filter((line) => !line.includes(poisonedId))).toEqual([])
@@ -130,7 +130,7 @@ test('a row that fails in the database fails alone, is tried again later and lat
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 10 })
 }, 120_000)
 
-test('a row that failed is done by itself once what was in its way is gone', async () => {
+test('a failed row is processed by a later retry once the cause is gone', async () => {
   await start({ IMPORT_WORKERS: '1' })
   await breakpoints.query(`
     create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
@@ -139,7 +139,7 @@ test('a row that failed is done by itself once what was in its way is gone', asy
   const { accepted, poisonedId } = await pushWithPoison()
   await until('it has failed', async () => (await rowOf(poisonedId)).status === 'RETRYING')
   await breakpoints.query('drop trigger refuse on contacts')
-  // How long it waits is proved above.
+  // The delay is tested above.
   await breakpoints.query(`update import_rows set run_at = run_at - interval '3 seconds' where run_at is not null`)
   await untilFinished(service, organization, accepted.length)
   expect(await rowOf(poisonedId)).toMatchObject({ status: 'PROCESSED', attempts: 1, errors: [] })

@@ -7,14 +7,14 @@ import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from './
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 
 let testDatabase: TestDatabase
-/** Takes no pushes and works on nothing: makes organizations and tells what the processes did. */
+/** Gets no pushes and processes no rows; used to create organizations and to check what the processes did. */
 let auditor: TestService
 let breakpoints: Breakpoints
 let processes: ServiceProcesses
 let left: ServiceProcess
 let right: ServiceProcess
 
-/** Which connection ended which row: each end is one line. */
+/** Records which connection finished which row. */
 const journal = `
   create table ends (row_id uuid, organization_id uuid, service text);
   create function note_end() returns trigger language plpgsql as $$ begin
@@ -44,7 +44,7 @@ const pathOf = ({ triggerUrl }: TestOrganization): string => new URL(triggerUrl)
 
 const processOf = (index: number): ServiceProcess => (index % 2 === 0 ? left : right)
 
-test('fifty identical pushes at once, at two processes, make one contact', async () => {
+test('fifty identical concurrent pushes to two processes create one contact', async () => {
   const organization = await auditor.newOrganization()
   const lead = { contact: { email: 'gus@g.example', note: 'Hi' }, company: { name: 'G' } }
   const responses = await Promise.all(
@@ -59,14 +59,14 @@ test('fifty identical pushes at once, at two processes, make one contact', async
   }
 })
 
-test('two processes share the work of several organizations, and each row is one’s alone', async () => {
+test('two processes share the rows of several organizations, and only one of them processes each row', async () => {
   const organizations = await Promise.all(Array.from({ length: 4 }, () => auditor.newOrganization()))
-  await breakpoints.pauseAt('ending')
+  await breakpoints.pauseAt('finishing')
   const accepted = await Promise.all(
     organizations.map((organization) =>
       Promise.all(
         Array.from({ length: 60 }, async (_, index) => {
-          // Pushed at one of them alone, whoever works on it.
+          // All pushes go to one process; either can process them.
           const response = await left.push(pathOf(organization), newFullLead())
           expect([index, response?.status]).toEqual([index, 200])
           return response?.body.id as string
@@ -74,8 +74,8 @@ test('two processes share the work of several organizations, and each row is one
       ),
     ),
   )
-  await breakpoints.untilAllPausedAt('ending', ['left', 'right'])
-  await breakpoints.resume('ending')
+  await breakpoints.untilAllPausedAt('finishing', ['left', 'right'])
+  await breakpoints.resume('finishing')
   for (const [index, organization] of organizations.entries()) {
     await untilFinished(auditor, organization, 60)
     expect(await audit(auditor, organization, { accepted: accepted[index] ?? [] })).toEqual({ PROCESSED: 60 })
@@ -92,7 +92,7 @@ test('two processes share the work of several organizations, and each row is one
   expect(shares.reduce((sum, { rows }) => sum + rows, 0)).toBe(240)
 })
 
-test('an import that is disabled or gets a new URL in one process is closed in the other from that moment on', async () => {
+test('an import disabled or rotated in one process is closed immediately in the other', async () => {
   const { call, importId, ...organization } = await auditor.newOrganization()
   const path = new URL(organization.triggerUrl).pathname
   const pushToBoth = async (at: string) => [
@@ -111,7 +111,7 @@ test('an import that is disabled or gets a new URL in one process is closed in t
   expect(await pushToBoth(new URL(body.triggerUrl).pathname)).toEqual([200, 200])
 })
 
-test('a process that is told to stop in mid-work leaves nothing behind that others would have to wait for', async () => {
+test('a process that is stopped during processing releases its rows immediately', async () => {
   const organization = await auditor.newOrganization()
   const path = pathOf(organization)
   const responses = await Promise.all(Array.from({ length: 300 }, () => left.push(path, newFullLead())))

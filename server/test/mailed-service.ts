@@ -4,13 +4,13 @@ import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
 import { callAs, goodPassword, linkIn, newEmail, type TestPerson } from './people.ts'
 import { type Call, startTestService, type TestService } from './service.ts'
 
-/** A service whose mails arrive somewhere. */
+/** A service with a mail server that receives its mails. */
 export interface MailedService {
   service: TestService
   receiver: MailReceiver
-  /** Invites a new address; gives what stands in the link that was sent there. */
+  /** Invites a new address; returns the token in the mailed link. */
   invite(caller: Call, body?: Record<string, unknown>): Promise<{ id: string; email: string; token: string }>
-  /** A new person who was invited and has accepted; in that organization alone. */
+  /** Invites a new person, who accepts; they are a member of this organization only. */
   join(caller: Call, role: Role): Promise<TestPerson>
   close(): Promise<void>
 }

@@ -1,31 +1,32 @@
 import pg from 'pg'
 import { expect } from 'vitest'
 
-/** An organization predicate of a statement; those that look up the credential itself are found by a secret instead. */
+/** An organization predicate in a statement; lookups of the credential itself are by secret and do not need one. */
 const predicate = /(?<!credential_\w+\.)\borganization_id = (\$\d+::uuid|\(select \$\d+::uuid\))/g
 
-/** A statement without one of its organization predicates, or without any. */
+/** A statement from which one or all organization predicates are removed. */
 interface Fault {
   text: string
   occurrence: number | 'all'
 }
 
-/** Something that is asked or done, and what is to be seen of it: the same each time, unless a predicate is missing. */
+/** A request and its observable effect, which is the same each time unless a predicate is missing. */
 export interface Probe {
   description: string
   observe: () => Promise<string>
 }
 
-/** Every statement of this process on its way to the database: noted, and changed when a fault is planted in it. */
+/** Records every statement that this process sends to the database, and changes those with a planted fault. */
 export interface Statements {
-  /** Those since the last time that this was asked. */
+  /** The statements since the previous call. */
   sent(): string[]
   /**
-   * Plants each fault in turn in what the probes send. No transaction is kept meanwhile, so that each probe meets the same
-   * however often it looks; before one is undone, it answers `inside`. Gives the places of the faults that no probe saw, and of the others.
+   * Plants each fault in turn in the statements of the probes. Meanwhile, every transaction is rolled back, so that each
+   * probe always finds the same data; `beforeRollback` is a query that runs first. Returns where the faults were that no
+   * probe detected, and the others.
    */
   plant(probes: readonly Probe[], beforeRollback?: string): Promise<{ missed: string[]; detected: string[] }>
-  /** What transactions answered before they were undone, since the last time that this was asked. */
+  /** Results of `beforeRollback` since the previous call. */
   transactionResults(): string
   restore(): void
 }
@@ -36,7 +37,7 @@ export function watchStatements(): Statements {
   const transactionResults: string[] = []
   let planted: Fault | undefined
   let probing: { beforeRollback: string | undefined } | undefined
-  /** Connections within a transaction. */
+  /** Connections in a transaction. */
   const inTransaction = new WeakSet<pg.Client>()
   const takeSent = () => sent.splice(0)
 
@@ -53,7 +54,7 @@ export function watchStatements(): Statements {
         .then(({ rows }) => transactionResults.push(JSON.stringify(rows)))
         .then(() => asCommitted(forward('rollback')))
     }
-    // A prepared statement's name stands for the whole text.
+    // Without a name, so that the changed text is not taken for the prepared statement.
     const isPlanted = typeof given !== 'string' && planted?.text === text
     const faulty = isPlanted && planted ? { text: withFault(planted), values: given.values } : given
     if (text === 'begin') inTransaction.add(this)
@@ -61,7 +62,7 @@ export function watchStatements(): Statements {
       return inUndoneTransaction(this, probing.beforeRollback, forward, faulty)
     return forward(faulty)
   }
-  /** A statement that is its own transaction, within one that is undone. */
+  /** Runs a statement that is its own transaction in one that is rolled back. */
   async function inUndoneTransaction(
     client: pg.Client,
     beforeRollback: string | undefined,
@@ -78,7 +79,7 @@ export function watchStatements(): Statements {
       await send('rollback')
     }
   }
-  /** Told as the commit that it stands for. */
+  /** The result of a rollback, reported as that of the commit. */
   const asCommitted = async (rolledBack: unknown) => ({ ...((await rolledBack) as pg.QueryResult), command: 'COMMIT' })
   pg.Client.prototype.query = query as typeof original
 
@@ -87,20 +88,20 @@ export function watchStatements(): Statements {
     transactionResults: () => transactionResults.splice(0).join(' '),
     async plant(probes, beforeRollback) {
       probing = { beforeRollback }
-      /** Whether it was noticed, by the place of each fault. */
-      const noticedByPlace = new Map<string, boolean>()
+      /** Whether each fault was detected, by its location. */
+      const detectedByLocation = new Map<string, boolean>()
       try {
         for (const { description, observe } of probes) {
           takeSent()
           const baseline = await observe()
           const texts = takeSent()
-          expect(await observe(), `${description} is not the same each time`).toBe(baseline)
+          expect(await observe(), `${description} has different results without a fault`).toBe(baseline)
           for (const fault of faultsIn(texts)) {
-            const key = `${description} ${placeOf(fault)}`
-            if (noticedByPlace.get(key)) continue
+            const key = `${description} ${locationOf(fault)}`
+            if (detectedByLocation.get(key)) continue
             planted = fault
             takeSent()
-            noticedByPlace.set(key, (await observe()) !== baseline)
+            detectedByLocation.set(key, (await observe()) !== baseline)
             expect(takeSent(), description).toContain(fault.text)
             planted = undefined
           }
@@ -108,20 +109,18 @@ export function watchStatements(): Statements {
       } finally {
         planted = probing = undefined
       }
-      const placesWhere = (noticed: boolean) =>
-        [...noticedByPlace.keys()].filter((place) => noticedByPlace.get(place) === noticed)
-      return { missed: placesWhere(false), detected: placesWhere(true) }
+      const locationsWhere = (isDetected: boolean) =>
+        [...detectedByLocation.keys()].filter((location) => detectedByLocation.get(location) === isDetected)
+      return { missed: locationsWhere(false), detected: locationsWhere(true) }
     },
     restore: () => void (pg.Client.prototype.query = original),
   }
 }
 
 function withFault({ text, occurrence }: Fault): string {
-  let detected = 0
+  let count = 0
   return text.replace(predicate, (whole, parameter: string) =>
-    occurrence === 'all' || detected++ === occurrence
-      ? `organization_id is not null and ${parameter} is not null`
-      : whole,
+    occurrence === 'all' || count++ === occurrence ? `organization_id is not null and ${parameter} is not null` : whole,
   )
 }
 
@@ -133,8 +132,8 @@ const faultsIn = (texts: readonly string[]): Fault[] =>
       : single
   })
 
-/** Where the predicate stands: the text before it. Parameters are numbered anew in each shape of a statement. */
-function placeOf({ text, occurrence }: Fault): string {
+/** The location of the predicate: the text before it, without parameter numbers, which differ between variants of a statement. */
+function locationOf({ text, occurrence }: Fault): string {
   if (occurrence === 'all') return `all of ${text.slice(0, 60)}`
   const at = [...text.matchAll(predicate)][occurrence]?.index ?? 0
   return text

@@ -39,7 +39,7 @@ async function add(
 /** A person with a passkey. */
 async function newHolder(counts = true) {
   const person = await newPerson(service)
-  const authenticator = new Authenticator(origin, { counts })
+  const authenticator = new Authenticator(origin, { hasCounter: counts })
   const added = await add(person, authenticator)
   expect(added.status).toBe(201)
   return { person, authenticator, added: added.body }

@@ -5,13 +5,13 @@ import { readId } from '../src/platform/model/ids.ts'
 import { logIn, newOwner, type TestOwner } from './people.ts'
 import type { Json, TestAnswer, TestService } from './service.ts'
 
-/** The owner of a new organization, who has just logged in. */
+/** The owner of a new organization, logged in. */
 export interface Person extends Omit<TestOwner, 'userId'> {
-  /** A uuid. */
+  /** As a UUID, not as a public id. */
   userId: string
-  /** A new session by password, with what it takes besides. */
+  /** Logs in with the password; returns the response, whether or not a second step is required. */
   logIn(): Promise<TestAnswer<Json>>
-  /** The first step of a login that needs a second one. */
+  /** Completes the first step of a login with two steps; returns the token for the second step. */
   beginLogin(): Promise<string>
 }
 
@@ -30,18 +30,18 @@ export async function newPerson(service: TestService): Promise<Person> {
   }
 }
 
-/** The second step of a login, with a code of the app. */
+/** Completes the second step of a login with a code of the app. */
 export const completeByTotp = (service: TestService, pendingToken: string, code: string): Promise<TestAnswer<Json>> =>
   service.anonymous('POST', '/auth/login/totp', { body: { pendingToken, code } })
 
-/** The second step of a login, with a recovery code. */
+/** Completes the second step of a login with a recovery code. */
 export const completeByRecoveryCode = (
   service: TestService,
   pendingToken: string,
   code: string,
 ): Promise<TestAnswer<Json>> => service.anonymous('POST', '/auth/login/recovery-code', { body: { pendingToken, code } })
 
-/** An authenticator app that was set up with this address. */
+/** An authenticator app that was set up with this `otpauth:` URI. */
 export class AuthenticatorApp {
   readonly #totp: TOTP
 
@@ -50,12 +50,12 @@ export class AuthenticatorApp {
     this.#totp = new TOTP({ secret: url.searchParams.get('secret') ?? '' })
   }
 
-  /** The code that it shows so many steps of 30 seconds from now. */
+  /** The code that it shows the given number of 30-second steps from now. */
   code(steps = 0): string {
     return this.#totp.generate({ timestamp: Date.now() + steps * 30_000 })
   }
 
-  /** Six digits that are right at no step from the one before now to the one after it. */
+  /** Six digits that are not the code of any step within two steps from now. */
   wrongCode(): string {
     const right = [-2, -1, 0, 1, 2].map((steps) => this.code(steps))
     return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !right.includes(code)) ?? ''
@@ -63,8 +63,8 @@ export class AuthenticatorApp {
 }
 
 /**
- * Confirms the app by the code of the step before now, so that now's is still good. A step that ends meanwhile makes it
- * too old, and the next one is tried.
+ * Confirms the app with the code of the previous step, so that the current code stays unused. If a step ends meanwhile,
+ * that code is too old, and the next one is tried.
  */
 export async function confirmApp({ call }: Pick<Person, 'call'>, app: AuthenticatorApp): Promise<TestAnswer<Json>> {
   const confirm = () => call('POST', '/v5/me/totp/confirm', { body: { code: app.code(-1) } })
@@ -72,7 +72,7 @@ export async function confirmApp({ call }: Pick<Person, 'call'>, app: Authentica
   return first.status === 422 ? confirm() : first
 }
 
-/** Sets an authenticator app up. */
+/** Sets up an authenticator app. */
 export async function enrolApp(
   person: Pick<Person, 'call'>,
 ): Promise<{ app: AuthenticatorApp; recoveryCodes: string[] }> {
@@ -84,7 +84,7 @@ export async function enrolApp(
   return { app, recoveryCodes: confirmed.body.recoveryCodes }
 }
 
-/** First steps of logins without the price of a password each. */
+/** Completes the first step of many logins without hashing a password each time. */
 export const beginLogins = (
   service: TestService,
   { userId }: Pick<Person, 'userId'>,
@@ -98,7 +98,7 @@ export const beginLogins = (
     return tokens
   })
 
-/** What the log of the person's organization tells of an action. */
+/** The events of an action in the audit log of the person's organization. */
 export const eventsOf = (service: TestService, { organization }: Person, action: string): Promise<Json[]> =>
   service.database.crossTenantQuery(
     'check the database',
@@ -106,7 +106,7 @@ export const eventsOf = (service: TestService, { organization }: Person, action:
       where organization_id = ${readId('org', organization.organizationId)}::uuid and action = ${action}`,
   )
 
-/** Which changes of their account the person was told of by mail. */
+/** The account changes that the person was notified of by mail. */
 export const mailsOf = async (service: TestService, { userId }: Pick<Person, 'userId'>): Promise<string[]> => {
   const rows = await service.database.crossTenantQuery<{ what: string }>(
     'check the database',

@@ -106,7 +106,7 @@ test('the drill: under another secret every factor, connection, mail, key and pa
   const careful = await newOwnerWithLogin(before.open)
   const { app, recoveryCodes } = await enrolApp(careful)
   const holder = await newOwnerWithLogin(before.open)
-  const authenticator = new Authenticator(origin, { counts: true })
+  const authenticator = new Authenticator(origin, { hasCounter: true })
   await addPasskey(holder, authenticator)
   const owner = await newOwnerWithLogin(before.open)
   const mailId = await forgetful(before.open, owner.organizationId)

@@ -9,8 +9,8 @@ import { livePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
 import { waitForExit } from './command-line.ts'
 import { until } from './processes.ts'
 
-// The service as a user starts and stops it: through npm, with a data folder and the embedded database. What becomes of
-// its data when it is killed: faults.test.ts.
+// Starts and stops the service as a user does: with npm, a data folder and the embedded database. For crashes, see
+// faults.test.ts.
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 let folder: string
@@ -30,7 +30,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
-/** Waits until the service that was spawned is ready; its address. */
+/** Waits until the service is ready; returns its address. */
 async function waitUntilReady(child: ChildProcess): Promise<string> {
   running.add(child)
   child.once('exit', () => running.delete(child))
@@ -42,7 +42,7 @@ async function waitUntilReady(child: ChildProcess): Promise<string> {
   await until(
     'the service is ready',
     async () => {
-      if (hasExited) throw new Error(`It ended: ${JSON.stringify(await waitForExit(child))}`)
+      if (hasExited) throw new Error(`It exited: ${JSON.stringify(await waitForExit(child))}`)
       url = await readFile(join(folder, 'data/service.json'), 'utf8').then(
         (text) => (JSON.parse(text) as { url: string }).url,
         () => '',
@@ -60,7 +60,7 @@ const statusOf = (url: string): Promise<number> =>
     () => 0,
   )
 
-test('a SIGTERM to npm reaches the service: not ready first, requests under way end, PostgreSQL stops last', async () => {
+test('on SIGTERM to npm, the service reports not ready, finishes requests in progress and stops PostgreSQL last', async () => {
   const npm = spawn('npm', ['start'], {
     cwd: root,
     env: { PATH: process.env.PATH ?? '', HOME: folder, ...environment, DRAIN_MILLISECONDS: '1500' },
@@ -79,11 +79,11 @@ test('a SIGTERM to npm reaches the service: not ready first, requests under way 
   )
   await until('the slow request has arrived', async () => (await statusOf(`${url}/healthz`)) === 200)
   npm.kill('SIGTERM')
-  await until('it says that it is not ready', async () => (await statusOf(`${url}/readyz`)) === 503)
+  await until('it reports that it is not ready', async () => (await statusOf(`${url}/readyz`)) === 503)
   expect(await livePostmaster(join(folder, 'data/postgres'))).toBeDefined()
-  await until('it takes no new connections', async () => (await statusOf(`${url}/healthz`)) === 0)
+  await until('it accepts no new connections', async () => (await statusOf(`${url}/healthz`)) === 0)
   slow.write(':"x"}')
-  await until('the request under way is answered', () => response.includes('invalid_token'))
+  await until('the request in progress is answered', () => response.includes('invalid_token'))
   expect((await end).errors).toContain('Stopped.')
   expect(await livePostmaster(join(folder, 'data/postgres'))).toBeUndefined()
 })

@@ -150,7 +150,7 @@ test('the upkeep of the service rotates, and a database that is away does not en
   const lines: string[] = []
   const log = pino({ level: 'info' }, { write: (line) => void lines.push(line) })
   const database = Object.assign(Object.create(access.database), {
-    spanningTransaction: () => Promise.reject(new Error('away')),
+    crossTenantTransaction: () => Promise.reject(new Error('away')),
   })
   const failing = createKeyMaintenance({ ...place(), database, log, ready: Promise.resolve() })
   await until('it was told', () => lines.length > 0)

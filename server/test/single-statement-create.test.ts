@@ -3,7 +3,7 @@ import { readId } from '../src/platform/model/ids.ts'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 
-// A create that needs nothing of other tables but a person and a team is one statement, which is its own transaction.
+// A create that needs only a root contact and a team from other tables is a single statement in its own implicit transaction.
 let service: TestService
 let organization: TestOrganization
 let id: string
@@ -18,7 +18,7 @@ const execute = (statement: Sql) =>
   service.database.crossTenantQuery<{ count: string }>('check the database', statement)
 const create = (body: Record<string, unknown>) => organization.call('POST', '/v5/contacts', { body })
 
-/** Contacts, people behind contacts and renderings of the organization with this address. */
+/** The number of contacts, root contacts and renderings of the organization with this address. */
 async function countWritten(email: string): Promise<number[]> {
   const counts = await Promise.all([
     execute(sql`select count(*) from contacts where organization_id = ${id}::uuid and email_key = ${email}`),
@@ -30,7 +30,7 @@ async function countWritten(email: string): Promise<number[]> {
   return counts.map(([row]) => Number(row?.count))
 }
 
-test('a create answers with what a read shows, with the same entity tag', async () => {
+test('a create returns the same body and ETag as a read', async () => {
   const created = await create({ email: 'ada@example.com', tags: ['a', 'b'], customProperties: { plan: 'free' } })
   expect(created.status).toBe(201)
   const read = await organization.call('GET', `/v5/contacts/${created.body.id}`)
@@ -39,7 +39,7 @@ test('a create answers with what a read shows, with the same entity tag', async 
   expect(await countWritten('ada@example.com')).toEqual([1, 1, 1])
 })
 
-test('of many creates of one address at once one succeeds, and the others name it', async () => {
+test('of concurrent creates with one address, one succeeds and the others name its id', async () => {
   const responses = await Promise.all(Array.from({ length: 20 }, () => create({ email: 'grace@example.com' })))
   const [first, ...others] = responses.filter(({ status }) => status === 201)
   expect(others).toEqual([])
@@ -50,7 +50,7 @@ test('of many creates of one address at once one succeeds, and the others name i
   expect(await countWritten('grace@example.com')).toEqual([1, 1, 1])
 })
 
-test('a contact of a known address stands for the person who is there', async () => {
+test('a contact with a known address gets the same root contact', async () => {
   const { body: first } = await create({ email: 'emmy@example.com' })
   await organization.call('DELETE', `/v5/contacts/${first.id}`)
   const { body: second } = await create({ email: 'EMMY@example.com' })
@@ -59,7 +59,7 @@ test('a contact of a known address stands for the person who is there', async ()
   expect(one.body.rootContactId).not.toBe(other.body.rootContactId)
 })
 
-test('a credential that ends between two requests writes nothing', async () => {
+test('a credential that is revoked between two requests writes nothing', async () => {
   const call = await organization.withScopes(['urn:service:contact:create:write'])
   expect((await call('POST', '/v5/contacts', { body: { email: 'before@example.com' } })).status).toBe(201)
   await execute(sql`update api_keys set revoked_at = now() where organization_id = ${id}::uuid and name = 'test'`)
@@ -67,7 +67,7 @@ test('a credential that ends between two requests writes nothing', async () => {
   expect(await countWritten('after@example.com')).toEqual([0, 0, 0])
 })
 
-test('a company is created by one statement too', async () => {
+test('a created company is the same as read', async () => {
   const created = await organization.call('POST', '/v5/companies', { body: { name: 'Engines', annualRevenue: '1.50' } })
   expect(created.status).toBe(201)
   const read = await organization.call('GET', `/v5/companies/${created.body.id}`)

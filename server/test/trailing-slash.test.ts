@@ -15,7 +15,7 @@ afterAll(() => service.close())
 const isPage = (responses: (typeof routes)[number]['responses']) =>
   Object.values(responses).some(({ kind }) => kind === 'text')
 
-test('every route gives the same answer with a slash at the end of its path', async () => {
+test('every route gives the same response with a trailing slash', async () => {
   for (const { method, path, responses } of routes) {
     if (isPage(responses)) continue
     const plain = path.replace(/\{\w+\}/g, 'x')
@@ -36,7 +36,7 @@ test('every route gives the same answer with a slash at the end of its path', as
   }
 })
 
-test('a page redirects to its address without the slash, and keeps the query', async () => {
+test('a page redirects to its address without the trailing slash and keeps the query', async () => {
   const pages = routes.filter(({ responses }) => isPage(responses))
   expect(pages.map(({ path }) => path)).toContain('/v5/swagger')
   for (const { path } of pages) {
@@ -48,7 +48,7 @@ test('a page redirects to its address without the slash, and keeps the query', a
   }
 })
 
-test('records are made, listed, changed and deleted at addresses with a slash', async () => {
+test('records can be created, listed, updated and deleted at paths with a trailing slash', async () => {
   const { call } = organization
   const headers = { 'idempotency-key': randomUUID() }
   const body = { email: `${randomUUID()}@example.com` }
@@ -67,7 +67,7 @@ test('records are made, listed, changed and deleted at addresses with a slash', 
   expect((await call('DELETE', one)).status).toBe(204)
 })
 
-test('a push is taken at its URL with a slash', async () => {
+test('a push is accepted at its URL with a trailing slash', async () => {
   const target = await newImport(service, organization)
   const pushed = await service.anonymous('POST', `${target.path}/`, { body: newLead() })
   expect([pushed.status, pushed.body.status]).toEqual([200, 'PENDING'])

@@ -3,14 +3,14 @@ import type { Database } from '../platform/database/database.ts'
 import { sql } from '../platform/model/sql.ts'
 import type { Rapport } from './open.ts'
 
-/** Where the three families of routes are reached. */
+/** Base URLs of the three families of routes. */
 export interface Addresses {
   baseUrl: string
   authUrl: string
   teamBaseUrl: string
 }
 
-/** Where callers reach a service: no slash at the end. */
+/** Where callers reach a service, without a slash at the end. */
 export interface PublishedAddresses {
   root: string
   authOrigin?: string
@@ -27,8 +27,8 @@ export const addressesOfService = ({ publicUrl, authOrigin }: AddressSettings, u
 const name = 'service_addresses'
 
 /**
- * Lets commands know where the service is reached: they may run elsewhere, without its settings. The service that started
- * last counts.
+ * Publishes where the service is reached, for commands that run elsewhere without its settings. The service that
+ * started last wins.
  */
 export async function publishAddresses(database: Database, addresses: PublishedAddresses): Promise<void> {
   await database.crossTenantQuery(
@@ -38,7 +38,10 @@ export async function publishAddresses(database: Database, addresses: PublishedA
   )
 }
 
-/** The addresses that a command prints: its own settings count, else those of the service, else where one would listen. */
+/**
+ * The addresses that a command prints: from its own settings, else from those of the service, else where a service
+ * would listen.
+ */
 export async function addressesOf({ config, database, isShared }: Rapport): Promise<Addresses> {
   const published = isShared ? await publishedAddresses(database) : undefined
   const root = config.publicUrl ?? published?.root ?? localUrl(config.host, config.port)
@@ -54,7 +57,7 @@ async function publishedAddresses(database: Database): Promise<PublishedAddresse
   return row && (JSON.parse(row.value) as PublishedAddresses)
 }
 
-/** An address that a caller on this machine can use; one that means "all of them" becomes the loopback. */
+/** A URL that callers on this machine can use: a wildcard address becomes the loopback address. */
 export function localUrl(host: string, port: number): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`

@@ -29,7 +29,7 @@ const entering = (change: object) => () => connect({ ...database.connection, ...
 const raising = (code: string) => () =>
   client.query(`do $$ begin raise exception 'as told' using errcode = '${code}'; end $$`)
 
-test('a database that is not there, a wrong password, a full disk and the like are told in words', async () => {
+test('a missing database, a wrong password, a full disk and other errors are explained', async () => {
   const faults: [() => Promise<unknown>, typeof Failure | typeof StartError, RegExp][] = [
     [
       entering({ database: 'nowhere' }),
@@ -50,7 +50,7 @@ test('a database that is not there, a wrong password, a full disk and the like a
   }
 })
 
-test('a server that takes the connection and keeps silent is told in words', async () => {
+test('a server that accepts the connection and never responds is explained', async () => {
   const sockets: Socket[] = []
   const server = createServer((socket) => sockets.push(socket))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -64,13 +64,13 @@ test('a server that takes the connection and keeps silent is told in words', asy
   await new Promise((resolve) => server.close(resolve))
 })
 
-test('a connection that is just being closed is no service; one that stays is', async () => {
+test('a connection that is being closed does not count as a service; an open one does', async () => {
   const closing = await connect({ ...database.connection, application_name: 'rapport' })
   let queries = 0
   const query = async (text: string, values: unknown[]) => {
-    const answer = await client.query(text, values)
+    const result = await client.query(text, values)
     if (queries++ === 0) await closing.end()
-    return answer
+    return result
   }
   expect(await countServiceConnections({ query } as unknown as pg.Client, database.connection)).toBe(0)
   expect(queries).toBeGreaterThan(1)

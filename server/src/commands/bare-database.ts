@@ -11,18 +11,18 @@ import { Failure, printMessage } from './command.ts'
 import { interruptible } from './interruptible.ts'
 
 /**
- * A database as it is: neither checked nor migrated, and no secret made for it. An embedded one of an older PostgreSQL is
- * not moved: the older one serves it, where that is found.
+ * A database that is neither checked nor migrated, and for which no secret is created. An embedded database of an older
+ * PostgreSQL is not upgraded; the older PostgreSQL serves it, if it is found.
  */
 export interface BareDatabase {
   connection: pg.ClientConfig
-  /** A running service has the embedded database. */
+  /** The embedded database is that of a running service. */
   attached: boolean
-  /** Ctrl-C and SIGTERM. */
+  /** Aborted by Ctrl-C and SIGTERM. */
   signal: AbortSignal
 }
 
-/** Opens the database of the configuration for `work` and closes it again, whatever comes of it. */
+/** Opens the configured database for `work` and always closes it. */
 export const withBareDatabase = <Result>(
   { dataFolder, databaseUrl }: Pick<Config, 'dataFolder' | 'databaseUrl'>,
   purpose: Purpose,
@@ -43,14 +43,14 @@ export const withBareDatabase = <Result>(
     }
   })
 
-/** PostgreSQL's codes (appendix A of its manual) that an operator meets. */
+/** Explanations by SQLSTATE (appendix A of the PostgreSQL manual). */
 const explanationByState: Record<string, string> = {
   '42501': 'The user of DATABASE_URL is not allowed to do this.',
   '53100': 'The disk of the database is full. Nothing was changed. Free some space and try again.',
   '55P03': 'Tables of the database are locked, for example by a migration. Nothing was changed. Try again later.',
 }
 
-/** The database's faults in words that say what to do; others as they are. */
+/** Translates errors of the database into errors that say what to do; returns others unchanged. */
 export function translateError(error: unknown): unknown {
   if (error instanceof SnapshotError) return new Failure(error.message, { cause: error })
   if (!(error instanceof Error)) return error
@@ -76,5 +76,4 @@ export function translateError(error: unknown): unknown {
   )
 }
 
-/** Words for a number of bytes. */
 export const megabytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MB`

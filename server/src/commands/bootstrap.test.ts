@@ -41,7 +41,7 @@ const countStatements = [
   sql`select count(*)::integer as count from import_triggers`,
 ]
 
-/** How many rows each table has, the users first. */
+/** Number of rows in each table, users first. */
 const counts = async () =>
   Promise.all(
     countStatements.map(async (statement) => {
@@ -53,7 +53,7 @@ const counts = async () =>
 const identify = async (credential: string, organization?: string) =>
   access.identifier.selectOrganization(await access.identifier.authenticate(`Bearer ${credential}`), organization)
 
-test('bootstrap gives one object with everything needed to begin, and all of it works', async () => {
+test('bootstrap returns everything needed to start, and all of it works', async () => {
   const result = await run({ organization: 'Müller & Söhne' })
   expect(result).toEqual({
     ...addresses,
@@ -77,7 +77,7 @@ test('bootstrap gives one object with everything needed to begin, and all of it 
   expect((await access.sessions.refresh(result.refreshToken)).sessionId).toBe(result.sessionId)
 })
 
-test('the key has every scope by name or wildcard, except making API keys and reading the contents of mails', async () => {
+test('the key has every scope except creating API keys and reading the contents of mails', async () => {
   const { apiKey, organizationId } = await run({ organization: 'Able' })
   const { scopes } = await identify(apiKey, organizationId)
   const needed = [...new Set(routes.filter(isScoped).map(({ scope }) => scope))]
@@ -88,7 +88,7 @@ test('the key has every scope by name or wildcard, except making API keys and re
   expect(covers(scopes, 'api-key:create:write')).toBe(false)
 })
 
-test('the audit log begins with what was made: the organization, the key and the import', async () => {
+test('the audit log starts with the creation of the organization, the key and the import', async () => {
   const { organizationId, importId, apiKey, triggerUrl } = await run({ organization: 'Told' })
   const { credentialId } = await identify(apiKey, organizationId)
   const events = await access.database.crossTenantQuery<{ action: string; record_type: string; record_id: string }>(
@@ -105,7 +105,7 @@ test('the audit log begins with what was made: the organization, the key and the
   for (const secret of [apiKey, triggerUrl.slice(-43)]) expect(JSON.stringify(events)).not.toContain(secret)
 })
 
-test('it may be run again for another organization, by the same user with the right password', async () => {
+test('the same user can bootstrap another organization with the right password', async () => {
   const before = await counts()
   const first = await run({ organization: 'One' })
   const second = await run({ organization: 'Two', email: owner.email.toUpperCase() })
@@ -120,10 +120,10 @@ test.each<[string, { email?: string; password?: string; organization: string }, 
   ['the same organization in another spelling', { organization: ' TAKEN! ' }, /already/],
   ['a wrong password', { organization: 'New', password: 'wrong horse battery' }, /not their password/],
   ['a short password', { organization: 'New', email: 'new@example.com', password: 'short' }, /12 to 128/],
-  ['an address that is none', { organization: 'New', email: 'nobody' }, /not an email address/],
+  ['an invalid address', { organization: 'New', email: 'nobody' }, /not an email address/],
   ['an organization without a name', { organization: ' ' }, /name must have 1 to 100/],
   ['a name without a letter', { organization: '!!!' }, /letter or a digit/],
-])('%s is refused with clear words, and nothing is made', async (_, options, words) => {
+])('bootstrap refuses %s with a clear message and creates nothing', async (_, options, words) => {
   await run({ organization: 'Taken' }).catch((error: unknown) => expect(error).toBeInstanceOf(StartError))
   const before = await counts()
   const refusal = await run(options).catch((error: unknown) => error)
@@ -132,14 +132,14 @@ test.each<[string, { email?: string; password?: string; organization: string }, 
   expect(await counts()).toEqual(before)
 })
 
-test('two runs for one organization at once make it once', async () => {
+test('two simultaneous runs create an organization once', async () => {
   const results = await Promise.allSettled([run({ organization: 'Race' }), run({ organization: 'Race' })])
   expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   const refused = results.find((result) => result.status === 'rejected')
   expect(refused?.reason).toBeInstanceOf(StartError)
 })
 
-test('a key is made by the id, the slug or the name of the organization, with its scopes in full', async () => {
+test('an API key is created by the id, slug or name of the organization, with full scopes', async () => {
   const { organizationId } = await run({ organization: 'Keys & Co' })
   for (const organization of [organizationId, 'keys-co', 'keys & CO']) {
     const key = await createApiKey({
@@ -157,7 +157,7 @@ test('a key is made by the id, the slug or the name of the organization, with it
   }
 })
 
-test('a key with an expiry is refused after it', async () => {
+test('an expired key is refused', async () => {
   const { organizationId } = await run({ organization: 'Short lives' })
   const { apiKey, id } = await createApiKey({
     database: access.database,
@@ -177,12 +177,12 @@ test('a key with an expiry is refused after it', async () => {
 
 test.each<[string, Partial<Parameters<typeof createApiKey>[0]>, RegExp]>([
   ['an unknown organization', { organization: 'Nowhere' }, /no organization/],
-  ['a text that is no scope', { scopes: ['contact:list'] }, /is not a scope/],
+  ['an invalid scope', { scopes: ['contact:list'] }, /is not a scope/],
   ['no scope', { scopes: [] }, /at least one scope/],
   ['no name', { name: ' ' }, /name must have 1 to 100/],
   ['an expiry in the past', { expiresAt: new Date(0) }, /is in the past/],
-  ['a date that is none', { expiresAt: new Date('tomorrow') }, /is in the past/],
-])('a key for %s is refused with clear words', async (_, options, words) => {
+  ['an invalid date', { expiresAt: new Date('tomorrow') }, /is in the past/],
+])('creating a key with %s is refused with a clear message', async (_, options, words) => {
   await run({ organization: 'Refusals' }).catch(() => undefined)
   const given = { database: access.database, organization: 'Refusals', name: 'A key', scopes: ['contact:list:read'] }
   const refusal = await createApiKey({ ...given, ...options }).catch((error: unknown) => error)
@@ -190,7 +190,7 @@ test.each<[string, Partial<Parameters<typeof createApiKey>[0]>, RegExp]>([
   expect((refusal as Error).message).toMatch(words)
 })
 
-test('no table holds anything that is usable as a secret', async () => {
+test('no table contains a usable secret', async () => {
   const result = await run({ organization: 'Secrets' })
   const { refreshToken } = await access.sessions.refresh(result.refreshToken)
   const tables = await access.database.crossTenantQuery<{ name: string }>(

@@ -24,7 +24,7 @@ export interface BootstrapOptions {
   addresses: { baseUrl: string; authUrl: string; teamBaseUrl: string }
   email: string
   password: string
-  /** The new organization's name. */
+  /** Name of the new organization. */
   organization: string
 }
 
@@ -40,30 +40,30 @@ export interface BootstrapResult {
   refreshToken: string
   apiKey: string
   importId: string
-  /** Where leads are pushed at the import; shown this once, like the other secrets. */
+  /** Where leads are pushed to the import. Shown only once, like the other secrets. */
   triggerUrl: string
 }
 
 /**
- * Makes an organization with its default team, its owner, a session, the first API key and an import: all of it or
- * nothing. An address that has a user already needs that user's password. Errors: `StartError`.
+ * Creates an organization with its default team, owner, session, first API key and import, all or nothing. If the
+ * address belongs to an existing user, their password is required. Errors: `StartError`.
  */
 export async function bootstrap(options: BootstrapOptions): Promise<BootstrapResult> {
   const { insert } = await planBootstrap(options)
   return options.database.crossTenantTransaction('create an organization', insert)
 }
 
-/** An organization that is ready to be made. */
+/** An organization that is ready to be created. */
 export interface PlannedBootstrap {
   /** Uuids. */
   organizationId: string
   teamId: string
   ownerId: string
-  /** Makes all of it; may be called again in another transaction when the first one came to nothing. Errors: `StartError`. */
+  /** Creates everything. May be called again in another transaction if the first one failed. Errors: `StartError`. */
   insert: (db: CrossTenantConnection) => Promise<BootstrapResult>
 }
 
-/** Prepares what `bootstrap` makes, for whoever has more to do in the same transaction. Errors: `StartError`. */
+/** Prepares what `bootstrap` creates, for callers that do more in the same transaction. Errors: `StartError`. */
 export async function planBootstrap(options: BootstrapOptions): Promise<PlannedBootstrap> {
   const { database, secret, tokens, addresses } = options
   const name = readName(options.organization)
@@ -77,7 +77,7 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
   const teamId = newId()
   const importId = newId()
   const triggerSecret = generateTriggerSecret()
-  // Signed before the transaction: nothing can fail after it, so no organization stays behind without its credentials.
+  // Signed before the transaction: after it, nothing can fail that would leave an organization without credentials.
   const accessToken = await tokens.issue({ userId: owner.id, sessionId, organizationId, role: 'owner' })
   const key = generateApiKey()
   const keyId = newId()
@@ -166,7 +166,7 @@ function readEmail(text: string): string {
   throw new StartError(`"${text}" is not an email address.`)
 }
 
-/** The organization's slug. Errors: `StartError`, the name has neither a letter nor a digit. */
+/** Slug of an organization. Errors: `StartError` if the name has neither a letter nor a digit. */
 export function slugFromName(name: string): string {
   const slug = slugOf(name)
   if (slug !== undefined) return slug

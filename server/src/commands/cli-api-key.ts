@@ -14,7 +14,7 @@ interface Options {
   json?: boolean
 }
 
-/** `rapport api-key`: keys for programs. */
+/** `rapport api-key`: API keys for programs. */
 export const apiKeyCommand = () =>
   withExample(new Command('api-key').description('Create API keys.').addCommand(createCommand()), example)
 
@@ -43,7 +43,7 @@ async function run({ organization, name, scope, expires, json }: Options): Promi
   printResult(json ? JSON.stringify(created) : describe(created))
 }
 
-/** A scope that no route needs makes a key that can do nothing, and is most likely a slip. */
+/** A scope that no route requires grants nothing and is most likely a mistake. */
 function checkScope(text: string): void {
   const pattern = parseScope(text)
   if (!pattern || isScopeUsed(pattern)) return

@@ -14,7 +14,7 @@ interface Options {
   json?: boolean
 }
 
-/** `rapport backup`: everything in the database, as it is at one moment, in one file. */
+/** `rapport backup`: writes a consistent snapshot of the database to one file. */
 export const backupCommand = () =>
   withExample(
     new Command('backup')
@@ -61,7 +61,7 @@ async function run(name: string, { force = false, json }: Options): Promise<void
     )
 }
 
-/** Standard output, which stays open: a reader that goes away is a fault of the backup, not of the process. */
+/** Standard output, which stays open. If the reader goes away, the backup fails, not the process. */
 function standardOutput(): Writable {
   const { stdout } = process
   stdout.on('error', () => undefined)

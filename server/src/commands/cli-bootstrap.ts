@@ -15,7 +15,7 @@ interface Options {
   json?: boolean
 }
 
-/** `rapport bootstrap`: an organization, its owner and what is needed to call the API. */
+/** `rapport bootstrap`: creates an organization, its owner and everything needed to call the API. */
 export const bootstrapCommand = () =>
   withExample(
     new Command('bootstrap')

@@ -30,7 +30,7 @@ beforeAll(async () => {
   client = new pg.Client(database.connection)
   await client.connect()
   folder = await mkdtemp(join(tmpdir(), 'rapport-cli-demo-'))
-  // The command finds the same one in its folder.
+  // The command uses the same secret, from its data folder.
   const secret = await loadSecret({ dataFolder: folder })
   service = await startTestService({}, { ...database, secret, drop: () => Promise.resolve() })
   runOptions = { environment: { DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder, PUBLIC_URL: service.url } }
@@ -63,7 +63,7 @@ interface Schema {
   constraints: string[]
 }
 
-/** Every index, constraint and trigger by what it says, and whether it is in force. */
+/** The definition and validity of every index and constraint. */
 async function schemaOf(): Promise<Schema> {
   const { rows: indexes } = await client.query<{ text: string }>(
     `select pg_get_indexdef(indexrelid) || indisvalid || indisready as text from pg_index
@@ -88,7 +88,7 @@ async function everyContact(): Promise<Json[]> {
   }
 }
 
-test('it makes what it was asked for in a new organization, and says how to get in', async () => {
+test('demo creates a new organization of the requested size and prints its credentials', async () => {
   expect(demo).toMatchObject({ contacts: size, companies: 100, seed: 7, day, email: 'demo@example.com' })
   expect(demo.password).toMatch(/^[\w-]{20}$/)
   const counts = await Promise.all(
@@ -103,19 +103,19 @@ test('it makes what it was asked for in a new organization, and says how to get 
   expect(again).toMatchObject({ code: 0, errors: '' })
 })
 
-test('an empty database is filled without its indexes, and has every one of them and every constraint after it', async () => {
+test('filling an empty database restores all indexes and constraints', async () => {
   expect(before.indexes.length).toBeGreaterThan(50)
   expect(before.constraints.length).toBeGreaterThan(30)
   expect(await schemaOf()).toEqual(before)
 })
 
-test('pages walk through all of its contacts, each once', async () => {
+test('paging through the contacts returns each of them once', async () => {
   const all = await everyContact()
   expect(new Set(all.map(({ id }) => id)).size).toBe(size)
   expect(all.length).toBe(size)
 })
 
-test('names of every script are found, tags and properties filter', async () => {
+test('names in every script are found, and tags and properties work as filters', async () => {
   const scripts = ['Latin', 'Cyrillic', 'Greek', 'Arabic', 'Hebrew', 'Han', 'Hiragana', 'Hangul', 'Devanagari', 'Thai']
   const all = await everyContact()
   for (const script of scripts) {
@@ -145,7 +145,7 @@ test('names of every script are found, tags and properties filter', async () => 
   expect(rival.status).toBe(409)
 })
 
-test('a contact’s own values sent back change nothing', async () => {
+test('sending the values of a contact back changes nothing', async () => {
   const writable = Object.keys(bodyShape(contacts, 'update').fields)
   for (const one of (await everyContact()).filter((_, index) => index % 29 === 0)) {
     const stateBefore = await call('GET', `/v5/contacts/${one.id}`)
@@ -159,7 +159,7 @@ test('a contact’s own values sent back change nothing', async () => {
   }
 })
 
-test('a push about someone of the demo finds them, and their company', async () => {
+test('a push about a person of the demo matches the person and their company', async () => {
   const all = await everyContact()
   const people = all.filter(({ email, company, firstName }) => email && company?.domain && firstName).slice(0, 60)
   const mine = people.filter(({ teamId }) => teamId === demo.teamId)
@@ -177,7 +177,7 @@ test('a push about someone of the demo finds them, and their company', async () 
   expect(new Set(rows.map(({ contactId }: Json) => contactId))).toEqual(new Set(mine.map(({ id }) => id)))
 })
 
-test('beside other organizations it touches nothing of theirs, and the indexes stay', async () => {
+test('in a database with other organizations, demo keeps their data and the indexes', async () => {
   const idsOf = async () => (await client.query('select indexrelid from pg_index order by 1')).rows
   const [indexes, all] = [await idsOf(), await everyContact()]
   const second = await run(
@@ -200,13 +200,13 @@ test.each([
   [['--contacts', '1e3'], /not a whole number/],
   [['--seed', '4294967296'], /--seed: "4294967296" is not a whole number from 0 to 4,294,967,295/],
   [['--day', '2026-02-30'], /--day: "2026-02-30" is not a day/],
-])('%j is refused before anything is done', async (words, expected) => {
+])('the arguments %j are refused before anything is created', async (words, expected) => {
   const { code, output, errors } = await run(['demo', ...words], runOptions)
   expect({ code, output }).toEqual({ code: 2, output: '' })
   expect(errors).toMatch(expected)
 })
 
-test('an organization that is there already, or a user whose password is not known, is refused', async () => {
+test('demo refuses an existing organization and an existing user without their password', async () => {
   const taken = await run(['demo', '--contacts', '5', '--organization', 'DEMO'], runOptions)
   expect(taken).toMatchObject({ code: 1, output: '' })
   expect(taken.errors).toContain('An organization called "DEMO"')
@@ -217,7 +217,7 @@ test('an organization that is there already, or a user whose password is not kno
 })
 
 test.each(['SIGINT', 'SIGKILL'] as const)(
-  '%s in the middle leaves nothing at all',
+  'an interruption by %s leaves nothing behind',
   { timeout: 120_000 },
   async (signal) => {
     const empty = await createDatabase()

@@ -24,7 +24,7 @@ interface Options {
 
 const maxContacts = 1_000_000
 
-/** `rapport demo`: an organization full of made-up people, to look at and to measure with. */
+/** `rapport demo`: creates an organization full of fictional people, for trials and measurements. */
 export const demoCommand = () =>
   withExample(
     new Command('demo')
@@ -63,7 +63,7 @@ async function run(options: Options): Promise<void> {
       const { connection, database, secret } = rapport
       const tokens = await commandTokens(rapport)
       const addresses = await addressesOf(rapport)
-      // Loaded here, for the names in every language would slow down each other command.
+      // Loaded here: the names in all languages would slow down every other command.
       const { createDemo: makeDemo } = await import('./demo/demo.ts')
       return makeDemo({
         ...{ connection, database, secret, tokens, addresses, organization, email, password, contacts, seed, day },
@@ -95,7 +95,7 @@ function wholeNumber(option: string, text: string, { min, max }: { min: number; 
   throw new UsageError(`${option}: "${text}" is not a whole number from ${formatCount(min)} to ${formatCount(max)}.`)
 }
 
-/** Midnight of the day, in milliseconds. */
+/** Midnight (UTC) of the day, in milliseconds. */
 function readDay(text = formatDay(Date.now())): number {
   const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
   if (formatDay(time) === text && time >= Date.UTC(2000)) return time
@@ -104,12 +104,12 @@ function readDay(text = formatDay(Date.now())): number {
 
 const formatDay = (time: number): string => (Number.isNaN(time) ? '' : new Date(time).toISOString().slice(0, 10))
 
-/** An address that nobody has: `Demo` is `demo@example.com`. */
+/** An address under a reserved domain: for `Demo`, `demo@example.com`. */
 const defaultEmail = (organization: string): string => `${slugFromName(organization).slice(0, 40)}@example.com`
 
 interface DemoSummary extends DemoResult {
   email: string
-  /** Undefined when it was given. */
+  /** Undefined if the caller provided it. */
   password: string | undefined
   seed: number
   day: string

@@ -41,7 +41,7 @@ const read = async (id: string): Promise<Json> => (await organization.call('GET'
 
 const urlPattern = /^http:\/\/127\.0\.0\.1:\d+\/v5\/imports\/imp_[0-9a-f]{32}\/trigger\/[0-9A-Za-z]{43}$/
 
-test('create makes an import that the running service serves at once, and prints its URL', async () => {
+test('create adds an import that the running service serves immediately, and prints its URL', async () => {
   const { body: team } = await organization.call('POST', '/v5/teams', { body: { name: 'Zürich' } })
   const words = [
     'create',
@@ -75,10 +75,10 @@ test('create makes an import that the running service serves at once, and prints
 test.each([
   ['a name that is too long', ['--name', 'x'.repeat(201)], /name: expected at most 200 characters/],
   ['an empty name', ['--name', ''], /name: must not be empty/],
-  ['a team that is not there', ['--name', 'A', '--team', 'Nowhere'], /no team "Nowhere"/],
-  ['a team of nobody', ['--name', 'A', '--team', `tea_${'0'.repeat(32)}`], /teamId: no team with this id exists/],
+  ['an unknown team name', ['--name', 'A', '--team', 'Nowhere'], /no team "Nowhere"/],
+  ['an unknown team id', ['--name', 'A', '--team', `tea_${'0'.repeat(32)}`], /teamId: no team with this id exists/],
   ['a tag that is too long', ['--name', 'A', '--tag', 'x'.repeat(101)], /tags\.0: expected at most 100 characters/],
-])('create refuses %s as a request is refused, and makes nothing', async (_, words, expected) => {
+])('create refuses %s like the API and creates nothing', async (_, words, expected) => {
   const count = async () => (await organization.call('GET', '/v5/imports/count')).body.count
   const before = await count()
   const { code, output, errors } = await command(['create', ...words])
@@ -87,7 +87,7 @@ test.each([
   expect(await count()).toBe(before)
 })
 
-test('rotate prints the new URL and until when the one before is good', async () => {
+test('rotate prints the new URL and when the previous one expires', async () => {
   const { id, triggerUrl } = await asJson(['create', '--name', 'Rotated'])
   const rotated = await asJson(['rotate', '--import', 'ROTATED', '--overlap', '600'])
   expect(rotated).toEqual({
@@ -103,7 +103,7 @@ test('rotate prints the new URL and until when the one before is good', async ()
   expect((await command(['rotate', '--import', id])).output).toMatch(/The previous URL is valid until \d{4}-/)
 })
 
-test('rotate names an import by its id or its name, and guesses neither', async () => {
+test('rotate finds an import by its id or unique name and never guesses', async () => {
   const twins = [await asJson(['create', '--name', 'Twin']), await asJson(['create', '--name', 'Twin'])]
   for (const [named, expected] of [
     ['Nowhere', /no import "Nowhere"/],
@@ -118,7 +118,7 @@ test('rotate names an import by its id or its name, and guesses neither', async 
   expect(tooLong).toMatchObject({ code: 1, errors: expect.stringContaining('expected at most 2592000') })
 })
 
-test('list shows a program what the API shows, and a person a table', async () => {
+test('list prints the JSON of the API or a table', async () => {
   const own = await service.newOrganization()
   const listOf = (...words: string[]) =>
     run(['import', 'list', '--organization', own.organizationId, ...words], runOptions)
@@ -143,7 +143,7 @@ test('list shows a program what the API shows, and a person a table', async () =
   ])
 })
 
-test('an organization that is not there is told, and so is one without imports', async () => {
+test('list reports an unknown organization and an organization without imports', async () => {
   const { code, errors } = await run(['import', 'list', '--organization', 'Nowhere'], runOptions)
   expect({ code, errors }).toEqual({ code: 1, errors: expect.stringContaining('no organization "Nowhere"') })
   const own = await service.newOrganization()

@@ -6,7 +6,7 @@ import { printResult, configuration, printMessage, UsageError, withExample } fro
 import { listImports, type CreatedImport, addImport, rotateImport, type RotatedImport } from './imports.ts'
 import { withRapport } from './open.ts'
 
-/** `rapport import`: sources of leads, each with a secret URL that other systems push at. */
+/** `rapport import`: sources of leads, each with a secret URL that other systems push to. */
 export const importCommand = () =>
   withExample(
     new Command('import')
@@ -63,7 +63,6 @@ async function create({ organization, name, team, tag, merge, json }: CreateOpti
 const describeCreated = ({ id, triggerUrl }: CreatedImport): string =>
   [`Import ${id}`, '', `  ${triggerUrl}`, '', ...pushInstructions(triggerUrl)].join('\n')
 
-/** Whoever has the URL may push: it is to be kept like a password. */
 export const pushInstructions = (triggerUrl: string): string[] => [
   'Anyone who knows this URL can push leads. It is shown only once. Try it:',
   `  curl ${triggerUrl} -H 'Content-Type: application/json' -d '{"contact":{"email":"lead@example.com"}}'`,
@@ -154,7 +153,7 @@ function cellsOf({ id, name, disabledAt, stats }: Import): string[] {
   return [id, name, state, sum(statusGroups.waiting), sum(statusGroups.processed), sum(statusGroups.failed), oldest]
 }
 
-/** Columns of one width each, two spaces between them. */
+/** Aligned columns, separated by two spaces. */
 function table(rows: readonly (readonly string[])[]): string {
   const widths = headings.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)))
   return rows

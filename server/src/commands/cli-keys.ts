@@ -10,7 +10,7 @@ interface Options {
 
 const jsonOption = ['--json', 'print one JSON object'] as const
 
-/** `rapport keys`: the keys that access tokens are signed with. */
+/** `rapport keys`: the keys that sign access tokens. */
 export const keysCommand = () =>
   withExample(
     new Command('keys')

@@ -25,7 +25,7 @@ interface Options {
   json?: boolean
 }
 
-/** `rapport restore`: a backup in the place of what the database holds. */
+/** `rapport restore`: replaces the contents of the database with a backup. */
 export const restoreCommand = () =>
   withExample(
     new Command('restore')
@@ -59,7 +59,7 @@ async function run(name: string, { force = false, newSecret = false, json }: Opt
   else printResult(`Restored ${formatCount(checked.rows)} rows from ${takenAt} and compared them with the backup.`)
 }
 
-/** Every byte, before anything is touched. */
+/** Checks every byte of the file before anything is changed. */
 async function check(file: string): Promise<CheckedSnapshot> {
   let progress: Progress | undefined
   try {
@@ -78,7 +78,7 @@ async function check(file: string): Promise<CheckedSnapshot> {
   }
 }
 
-/** A database that cannot be started afterwards helps nobody, so this is told before anything is touched. */
+/** Checked before anything is changed, because the service cannot start with a different secret. */
 async function compareSecret(
   { dataFolder, secret: given }: Config,
   { header: { secretFingerprint } }: CheckedSnapshot,
@@ -126,7 +126,7 @@ async function prepareTarget(config: Config, database: BareDatabase, force: bool
     const existingData = await findExistingData(client)
     if (existingData === undefined || force) return
     await confirmReplacement(config, existingData, database)
-    // Who answers takes time.
+    // A service may have started while the question was open.
     await assertNoService(config)
     await assertNoConnections()
   } finally {
@@ -147,7 +147,7 @@ async function confirmReplacement(
   if (reply.trim().toLowerCase() !== 'yes') throw new Failure('Nothing was changed.')
 }
 
-/** The migrations that were applied to a backup of an older Rapport. */
+/** Resolves to the migrations that were applied to a backup of an older Rapport. */
 async function restore(
   file: string,
   { connection, signal }: BareDatabase,
@@ -166,7 +166,7 @@ async function restore(
   return (await migrate(connection, { folder: migrationsFolder, log: printMessage })).applied
 }
 
-/** A bar for each stage of the restore. */
+/** Shows a progress bar for each stage of the restore. */
 function startStages() {
   let current: { stage: string; progress: Progress } | undefined
   return {

@@ -15,7 +15,7 @@ interface Options {
   json?: boolean
 }
 
-/** `rapport secret`: the secret of the installation. */
+/** `rapport secret`: replaces the secret of the installation. */
 export const secretCommand = () =>
   withExample(
     new Command('secret').description('Replace the secret of the installation.').addCommand(replaceCommand()),
@@ -79,7 +79,7 @@ async function readNew(file: string): Promise<Secret> {
   return parseSecret(text)
 }
 
-/** None is made here: a database without its secret cannot be replaced. */
+/** Never creates a secret: the command needs the one that the database was encrypted with. */
 async function loadCurrentSecret({ dataFolder, secret: given }: Config): Promise<Secret> {
   const file = join(dataFolder, secretFile)
   if (given === undefined && !(await stat(file).catch(() => undefined))) {

@@ -9,7 +9,7 @@ interface Options {
   oldBinaries?: string
 }
 
-/** `rapport upgrade-database`: moves the embedded database to the PostgreSQL that came with this version. */
+/** `rapport upgrade-database`: moves the embedded database to the PostgreSQL of this version. */
 export const upgradeDatabaseCommand = () =>
   withExample(
     new Command('upgrade-database')

@@ -22,10 +22,10 @@ afterAll(async () => {
 
 const command = (words: readonly string[], more: Record<string, string> = {}, as = run): Promise<ProcessResult> =>
   as(['user', ...words], { environment: { DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder, ...more } })
-/** By another process than the service's, which has to notice all the same. */
+/** Runs in another process, whose changes the service must notice too. */
 const inOtherProcess = (words: readonly string[], more?: Record<string, string>) => command(words, more, runProcess)
 
-test('reset-password gives a person another password and ends their sessions, at once in a running service', async () => {
+test('reset-password sets a new password and ends all sessions, immediately in a running service', async () => {
   const { email, password, userId, call } = await newOwner(service)
   const weak = await command(['reset-password', '--email', email], { RAPPORT_PASSWORD: 'password1234' })
   expect(weak.code).toBe(1)
@@ -40,7 +40,7 @@ test('reset-password gives a person another password and ends their sessions, at
   expect(log.body).toMatchObject([{ actorKind: 'command', recordId: userId }])
 })
 
-test('end-sessions logs a person out everywhere; nobody else', async () => {
+test('end-sessions logs out one person everywhere and nobody else', async () => {
   const [one, other] = [await newOwner(service), await newOwner(service)]
   expect((await inOtherProcess(['end-sessions', '--email', one.email.toUpperCase()])).code).toBe(0)
   expect((await one.call('GET', '/v5/me')).status).toBe(401)
@@ -48,10 +48,10 @@ test('end-sessions logs a person out everywhere; nobody else', async () => {
   await loggedIn(service, one.email, one.password)
 })
 
-test('a person who is disabled is out at once and cannot log in until they are enabled again', async () => {
+test('a disabled person is logged out immediately and cannot log in until enabled again', async () => {
   const { email, password, call } = await newOwner(service)
   const done = await inOtherProcess(['disable', '--email', email])
-  // The key that came with the organization works on: it is the organization's.
+  // The key that was created with the organization keeps working: it belongs to the organization.
   expect([done.code, done.output]).toEqual([
     0,
     expect.stringMatching(/They have created 1 API keys, which belong to the organization/),
@@ -63,7 +63,7 @@ test('a person who is disabled is out at once and cannot log in until they are e
   await loggedIn(service, email, password)
 })
 
-test('an address that nobody has is told, and changes nothing', async () => {
+test('an unknown address is reported and changes nothing', async () => {
   const ended = await command(['disable', '--email', 'nobody@example.com'])
   expect(ended).toEqual({ code: 1, output: '', errors: 'There is no person with the address nobody@example.com.\n' })
 })

@@ -29,7 +29,7 @@ interface Person {
   email: string
 }
 
-/** `rapport user`: for whoever has the machine, when a person cannot help themselves. */
+/** `rapport user`: lets the operator help people who cannot help themselves. */
 export const userCommand = () =>
   withExample(
     new Command('user')
@@ -120,7 +120,7 @@ const enableCommand = () =>
     '$ rapport user enable --email ada@example.com',
   )
 
-/** Finds the person, prepares outside of a transaction what takes long, then changes all or nothing. */
+/** Finds the person, does slow preparation outside the transaction, then changes all or nothing. */
 async function change(
   { email: given, json }: Options,
   prepare: (person: Person) => Promise<(db: CrossTenantConnection) => Promise<string>>,

@@ -31,7 +31,7 @@ const pathsOf = (command: Command, above: string[] = []): string[][] =>
     return [path, ...pathsOf(child, path)]
   })
 
-test('there are the commands that the documents know', () => {
+test('the command line has the documented commands', () => {
   expect(pathsOf(program()).map((path) => path.join(' '))).toEqual(
     (
       'start,bootstrap,api-key,api-key create,import,import create,import rotate,import list,' +
@@ -42,7 +42,7 @@ test('there are the commands that the documents know', () => {
 })
 
 test.each(pathsOf(program()).map((path) => path.join(' ')))(
-  '`rapport %s` explains itself with an example and its exit codes',
+  '`rapport %s --help` shows an example and the exit codes',
   async (args) => {
     const { code, output, errors } = await run([...args.split(' '), '--help'])
     expect({ code, errors }).toEqual({ code: 0, errors: '' })
@@ -51,7 +51,7 @@ test.each(pathsOf(program()).map((path) => path.join(' ')))(
   },
 )
 
-test('the program itself ends with the code, and says what it says where it belongs', async () => {
+test('the program exits with the code and writes to the right stream', async () => {
   const [helped, wrong] = await Promise.all([runProcess(['--help']), runProcess(['bogus'])])
   expect(helped).toMatchObject({ code: 0, output: expect.stringMatching(/^Usage: rapport/), errors: '' })
   expect(wrong).toMatchObject({ code: 2, output: '', errors: expect.stringContaining(`unknown command 'bogus'`) })
@@ -75,27 +75,27 @@ test.each([
     ['import', 'rotate', '--organization', 'A', '--import', 'B', '--overlap', 'soon'],
     /expected a number of seconds.*"soon"/,
   ],
-])('the wrong command line %j ends with 2 and says what is wrong', async (args, expected) => {
+])('the invalid command line %j exits with 2 and explains why', async (args, expected) => {
   const { code, output, errors } = await run(args)
   expect({ code, output }).toEqual({ code: 2, output: '' })
   expect(errors).toMatch(expected)
 })
 
-test('a wrong setting ends with 3 and no stack', async () => {
+test('an invalid setting exits with 3 and without a stack trace', async () => {
   const { code, errors } = await run(['migrate'], { environment: { PORT: 'x' } })
   expect(code).toBe(3)
   expect(errors).toContain('PORT: expected')
   expect(errors).not.toContain(' at ')
 })
 
-test('a database that cannot be reached ends a command with 3 and its reason', async () => {
+test('an unreachable database exits with 3 and the reason', async () => {
   const environment = { DATABASE_URL: `postgres://nobody@/nothing?host=${folder}`, DATA_DIR: folder }
   const { code, errors } = await run(['migrate'], { environment })
   expect(code).toBe(3)
   expect(errors).toMatch(/The database cannot be reached: .*ENOENT/)
 })
 
-test('bootstrap and api-key answer a program with one JSON object and a person with words', async () => {
+test('bootstrap and api-key print one JSON object or text', async () => {
   const created = await runProcess([...owner, '--organization', 'Acme', '--json'], {
     ...runOptions,
     input: `${password}\n`,
@@ -121,7 +121,7 @@ test('bootstrap and api-key answer a program with one JSON object and a person w
   expect(args.output).toMatch(/curl http\S+\/trigger\/\w{43} -H 'Content-Type: application\/json' -d '\{"contact"/)
 })
 
-test('the password may come from the environment; a wrong one fails with 1 and is not shown', async () => {
+test('the password can come from the environment; a wrong one exits with 1 and is not shown', async () => {
   const environment = { ...runOptions.environment, RAPPORT_PASSWORD: password }
   const args = ['bootstrap', '--email', 'second@example.com', '--organization']
   expect((await run([...args, 'Second'], { environment })).code).toBe(0)
@@ -131,7 +131,7 @@ test('the password may come from the environment; a wrong one fails with 1 and i
   expect(wrong.errors).not.toContain('hunter2')
 })
 
-test('PUBLIC_URL and AUTH_ORIGIN are the addresses that bootstrap gives', async () => {
+test('bootstrap prints the addresses of PUBLIC_URL and AUTH_ORIGIN', async () => {
   const environment = {
     ...runOptions.environment,
     PUBLIC_URL: 'https://crm.example.com/',
@@ -145,7 +145,7 @@ test('PUBLIC_URL and AUTH_ORIGIN are the addresses that bootstrap gives', async 
   })
 })
 
-test('migrate brings an empty database up to date, and says so again when it is', async () => {
+test('migrate updates an empty database and reports nothing the second time', async () => {
   const empty = await createEmptyDatabase()
   const environment = {
     DATABASE_URL: databaseUrlOf(empty),
@@ -159,7 +159,7 @@ test('migrate brings an empty database up to date, and says so again when it is'
   await empty.drop()
 })
 
-test('doctor finds nothing wrong with a good installation, and each thing that is', async () => {
+test('doctor finds no problem in a healthy installation, and every problem in a broken one', async () => {
   expect((await run(['migrate'], runOptions)).code).toBe(0)
   const good = await runProcess(['doctor', '--json'], runOptions)
   const { healthy, findings } = JSON.parse(good.output)

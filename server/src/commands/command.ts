@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Config, configWarnings, readConfig } from '../config.ts'
 
-/** What a process of the command line ends with; a script may rely on it. */
+/** Exit codes of the command line. Scripts may rely on them. */
 export const exitCodes = {
   0: 'done',
   1: 'the command failed, or the doctor found a problem',
@@ -10,13 +10,13 @@ export const exitCodes = {
 } as const
 export type ExitCode = keyof typeof exitCodes
 
-/** A fault of the command line that only its action can see. */
+/** An invalid command line that only the action of the command can detect. */
 export class UsageError extends Error {}
 
-/** The command was understood and could not be done; the message says why. */
+/** The command is valid and could not be carried out; the message explains why. */
 export class Failure extends Error {}
 
-/** Ends a command early with an exit code of its own, its words already said. */
+/** Ends a command early with this exit code, after it has printed everything. */
 export class CommandExit extends Error {
   readonly code: ExitCode
   constructor(code: ExitCode) {
@@ -25,7 +25,7 @@ export class CommandExit extends Error {
   }
 }
 
-/** Standard output is the command's answer; what happens meanwhile goes to standard error. */
+/** The result goes to standard output; messages go to standard error. */
 export function printResult(text: string): void {
   endBarLine()
   process.stdout.write(`${text}\n`)
@@ -38,13 +38,16 @@ export function printMessage(text: string): void {
 const clearLine = '\r\u001b[2K'
 let hasBar = false
 
-/** Draws a progress bar in the current line of the terminal, over the one before. What is printed next gets its own line. */
+/**
+ * Draws a progress bar over the previous one, in the current line of the terminal. The next output starts on a new
+ * line.
+ */
 export function drawBar(bar: string): void {
   hasBar = true
   process.stderr.write(`${clearLine}${bar}`)
 }
 
-/** Removes the bar, so that what is printed next takes its line. */
+/** Removes the bar; the next output replaces it. */
 export function removeBar(): void {
   if (hasBar) process.stderr.write(clearLine)
   hasBar = false
@@ -55,7 +58,7 @@ function endBarLine(): void {
   hasBar = false
 }
 
-/** The configuration of this process; names that look misspelt are told. */
+/** Reads the configuration of this process and warns of names that look misspelled. */
 export function configuration(): Config {
   const config = readConfig(process.env)
   for (const warning of configWarnings(process.env)) printMessage(`Warning: ${warning}`)

@@ -13,20 +13,20 @@ export interface CreateApiKeyOptions {
   /** The id, slug or name of an organization. */
   organization: string
   name: string
-  /** `contact:list:read` or `urn:service:contact:list:read`; `*` may stand for a part. */
+  /** `contact:list:read` or `urn:service:contact:list:read`; `*` is a wildcard for a segment. */
   scopes: readonly string[]
   expiresAt?: Date | undefined
 }
 
 export interface CreatedApiKey {
   id: string
-  /** Shown this once. */
+  /** Shown only once. */
   apiKey: string
   /** Full form. */
   scopes: string[]
 }
 
-/** Makes an API key in the name of the organization's owner. Errors: `StartError`. */
+/** Creates an API key on behalf of the owner of the organization. Errors: `StartError`. */
 export async function createApiKey(options: CreateApiKeyOptions): Promise<CreatedApiKey> {
   const { database, expiresAt } = options
   const scopes = readScopes(options.scopes)

@@ -6,16 +6,15 @@ import { examineDatabase } from './examine-database.ts'
 import { examineMachine } from './examine-machine.ts'
 import { examineService } from './examine-service.ts'
 
-/** One thing the doctor looked at. A `note` is worth knowing and no fault. */
+/** Result of one check of the doctor. A `note` is worth knowing and not a problem. */
 export interface Finding {
   name: string
   state: 'ok' | 'note' | 'wrong'
   message: string
-  /** What to do about it. */
   advice?: string
 }
 
-/** `rapport doctor`: what is wrong, and what to do. It changes nothing. */
+/** `rapport doctor`: reports problems and what to do. It changes nothing. */
 export const doctorCommand = () =>
   withExample(
     new Command('doctor')

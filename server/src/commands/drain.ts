@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import type { Service } from '../service.ts'
 
-/** Milliseconds that requests under way may take at a stop, before their connections are closed. */
+/** Milliseconds for requests in progress to finish at a stop, before their connections are closed. */
 export const drainTimeout = 25_000
 
-/** Closes the service, but waits no longer than `limit` for the requests under way. */
+/** Closes the service, but waits at most `timeout` ms for requests in progress. */
 export async function drain(
   service: Pick<Service, 'close'> | undefined,
   log: Logger,

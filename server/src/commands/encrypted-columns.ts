@@ -6,7 +6,7 @@ import { namesCreatedBy, readCatalog } from '../platform/backup/catalog.ts'
 import { migrationsFolder } from '../release.ts'
 import { Failure } from './command.ts'
 
-/** Columns that are encrypted under keys derived from SECRET, and which key belongs to a row. */
+/** Columns that are encrypted with keys derived from SECRET, and the purpose of each key. */
 const encryptedColumns = [
   { table: 'signing_keys', column: 'private_key_encrypted', id: 'id', type: 'text', purpose: 'signing key' },
   { table: 'totp_secrets', column: 'secret_encrypted', id: 'user_id', type: 'uuid', purpose: 'totp secret' },
@@ -23,13 +23,13 @@ interface EncryptedColumn {
 }
 
 /**
- * What only SECRET can read, by the column that it is in, and how it goes when the secret is lost. What was sealed of a mail
- * that is still to be sent is composed anew, from the rest; a connection without its client secret says so.
+ * Data that only SECRET can decrypt, by column, and how it is removed when the secret is lost. Mails that are still to
+ * be sent are composed again from the rest of the row; a connection without its client secret reports that.
  */
 const removalStatements: Readonly<Record<string, string>> = {
   'instance.value': `delete from instance where name = 'secret_fingerprint'`,
   'signing_keys.private_key_encrypted': 'delete from signing_keys',
-  // Refresh tokens are derived from it.
+  // Refresh tokens are derived from the nonce.
   'sessions.nonce': 'delete from sessions',
   'idempotency_answers.answer_encrypted': 'delete from idempotency_answers',
   'totp_secrets.secret_encrypted': 'delete from totp_secrets',
@@ -42,8 +42,8 @@ const removalStatements: Readonly<Record<string, string>> = {
 }
 
 /**
- * Takes out what only the lost secret could read; with the next start the database belongs to a new one. The schema may be
- * an older one, which does not have all of it yet.
+ * Removes what only the lost secret could decrypt; at the next start, the database adopts a new secret. An older schema
+ * may lack some of the columns.
  */
 export async function removeEncryptedData(client: pg.Client): Promise<void> {
   const { tables } = await readCatalog(client, namesCreatedBy(await readMigrations(migrationsFolder)))
@@ -57,18 +57,17 @@ export interface Secrets {
   next: Secret
 }
 
-/** What a replacement changed. */
 export interface ReencryptionCounts {
-  /** Values that were encrypted again. */
+  /** Number of values that were encrypted again. */
   resealed: number
   endedSessions: number
   deletedAnswers: number
 }
 
 /**
- * Makes the database belong to the next secret, as a part of the running transaction. Sessions end, because their refresh
- * tokens are derived from the secret, but stay as rows: devices remain known. Stored answers go, because their keys are
- * derived from an Idempotency-Key that only the caller has. Error: `Failure`.
+ * Switches the database to the next secret, in the current transaction. Sessions end, because their refresh tokens are
+ * derived from the secret, but their rows stay, so that devices remain known. Stored responses are deleted, because
+ * their keys are derived from an Idempotency-Key that only the caller has. Error: `Failure`.
  */
 export async function reencryptAll(client: pg.Client, secrets: Secrets): Promise<ReencryptionCounts> {
   let resealed = 0
@@ -88,15 +87,15 @@ async function reencryptColumn(
 ): Promise<number> {
   let done = 0
   await client.query(
-    `declare sealed_values no scroll cursor for
-      select ${id}::text as id, ${column} as sealed from ${table} where ${column} is not null`,
+    `declare encrypted_values no scroll cursor for
+      select ${id}::text as id, ${column} as encrypted from ${table} where ${column} is not null`,
   )
   for (;;) {
-    const { rows } = await client.query<{ id: string; sealed: Buffer }>(`fetch ${batchSize} from sealed_values`)
+    const { rows } = await client.query<{ id: string; encrypted: Buffer }>(`fetch ${batchSize} from encrypted_values`)
     if (rows.length === 0) break
     const values = rows.map((row) => {
       try {
-        return seal(deriveKey(next, purpose, row.id), unseal(deriveKey(current, purpose, row.id), row.sealed))
+        return seal(deriveKey(next, purpose, row.id), unseal(deriveKey(current, purpose, row.id), row.encrypted))
       } catch (cause) {
         throw new Failure(
           `${table}.${column} of ${row.id} cannot be decrypted with the current secret. Nothing was changed.`,
@@ -105,12 +104,12 @@ async function reencryptColumn(
       }
     })
     await client.query(
-      `update ${table} set ${column} = anew.sealed from unnest($1::${type}[], $2::bytea[]) as anew (id, sealed)
-        where ${table}.${id} = anew.id`,
+      `update ${table} set ${column} = renewed.value from unnest($1::${type}[], $2::bytea[]) as renewed (id, value)
+        where ${table}.${id} = renewed.id`,
       [rows.map((row) => row.id), values],
     )
     done += rows.length
   }
-  await client.query('close sealed_values')
+  await client.query('close encrypted_values')
   return done
 }

@@ -22,7 +22,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-test('a look that fails is a finding, with DATABASE_URL too', async () => {
+test('a failing check is a finding, also with DATABASE_URL', async () => {
   await query(database.connection, 'create table schema_migrations as select 1 as odd')
   const config = readConfig({ DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder })
   expect(await examineDatabase(config)).toContainEqual({
@@ -32,14 +32,14 @@ test('a look that fails is a finding, with DATABASE_URL too', async () => {
   })
 })
 
-test('a backup that has run for long is a note without the advice to end it; a stranger beside it is not', async () => {
+test('a long-running backup is a note without the advice to end it; an unknown transaction is a problem', async () => {
   const begin = async (name: string) => {
     const client = await connect({ ...database.connection, application_name: name })
     await client.query('begin; select')
     return client
   }
   const watcher = await connect(database.connection)
-  // Looked at by someone whose clock is an hour ahead: a test cannot wait until a transaction is old.
+  // The clock of this client is 61 minutes ahead, because a test cannot wait until a transaction is old.
   const queryLater = (text: string, values: unknown[]) =>
     watcher.query(text.replaceAll('now()', `(clock_timestamp() + interval '61 minutes')`), values)
   const later = { query: queryLater } as unknown as pg.Client

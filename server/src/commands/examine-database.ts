@@ -15,7 +15,7 @@ import { examineMail } from './examine-mail.ts'
 import { examineMaintenance, checkTransactions } from './examine-maintenance.ts'
 import { compareSchema } from './schema.ts'
 
-/** Is the database there, fit for use, up to date, and in good health? */
+/** Checks that the database is reachable, suitable, up to date and healthy. */
 export async function examineDatabase(config: Config): Promise<Finding[]> {
   const { dataFolder, databaseUrl } = config
   if (databaseUrl === undefined && !(await embeddedDatabaseExists(dataFolder))) {
@@ -99,21 +99,21 @@ async function examineSecret(connection: pg.ClientConfig, { dataFolder, secret: 
 }
 
 async function checkConnections(client: pg.Client, config: Config): Promise<Finding> {
-  const { rows } = await client.query<{ most: number; used: number; own: number }>(
-    `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
+  const { rows } = await client.query<{ max: number; used: number; own: number }>(
+    `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as max,
             count(*)::int as used, count(*) filter (where application_name = 'rapport')::int as own
      from pg_stat_activity where backend_type = 'client backend'`,
   )
-  const { most = 0, used = 0, own = 0 } = rows[0] ?? {}
+  const { max = 0, used = 0, own = 0 } = rows[0] ?? {}
   const needed = connectionsOf(config)
-  const message = `${used} of ${most} in use, ${own} by services; a service can use ${needed}`
-  if (used - own + needed <= most) return { name: 'connections', state: 'ok', message }
+  const message = `${used} of ${max} in use, ${own} by services; a service can use ${needed}`
+  if (used - own + needed <= max) return { name: 'connections', state: 'ok', message }
   const advice =
     'Increase max_connections of the server, or decrease PROCESSES, DATABASE_CONNECTIONS or IMPORT_WORKERS.'
   return { name: 'connections', state: 'wrong', message, advice }
 }
 
-/** Milliseconds that the clocks may differ before tokens and timestamps look odd. */
+/** Milliseconds by which the clocks may differ before tokens and timestamps become wrong. */
 const clockTolerance = 2000
 
 async function checkClock(client: pg.Client): Promise<Finding> {
@@ -137,7 +137,10 @@ async function checkIndexes(client: pg.Client): Promise<Finding> {
   return { name: 'indexes', state: 'wrong', message: `invalid, so not used: ${names}`, advice }
 }
 
-/** A certificate for searches: what the database's ctype makes of letters beyond ASCII, and our own folding of them. */
+/**
+ * Checks that searches work beyond ASCII: what the ctype of the database makes of other letters, and how `fold` folds
+ * them.
+ */
 async function checkCharacters(client: pg.Client): Promise<Finding> {
   const name = 'letters'
   try {
@@ -168,7 +171,7 @@ const failedFinding = (name: string, error: unknown): Finding => ({
   message: error instanceof StartError ? error.message : messageOf(error),
 })
 
-/** A failed connection to several addresses has no words of its own. */
+/** A failed connection to several addresses has an empty message of its own. */
 const messageOf = (error: unknown): string =>
   error instanceof AggregateError
     ? error.errors.map(messageOf).join('; ')

@@ -7,7 +7,7 @@ import type { Finding } from './doctor.ts'
 
 const megabyte = 1024 ** 2
 
-/** Node's version, the processors for PROCESSES, and the data folder's rights and room. */
+/** Checks Node's version, the processors for PROCESSES, and permissions and free space of the data folder. */
 export async function examineMachine({ dataFolder, processes }: Config): Promise<Finding[]> {
   return [
     { name: 'node', state: 'ok', message: process.versions.node },

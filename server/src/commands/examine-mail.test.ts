@@ -23,7 +23,7 @@ const insert = (columns: Record<string, string>) => {
   return client.query(`insert into mails (${Object.keys(all).join()}) values (${Object.values(all).join()})`)
 }
 
-test('the doctor says where mails go, what failed and what waits for too long, and never the password', async () => {
+test('the doctor reports where mails go, failures and long waits, but never the password', async () => {
   expect(await examineMail(client, { smtpUrl: undefined })).toMatchObject({
     name: 'mail',
     state: 'note',

@@ -5,23 +5,23 @@ import { formatCount } from './progress.ts'
 
 interface MailCounts {
   waiting: number
-  kept: number
-  /** Within the last day. */
+  stored: number
+  /** Within the last 24 hours. */
   failed: number
   reason: string | null
-  /** Seconds that the first one has been due for. */
+  /** Seconds by which the oldest waiting mail is overdue. */
   lag: number
 }
 
-/** Seconds that a mail may be due for while a service runs. */
+/** Seconds by which a mail may be overdue while a service is running. */
 const maxLagSeconds = 15 * 60
 
-/** Where mails go, how many wait, and what kept the last ones from being sent. */
+/** Reports where mails go, how many wait, and the last failure. */
 export async function examineMail(client: pg.Client, { smtpUrl }: Pick<Config, 'smtpUrl'>): Promise<Finding> {
   const name = 'mail'
-  const { waiting, kept, failed, reason, lag } = await countMails(client)
+  const { waiting, stored, failed, reason, lag } = await countMails(client)
   if (!smtpUrl) {
-    const message = `SMTP_URL is not set; ${formatCount(kept)} mails are stored`
+    const message = `SMTP_URL is not set; ${formatCount(stored)} mails are stored`
     const advice = 'Owners can read them at GET /v5/mails. Set SMTP_URL and MAIL_FROM to send new ones.'
     return { name, state: 'note', message, advice }
   }
@@ -35,7 +35,7 @@ export async function examineMail(client: pg.Client, { smtpUrl }: Pick<Config, '
 async function countMails(client: pg.Client): Promise<MailCounts> {
   const { rows } = await client.query<MailCounts>(
     `select count(*) filter (where status = 'queued')::int as waiting,
-       count(*) filter (where status = 'kept')::int as kept,
+       count(*) filter (where status = 'kept')::int as stored,
        count(*) filter (where status = 'failed' and ended_at > now() - interval '1 day')::int as failed,
        (array_agg(last_error order by updated_at desc) filter (
          where last_error is not null and status in ('queued', 'failed') and updated_at > now() - interval '1 day'))[1]

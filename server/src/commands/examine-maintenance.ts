@@ -5,27 +5,27 @@ import { overdueSql, type RetentionPolicy } from '../platform/maintenance/retent
 import { formatCount } from './progress.ts'
 import type { Finding } from './doctor.ts'
 
-/** When the doctor speaks up (docs/guides/self-hosting.md, "Database maintenance"). */
+/** Thresholds of the doctor (docs/guides/self-hosting.md, "Database maintenance"). */
 const thresholds = {
   transactionMinutes: 5,
   idleMinutes: 1,
-  /** Share of a table that is dead, and rows below which that does not matter. */
+  /** Share of dead rows, and the number of dead rows below which it does not matter. */
   dead: { share: 0.4, rows: 50_000 },
-  /** How long the row that is due first has been due. */
+  /** Delay of the oldest waiting row. */
   lagSeconds: { note: 60, wrong: 15 * 60 },
-  /** How long what should be purged has been there since. */
+  /** How long expired rows have been overdue for purging. */
   overdueHours: { note: 24, wrong: 7 * 24 },
 }
 
 const minute = 60
 const hour = 60 * minute
 
-/** Is the upkeep keeping up: the work on imports, what is to be purged, the clean-up of the tables? */
+/** Checks that background work keeps up: imports, purging, and cleaning up of tables. */
 export async function examineMaintenance(client: pg.Client, config: Config): Promise<Finding[]> {
   return [await checkImports(client), await checkRetention(client, config), await checkTables(client)]
 }
 
-/** Open for long, or forgotten: PostgreSQL cannot clean up what has become dead since they began. */
+/** Long-running and forgotten transactions. PostgreSQL cannot remove rows that became dead since they began. */
 export async function checkTransactions(client: pg.Client): Promise<Finding> {
   const { rows } = await client.query<{ what: string; name: string; state: string; seconds: number }>(
     `select pid::text as what, application_name as name, state, extract(epoch from now() - xact_start)::int as seconds
@@ -41,7 +41,7 @@ export async function checkTransactions(client: pg.Client): Promise<Finding> {
   )
   const { transactionMinutes: open, idleMinutes: idle } = thresholds
   if (rows.length === 0) {
-    const message = `none is older than ${open} minutes or has been idle for ${idle}`
+    const message = `none is older than ${open} minutes or idle for more than ${idle}`
     return { name: 'transactions', state: 'ok', message }
   }
   const listed = rows.map(
@@ -60,7 +60,7 @@ export async function checkTransactions(client: pg.Client): Promise<Finding> {
   return { name: 'transactions', state: 'wrong', message, advice }
 }
 
-/** Commands whose one transaction takes as long as the database is big. */
+/** Commands whose single transaction takes as long as the database is large. */
 const isRapportCommand = (name: string): boolean => /^rapport (backup|restore|migrate|demo)\b/.test(name)
 
 interface Queue {
@@ -69,7 +69,10 @@ interface Queue {
   dead: number
 }
 
-/** How far the work on pushed rows is behind. Of each organization the row that is due first, from the queue's index. */
+/**
+ * How far the processing of pushed rows is behind. For each organization, reads only the first waiting row, from the
+ * index of the queue.
+ */
 async function checkImports(client: pg.Client): Promise<Finding> {
   const waits = `status in ('PENDING', 'RETRYING', 'PROCESSING')`
   const { rows } = await client.query<Queue>(
@@ -99,7 +102,7 @@ async function checkImports(client: pg.Client): Promise<Finding> {
   return { name, state: 'note', message, advice }
 }
 
-/** What should have been purged and is still there. */
+/** Rows that should have been purged already. */
 async function checkRetention(client: pg.Client, config: Config): Promise<Finding> {
   const overdue: string[] = []
   let longest = 0
@@ -132,7 +135,7 @@ interface Table {
   cleaned: number | null
 }
 
-/** Dead rows, as PostgreSQL estimates them: what autovacuum has yet to clean up. */
+/** Dead rows that autovacuum has not removed yet, as PostgreSQL estimates them. */
 async function checkTables(client: pg.Client): Promise<Finding> {
   const { rows: tables } = await client.query<Table>(
     `select relname as name, n_dead_tup::float8 as dead, (n_live_tup + n_dead_tup)::float8 as rows,
@@ -148,8 +151,8 @@ async function checkTables(client: pg.Client): Promise<Finding> {
     ({ dead, rows: all }) => dead > thresholds.dead.rows && dead > all * thresholds.dead.share,
   )
   if (bloated.length === 0) {
-    const [most] = tables
-    return { name, state: 'ok', message: most ? `${size}; most dead rows: ${describeTable(most)}` : size }
+    const [worst] = tables
+    return { name, state: 'ok', message: worst ? `${size}; most dead rows: ${describeTable(worst)}` : size }
   }
   return {
     name,
@@ -162,11 +165,11 @@ async function checkTables(client: pg.Client): Promise<Finding> {
 const describeTable = ({ name, dead, rows, cleaned }: Table): string =>
   `${name} ${formatCount(dead)} of ${formatCount(rows)}, ${cleaned === null ? 'never cleaned up' : `cleaned up ${formatDuration(cleaned)} ago`}`
 
-/** A number that was counted no further than to the one behind `most`. */
-const formatBounded = (value: number, most: number): string =>
-  value > most ? `more than ${formatCount(most)}` : formatCount(value)
+/** Formats a count that stops at one above `max`. */
+const formatBounded = (value: number, max: number): string =>
+  value > max ? `more than ${formatCount(max)}` : formatCount(value)
 
-/** Seconds in the unit that fits them. */
+/** Formats seconds in a suitable unit. */
 function formatDuration(seconds: number): string {
   if (seconds < 2 * minute) return `${Math.round(seconds)} s`
   if (seconds < 2 * hour) return `${Math.round(seconds / minute)} minutes`

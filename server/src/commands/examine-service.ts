@@ -2,11 +2,11 @@ import type { Config } from '../config.ts'
 import { findService } from './service-file.ts'
 import type { Finding } from './doctor.ts'
 
-/** Does the service of this data folder run, and does it answer? */
+/** Checks whether the service of this data folder is running and responding. */
 export async function examineService({ dataFolder }: Config): Promise<Finding[]> {
   const name = 'service'
   const running = await findService(dataFolder)
-  if (!running) return [{ name, state: 'note', message: `none is running on ${dataFolder}` }]
+  if (!running) return [{ name, state: 'note', message: `no service is running on ${dataFolder}` }]
   const where = `process ${running.pid} at ${running.url}`
   try {
     const { status } = await fetch(`${running.url}/readyz`, { signal: AbortSignal.timeout(6000) })

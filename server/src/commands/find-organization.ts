@@ -3,7 +3,7 @@ import { StartError } from '../platform/database/start-error.ts'
 import { readId, showId } from '../platform/model/ids.ts'
 import { findOrganizations } from '../identity/organizations/store.ts'
 
-/** The organization that a command names by its id, slug or name, and its owner, as uuids. Errors: `StartError`. */
+/** Finds an organization by its id, slug or name. Returns its uuid and that of its owner. Errors: `StartError`. */
 export async function findOrganization(database: Database, nameOrId: string): Promise<{ id: string; ownerId: string }> {
   const text = nameOrId.trim()
   const found = await findOrganizations(database, { id: readId('org', text), text })

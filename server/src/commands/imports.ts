@@ -15,15 +15,15 @@ import { findOrganization } from './find-organization.ts'
 
 interface CommandTarget {
   database: Database
-  /** The id, slug or name of an organization. */
+  /** Id, slug or name of an organization. */
   organization: string
 }
 
 export interface NewImport {
-  /** Where the API is reached, such as `https://crm.example/v5`. */
+  /** Base URL of the API, such as `https://crm.example/v5`. */
   baseUrl: string
   name: string
-  /** The id or name of a team; the default one when undefined. */
+  /** Id or name of a team; the default team if undefined. */
   team?: string | undefined
   tags?: readonly string[] | undefined
   mergePolicy?: string | undefined
@@ -31,13 +31,13 @@ export interface NewImport {
 
 export interface CreatedImport {
   id: string
-  /** Shown this once. */
+  /** Shown only once. */
   triggerUrl: string
 }
 
-/** Makes an import by the rules that a request has to keep. Errors: `StartError`, `ApiError`. */
-export async function addImport({ database, organization }: CommandTarget, made: NewImport): Promise<CreatedImport> {
-  const { baseUrl, name, team, tags, mergePolicy } = made
+/** Creates an import with the same rules as the API. Errors: `StartError`, `ApiError`. */
+export async function addImport({ database, organization }: CommandTarget, options: NewImport): Promise<CreatedImport> {
+  const { baseUrl, name, team, tags, mergePolicy } = options
   const actor = await actorOf(database, organization)
   const values = readBody(bodyShape(imports, 'create'), {
     name,
@@ -46,9 +46,9 @@ export async function addImport({ database, organization }: CommandTarget, made:
     ...(mergePolicy !== undefined && { mergePolicy }),
   })
   const { written, secret } = await database.transaction(actor, async (transaction) => {
-    const made = await createImport(transaction, values)
-    await recordCommand(transaction, actor.organizationId, 'import.created', auditRecord(made.written.id))
-    return made
+    const created = await createImport(transaction, values)
+    await recordCommand(transaction, actor.organizationId, 'import.created', auditRecord(created.written.id))
+    return created
   })
   const { recordId: id } = auditRecord(written.id)
   return { id, triggerUrl: triggerUrl(baseUrl, id, secret) }
@@ -56,17 +56,17 @@ export async function addImport({ database, organization }: CommandTarget, made:
 
 export interface RotationRequest {
   baseUrl: string
-  /** The id or name of the import. */
+  /** Id or name of the import. */
   nameOrId: string
   overlapSeconds?: number | undefined
 }
 
 export interface RotatedImport extends CreatedImport {
-  /** Until when the URL before is good; null when it has ended. */
+  /** When the previous URL expires; null if it has expired. */
   previousUrlExpiresAt: string | null
 }
 
-/** Gives an import a new trigger URL. Errors: `StartError`, `ApiError`. */
+/** Replaces the trigger URL of an import. Errors: `StartError`, `ApiError`. */
 export async function rotateImport(
   { database, organization }: CommandTarget,
   { baseUrl, nameOrId, overlapSeconds }: RotationRequest,
@@ -82,7 +82,7 @@ export async function rotateImport(
   return { id, triggerUrl: triggerUrl(baseUrl, id, secret), previousUrlExpiresAt: previousEndsAt }
 }
 
-/** Every import of the organization, as `GET /v5/imports` shows them. Errors: `StartError`. */
+/** All imports of the organization, as `GET /v5/imports` returns them. Errors: `StartError`. */
 export async function listImports({ database, organization }: CommandTarget): Promise<Row<typeof imports>[]> {
   const actor = await actorOf(database, organization)
   return JSON.parse(await readAllImports(database.reader(actor))) as Row<typeof imports>[]
@@ -98,7 +98,7 @@ async function actorOf(database: Database, organization: string): Promise<Actor>
   return serviceActor('command', id, ownerId)
 }
 
-/** The team's id as a request would name it; whether there is one of this id is for the write to say. */
+/** Id of the team in the form of the API. The write checks whether a team with this id exists. */
 async function findTeamId(db: Connection, nameOrId: string): Promise<string> {
   if (readId('tea', nameOrId) !== undefined) return nameOrId
   const id = await findTeam(db, nameOrId)

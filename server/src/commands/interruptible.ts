@@ -1,12 +1,15 @@
 import { Interrupted } from '../platform/database/interrupted.ts'
 import { Failure, printMessage } from './command.ts'
 
-/** What comes within so many ms is one signal: a terminal sends Ctrl-C to npm and to us, and npm passes it on. */
+/**
+ * Signals within this many milliseconds count as one: a terminal sends Ctrl-C to npm and to this process, and npm
+ * passes it on.
+ */
 const repeatedSignalWindow = 1000
 
 /**
- * Runs work that Ctrl-C and SIGTERM interrupt: it is told by the signal and puts things in order. Who loses patience asks
- * once more, which ends the process at once. Error: `Failure` when it was interrupted.
+ * Runs work that Ctrl-C and SIGTERM interrupt through its abort signal, so that it can clean up. A second, later signal
+ * ends the process immediately. Error: `Failure` if the work was interrupted.
  */
 export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const controller = new AbortController()

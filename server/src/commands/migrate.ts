@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { printResult, configuration, printMessage, withExample } from './command.ts'
 import { withRapport } from './open.ts'
 
-/** `rapport migrate`: brings the database to this version without serving. */
+/** `rapport migrate`: migrates the database without starting the service. */
 export const migrateCommand = () =>
   withExample(
     new Command('migrate')

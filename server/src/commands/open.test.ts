@@ -10,7 +10,7 @@ const configOf = (processes: number, connections: number, workers: number) =>
     IMPORT_WORKERS: String(workers),
   })
 
-test('one process has all of it, and several share it', () => {
+test('one process gets all connections, and several processes share them', () => {
   const one = configOf(1, 16, 2)
   expect(shareOf(one, 0)).toEqual(one)
   expect(connectionsOf(one)).toBe(16 + 5 + 2 * 2)
@@ -18,7 +18,7 @@ test('one process has all of it, and several share it', () => {
   expect([0, 1, 2].map((index) => shareOf(configOf(3, 16, 2), index).databaseConnections)).toEqual([6, 5, 5])
 })
 
-test('whatever is shared, import workers are as many as were asked for, and costly queries leave a connection', () => {
+test('shares add up to the configured import workers and leave a connection beside unindexed queries', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 64 }),

@@ -23,7 +23,7 @@ export interface OpenOptions {
   config: Config
   purpose: Purpose
   log: (message: string) => void
-  /** Reports what the operator should change, though the service works. */
+  /** Reports problems that the operator should fix, although the service works. */
   warn?: (message: string) => void
 }
 
@@ -32,19 +32,19 @@ export interface Rapport extends Pools {
   readonly config: Config
   readonly connection: pg.ClientConfig
   readonly secret: Secret
-  /** False when this process alone uses the database; true when services may be running on it. */
+  /** False if only this process uses the database; true if services may be running on it. */
   readonly isShared: boolean
-  /** True once the database was checked, migrated and found to fit the secret. */
+  /** True once the database has been checked and migrated and matches the secret. */
   isPrepared(): boolean
-  /** Resolves when that is so, to the migrations applied; rejects with a `StartError` when the database is refused. */
+  /** Resolves then, to the applied migrations. Rejects with a `StartError` if the database must not be used. */
   readonly prepared: Promise<string[]>
-  /** Closes the connections, then the embedded database; the callers are gone by then. */
+  /** Closes the connections, then the embedded database. All requests must have finished. */
   close(): Promise<void>
 }
 
 /**
- * Opens the database that the configuration names. A command needs it now; a service with a database of one's own waits
- * for it as long as it takes, serving 503 meanwhile. Error: `StartError`.
+ * Opens the configured database. A command needs it immediately; a service with its own PostgreSQL waits for it and
+ * serves 503 meanwhile. Error: `StartError`.
  */
 export async function openRapport(options: OpenOptions): Promise<Rapport> {
   const { config, purpose, log } = options
@@ -84,12 +84,12 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
   }
 }
 
-/** The connections of one process; they are made when they are used. */
+/** The connection pools of one process. Connections are opened on first use. */
 export interface Pools {
   readonly database: Database
-  /** The pool that pushes have to themselves. */
+  /** Pool reserved for pushes. */
   readonly intakeDatabase: Database
-  /** The pool that the work on pushed rows has to itself. */
+  /** Pool reserved for import workers. */
   readonly workDatabase: Database
   close(): Promise<void>
 }
@@ -106,25 +106,25 @@ export function openPools(config: Config, connection: pg.ClientConfig, log: (mes
   return { database, intakeDatabase, workDatabase, close }
 }
 
-/** The share of one of several processes, from 0 on: together they use what the configuration allows. */
+/** Configuration of one of several processes (from 0): together they use what the configuration allows. */
 export function shareOf(config: Config, index: number): Config {
   const { processes, costlyQueries } = config
   const part = (total: number) => Math.floor(total / processes) + (index < total % processes ? 1 : 0)
   return {
     ...config,
-    // Costly queries may all run in one process, and must not use up its connections.
+    // All unindexed queries may run in one process and must not use up its connections.
     databaseConnections: Math.max(part(config.databaseConnections), costlyQueries + 1),
     importWorkers: part(config.importWorkers),
   }
 }
 
-/** Connections that a service holds at most, all its processes together. */
+/** Maximum number of connections of a service, in all its processes. */
 export const connectionsOf = (config: Config): number =>
   Array.from({ length: config.processes }, (_, index) => shareOf(config, index))
     .map((share) => share.databaseConnections + intakePool.size + workPool(share).size)
     .reduce((sum, count) => sum + count, 0)
 
-/** Opens, waits until the database is ready, runs `work`, closes again, whatever comes of it. */
+/** Opens the database, waits until it is ready, runs `work`, and always closes it. */
 export async function withRapport<Result>(options: OpenOptions, work: (rapport: Rapport) => Promise<Result>) {
   const rapport = await openRapport(options)
   try {
@@ -151,12 +151,12 @@ interface Preparation extends OpenOptions {
   connection: pg.ClientConfig
   database: Database
   secret: Secret
-  /** A running service has the database and keeps its schema. */
+  /** A running service owns the database and migrates it. */
   attached: boolean
   signal: AbortSignal
 }
 
-/** A refusal is final; a database that cannot be reached is tried again, but only by a service. */
+/** An unusable database is a final error. An unreachable one is retried, but only by a service. */
 async function prepare({
   config,
   connection,

@@ -6,7 +6,7 @@ export interface PasswordOptions {
   passwordStdin?: boolean | undefined
 }
 
-/** The password from where it was given: the option, standard input, the environment, else asked on the terminal. */
+/** The password from the option, standard input or the environment; otherwise asks on the terminal. */
 export async function readPassword({ password, passwordStdin }: PasswordOptions): Promise<string> {
   if (password !== undefined && passwordStdin) throw new UsageError('Use --password or --password-stdin, not both.')
   if (password !== undefined) return password
@@ -17,7 +17,7 @@ export async function readPassword({ password, passwordStdin }: PasswordOptions)
   throw new UsageError('A password is required: use --password, --password-stdin, RAPPORT_PASSWORD or a terminal.')
 }
 
-/** Reads a line from the terminal without showing it. */
+/** Reads a line from the terminal without echoing it. */
 function readHiddenLine(question: string): Promise<string> {
   const { stdin, stderr } = process
   return new Promise((resolve, reject) => {

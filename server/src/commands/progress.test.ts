@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { printResult, printMessage } from './command.ts'
 import { startProgress } from './progress.ts'
 
-/** What both streams of a terminal show, in order. */
+/** Output of both streams on a terminal, in order. */
 let shown = ''
 const isTerminal = process.stderr.isTTY
 
@@ -20,7 +20,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('on a terminal the result stands on a line after the bar, which shows the end', () => {
+test('on a terminal, the result follows on the line after the completed bar', () => {
   const progress = startProgress('Loading', 4, 'contacts')
   progress.update(1)
   progress.update(4)
@@ -31,13 +31,13 @@ test('on a terminal the result stands on a line after the bar, which shows the e
   expect(lines).toEqual(['Demo is ready.', 'Try it.', ''])
 })
 
-test('so does what is said meanwhile, such as why it failed', () => {
+test('on a terminal, messages such as errors follow on the line after the bar', () => {
   startProgress('Loading', 4, 'contacts').update(1)
   printMessage('Interrupted: no demo was made.')
   expect(shown).toMatch(/contacts[^\n]*\)\nInterrupted: no demo was made\.\n$/)
 })
 
-test('the last word of a progress stands in place of its bar', () => {
+test('the final message replaces the bar', () => {
   const progress = startProgress('Backing up', 4, 'rows')
   progress.update(1)
   progress.end('4 rows are in the file.')

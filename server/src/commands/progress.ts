@@ -1,20 +1,20 @@
 import { drawBar, removeBar, printMessage } from './command.ts'
 
-/** Where a long piece of work stands, told on standard error. */
+/** Progress of a long operation, shown on standard error. */
 export interface Progress {
-  /** So many of the whole are done; what comes next. */
+  /** Reports how much is done, and what is next. */
   update(done: number, next?: string): void
-  /** The last word, in place of the bar. */
+  /** Prints the final message in place of the bar. */
   end(message: string): void
 }
 
 const width = 24
-/** Milliseconds between two looks of somebody at a terminal, and between two lines of a log. */
+/** Milliseconds between two updates of the bar, and between two lines in a log. */
 const intervals = { terminal: 100, log: 10_000 }
 
 /**
- * Tells how `total` things are getting on: a bar that is redrawn on a terminal, a line every ten seconds elsewhere. A
- * total that is not known is 0: then only what is done is told.
+ * Shows the progress of `total` items: on a terminal as a bar, elsewhere as a line every ten seconds. If the total is
+ * unknown (0), shows only what is done.
  */
 export function startProgress(label: string, total: number, unit: string): Progress {
   const isTerminal = process.stderr.isTTY
@@ -24,7 +24,7 @@ export function startProgress(label: string, total: number, unit: string): Progr
   return {
     update: (done, what) => {
       const now = performance.now()
-      // A bar that stays on the screen shows the end.
+      // The last bar stays visible, so it must show the end.
       if (now < next && !(isTerminal && done === total)) return
       next = now + interval
       const line = describe({ label, done, total, unit, what, seconds: (now - began) / 1000 })
@@ -57,5 +57,5 @@ function describe({ label, done, total, unit, what, seconds }: ProgressState): s
   return `${label} ${bar} ${Math.floor(share * 100)} % (${formatCount(done)} of ${formatCount(total)} ${unit}${rate}${remaining})${next}`
 }
 
-/** 1234567 as 1,234,567. */
+/** Formats 1234567 as 1,234,567. */
 export const formatCount = (value: number): string => value.toLocaleString('en-US')

@@ -10,7 +10,7 @@ function terminal() {
   return { input, output, controller, reply: promptLine('Go on? ', { input, output, signal: controller.signal }) }
 }
 
-test('the answer is the line that is typed, and the question is shown', async () => {
+test('a prompt shows the question and resolves to the typed line', async () => {
   const { input, output, reply } = terminal()
   input.write('yess\u007f\r')
   expect(await reply).toBe('yes')
@@ -21,13 +21,13 @@ test('the answer is the line that is typed, and the question is shown', async ()
 test.each([
   ['Ctrl-C', '\u0003'],
   ['Ctrl-D', '\u0004'],
-])('%s cancels', async (_key, code) => {
+])('%s cancels the prompt', async (_key, code) => {
   const { input, reply } = terminal()
   input.write(code)
   await expect(reply).rejects.toThrow(new UsageError('Cancelled.'))
 })
 
-test('the end of the terminal and a signal cancel', async () => {
+test('the end of the input and an abort signal cancel the prompt', async () => {
   const [ended, aborted] = [terminal(), terminal()]
   ended.input.end()
   aborted.controller.abort()

@@ -4,11 +4,11 @@ import { UsageError } from './command.ts'
 export interface PromptOptions {
   input: NodeJS.ReadableStream
   output: NodeJS.WritableStream
-  /** Ends the asking as Ctrl-C does. */
+  /** Cancels the prompt like Ctrl-C. */
   signal: AbortSignal
 }
 
-/** Asks on a terminal for a line. Error: `UsageError` where none comes: Ctrl-C, Ctrl-D, the end of the terminal. */
+/** Asks for a line on a terminal. Error: `UsageError` on Ctrl-C, Ctrl-D or the end of the input. */
 export async function promptLine(question: string, { input, output, signal }: PromptOptions): Promise<string> {
   const terminal = createInterface({ input, output, terminal: true })
   const end = () => terminal.close()

@@ -12,24 +12,24 @@ import { type ReencryptionCounts, reencryptAll } from './encrypted-columns.ts'
 
 export interface ReplaceSecretOptions {
   connection: pg.ClientConfig
-  /** The data folder whose file keeps the secret; undefined where SECRET is set, which only the operator can change. */
+  /** The data folder with the secret file; undefined if SECRET is set, which only the operator can change. */
   dataFolder: string | undefined
   current: Secret
-  /** The secret that was given; undefined: a random one, kept in the data folder. */
+  /** The new secret; if undefined, a random one that is stored in the data folder. */
   given: Secret | undefined
-  /** Interrupts it, up to the moment from which it cannot be taken back. */
+  /** Interrupts the replacement until the commit begins. */
   signal?: AbortSignal
 }
 
 export interface ReplacementResult extends ReencryptionCounts {
-  /** The file with the secret that was replaced, for backups from before. */
+  /** File with the old secret, for older backups. */
   keptIn: string | null
 }
 
 /**
- * Replaces the secret of a database that no service uses, in one transaction. The next secret is in the data folder before
- * the transaction commits, and takes the place of the present one after it: whenever the process is killed, the database
- * belongs to one of the two, and the next start finds which. Errors: `Failure`, `Interrupted`.
+ * Replaces the secret of a database that no service uses, in one transaction. The next secret is written to the data
+ * folder before the commit and replaces the current one after it. Whenever the process is killed, the database belongs
+ * to one of the two, and the next start finds out which. Errors: `Failure`, `Interrupted`.
  */
 export async function replaceSecret(replacement: ReplaceSecretOptions): Promise<ReplacementResult> {
   const { connection, dataFolder, current, signal } = replacement
@@ -48,7 +48,7 @@ export async function replaceSecret(replacement: ReplaceSecretOptions): Promise<
     throw translateError(error, { isCommitting, isInterrupted: signal?.aborted ?? false })
   } finally {
     signal?.removeEventListener('abort', interrupt)
-    // Without a farewell: after a fault it may be half-way. The server rolls back.
+    // Without a regular end: after an error, the protocol state is unknown. The server rolls back.
     interrupt()
   }
 }
@@ -67,10 +67,13 @@ function translateError(
   return isInterrupted ? new Interrupted('Interrupted: nothing was changed.', { cause: error }) : error
 }
 
-/** Begins the transaction. A service that starts meanwhile waits to read the fingerprint, and is refused when it changes. */
+/**
+ * Begins the transaction. A service that starts meanwhile waits to read the fingerprint, and refuses to start if it has
+ * changed.
+ */
 async function lockDatabase(client: pg.Client, connection: pg.ClientConfig): Promise<void> {
   await client.query(`set lock_timeout = '10s'; set statement_timeout = 0; set idle_in_transaction_session_timeout = 0`)
-  // Not every system can tell the server that this process was killed.
+  // Lets the server notice that this process was killed. Not supported on every system.
   await client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined)
   await client.query('begin')
   await client.query('lock table instance in access exclusive mode')
@@ -90,7 +93,7 @@ async function reencrypt(
   const leftover = dataFolder === undefined ? undefined : await findNextSecret(dataFolder)
   const stored = await storedFingerprint(client)
   const next = given ?? leftover ?? newSecret()
-  // An earlier run was killed between the commit and the end.
+  // An earlier run was killed between the commit and its end.
   if (stored === fingerprint(next)) return alreadyDone
   if (stored !== fingerprint(current)) {
     throw new Failure(
@@ -108,10 +111,7 @@ async function storedFingerprint(client: pg.Client): Promise<string | undefined>
   return rows[0]?.value
 }
 
-/**
- * The secret of this installation. Finishes a replacement that was killed after the database had got the next secret. Error:
- * `StartError`.
- */
+/** The secret of this installation. Finishes a replacement that was killed after its commit. Error: `StartError`. */
 export async function currentSecret(
   { dataFolder, secret: given }: Pick<Config, 'dataFolder' | 'secret'>,
   connection: pg.ClientConfig,

@@ -2,15 +2,15 @@ import type { Config } from '../config.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { type ReservedPort, reservePort } from '../platform/http/reserved-port.ts'
 
-/** The ports of a service, reserved before anything is made on disk. */
+/** The ports of a service, reserved before anything is created on disk. */
 export interface ReservedPorts {
   api: ReservedPort
   metrics: ReservedPort | undefined
-  /** Gives back those that no server has taken over. */
+  /** Releases the ports that no server has taken over. */
   release(): void
 }
 
-/** Error: `StartError` that says which port, and which setting to change. */
+/** Error: `StartError` that names the port and the setting to change. */
 export async function reservePorts(config: Config): Promise<ReservedPorts> {
   const api = await reservePort(config.port, config.host).catch((error: unknown) => {
     throw translateError(error, { port: 'PORT', host: 'HOST' }, config.host)

@@ -4,16 +4,16 @@ import { namesCreatedBy, quoteIdentifier, readCatalog } from '../platform/backup
 import { readMigrations } from '../platform/database/migrate.ts'
 import { migrationsFolder } from '../release.ts'
 
-/** What a start puts into an empty database by itself: of these tables, the rows that meet the condition. */
+/** Rows that every start creates in an empty database: by table, the condition that they match. */
 const createdByAnyStart: Readonly<Record<string, string>> = {
   schema_migrations: 'true',
   instance: 'true',
   signing_keys: 'true',
-  // The link that the first owner is made with.
+  // The link for creating the first owner.
   one_time_tokens: `purpose = 'set-up'`,
 }
 
-/** What the database holds that a restore would replace, in words; undefined when it is nothing. */
+/** Names of the tables with data that a restore would replace; undefined if there are none. */
 export async function findExistingData(client: pg.Client): Promise<string | undefined> {
   const { tables } = await readCatalog(client, namesCreatedBy(await readMigrations(migrationsFolder)))
   const nonEmptyTables: string[] = []
@@ -27,9 +27,10 @@ export async function findExistingData(client: pg.Client): Promise<string | unde
 }
 
 /**
- * How many connections services hold in this database: their name is `rapport`, or what the address says. One of no
- * service at work, and without any for a minute, is not seen; nor does it harm, because each request asks the database.
- * Looks again before it answers with any: one that was just closed, by ourselves too, is listed for a moment.
+ * Number of connections of services to this database, by application name: `rapport`, or the name in the connection
+ * string. Idle services whose connections have been closed are not found; they are harmless, because each request
+ * checks the database. Checks repeatedly before it returns a positive number, because closed connections, even our own,
+ * stay listed for a moment.
  */
 export async function countServiceConnections(client: pg.Client, connection: pg.ClientConfig): Promise<number> {
   const names = ['rapport', applicationName(connection)]
@@ -45,7 +46,7 @@ export async function countServiceConnections(client: pg.Client, connection: pg.
   }
 }
 
-/** The name that the address gives to connections. */
+/** Application name in the connection string. */
 const applicationName = (connection: pg.ClientConfig): string => {
   const client = new pg.Client(connection) as unknown as { connectionParameters: { application_name?: string } }
   return client.connectionParameters.application_name ?? 'rapport'

@@ -5,7 +5,7 @@ import { sqlState } from '../platform/database/failures.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { migrationsFolder } from '../release.ts'
 
-/** The migrations that the database lacks, and those that only a newer code knows. */
+/** Migrations that the database lacks, and those that this code does not know. */
 export interface SchemaDifference {
   missing: string[]
   newer: string[]
@@ -13,7 +13,7 @@ export interface SchemaDifference {
 
 const undefinedTable = '42P01'
 
-/** Compares the database with the migrations of this code; changes nothing. */
+/** Compares the database with the migrations of this code, without changing anything. */
 export async function compareSchema(connection: pg.ClientConfig): Promise<SchemaDifference> {
   const known = (await readdir(migrationsFolder)).filter((file) => file.endsWith('.sql')).sort()
   const applied = await appliedMigrations(connection)
@@ -24,8 +24,8 @@ export async function compareSchema(connection: pg.ClientConfig): Promise<Schema
 }
 
 /**
- * Waits until the running service has brought the database to this code's schema. A command does not do it under a
- * service, which may be an older one; so it has applied none. Error: `StartError`.
+ * Waits until the running service has migrated the database to the schema of this code. A command never migrates under
+ * a service, which may be older, so it applies none. Error: `StartError`.
  */
 export async function awaitSchema(connection: pg.ClientConfig, timeout = 30_000): Promise<[]> {
   const deadline = performance.now() + timeout

@@ -24,7 +24,7 @@ async function deadProcess(): Promise<number> {
   return dead.pid ?? 0
 }
 
-test('a service is found while it runs, and neither after its stop nor after its death', async () => {
+test('a service is found while it runs, but not after a stop or a crash', async () => {
   expect(await findService(folder)).toBeUndefined()
   const withdraw = await announceService(folder, announcement)
   expect(await findService(folder)).toMatchObject({ url, pid: process.pid, host: hostname() })
@@ -36,14 +36,14 @@ test('a service is found while it runs, and neither after its stop nor after its
   expect(await findService(folder)).toBeUndefined()
 })
 
-test('the note of another service that runs is neither replaced nor removed', async () => {
+test('the file of another running service is neither replaced nor removed', async () => {
   await writeNote({ url, pid: process.ppid })
   const before = await readFile(file(), 'utf8')
   expect(await announceService(folder, { url: 'http://127.0.0.1:5000', ownsDataFolder: true })).toBeUndefined()
   expect(await readFile(file(), 'utf8')).toBe(before)
   expect(await readdir(folder)).toEqual(['service.json'])
 
-  // Another one took the place since: it keeps it.
+  // Another service has written the file since then, and keeps it.
   await rm(file())
   const withdraw = await announceService(folder, announcement)
   await writeNote({ url, pid: process.ppid })
@@ -51,7 +51,7 @@ test('the note of another service that runs is neither replaced nor removed', as
   expect(await findService(folder)).toMatchObject({ pid: process.ppid })
 })
 
-test('what a crash left is replaced: a dead process, a process id that was reused, half a file', async () => {
+test('a stale file is replaced: a dead process, a reused process id, a truncated file', async () => {
   for (const text of [
     JSON.stringify({ url, pid: await deadProcess(), host: hostname() }),
     JSON.stringify({ url, pid: process.ppid, started: '1', host: hostname() }),
@@ -66,7 +66,7 @@ test('what a crash left is replaced: a dead process, a process id that was reuse
   }
 })
 
-test('the note of another machine is replaced only by the service that holds the database of the folder', async () => {
+test('the file of another machine is replaced only by the service that owns the database of the folder', async () => {
   await writeNote({ url, pid: await deadProcess(), host: 'elsewhere' })
   expect(await announceService(folder, announcement)).toBeUndefined()
   expect(await announceService(folder, { url, ownsDataFolder: true })).toBeDefined()

@@ -3,27 +3,30 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { isAlive } from '../platform/embedded-postgres/postmaster.ts'
 
-/** What a running service tells the commands of its data folder. */
+/** What a running service publishes in its data folder, for commands. */
 export interface RunningService {
   url: string
   pid: number
-  /** When the process started, where the system says so: process ids are reused. */
+  /** Start time of the process, if the system reports it: process ids are reused. */
   started?: string | undefined
-  /** Process ids of another machine or container mean nothing here. */
+  /** A process id is only meaningful on its own machine or container. */
   host?: string
 }
 
 export interface Announcement {
   url: string
-  /** This process holds the folder's own database, so a note of another machine is left over from a crash. */
+  /**
+   * This process holds the lock on the database of the folder, so a file from another machine is left over from a
+   * crash.
+   */
   ownsDataFolder: boolean
 }
 
 const fileName = 'service.json'
 
 /**
- * Written once the service listens. The answer removes the note, at a clean stop. The note of another service that runs
- * is never touched: the answer is undefined then.
+ * Writes service.json once the service listens. Resolves to a function that removes it again at a clean stop, or to
+ * undefined if the file of another running service is there, which is never changed.
  */
 export async function announceService(
   dataFolder: string,
@@ -46,13 +49,13 @@ export async function announceService(
   }
 }
 
-/** The service that runs on this data folder, or undefined; the note of a dead one does not count. */
+/** The service that is running on this data folder; undefined if its process is dead. */
 export async function findService(dataFolder: string): Promise<RunningService | undefined> {
   const service = parse(await textOf(join(dataFolder, fileName)))
   return service && (await isRunning(service)) ? service : undefined
 }
 
-/** Gives the draft its name. Of several that replace the same left-over note at once, one succeeds. */
+/** Publishes the draft under its final name. If several processes replace the same stale file, one succeeds. */
 async function linkOrReplace(
   draft: string,
   file: string,
@@ -70,7 +73,7 @@ async function linkOrReplace(
     if (note && !(await isStale(note))) return false
     const moved = `${draft}.old`
     if (!(await isFulfilled(rename(file, moved)))) continue
-    // Someone else may have replaced it since: their note goes back.
+    // Another process may have replaced the file meanwhile: put it back.
     if ((await textOf(moved)) !== content) await isFulfilled(link(moved, file))
     await rm(moved, { force: true })
   }
@@ -95,7 +98,7 @@ function parse(text: string | undefined): RunningService | undefined {
 const isRunning = async ({ pid, started }: RunningService): Promise<boolean> =>
   isAlive(pid) && (started === undefined || started === (await startOf(pid)))
 
-/** Field 22 of proc(5)'s stat; the name in parentheses may hold spaces. */
+/** Start time: field 22 of /proc/<pid>/stat, see proc(5). The name in parentheses may contain spaces. */
 async function startOf(pid: number): Promise<string | undefined> {
   const stat = await textOf(`/proc/${pid}/stat`)
   return stat?.replace(/^.*\) /s, '').split(' ')[19]

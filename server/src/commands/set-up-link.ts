@@ -5,8 +5,8 @@ import { beginSetUp, revokeSetUpLinks } from '../identity/auth/store.ts'
 const lifetimeSeconds = 30 * 60
 
 /**
- * A link to make the first owner and organization: good once, for 30 minutes, and the links of earlier starts are good no
- * more. Undefined once there is anybody.
+ * Creates a link for creating the first owner and organization. It works once, for 30 minutes, and revokes the links of
+ * earlier starts. Undefined if a user exists.
  */
 export const createSetUpLink = (database: Database, root: string): Promise<string | undefined> =>
   database.crossTenantTransaction('set the service up', async (db) => {

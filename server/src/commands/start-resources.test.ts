@@ -10,13 +10,13 @@ import { freePort } from '../../../lab/shared/free-port.ts'
 import { type Started, startIn, statusOf } from '../../test/started.ts'
 import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 
-// Which ports, files and addresses a start takes, and what commands know of them.
+// Ports, files and addresses of a start, and what commands know about them.
 
 let folder: string
 const clean: (() => Promise<unknown>)[] = []
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'rapport-places-'))
+  folder = await mkdtemp(join(tmpdir(), 'rapport-environments-'))
   await chmod(folder, 0o755)
 })
 afterEach(async () => {
@@ -26,14 +26,14 @@ afterEach(async () => {
 
 const start = (environment: Record<string, string>): Promise<Started> => startIn({ folder, clean }, environment)
 
-test('a second service with DATABASE_URL leaves the service.json of the first alone, which is replaced after a crash', async () => {
+test('a second service with DATABASE_URL keeps the service.json of the first until that crashes', async () => {
   const first = await start({})
   const file = join(folder, 'data/service.json')
   const note = () => readFile(file, 'utf8').then((text) => (JSON.parse(text) as { url: string }).url)
   await until('the first one is announced', async () => (await note().catch(() => '')) === first.url)
   const database = await createDatabase()
   clean.unshift(() => database.drop())
-  // The secret of the folder is the first one's.
+  // The secret of the folder belongs to the first service.
   const other = { DATABASE_URL: databaseUrlOf(database), SECRET: 'another secret of enough characters' }
   const second = await start(other)
   await until('it is ready', () => second.printed().includes('Rapport listens on'))
@@ -50,23 +50,23 @@ test('a second service with DATABASE_URL leaves the service.json of the first al
   await expect(stat(file)).rejects.toThrow('ENOENT')
 })
 
-test('a command prints the addresses of the running service, whose settings it does not have', async () => {
+test('a command without the settings of the running service prints its addresses', async () => {
   const database = await createDatabase()
   clean.unshift(() => database.drop())
   const settings = { PUBLIC_URL: 'https://crm.example.com', AUTH_ORIGIN: 'https://auth.example.com' }
   const shared = { DATABASE_URL: databaseUrlOf(database), SECRET: 'one secret for every service on it, long enough' }
-  // With DATABASE_URL the command has another data folder, as on another machine.
-  const places: [Record<string, string>, Record<string, string>][] = [
+  // With DATABASE_URL, the command uses another data folder, as on another machine.
+  const environments: [Record<string, string>, Record<string, string>][] = [
     [{}, { DATA_DIR: join(folder, 'data') }],
     [shared, { ...shared, DATA_DIR: join(folder, 'other') }],
   ]
-  for (const [place, elsewhere] of places) {
-    const service = await start({ ...place, ...settings })
+  for (const [serviceEnvironment, commandEnvironment] of environments) {
+    const service = await start({ ...serviceEnvironment, ...settings })
     await until('it has said where it is', () => service.printed().includes('Rapport listens on'))
     expect(service.printed()).toMatch(/^ {2}https:\/\/auth\.example\.com\/account#set-up=/m)
     const runJson = async (words: readonly string[]) => {
       const { code, output, errors } = await run(words, {
-        environment: elsewhere,
+        environment: commandEnvironment,
         input: 'a password that is long enough',
       })
       expect([code, errors]).toEqual([0, ''])
@@ -96,7 +96,7 @@ test('a command prints the addresses of the running service, whose settings it d
   }
 })
 
-test('with the embedded database and no service, a command prints where one would listen', async () => {
+test('without a running service, a command prints the address where one would listen', async () => {
   const environment = { DATA_DIR: join(folder, 'data') }
   const service = await start({ PUBLIC_URL: 'https://crm.example.com' })
   await until('it has said where it is', () => service.printed().includes('Rapport listens on'))
@@ -110,7 +110,7 @@ test('with the embedded database and no service, a command prints where one woul
   expect(JSON.parse(output)).toMatchObject({ baseUrl: 'http://127.0.0.1:4321/v5', authUrl: 'http://127.0.0.1:4321' })
 })
 
-/** Listens on a free port, so that nobody else can. */
+/** Occupies a free port. */
 async function occupyPort(): Promise<number> {
   const other = createServer()
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
@@ -119,7 +119,7 @@ async function occupyPort(): Promise<number> {
 }
 
 test.each(['PORT', 'METRICS_PORT'])(
-  'when %s is in use, one sentence says so, and nothing was made on disk',
+  'if %s is in use, the start fails with one sentence and creates nothing on disk',
   async (name) => {
     const port = await occupyPort()
     const environment = { PORT: '0', [name]: String(port), DATA_DIR: join(folder, 'data') }
@@ -131,7 +131,7 @@ test.each(['PORT', 'METRICS_PORT'])(
   },
 )
 
-test('while its database is being opened it has the port and answers 503', async () => {
+test('while the database is being opened, the service listens and returns 503', async () => {
   const dataFolder = join(folder, 'data')
   const holder = await openEmbedded({ dataFolder, purpose: 'rapport test', log: () => undefined })
   clean.push(() => holder.close())
@@ -159,7 +159,7 @@ test('while its database is being opened it has the port and answers 503', async
   expect(await statusOf(`http://127.0.0.1:${metricsPort}/metrics`)).toBe(503)
   await holder.close()
   const isReady = until('it is ready', async () => (await statusOf(`${url}/readyz`)) === 200)
-  // Were it to end instead, what it said would say why.
+  // If it ended instead, the output would show why.
   expect(await Promise.race([isReady, ended])).toBeUndefined()
   expect(await statusOf(`http://127.0.0.1:${metricsPort}/metrics`)).toBe(200)
   child.kill('SIGTERM')

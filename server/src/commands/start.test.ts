@@ -38,7 +38,7 @@ const setUp = async (url: string, token: string | undefined): Promise<number> =>
   return response.status
 }
 
-test('on nothing at all it makes its database, serves, says where and what next, and leaves nothing running', async () => {
+test('a first start creates the database, serves, prints the next steps, and stops cleanly', async () => {
   const service = await start({})
   await until('it is ready', async () => (await statusOf(`${service.url}/readyz`)) === 200)
   const running = await run(['doctor', '--json'], { environment: { DATA_DIR: join(folder, 'data') } })
@@ -54,7 +54,7 @@ test('on nothing at all it makes its database, serves, says where and what next,
   await expect(stat(join(folder, 'data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT')
   await expect(stat(join(folder, 'data/service.json'))).rejects.toThrow('ENOENT')
   expect((await stat(join(folder, 'data/secret'))).mode & 0o777).toBe(0o600)
-  // Somebody is here by now.
+  // A user exists now.
   const next = await start({})
   await until('it has said where it is', () => next.printed().includes('Rapport listens on'))
   next.signal('SIGTERM')
@@ -63,7 +63,7 @@ test('on nothing at all it makes its database, serves, says where and what next,
   expect(later.errors).not.toContain('could not be created')
 })
 
-test('a link to set up that cannot be made is told in the log, with what to do', async () => {
+test('a set-up link that cannot be created is logged with advice', async () => {
   const database = await createDatabase()
   clean.unshift(() => database.drop())
   const client = new pg.Client(database.connection)
@@ -81,7 +81,7 @@ test('a link to set up that cannot be made is told in the log, with what to do',
   expect(errors).toContain('full')
 })
 
-test('two services on one data folder: the second refuses and the first goes on', async () => {
+test('a second service on the same data folder refuses to start, and the first keeps running', async () => {
   const first = await start({})
   const second = await runProcess(['start'], { environment: { PORT: '0', DATA_DIR: join(folder, 'data') } })
   expect(second.code).toBe(3)
@@ -89,7 +89,7 @@ test('two services on one data folder: the second refuses and the first goes on'
   expect(await statusOf(`${first.url}/readyz`)).toBe(200)
 })
 
-test('a database that is away at the start is waited for: 503, then migrated and ready', async () => {
+test('a service whose database is unavailable at the start returns 503, then migrates it and becomes ready', async () => {
   const sockets = join(folder, 'sockets')
   const service = await start({ DATABASE_URL: `postgres://rapport@/postgres?host=${sockets}&port=5432` })
   expect(await statusOf(`${service.url}/readyz`)).toBe(503)
@@ -109,7 +109,7 @@ async function startDatabase(socketFolder: string): Promise<PostgresServer> {
   return server
 }
 
-test('told to stop while the database is away, it stops', async () => {
+test('a service stops on request while its database is unavailable', async () => {
   const service = await start({ DATABASE_URL: `postgres://rapport@/postgres?host=${join(folder, 'nowhere')}` })
   service.signal('SIGINT')
   const { code, errors } = await service.ended
@@ -118,7 +118,7 @@ test('told to stop while the database is away, it stops', async () => {
   expect(errors).not.toContain('did not finish in time')
 })
 
-test('a schema newer than the code ends the start, and nothing was changed', async () => {
+test('a schema newer than the code makes the start fail', async () => {
   const database = await createDatabase()
   clean.push(() => database.drop())
   const client = new pg.Client(database.connection)
@@ -131,7 +131,7 @@ test('a schema newer than the code ends the start, and nothing was changed', asy
   expect(errors).toContain('9999_future.sql')
 })
 
-test('requests under way are finished first; a later second signal ends the process at once', async () => {
+test('a stop waits for requests in progress; a later second signal ends the process immediately', async () => {
   const service = await start({})
   await until('it is ready', async () => (await statusOf(`${service.url}/readyz`)) === 200)
   const slow = connect(Number(new URL(service.url).port), '127.0.0.1')
@@ -150,7 +150,7 @@ test('requests under way are finished first; a later second signal ends the proc
   })
   expect(code).toBe(1)
   expect(performance.now() - began).toBeGreaterThan(1000)
-  // The next process takes the database over, and ends it when it is done.
+  // The next process takes over the database and stops it at its end.
   expect((await run(['migrate'], { environment: { DATA_DIR: join(folder, 'data') } })).code).toBe(0)
   await expect(stat(join(folder, 'data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT')
 })

@@ -13,12 +13,15 @@ import { openRapport, type Rapport } from './open.ts'
 import { reservePorts } from './reserve-ports.ts'
 import { createSetUpLink } from './set-up-link.ts'
 
-/** Milliseconds that a worker process may take beyond the limit of its requests. */
+/** Milliseconds that a worker process may take to exit after the drain timeout. */
 const workerExitTimeout = 2000
-/** A terminal sends Ctrl-C to npm and to us, and npm passes it on: within this many ms it is one signal. */
+/**
+ * Signals within this many milliseconds count as one: a terminal sends Ctrl-C to npm and to this process, and npm
+ * passes it on.
+ */
 const repeatedSignalWindow = 1000
 
-/** `rapport start`: serves until it is told to stop. */
+/** `rapport start`: serves until it receives a signal to stop. */
 export const startCommand = () =>
   withExample(
     new Command('start')
@@ -30,13 +33,13 @@ export const startCommand = () =>
 async function start(): Promise<void> {
   const config = configuration()
   const isPrimary = config.processes > 1
-  // No other command needs it. At once, while the file is there that this build has made.
+  // Loaded here, because no other command needs it, and first, while the files of this build still exist.
   const startService = isPrimary
     ? (await import('../processes/primary.ts')).startWorkers
     : (await import('../service.ts')).startService
   const log = createLog(config.logLevel, isPrimary ? 'primary' : undefined)
   const stop = stopSignal(log)
-  // First of all: a start that fails here has made nothing.
+  // Before anything is created, so that a failure leaves nothing behind.
   const ports = await reservePorts(config)
   const rapport = await openRapport({
     config,
@@ -57,7 +60,7 @@ async function start(): Promise<void> {
     await Promise.race([rapport.prepared, stop.requested])
     if (!stop.isRequested()) await printWelcome(rapport, url, log)
     await stop.requested
-    // Still serving, no longer ready: who shares out the requests gets time to see it.
+    // Still serving but no longer ready, so that load balancers notice.
     await delay(config.drainMilliseconds)
   } finally {
     await withdraw?.()
@@ -68,7 +71,7 @@ async function start(): Promise<void> {
   log.info('Stopped.')
 }
 
-/** The first signal asks to stop; one that comes later, when somebody lost patience, ends the process at once. */
+/** The first signal requests a stop; a later one ends the process immediately. */
 function stopSignal(log: Logger): { requested: Promise<void>; isRequested(): boolean } {
   let requestedAt: number | undefined
   let resolve: () => void = () => undefined
@@ -89,7 +92,7 @@ function stopSignal(log: Logger): { requested: Promise<void>; isRequested(): boo
   return { requested, isRequested: () => requestedAt !== undefined }
 }
 
-/** Lets the commands of this data folder find the service; without a folder there is nobody to tell. */
+/** Publishes the service for commands of this data folder. A missing folder is not an error. */
 async function announce(config: Config, url: string, log: Logger): Promise<(() => Promise<void>) | undefined> {
   const { dataFolder, databaseUrl } = config
   try {

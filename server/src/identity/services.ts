@@ -3,17 +3,17 @@ import type { Sessions } from './access/sessions.ts'
 import type { Throttle } from './access/throttle.ts'
 import type { Tokens } from './access/tokens.ts'
 
-/** What the routes of identity use besides. */
+/** Services that only the identity routes use. */
 declare module '../platform/http/route.ts' {
   interface Services {
     sessions: Sessions
     tokens: Tokens
     throttle: Throttle
-    /** The one way out to addresses that somebody else chose. */
+    /** The only way to connect to addresses chosen by others. */
     egress: Egress
-    /** Who may make an account: anyone, who was invited, nobody. */
+    /** Who can create an account: anyone, only invited people, or nobody. */
     signUp: 'open' | 'invite' | 'closed'
-    /** To be woken once a mail that was queued is committed. */
+    /** Wake it after a queued mail is committed. */
     mail: { wake(): void }
   }
 }

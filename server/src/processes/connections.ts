@@ -2,22 +2,22 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Milliseconds between two looks for connections that have become idle. */
+/** Milliseconds between two checks for idle connections. */
 const pollInterval = 20
 
-/** The connections of a worker process: the primary accepts them and hands them over. */
+/** The connections of a worker process, which the primary accepts and hands over. */
 export class HandedConnections {
   readonly #open = new Set<Socket>()
   #server: Server | undefined
 
-  /** Gives the connections to this server from now on, which does not listen itself. */
+  /** Passes connections to this server from now on. The server itself does not listen. */
   serve(server: Server): void {
     this.#server = server
-    // With this event Node's server starts to watch for requests that take too long to arrive.
+    // On this event, the server of Node starts to enforce its request timeouts.
     server.emit('listening')
   }
 
-  /** Takes one over, as if the server itself had accepted it. */
+  /** Takes over a connection as if the server had accepted it. */
   accept(socket: Socket): void {
     this.#open.add(socket)
     socket.once('close', () => this.#open.delete(socket))
@@ -26,7 +26,7 @@ export class HandedConnections {
     this.#server?.emit('connection', socket)
   }
 
-  /** Waits until the requests under way have their answers, and closes idle connections. */
+  /** Waits for requests in progress and closes idle connections. */
   async close(): Promise<void> {
     for (;;) {
       this.#server?.closeIdleConnections()

@@ -5,7 +5,7 @@ import { createLimits, remoteLimits, serveLimits } from './limits.ts'
 import { Link } from './link.ts'
 import type { PrimaryFunctions } from './protocol.ts'
 
-/** The two ends of a channel: what one sends comes out of the other, as JSON makes it. */
+/** Two connected ends of a channel: what one sends arrives at the other as JSON. */
 function channel() {
   const [one, other] = [new End(), new End()]
   one.peer = other
@@ -16,7 +16,7 @@ function channel() {
 class End extends EventEmitter {
   peer: EventEmitter | undefined
   connected = true
-  /** Messages that wait while the other process stands still. */
+  /** Messages held back while the other process is suspended. */
   heldMessages: unknown[] | undefined
   send = (message: unknown): boolean => {
     if (this.heldMessages) this.heldMessages.push(message)
@@ -29,7 +29,7 @@ class End extends EventEmitter {
   }
 }
 
-/** The limits of two workers with one primary. */
+/** The limits of two workers of one primary. */
 function twoWorkers(config: Parameters<typeof createLimits>[0], timeout?: number) {
   const limits = createLimits(config)
   return [0, 1].map(() => {
@@ -43,7 +43,7 @@ type Remote = ReturnType<typeof remoteLimits> & { end: () => void; primary: End;
 
 const config = { rateLimitPerMinute: 60, costlyQueries: 2 }
 
-test('two workers charge one bucket', async () => {
+test('two workers share one rate limit', async () => {
   const [left, right] = twoWorkers(config)
   const charges = await Promise.all(
     Array.from({ length: 80 }, (_, index) => (index % 2 ? left : right).limiter.charge('read', 'one')),
@@ -53,7 +53,7 @@ test('two workers charge one bucket', async () => {
   expect((await left.limiter.charge('read', 'another')).state).toBe('"credential";r=59;t=1')
 })
 
-/** Works that end when they are told, and what is known of them. */
+/** Tasks that finish on demand, and how many are running. */
 function blockedTasks() {
   const ends: (() => void)[] = []
   let running = 0
@@ -69,7 +69,7 @@ const settle = async () => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('costly queries of two workers take turns; those of a worker that has died are over', async () => {
+test('unindexed queries of two workers share the slots; those of an exited worker are released', async () => {
   const [left, right] = twoWorkers(config)
   const { work: task, endFirst, running } = blockedTasks()
   const first = [left, right, right].map(({ costlyQueries }) => costlyQueries.run('organization', task))
@@ -78,7 +78,7 @@ test('costly queries of two workers take turns; those of a worker that has died 
   endFirst()
   await settle()
   expect(running()).toBe(2)
-  // Both that run are the right one's.
+  // Both running tasks belong to the right worker.
   right.end()
   const next = [left, left].map(({ costlyQueries }) => costlyQueries.run('organization', task))
   await settle()
@@ -87,7 +87,7 @@ test('costly queries of two workers take turns; those of a worker that has died 
   await Promise.all([...first, ...next])
 })
 
-test('a refusal comes over as the error that it was', async () => {
+test('a rejection arrives at the worker as the same error', async () => {
   const [left, right] = twoWorkers({ ...config, costlyQueries: 1 })
   const { work: task, endFirst } = blockedTasks()
   const first = left.costlyQueries.run('one', task)
@@ -104,7 +104,7 @@ test('a refusal comes over as the error that it was', async () => {
   await Promise.all([first, ...waiting])
 })
 
-test('without the primary a charge is refused with 503: at once when it has ended, in time when it stands still', async () => {
+test('without the primary, requests get 503: immediately if it has exited, after the timeout if it is suspended', async () => {
   const [left, right] = twoWorkers(config, 50)
   left.worker.disconnect()
   await expect(left.limiter.charge('read', 'one')).rejects.toMatchObject({ status: 503 })

@@ -5,7 +5,7 @@ import { createConcurrencyLimiter, type ConcurrencyLimiter } from '../platform/b
 import type { Link } from './link.ts'
 import type { PrimaryFunctions } from './protocol.ts'
 
-/** What counts for all processes of one service together. */
+/** Limits that apply to all processes of a service together. */
 export interface Limits {
   limiter: RateLimiter
   costlyQueries: ConcurrencyLimiter
@@ -16,10 +16,10 @@ interface LocalLimits extends Limits {
   limiter: LocalRateLimiter
 }
 
-/** A queue for turns: of costly queries, or of those who want a password hashed. */
+/** A queue: of unindexed queries, or of callers that need a password hash. */
 export type Queue = 'costly queries' | CallerKind
 
-/** Limits that this process counts. */
+/** Creates limits that are counted in this process. */
 export const createLimits = (config: {
   rateLimitPerMinute: number | undefined
   costlyQueries: number
@@ -29,10 +29,12 @@ export const createLimits = (config: {
   hashing: createHashQueue(),
 })
 
-/** What one worker may call of the primary's limits. `end` gives back the turns of a worker that has died. */
+/**
+ * The functions of the primary’s limits that one worker calls. `end` releases the slots of a worker that has exited.
+ */
 export function serveLimits({ limiter, costlyQueries, hashing }: LocalLimits) {
   const slots = new Map<number, () => void>()
-  const leave = (slot: number) => {
+  const release = (slot: number) => {
     slots.get(slot)?.()
     slots.delete(slot)
   }
@@ -40,14 +42,14 @@ export function serveLimits({ limiter, costlyQueries, hashing }: LocalLimits) {
   const functions = {
     charge: limiter.charge,
     refund: limiter.refund,
-    leave,
-    enter: (queue: Queue, tenant: string, slot: number) =>
-      new Promise<void>((enter, refuse) => {
+    release,
+    acquire: (queue: Queue, tenant: string, slot: number) =>
+      new Promise<void>((acquire, refuse) => {
         const untilReleased = () =>
           new Promise<void>((released) => {
             if (isEnded) return released()
             slots.set(slot, released)
-            enter()
+            acquire()
           })
         const run =
           queue === 'costly queries'
@@ -58,31 +60,31 @@ export function serveLimits({ limiter, costlyQueries, hashing }: LocalLimits) {
   } satisfies Partial<PrimaryFunctions>
   const end = () => {
     isEnded = true
-    for (const slot of slots.keys()) leave(slot)
+    for (const slot of slots.keys()) release(slot)
   }
   return { functions, end }
 }
 
-/** Milliseconds that the primary may take to answer, beyond what a queue lets wait: it is stopped or starved then. */
+/** Milliseconds to wait for the primary beyond the waiting time of a queue, in case it is stopped or overloaded. */
 const responseTimeout = 4000
-/** Milliseconds that the longest queue lets wait. */
+/** Maximum milliseconds that a caller waits in a queue. */
 const maxQueueWait = 15_000
 
-/** The primary's limits, for a worker. Errors: `overloaded` when the primary does not answer. */
+/** The limits of the primary, for a worker. Errors: `overloaded` if the primary does not respond. */
 export function remoteLimits(link: Link<PrimaryFunctions>, timeout = responseTimeout): Limits {
   let lastSlot = 0
   const withSlot = async <Result>(queue: Queue, tenant: string, work: () => Promise<Result>): Promise<Result> => {
     const slot = ++lastSlot
-    const acquired = link.request('enter', queue, tenant, slot)
-    const leave = () => link.send('leave', slot)
+    const acquired = link.request('acquire', queue, tenant, slot)
+    const release = () => link.send('release', slot)
     try {
       await withTimeout(acquired, maxQueueWait + timeout)
     } catch (error) {
-      // A turn that comes too late is given back at once.
-      acquired.then(leave, () => undefined)
+      // A slot that is granted too late is released immediately.
+      acquired.then(release, () => undefined)
       throw error
     }
-    return work().finally(leave)
+    return work().finally(release)
   }
   return {
     limiter: {
@@ -94,12 +96,12 @@ export function remoteLimits(link: Link<PrimaryFunctions>, timeout = responseTim
   }
 }
 
-function withTimeout<Result>(answer: Promise<Result>, milliseconds: number): Promise<Result> {
+function withTimeout<Result>(response: Promise<Result>, milliseconds: number): Promise<Result> {
   return new Promise((resolve, reject) => {
     const refuse = () =>
       reject(new ApiError('overloaded', 'The service cannot keep up. Try again.', { headers: { 'retry-after': '1' } }))
     const timer = setTimeout(refuse, milliseconds)
     const stop = () => clearTimeout(timer)
-    answer.then(resolve, reject).then(stop, stop)
+    response.then(resolve, reject).then(stop, stop)
   })
 }

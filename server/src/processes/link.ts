@@ -2,14 +2,14 @@ import type { ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { ApiError, type ErrorCode } from '../platform/model/errors.ts'
 
-/** Functions that another process may call: what they take and give is sent as JSON. */
+/** Functions that another process may call. Arguments and results are sent as JSON. */
 type Functions<Names> = { [Name in keyof Names]: (...values: never[]) => unknown }
 type Values<F> = F extends (...values: infer V) => unknown ? V : never
 type Result<F> = F extends (...values: never[]) => infer R ? Awaited<R> : never
 
 type SerializedError = { code: ErrorCode; description: string; headers: Record<string, string> } | { message: string }
 
-/** A call (with an id where an answer is wanted), what came of one, or the error that it ended with. */
+/** A call (with an id if a response is expected), the result of a call, or its error. */
 type Message =
   | { call: string; id?: number; values: unknown[] }
   | { responseTo: number; value: unknown }
@@ -20,7 +20,10 @@ interface PendingCall {
   reject(error: unknown): void
 }
 
-/** One end of the channel between a process and one that it started: the child in the parent, `process` in the child. */
+/**
+ * One end of the channel between a parent and a child process: the `ChildProcess` in the parent, `process` in the
+ * child.
+ */
 interface ChannelEnd {
   readonly connected: boolean
   send?: ChildProcess['send'] | undefined
@@ -29,56 +32,59 @@ interface ChannelEnd {
 }
 
 interface LinkOptions {
-  /** What the other process may call here. */
+  /** Functions that the other process may call here. */
   functions: object
-  /** Takes a connection that the other process accepted; undefined when its caller has left meanwhile. */
+  /** Receives a connection that the other process accepted; undefined if the client has closed it meanwhile. */
   onSocket?: (socket: Socket | undefined) => void
 }
 
 /**
- * Calls between two processes. All calls and answers of one turn of the event loop share a message: under load a message
- * carries many requests.
+ * Remote calls between two processes. All calls and responses of one event-loop turn share a message, so that under
+ * load a message carries many requests.
  */
 export class Link<Remote extends Functions<Remote>> {
-  readonly #end: ChannelEnd
+  readonly #channel: ChannelEnd
   readonly #waiting = new Map<number, PendingCall>()
   #lastId = 0
   #entries: Message[] = []
 
-  constructor(end: ChannelEnd, { functions, onSocket }: LinkOptions) {
-    this.#end = end
+  constructor(channel: ChannelEnd, { functions, onSocket }: LinkOptions) {
+    this.#channel = channel
     const localFunctions = new Map<string, (...values: unknown[]) => unknown>(Object.entries(functions))
-    end.on('message', (message: unknown, handle: unknown) => {
+    channel.on('message', (message: unknown, handle: unknown) => {
       if (message === 'connection') onSocket?.(handle as Socket | undefined)
       else for (const entry of message as Message[]) this.#receive(entry, localFunctions)
     })
-    end.on('disconnect', () => {
+    channel.on('disconnect', () => {
       for (const { reject } of this.#waiting.values()) reject(unreachable())
       this.#waiting.clear()
     })
   }
 
-  /** Calls a function over there and waits for what it gives. Errors: what it throws; 503 when that process is gone. */
+  /**
+   * Calls a function of the other process and waits for its result. Errors: what it throws; 503 if the process has
+   * exited.
+   */
   request<Name extends keyof Remote & string>(
     call: Name,
     ...values: Values<Remote[Name]>
   ): Promise<Result<Remote[Name]>> {
     return new Promise((resolve, reject) => {
-      if (!this.#end.connected) return reject(unreachable())
+      if (!this.#channel.connected) return reject(unreachable())
       const id = ++this.#lastId
       this.#waiting.set(id, { resolve, reject })
       this.#post({ call, id, values })
     })
   }
 
-  /** Calls a function over there without waiting for it. */
+  /** Calls a function of the other process without waiting. */
   send<Name extends keyof Remote & string>(call: Name, ...values: Values<Remote[Name]>): void {
     this.#post({ call, values })
   }
 
-  /** Hands an accepted connection over, of which nothing has been read. */
+  /** Hands over an accepted connection from which nothing has been read. */
   handOver(socket: Socket): void {
-    this.#end.send?.('connection', socket, undefined, (error) => {
+    this.#channel.send?.('connection', socket, undefined, (error) => {
       if (error) socket.destroy()
     })
   }
@@ -89,8 +95,8 @@ export class Link<Remote extends Functions<Remote>> {
     setImmediate(() => {
       const entries = this.#entries
       this.#entries = []
-      // An end that has gone meanwhile is told by `disconnect`.
-      if (this.#end.connected) this.#end.send?.(entries, undefined, undefined, () => undefined)
+      // If the other process has exited, `disconnect` rejects the calls.
+      if (this.#channel.connected) this.#channel.send?.(entries, undefined, undefined, () => undefined)
     })
   }
 
@@ -111,7 +117,7 @@ export class Link<Remote extends Functions<Remote>> {
     try {
       if (!perform) throw new Error(`${call} is not a function of this process`)
       const result = perform(...values)
-      // What needs no wait is answered in the same turn.
+      // A synchronous result is sent in the same turn.
       const value = result instanceof Promise ? await result : result
       if (id !== undefined) this.#post({ responseTo: id, value })
     } catch (error) {
@@ -122,7 +128,7 @@ export class Link<Remote extends Functions<Remote>> {
 }
 
 const unreachable = (): ApiError =>
-  new ApiError('overloaded', 'The service is stopping or starting again.', { headers: { 'retry-after': '1' } })
+  new ApiError('overloaded', 'The service is stopping or restarting.', { headers: { 'retry-after': '1' } })
 
 function serializeError(error: unknown): SerializedError {
   if (!(error instanceof ApiError)) return { message: error instanceof Error ? error.message : String(error) }

@@ -19,8 +19,8 @@ export interface PrimaryOptions extends Pick<Rapport, 'connection' | 'secret' | 
 }
 
 /**
- * Serves with several processes. This one accepts the connections and hands them over, counts what is limited, and replaces
- * a worker that ends; the workers answer.
+ * Runs the service in several processes. The primary accepts connections and hands them over, counts the limits, and
+ * replaces workers that exit; the workers process the requests.
  */
 export async function startWorkers({ config, log, ports, stop, ...rapport }: PrimaryOptions): Promise<Service> {
   const url = localUrl(config.host, ports.api.port)
@@ -43,7 +43,9 @@ export async function startWorkers({ config, log, ports, stop, ...rapport }: Pri
     }
     const end = () => {
       served.end()
-      metrics.end(index).catch((error: unknown) => log.error({ err: error }, 'metrics: a process was not added'))
+      metrics
+        .end(index)
+        .catch((error: unknown) => log.error({ err: error }, 'metrics: the counts of an exited process were lost'))
     }
     return { functions: { ...served.functions, begin, notify }, end }
   }
@@ -53,7 +55,9 @@ export async function startWorkers({ config, log, ports, stop, ...rapport }: Pri
     log,
     createHandlers,
     restartBlocker: () =>
-      buildId() === build ? undefined : 'a process cannot be replaced: the code was built anew; restart the service',
+      buildId() === build
+        ? undefined
+        : 'a process cannot be replaced, because the code was rebuilt; restart the service',
   })
   process.once('exit', () => workers.kill())
   const sendToAll = (what: 'prepared' | 'stopping') => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { availableProcessors } from './processors.ts'
 
-test('the limit of a container counts, rounded up; without one, the processors of the machine do', async () => {
+test('the CPU limit of a container counts, rounded up; without one, the processors of the machine do', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-processors-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const file = join(folder, 'cpu.max')

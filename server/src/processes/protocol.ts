@@ -3,16 +3,16 @@ import type { Allowance, RateKind } from '../platform/http/rate-limit.ts'
 import type { MetricsSnapshot } from '../platform/http/metrics.ts'
 import type { Queue } from './limits.ts'
 
-/** What there may be more of to do. */
+/** Kinds of background work that a process announces to others. */
 export type WorkKind = 'imports' | 'mail'
 
-/** What a worker process needs to know before it serves. */
+/** What a worker process needs to know before it starts serving. */
 export interface Assignment {
-  /** Which of the workers it is, from 0 on: the first also sends mails and does maintenance. */
+  /** Index of the worker, from 0. The first one also sends mails and does maintenance. */
   index: number
   processes: number
   connection: pg.ClientConfig
-  /** 32 bytes in hexadecimal. */
+  /** 32 bytes as hexadecimal. */
   secret: string
   /** Where the primary listens. */
   url: string
@@ -20,28 +20,28 @@ export interface Assignment {
   isStopping: boolean
 }
 
-/** What a worker process calls in the primary one. */
+/** Functions of the primary process that a worker calls. */
 export interface PrimaryFunctions {
   begin(): Assignment
-  /** It takes connections from now on. */
+  /** The worker accepts connections from now on. */
   ready(): void
-  /** It has taken over one of the connections that it was handed. */
-  taken(): void
+  /** The worker has accepted over a connection. */
+  accepted(): void
   charge(kind: RateKind, key: string): Allowance
   refund(kind: RateKind, key: string): Allowance
-  /** Resolves when it is the turn of `turn`, a number of the worker's choice; errors: `overloaded`. */
-  enter(queue: Queue, tenant: string, slot: number): Promise<void>
-  leave(slot: number): void
+  /** Resolves when the slot is granted. `slot` is a number that the worker chooses. Errors: `overloaded`. */
+  acquire(queue: Queue, tenant: string, slot: number): Promise<void>
+  release(slot: number): void
   notify(work: WorkKind): void
 }
 
-/** What the primary process calls in a worker. */
+/** Functions of a worker that the primary process calls. */
 export interface WorkerFunctions {
-  /** The database is there and has its tables. */
+  /** The database is available and migrated. */
   prepared(): void
-  /** The service was told to stop: no longer ready, and still serving. */
+  /** The service is stopping: no longer ready, but still serving. */
   stopping(): void
-  /** Finish the requests under way, and end. */
+  /** Finish the requests in progress, then exit. */
   close(): void
   notify(work: WorkKind): void
   metrics(): Promise<MetricsSnapshot>

@@ -4,30 +4,30 @@ import type { Worker } from './workers.ts'
 
 type Family = MetricsSnapshot[number]
 
-/** Milliseconds that a worker may take to report its metrics; after that, its last ones count. */
+/** Milliseconds to wait for the metrics of a worker; after that, its previous ones are used. */
 const timeout = 1000
 
 /** The metrics of a primary and its workers, as those of one service. */
 export class SummedMetrics {
   readonly #own = createProcessMetrics()
   readonly #last = new Map<number, MetricsSnapshot>()
-  /** What workers that have ended had counted: a counter that went down would look like a restart of all. */
+  /** Final counts of exited workers. Without them, counters would drop, which looks like a restart of the service. */
   #ended: MetricsSnapshot = []
 
   async text(workers: readonly Worker[]): Promise<string> {
-    await Promise.all(workers.map((worker) => this.#look(worker)))
+    await Promise.all(workers.map((worker) => this.#refresh(worker)))
     const all = [await this.#own.getMetricsAsJSON(), ...this.#last.values(), this.#ended]
     return AggregatorRegistry.aggregate(all.map((families) => families.map(withAggregator))).metrics()
   }
 
-  /** A worker has ended: what it had counted by the last report stays in the sums. */
+  /** Keeps the last reported counts of an exited worker in the sums. */
   async end(index: number): Promise<void> {
     const cumulative = (this.#last.get(index) ?? []).filter(isCumulative)
     this.#last.delete(index)
     this.#ended = await AggregatorRegistry.aggregate([this.#ended, cumulative]).getMetricsAsJSON()
   }
 
-  async #look({ index, link }: Worker): Promise<void> {
+  async #refresh({ index, link }: Worker): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const timedOut = new Promise<undefined>((resolve) => {
       timer = setTimeout(() => resolve(undefined), timeout)
@@ -41,8 +41,8 @@ export class SummedMetrics {
 const isCumulative = ({ type }: Family): boolean => ['counter', 'histogram'].includes(String(type))
 
 /**
- * Counts and sizes are summed. Of what an average would hide, such as the delay of the event loop, the worst process counts;
- * of the time of the start, the primary's, which comes first.
+ * Counts and sizes are summed. Metrics that an average would hide, such as event-loop delay, show the worst process;
+ * the start time is that of the primary, which comes first.
  */
 function withAggregator(family: Family): Family {
   const others: Record<string, Family['aggregator']> = { average: 'max', omit: 'first' }

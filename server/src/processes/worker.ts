@@ -11,17 +11,17 @@ import { Link } from './link.ts'
 import type { Assignment, PrimaryFunctions, WorkerFunctions } from './protocol.ts'
 import { type LocalService, startService } from '../service.ts'
 
-/** Milliseconds that requests under way may take once the primary is gone, which counts what is limited. */
+/** Milliseconds for requests in progress to finish when the primary, which counts the limits, has exited. */
 const orphanDrainTimeout = 3000
 
-/** A worker process of `rapport start`: serves until the primary tells it to end, or is gone. */
+/** A worker process of `rapport start`: serves until the primary closes it or exits. */
 export async function runWorker(): Promise<void> {
-  // A terminal sends them to all processes; what follows is for the primary to say.
+  // A terminal sends signals to all processes; only the primary reacts.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
   const disconnected = once(process, 'disconnect').then(() => true)
   const state = { isPrepared: false, isStopping: false }
-  const [prepared, setPrepared] = signal()
-  const [closeRequested, close] = signal()
+  const [prepared, setPrepared] = deferred()
+  const [closeRequested, close] = deferred()
   const connections = new HandedConnections()
   const running: { service?: LocalService } = {}
   const functions: WorkerFunctions = {
@@ -37,7 +37,7 @@ export async function runWorker(): Promise<void> {
   const primary = new Link<PrimaryFunctions>(process, {
     functions,
     onSocket: (socket) => {
-      primary.send('taken')
+      primary.send('accepted')
       if (socket) connections.accept(socket)
     },
   })
@@ -60,13 +60,13 @@ export async function runWorker(): Promise<void> {
   running.service = service
   primary.send('ready')
   const isOrphaned = await Promise.race([closeRequested.then(() => false), disconnected])
-  if (isOrphaned) parts.log.error('The process that started this one is gone: ending.')
+  if (isOrphaned) parts.log.error('The process that started this one has exited; stopping.')
   state.isStopping = true
   await drain(service, parts.log, isOrphaned ? orphanDrainTimeout : drainTimeout)
   await parts.close()
 }
 
-/** What a service is made of, from the assignment and the environment, which is the primary's. */
+/** Opens the parts of a service from the assignment and the environment, which it inherits from the primary. */
 async function open({ index, processes, connection, secret: text }: Assignment) {
   const config = shareOf({ ...readConfig(process.env), processes }, index)
   await setBreachedPasswordsFile(config.breachedPasswordsFile)
@@ -76,8 +76,8 @@ async function open({ index, processes, connection, secret: text }: Assignment) 
   return { ...pools, config, log, secret }
 }
 
-/** A promise and what resolves it. */
-function signal(): [Promise<void>, () => void] {
+/** A promise and the function that resolves it. */
+function deferred(): [Promise<void>, () => void] {
   let resolve: () => void = () => undefined
   const promise = new Promise<void>((settle) => (resolve = settle))
   return [promise, () => resolve()]

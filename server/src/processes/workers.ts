@@ -4,25 +4,25 @@ import type { Logger } from 'pino'
 import { Link } from './link.ts'
 import type { PrimaryFunctions, WorkerFunctions } from './protocol.ts'
 
-/** What the primary does for one worker process. */
+/** What the primary provides for a worker process. */
 export interface WorkerHandlers {
-  functions: Omit<PrimaryFunctions, 'ready' | 'taken'>
-  /** Called when the process has ended. */
+  functions: Omit<PrimaryFunctions, 'ready' | 'accepted'>
+  /** Called when the process has exited. */
   end(): void
 }
 
 export interface WorkersOptions {
   count: number
-  /** The file that a worker process runs. */
+  /** File that a worker process runs. */
   file: string
   log: Logger
-  /** Why no worker can be started now; undefined while one can. */
+  /** Why no worker can be started now; undefined if one can. */
   restartBlocker: () => string | undefined
   createHandlers: (index: number) => WorkerHandlers
 }
 
 export interface Worker {
-  /** Its place among the workers, which its replacement takes over; from 0 on. */
+  /** Index of the worker, from 0. A replacement gets the same index. */
   readonly index: number
   readonly link: Link<WorkerFunctions>
 }
@@ -30,26 +30,26 @@ export interface Worker {
 interface Started extends Worker {
   child: ChildProcess
   isReady: boolean
-  /** Connections that it was handed and has not taken over yet: a worker that is stuck keeps them. */
+  /** Connections that were handed over and not yet accepted: they remain with a worker that hangs. */
   pending: number
 }
 
-/** Milliseconds before a worker that has ended is replaced: doubled each time, until one lasts. */
+/** Milliseconds before an exited worker is replaced: doubled each time until a worker is stable. */
 const restartDelays = { shortest: 100, longest: 5000 }
-/** Milliseconds after which a worker has lasted. */
+/** Milliseconds after which a worker counts as stable. */
 const stableAfter = 30_000
 
-/** The worker processes of a primary process. One that ends is replaced. */
+/** The worker processes of a primary process. Exited ones are replaced. */
 export class Workers {
   readonly #options: WorkersOptions
   readonly #started = new Map<number, Started>()
   readonly #restarts = new Set<NodeJS.Timeout>()
-  #tellReady: () => void = () => undefined
+  #resolveReady: () => void = () => undefined
   /** Resolves once every worker is ready. */
-  readonly allReady = new Promise<void>((resolve) => (this.#tellReady = resolve))
+  readonly allReady = new Promise<void>((resolve) => (this.#resolveReady = resolve))
   #isClosing = false
-  /** The worker that is asked first to take the next connection. */
-  #first = 0
+  /** Index of the worker that gets the next connection, if several have equally few pending ones. */
+  #next = 0
 
   constructor(options: WorkersOptions) {
     this.#options = options
@@ -60,22 +60,22 @@ export class Workers {
     return [...this.#started.values()]
   }
 
-  /** Hands a connection to the worker that keeps the fewest waiting, each in turn; false when none is ready. */
+  /** Hands a connection to the worker with the fewest pending ones, in rotation. False if none is ready. */
   handOver(socket: Socket): boolean {
     const { count } = this.#options
     let chosen: Started | undefined
     for (let step = 0; step < count; step++) {
-      const worker = this.#started.get((this.#first + step) % count)
+      const worker = this.#started.get((this.#next + step) % count)
       if (worker?.isReady && worker.pending < (chosen?.pending ?? Infinity)) chosen = worker
     }
     if (!chosen) return false
-    this.#first = (chosen.index + 1) % count
+    this.#next = (chosen.index + 1) % count
     chosen.pending++
     chosen.link.handOver(socket)
     return true
   }
 
-  /** Lets each finish its requests and end. */
+  /** Lets all workers finish their requests and exit. */
   async close(): Promise<void> {
     this.#isClosing = true
     for (const restart of this.#restarts) clearTimeout(restart)
@@ -88,7 +88,7 @@ export class Workers {
     await Promise.all(ends)
   }
 
-  /** Ends those that are left at once. */
+  /** Kills the remaining workers. */
   kill(): void {
     this.#isClosing = true
     for (const { child } of this.#started.values()) child.kill('SIGKILL')
@@ -109,9 +109,9 @@ export class Workers {
       ...others,
       ready: () => {
         worker.isReady = true
-        if (this.#areAllReady()) this.#tellReady()
+        if (this.#areAllReady()) this.#resolveReady()
       },
-      taken: () => void worker.pending--,
+      accepted: () => void worker.pending--,
     }
     const worker: Started = { index, child, link: new Link(child, { functions }), isReady: false, pending: 0 }
     this.#started.set(index, worker)

@@ -8,19 +8,19 @@ import { idAt, formatInstant, type Timeline } from './timeline.ts'
 
 const peoplePerCompany = 15
 
-/** What a contact has to know of its company. */
+/** What contacts need to know about their company. */
 export interface Employer {
   id: string
   name: string
   place: Place
-  /** As it is stored: in ASCII. */
+  /** As stored: in ASCII. */
   domain: string
-  /** As its people write it. */
+  /** As in the email addresses of its people. */
   host: string
   createdAt: number
 }
 
-/** The companies of a demo: the first ones are the oldest and the biggest. */
+/** The companies of a demo, ordered by age and size: the first ones are the oldest and biggest. */
 export class Companies {
   readonly employers: readonly Employer[]
   readonly #random: Random
@@ -35,11 +35,11 @@ export class Companies {
     this.#timeline = timeline
     const count = Math.ceil(contacts / peoplePerCompany)
     this.employers = Array.from({ length: count }, (_, index) =>
-      this.#makeEmployer(random.pick(weightedPlaces), timeline.timeAtShare((index + random.next()) / count)),
+      this.#createEmployer(random.pick(weightedPlaces), timeline.timeAtShare((index + random.next()) / count)),
     )
   }
 
-  #makeEmployer(place: Place, createdAt: number): Employer {
+  #createEmployer(place: Place, createdAt: number): Employer {
     const { faker, men } = place.language
     const companyName = faker.company.name().normalize('NFC').replace(/\s+/g, ' ')
     const slug = faker.helpers
@@ -48,7 +48,7 @@ export class Companies {
       .match(/[a-z0-9]{2,}/g)
     const label = (slug ?? [this.#random.pick(men.lastNames).latin, this.#random.pick(men.lastNames).latin]).join('-')
     const nativeLabel = companyName.toLowerCase().replace(/[^\p{L}\p{M}\p{N}]/gu, '')
-    // Some write their address in their own letters; where the rules of domains refuse them, ASCII it is.
+    // Some domains use native letters, unless the rules of domain names reject them.
     const usesNativeLabel = this.#random.chance(0.04) && domainToASCII(`${nativeLabel}.example`) !== ''
     let host = ''
     const domain = firstUnused(this.#domains, (number) => {
@@ -58,7 +58,7 @@ export class Companies {
     return { id: idAt(createdAt), name: companyName, place, domain, host, createdAt }
   }
 
-  /** The whole record. */
+  /** The complete record. */
   make(index: number): GeneratedRecord {
     const employer = itemAt(this.employers, index)
     const { id, domain, createdAt } = employer
@@ -83,7 +83,7 @@ export class Companies {
   }
 }
 
-/** The text with the first number that nothing has yet, or without one. */
+/** The first unused text: without a number or with the lowest free one. */
 export function firstUnused(taken: Set<string>, make: (number: string) => string): string {
   for (let number = 1; ; number++) {
     const text = make(number === 1 ? '' : String(number))
@@ -96,7 +96,7 @@ export function firstUnused(taken: Set<string>, make: (number: string) => string
 
 const tags = ['newsletter', 'customer', 'lead', 'partner', 'fair', 'vip', 'Händler', 'à relancer', 'señal', 'клиент']
 
-/** None to three of them, the first ones more often. */
+/** Zero to three tags; the first ones are more frequent. */
 export const tagsOf = (random: Random): string[] => [
   ...new Set(Array.from({ length: Math.floor(random.next() ** 1.5 * 4) }, () => random.pickSkewed(tags))),
 ]

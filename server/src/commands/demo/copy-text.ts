@@ -4,7 +4,7 @@ import type { GeneratedRecord } from './generated-record.ts'
 
 const nullMarker = '\\N'
 
-/** A table as COPY fills it: its columns, and the line of each record. */
+/** How a table is filled with COPY: its columns, and the line of a record. */
 export interface CopiedTable {
   columns: readonly string[]
   lineOf: (record: GeneratedRecord) => string
@@ -13,11 +13,11 @@ export interface CopiedTable {
 interface Column {
   name: string
   write: (value: JsonValue) => string
-  /** What the API would store where nothing is said. */
+  /** What the API stores if no value is given. */
   initial: string
 }
 
-/** The table of a resource, by its declaration: what a record does not say has the field's initial value. */
+/** The table of a resource, from its declaration. Missing values become the initial values of their fields. */
 export function copiedTable(resource: Resource, organizationId: string): CopiedTable {
   const initial = initialValues(resource)
   const stored = Object.entries(resource.fields).filter(([, field]) => field.computed === undefined)
@@ -41,7 +41,7 @@ export function copiedTable(resource: Resource, organizationId: string): CopiedT
   }
 }
 
-/** A table that no resource declares. */
+/** A line of a table that no resource declares. */
 export const plainLine = (values: readonly (string | null)[]): string => `${values.map(textOrNull).join('\t')}\n`
 
 const textOrNull = (value: string | null): string => (value === null ? nullMarker : escapeText(value))
@@ -68,6 +68,6 @@ const arrayLiteral = (items: readonly JsonValue[]): string =>
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
-/** As the text format of COPY has it: https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2 */
+/** Escapes for the text format of COPY: https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2 */
 const escapeText = (text: string): string =>
   /[\\\n\r\t]/.test(text) ? text.replace(/[\\\n\r\t]/g, (character) => escapes[character] ?? character) : text

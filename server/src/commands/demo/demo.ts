@@ -13,9 +13,9 @@ export interface CreateDemoOptions extends BootstrapOptions {
   connection: pg.ClientConfig
   contacts: number
   seed: number
-  /** Midnight of the reference day, in milliseconds: what the demo tells of happened in the two years before it. */
+  /** Midnight of the reference day, in milliseconds. All dates lie in the two years before it. */
   day: number
-  /** Interrupts it; nothing of it is kept then. */
+  /** Interrupts the command, which then stores nothing. */
   signal: AbortSignal
   log: (message: string) => void
   progress: {
@@ -31,12 +31,12 @@ export interface DemoResult {
   seconds: number
 }
 
-/** Tables whose indexes wait until a database that was empty is filled. */
+/** Tables whose indexes are dropped while an empty database is filled. */
 const indexedTables = [...filledTables, 'company_external_ids']
 
 /**
- * Makes an organization full of made-up people: in one transaction, so that it is there with everything or not at all,
- * however this ends. Errors: `StartError`, `Failure`.
+ * Creates an organization full of fictional people in one transaction: complete or not at all, however the command
+ * ends. Errors: `StartError`, `Failure`.
  */
 export async function createDemo(options: CreateDemoOptions): Promise<DemoResult> {
   const { connection, signal, log } = options
@@ -53,11 +53,11 @@ export async function createDemo(options: CreateDemoOptions): Promise<DemoResult
     const droppedIndexes = await dropIndexesIfEmpty(client)
     const created = await fillOrganization(client, plan, options)
     await recreateIndexes(client, droppedIndexes, (done) => options.progress.indexed(done, droppedIndexes.length))
-    // From here on it cannot be taken back.
+    // From here on, the commit may succeed and must not be interrupted.
     signal.removeEventListener('abort', interrupt)
     isCommitting = true
     await client.query('commit')
-    // It is made: whatever happens now, its credentials have to be told.
+    // The organization exists: its credentials must be printed whatever happens next.
     await updateStatistics(client, droppedIndexes).catch((error: unknown) =>
       log(`Updating the statistics failed: ${String(error)}.`),
     )
@@ -84,7 +84,7 @@ async function fillOrganization(
   return { bootstrap, partnerTeamId: showId('tea', partnerTeamId), counts }
 }
 
-/** Why it came to nothing, in words. */
+/** Explains why nothing was stored. */
 function translateError(
   error: unknown,
   { isCommitting, isInterrupted }: { isCommitting: boolean; isInterrupted: boolean },
@@ -101,7 +101,7 @@ function translateError(
   })
 }
 
-/** Limits of requests do not hold here, and the memory is for building indexes. */
+/** Removes the limits that apply to requests, and adds memory for building indexes. */
 async function prepareSession(client: pg.Client): Promise<void> {
   await client.query(`
     set statement_timeout = 0;
@@ -111,22 +111,23 @@ async function prepareSession(client: pg.Client): Promise<void> {
     set maintenance_work_mem = '128MB';
     set work_mem = '32MB';
     set gin_pending_list_limit = '16MB'`)
-  // Else a server that builds an index does not see that this process is gone; not every system can tell.
+  // Otherwise, a server that is building an index does not notice that this process has exited. Not supported on every
+  // system.
   await client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined)
 }
 
-/** A lock that others do not give, or that would have been a deadlock. */
+/** Lock not available, deadlock detected. */
 const lockErrorCodes = ['55P03', '40P01']
 
 /**
- * Indexes are built faster when the tables are full. Only where there is no organization yet: nobody can be reading the
- * tables then, which stay locked until the end. Where they cannot be locked, it goes the slower way.
+ * Building indexes is faster when the tables are full. Only if there is no organization yet: the tables stay locked
+ * until the end, and nobody can be reading them. If they cannot be locked, the indexes stay.
  */
 async function dropIndexesIfEmpty(client: pg.Client): Promise<DroppedIndexes> {
   if (!(await isEmpty(client))) return []
   try {
     await client.query(`lock table organizations, ${indexedTables.join(', ')} in access exclusive mode`)
-    // Someone may have been faster.
+    // Another process may have been faster.
     return (await isEmpty(client)) ? await dropIndexes(client, indexedTables) : []
   } catch (error) {
     if (!lockErrorCodes.includes(sqlState(error) ?? '')) throw error
@@ -144,7 +145,7 @@ async function isEmpty(client: pg.Client): Promise<boolean> {
   return rows[0]?.empty ?? false
 }
 
-/** Statistics of what is there now; and no search shall have to read what waits to be put into an index. */
+/** Updates the statistics, and moves pending entries into the GIN indexes so that searches need not scan them. */
 async function updateStatistics(client: pg.Client, droppedIndexes: DroppedIndexes): Promise<void> {
   await client.query(`analyze ${filledTables.join(', ')}`)
   if (droppedIndexes.length > 0) return

@@ -1,18 +1,17 @@
 import type { JsonObject } from '../../platform/model/fields.ts'
 
-/** A record that was made up: as the API shows it, with what callers never see. */
+/** A generated record: as the API shows it, with its hidden columns. */
 export interface GeneratedRecord {
-  /** By field; ids with their prefix. */
+  /** By field. Ids have their prefix. */
   values: JsonObject
-  /** The hidden columns. */
   hidden: Record<string, string | null>
   revision: number
 }
 
-/** A contact with what belongs to it. */
+/** A contact with its related records. */
 export interface GeneratedPerson {
   contact: GeneratedRecord
-  /** The person behind it, where no contact before it was of the same one. */
+  /** The person behind the contact; undefined if an earlier contact has created it. */
   root: { id: string; emailKey: string | null; createdAt: string } | undefined
   jobs: readonly GeneratedRecord[]
   notes: readonly GeneratedRecord[]

@@ -33,7 +33,7 @@ export function titleOf(random: Random): Title {
   return { title: template.replace('%', random.pick(areas)), seniority }
 }
 
-/** The job that a person has, and some that it had. */
+/** The current job of a person, and some previous ones. */
 export function jobsOf(person: Person, { random, companies }: DemoContext): GeneratedRecord[] {
   const { employer, title, createdAt } = person
   if (!random.chance(0.26)) return []
@@ -69,7 +69,7 @@ export function jobsOf(person: Person, { random, companies }: DemoContext): Gene
   return jobs
 }
 
-/** What somebody wrote down about a person: the last time that something happened was a note. */
+/** Notes on a person. The last activity of the person was a note. */
 export function notesOf(person: Person, { random, timeline }: DemoContext, authorId: string): GeneratedRecord[] {
   const { activeAt, createdAt } = person
   if (activeAt === undefined || !random.chance(0.12)) return []
@@ -82,7 +82,7 @@ export function notesOf(person: Person, { random, timeline }: DemoContext, autho
       source: 'manual',
       authorId,
       importRowId: null,
-      // It has been read: a demo is no work for the reasoning step.
+      // Not queued: a demo must not cause work for the reasoning step.
       reasoningQueuedAt: null,
       createdAt: formatInstant(moment),
       updatedAt: formatInstant(moment),

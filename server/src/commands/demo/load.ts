@@ -12,7 +12,7 @@ import { type CopiedTable, copiedTable, plainLine } from './copy-text.ts'
 import type { GeneratedPerson } from './generated-record.ts'
 import { type DemoOptions, People } from './people.ts'
 
-/** The tables that are filled, each one after those that it refers to. */
+/** The tables to fill, each one after those that it references. */
 export const filledTables = [
   'companies',
   'root_contacts',
@@ -24,15 +24,15 @@ export const filledTables = [
 type FilledTable = (typeof filledTables)[number]
 export type TableCounts = Record<FilledTable, number>
 
-/** Lines of COPY for each table. */
+/** COPY lines of each table. */
 type Lines = Record<FilledTable, string[]>
 
-/** Companies or people that are made up while those before them are written. */
+/** Number of companies or people that are generated while the previous ones are written. */
 const batchSize = 4000
-/** How many are made up before the connection has its turn, and how many lines it is given at once. */
+/** Number of records generated before control returns to the event loop, and lines per chunk. */
 const chunkSize = 50
 
-/** Fills the tables over a connection that is in a transaction; `told` hears how many contacts there are by now. */
+/** Fills the tables on a connection that is in a transaction. `onProgress` receives the number of contacts so far. */
 export async function fill(
   client: pg.Client,
   options: DemoOptions,
@@ -51,7 +51,7 @@ export async function fill(
   for await (const lines of batchesOf(new People(options), options.contacts, tables)) {
     await writing
     writing = write(lines)
-    // Heard with the next batch, or at the end.
+    // Reported with the next batch, or at the end.
     writing.catch(() => undefined)
   }
   await writing
@@ -98,7 +98,7 @@ function addPerson(lines: Lines, { contact, root, jobs, notes: texts }: Generate
   for (const text of texts) lines.notes.push(tables.notes.lineOf(text))
 }
 
-/** The 32 hex digits behind `con_` and its kin. */
+/** The 32 hex digits after a prefix such as `con_`. */
 const uuidOf = (id: unknown): string => String(id).slice(4)
 
 type Tables = ReturnType<typeof tablesOf>

@@ -35,16 +35,16 @@ function make(options: Partial<DemoOptions>): { people: GeneratedPerson[]; emplo
 const usual = make({})
 const contactsOf = ({ people }: ReturnType<typeof make>): GeneratedRecord[] => people.map(({ contact }) => contact)
 
-/** What a caller may send to make the record: a name that follows from its parts is not said. */
+/** The body with which a caller can create the record. A name that follows from its parts is left out. */
 function sendable(resource: Resource, { values }: GeneratedRecord): JsonObject {
   const follows = values.name === [values.firstName, values.lastName].filter(Boolean).join(' ')
   const names = Object.keys(values).filter((name) => resource.fields[name]?.writable && !(name === 'name' && follows))
   return Object.fromEntries(names.flatMap((name) => (values[name] === null ? [] : [[name, values[name] ?? null]])))
 }
 
-/** What the API would do with it: the record it would make, and its hidden columns. */
-function assertMatchesApi(resource: Resource, made: GeneratedRecord): void {
-  const body = sendable(resource, made)
+/** Expects the record and the hidden columns that the API would store. */
+function assertMatchesApi(resource: Resource, record: GeneratedRecord): void {
+  const body = sendable(resource, record)
   const read = readBody(bodyShape(resource, 'create'), body)
   expect(read).toEqual(body)
   const whole = Object.fromEntries(
@@ -54,12 +54,12 @@ function assertMatchesApi(resource: Resource, made: GeneratedRecord): void {
   )
   const prepared = resource.prepare?.(whole, undefined) ?? { values: whole }
   expect(prepared.faults ?? []).toEqual([])
-  const stored = Object.keys(whole).map((name) => [name, made.values[name] ?? whole[name] ?? null])
+  const stored = Object.keys(whole).map((name) => [name, record.values[name] ?? whole[name] ?? null])
   expect(prepared.values).toEqual(Object.fromEntries(stored))
-  if (Object.keys(resource.hidden).length > 0) expect(prepared.hidden).toEqual(made.hidden)
+  if (Object.keys(resource.hidden).length > 0) expect(prepared.hidden).toEqual(record.hidden)
 }
 
-test('each record is one that the API would have made of the same values', () => {
+test('each record is what the API would create from the same values', () => {
   for (const { contact, jobs, notes: texts } of usual.people) {
     assertMatchesApi(contacts, contact)
     for (const job of jobs) assertMatchesApi(employments, job)
@@ -70,19 +70,19 @@ test('each record is one that the API would have made of the same values', () =>
   expect(usual.people.flatMap(({ notes: texts }) => texts).length).toBeGreaterThan(200)
 })
 
-test('the same seed makes the same people, whatever the organization; another one makes others', () => {
-  const comparable = (made: ReturnType<typeof make>) =>
-    contactsOf(made).map(({ values: { name, email, phone, tags, createdAt, customProperties } }) =>
+test('the same seed creates the same people in any organization; another seed creates others', () => {
+  const comparable = (generated: ReturnType<typeof make>) =>
+    contactsOf(generated).map(({ values: { name, email, phone, tags, createdAt, customProperties } }) =>
       JSON.stringify([name, email, phone, tags, createdAt, customProperties]),
     )
-  const elsewhere = make({ organizationId: 'f'.repeat(32) })
-  expect(comparable(elsewhere)).toEqual(comparable(usual))
-  expect(elsewhere.people[0]?.contact.values.id).not.toBe(usual.people[0]?.contact.values.id)
+  const otherOrganization = make({ organizationId: 'f'.repeat(32) })
+  expect(comparable(otherOrganization)).toEqual(comparable(usual))
+  expect(otherOrganization.people[0]?.contact.values.id).not.toBe(usual.people[0]?.contact.values.id)
   const other = new Set(comparable(make({ seed: 2 })))
   expect(comparable(usual).filter((one) => other.has(one))).toEqual([])
 })
 
-test('an address is one contact’s in its team, and a person is behind each address', () => {
+test('an address is unique in its team, and each address has one person', () => {
   fc.assert(
     fc.property(fc.nat(), fc.integer({ min: 1, max: 1500 }), (number, count) => {
       const { people, employers } = make({ seed: number, contacts: count })
@@ -110,32 +110,32 @@ test('an address is one contact’s in its team, and a person is behind each add
   )
 })
 
-test('nobody can be written to: every address, domain and link is a reserved one', () => {
-  const values = [...contactsOf(usual), ...usual.employers].flatMap((made) =>
-    ['email', 'domain', 'website', 'avatar'].flatMap((name) => made.values[name] ?? []),
+test('every address, domain and link uses a reserved domain', () => {
+  const values = [...contactsOf(usual), ...usual.employers].flatMap((record) =>
+    ['email', 'domain', 'website', 'avatar'].flatMap((name) => record.values[name] ?? []),
   )
   expect(values.length).toBeGreaterThan(4000)
   const reserved = /^(?:https:\/\/|[^@]+@)?(?:[^@/]+\.)?[^@/.]+\.example(?:\/.*)?$/
   expect(values.filter((value) => !reserved.test(String(value)))).toEqual([])
 })
 
-test('all of it happened within the two years before the day, in the order of the ids', () => {
+test('all dates lie in the two years before the day, in the order of the ids', () => {
   const begin = day - 730 * 24 * 3_600_000
   const records = [...contactsOf(usual), ...usual.people.flatMap(({ notes: texts }) => texts), ...usual.employers]
   for (const { values, revision } of records) {
     const { createdAt, updatedAt, lastActivityAt } = values
-    const [made, changed] = [createdAt, updatedAt].map((text) => Date.parse(String(text)))
-    expect(made).toBeGreaterThanOrEqual(begin)
-    expect(changed).toBeGreaterThanOrEqual(made ?? Infinity)
+    const [created, changed] = [createdAt, updatedAt].map((text) => Date.parse(String(text)))
+    expect(created).toBeGreaterThanOrEqual(begin)
+    expect(changed).toBeGreaterThanOrEqual(created ?? Infinity)
     expect(changed).toBeLessThan(day)
-    if (revision === 1) expect(changed).toBe(made)
+    if (revision === 1) expect(changed).toBe(created)
     if (typeof lastActivityAt === 'string') {
       expect(Date.parse(lastActivityAt)).toBeLessThan(day)
-      expect(Date.parse(lastActivityAt)).toBeGreaterThanOrEqual(made ?? Infinity)
+      expect(Date.parse(lastActivityAt)).toBeGreaterThanOrEqual(created ?? Infinity)
     }
     const uuid = String(values.id).slice(4)
     expect(uuid).toMatch(/^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/)
-    expect(Number.parseInt(uuid.slice(0, 12), 16)).toBe(made)
+    expect(Number.parseInt(uuid.slice(0, 12), 16)).toBe(created)
   }
   for (const { contact, notes: texts } of usual.people) {
     const [last] = texts.map(({ values }) => values.createdAt)
@@ -143,7 +143,7 @@ test('all of it happened within the two years before the day, in the order of th
   }
 })
 
-test('there is something of everything, and of nothing all', () => {
+test('every field has a value in some records and none in others', () => {
   const all = contactsOf(usual).map(({ values }) => values)
   const share = (has: (values: JsonObject) => boolean) => all.filter(has).length / all.length
   const always = new Set(['id', 'createdAt', 'updatedAt', 'teamId', 'rootContactId', 'status', 'tags', 'emailOptOut'])
@@ -165,7 +165,7 @@ test('there is something of everything, and of nothing all', () => {
   expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(20)
 })
 
-test('each language has names that its addresses tell apart, and places that are where they say', () => {
+test('each language has enough distinct names, and each place has plausible coordinates, phone numbers and time zone', () => {
   const places = makePlaces(new Random(1))
   for (const { language, zone, country, latitude, longitude, phone, digits, location } of places) {
     for (const names of [
@@ -191,7 +191,7 @@ test('each language has names that its addresses tell apart, and places that are
 
 const scripts = ['Latin', 'Cyrillic', 'Greek', 'Arabic', 'Hebrew', 'Han', 'Hiragana', 'Hangul', 'Devanagari', 'Thai']
 
-/** How far the clocks of a zone are before those of UTC, in January. */
+/** Offset of a time zone from UTC in January, in hours. */
 function hoursOf(zone: string): number {
   const there = new Date(day + 60 * 24 * 3_600_000).toLocaleString('sv', { timeZone: zone })
   return (Date.parse(`${there.replace(' ', 'T')}Z`) - day) / 3_600_000 - 60 * 24

@@ -11,47 +11,47 @@ import { idAt, formatInstant, Timeline } from './timeline.ts'
 export interface DemoOptions {
   seed: number
   contacts: number
-  /** Milliseconds: the beginning of the reference day, by which all of it has happened. */
+  /** Start of the reference day, in milliseconds. Everything happens before it. */
   end: number
-  /** Uuids of what there is in the organization already. */
+  /** Uuids of the existing records. */
   organizationId: string
   teamId: string
   partnerTeamId: string
   ownerId: string
 }
 
-/** A person as the parts of its record are made from it. */
+/** A person, from which the related records are generated. */
 export interface Person {
   id: string
   place: Place
   employer: Employer | undefined
   title: Title | undefined
   createdAt: number
-  /** The last time that something happened with it, if anything did. */
+  /** Time of the last activity, if any. */
   activeAt: number | undefined
 }
 
 const partnerInterval = 33
 
-/** The people of a demo, one after the other: the same ones for the same options. */
+/** Generates the people of a demo, one after the other: the same options give the same people. */
 export class People {
   readonly companies: Companies
   readonly #options: DemoOptions
   readonly #random: Random
   readonly #timeline: Timeline
-  /** Every place, as often as it has people. */
-  readonly #lot: readonly Place[]
+  /** Every place, repeated by its weight. */
+  readonly #weightedPlaces: readonly Place[]
   readonly #addresses = new Set<string>()
   readonly #ids: { team: string; partners: string; owner: string }
-  /** For the next one, who may be the same person in another team. */
+  /** The previous person, who may get a second contact in another team. */
   #previous: { identity: PersonIdentity; rootId: string } | undefined
 
   constructor(options: DemoOptions) {
     this.#options = options
     this.#random = new Random(options.seed)
     this.#timeline = new Timeline(options.end)
-    this.#lot = makePlaces(this.#random).flatMap((place) => Array<Place>(place.weight).fill(place))
-    const parts = { weightedPlaces: this.#lot, random: this.#random, timeline: this.#timeline }
+    this.#weightedPlaces = makePlaces(this.#random).flatMap((place) => Array<Place>(place.weight).fill(place))
+    const parts = { weightedPlaces: this.#weightedPlaces, random: this.#random, timeline: this.#timeline }
     this.companies = new Companies(options.contacts, parts)
     this.#ids = {
       team: showId('tea', options.teamId),
@@ -60,15 +60,15 @@ export class People {
     }
   }
 
-  /** The person of this number; to be asked for one after the other, from 0 on. */
+  /** Generates the person with this index. Must be called in order, from 0. */
   make(index: number): GeneratedPerson {
     const [random, timeline] = [this.#random, this.#timeline]
     const createdAt = timeline.timeAtShare((index + random.next()) / this.#options.contacts)
-    const employer = random.chance(0.68) ? this.#companyAt(createdAt) : undefined
+    const employer = random.chance(0.68) ? this.#pickCompany(createdAt) : undefined
     const isLocal = employer !== undefined && random.chance(0.92)
     const person: Person = {
       id: idAt(createdAt),
-      place: isLocal ? employer.place : random.pick(this.#lot),
+      place: isLocal ? employer.place : random.pick(this.#weightedPlaces),
       employer,
       title: random.chance(employer ? 0.78 : 0.2) ? titleOf(random) : undefined,
       createdAt,
@@ -76,7 +76,7 @@ export class People {
     }
     const isPartnerContact = index % partnerInterval === 17
     const samePerson = isPartnerContact && index % (4 * partnerInterval) === 17 ? this.#previous : undefined
-    const identity = samePerson ? withoutHandles(samePerson.identity) : this.#named(person, index)
+    const identity = samePerson ? withoutHandles(samePerson.identity) : this.#identityOf(person, index)
     const rootId = samePerson?.rootId ?? idAt(createdAt)
     const contact = this.#contactOf(person, identity, {
       index,
@@ -95,21 +95,21 @@ export class People {
     }
   }
 
-  /** One of the companies that there are by then, the older ones more often. */
-  #companyAt(time: number): Employer | undefined {
+  /** One of the companies that existed at this time; older ones are more frequent. */
+  #pickCompany(time: number): Employer | undefined {
     const { employers } = this.companies
     const existingCount = Math.min(employers.length, Math.floor(employers.length * this.#timeline.shareAt(time)) + 1)
     return employers[Math.floor(existingCount * this.#random.next() ** 1.8)]
   }
 
-  /** How a person is called and written to. */
-  #named({ place: { language }, employer }: Person, index: number): PersonIdentity {
+  /** Generates names, email and handles. */
+  #identityOf({ place: { language }, employer }: Person, index: number): PersonIdentity {
     const random = this.#random
     const { firstNames, lastNames } = random.chance(0.5) ? language.women : language.men
     const [first, last] = [random.pick(firstNames), random.pick(lastNames)]
     const isMononym = random.chance(language.code === 'id' ? 0.35 : 0.02)
     const lastName = isMononym ? null : familyName(last, lastNames, language.code, random)
-    const email = random.chance(0.9) ? this.#addressOf(first, last, employer?.host ?? privateHost) : null
+    const email = random.chance(0.9) ? this.#uniqueEmail(first, last, employer?.host ?? privateHost) : null
     const hasOnlyEmail = email !== null && random.chance(0.03)
     const handle = () => `${first.latin}-${last.latin}-${index.toString(36)}`
     return {
@@ -124,8 +124,8 @@ export class People {
     }
   }
 
-  /** Each company has a form of its own. */
-  #addressOf(first: Name, last: Name, host: string): string {
+  /** Each company has its own email format. */
+  #uniqueEmail(first: Name, last: Name, host: string): string {
     const format = host.length % 3
     const [one, other] = format === 2 ? [last.latin, first.latin] : [first.latin, last.latin]
     const local = `${one}${format === 1 ? '_' : '.'}${other}`
@@ -145,7 +145,7 @@ export class People {
     const updatedAt = changes === 0 ? createdAt : this.#timeline.between(createdAt, this.#timeline.end, random.next())
     const hasPhone = random.chance(email === null ? 0.85 : 0.55)
     const { city, state, countryCode, location, timeZone, latitude, longitude } = locationOf(random, place)
-    // Member by member: copying from other objects takes longer than all the rest.
+    // Property by property: spreading other objects would take longer than all the rest.
     const values: JsonObject = {
       id: `con_${id}`,
       email,
@@ -198,10 +198,10 @@ interface ContactLinks {
   teamId: string
 }
 
-/** Mailboxes of people who have no company, or write from home. */
+/** Mail domain of people without a company. */
 const privateHost = 'letterbox.example'
 
-/** How a person is called, and where it is found. */
+/** Names and addresses of a person. */
 interface PersonIdentity {
   firstName: string | null
   lastName: string | null
@@ -213,7 +213,7 @@ interface PersonIdentity {
   twitterHandle: string | null
 }
 
-/** The same person with another team: the name and the address. */
+/** The same person in another team: same names and email, without nickname and handles. */
 const withoutHandles = (identity: PersonIdentity): PersonIdentity => ({
   ...identity,
   ...{ nickname: null, linkedinHandle: null, githubHandle: null, twitterHandle: null },
@@ -221,14 +221,14 @@ const withoutHandles = (identity: PersonIdentity): PersonIdentity => ({
 
 const familyNameFirst: Readonly<Record<string, string>> = { zh: '', ko: '', ja: ' ', vi: ' ' }
 
-/** In the order of the language. */
+/** Full name, in the name order of the language. */
 function fullName(language: string, first: string, last: string | null): string {
   if (last === null) return first
   const separator = familyNameFirst[language]
   return separator === undefined ? `${first} ${last}` : `${last}${separator}${first}`
 }
 
-/** Some people have two, some an apostrophe in it. */
+/** Sometimes two family names, or one with an apostrophe. */
 function familyName(last: Name, lastNames: readonly Name[], language: string, random: Random): string {
   if (language === 'en' && random.chance(0.06)) return `O’${last.text}`
   if (language in familyNameFirst || !random.chance(0.06)) return last.text

@@ -3,7 +3,7 @@ import type { Random } from './random.ts'
 
 export interface Name {
   text: string
-  /** Small ASCII letters, for e-mail addresses. */
+  /** Lower-case ASCII letters, for email addresses. */
   latin: string
 }
 
@@ -12,7 +12,7 @@ interface Names {
   lastNames: readonly Name[]
 }
 
-/** Names are made once: asking faker for each person would take longer than all the rest. */
+/** Names are generated once: calling faker for each person would take longer than all the rest. */
 interface Language {
   code: string
   faker: Faker
@@ -26,19 +26,19 @@ export interface Place {
   city: string
   state: string | null
   country: string
-  /** City and country, in the language. */
+  /** City and country, in the local language. */
   location: string
   zone: string
   latitude: number
   longitude: number
-  /** Beginning of phone numbers, and how many digits follow it. */
+  /** Prefix of phone numbers, and the number of digits after it. */
   phone: string
   digits: number
 }
 
 /**
- * One line per place: `faker's locale|weight|city|state|country|zone|latitude|longitude|phone prefix|digits after it`.
- * Phone numbers are ones set aside for films where a country has such numbers.
+ * One line per place: `faker locale|weight|city|state|country|zone|latitude|longitude|phone prefix|digits after it`.
+ * Phone numbers are reserved for fiction where a country has such numbers.
  */
 const table = `
 en_GB|9|London|England|GB|Europe/London|51.5074|-0.1278|+442079460|3
@@ -99,10 +99,10 @@ vi|3|Hà Nội|Hà Nội|VN|Asia/Ho_Chi_Minh|21.0278|105.8342|+8424000|5
 id_ID|3|Jakarta|DKI Jakarta|ID|Asia/Jakarta|-6.2088|106.8456|+6221000|5
 id_ID|1|Makassar|Sulawesi Selatan|ID|Asia/Makassar|-5.1477|119.4327|+62411000|4`
 
-/** Names of each kind that a language has at most. */
+/** Maximum number of names of each kind in a language. */
 const poolSize = 300
 
-/** Every place of a demo, with the names of its language. */
+/** All places of a demo, with names in their languages. */
 export function makePlaces({ randomizer }: Random): Place[] {
   const languages = new Map<string, Language>()
   return table
@@ -145,7 +145,7 @@ function makeLanguage(locale: string, randomizer: Randomizer): Language {
   return { code: faker.definitions.metadata.language, faker, women: namesOf('female'), men: namesOf('male') }
 }
 
-/** A script that has no plain spelling in Latin letters: the address has an English name, as many people there do. */
+/** Scripts that cannot be transliterated get an English name in the address, as is common in practice. */
 const makeNames = (faker: Faker, make: () => string, makeEnglish: () => string): Name[] =>
   Array.from({ length: poolSize }, () => {
     const text = make().normalize('NFC').trim()
@@ -159,6 +159,6 @@ const makeNames = (faker: Faker, make: () => string, makeEnglish: () => string):
     }
   })
 
-/** `Łukasz` is `lukasz`. faker transliterates user names alone, so one is made and taken apart. */
+/** `Łukasz` becomes `lukasz`. faker transliterates only user names, so one is generated and split. */
 const latinOf = (faker: Faker, text: string): string | undefined =>
   /^[a-z]+(?=[._]x)/.exec(faker.internet.username({ firstName: text, lastName: 'x' }).toLowerCase())?.[0]

@@ -1,20 +1,20 @@
 import { generateMersenne53Randomizer } from '@faker-js/faker'
 
-/** Draws that follow from the seed alone. */
+/** Random values that depend only on the seed. */
 export class Random {
-  /** For faker: everything is drawn from one stream. */
+  /** For faker, so that all values come from one stream. */
   readonly randomizer: ReturnType<typeof generateMersenne53Randomizer>
 
   constructor(seed: number) {
     this.randomizer = generateMersenne53Randomizer(seed)
   }
 
-  /** At least 0 and less than 1. */
+  /** A number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     return this.randomizer.next()
   }
 
-  /** A whole number from 0 to below the limit. */
+  /** A whole number from 0 (inclusive) to the limit (exclusive). */
   integerBelow(limit: number): number {
     return Math.floor(this.next() * limit)
   }
@@ -27,7 +27,7 @@ export class Random {
     return itemAt(values, this.integerBelow(values.length))
   }
 
-  /** One of them, the first ones far more often than the last. */
+  /** One of the values; the first ones are far more frequent. */
   pickSkewed<Value>(values: readonly Value[]): Value {
     return itemAt(values, Math.floor(this.next() ** 2 * values.length))
   }

@@ -26,7 +26,7 @@ import {
   unsupportedHeader,
 } from '../../platform/http/request-parts.ts'
 
-/** A person and the session in which they ask; uuids. */
+/** The person who sends the request, and their session; uuids. */
 export interface Person {
   userId: string
   sessionId: string
@@ -34,18 +34,18 @@ export interface Person {
 
 export interface AccountRequest<Body = JsonObject> extends BaseRequest {
   person: Person
-  /** A transaction, in which the session was found alive. */
+  /** A transaction in which the session was found active. */
   db: CrossTenantConnection
   body: Body
 }
 
-/** The same for work that takes long before it writes: no connection waits for it meanwhile. */
+/** For work that takes long before it writes: it holds no database connection until it calls `transact`. */
 export interface DetachedAccountRequest<Body = JsonObject> extends Omit<AccountRequest<Body>, 'db'> {
-  /** Runs in a transaction, in which the session was found alive. */
+  /** Runs in a transaction in which the session was found active. */
   transact<Result>(work: (db: CrossTenantConnection) => Promise<Result>): Promise<Result>
 }
 
-/** A route about the caller's own account, as its part declares it; `served` makes it one of the API's. */
+/** A route about the caller's own account, as declared; `toRoute` turns it into a route of the API. */
 export type AccountRoute<Body = JsonObject> = Omit<ServedAccountRoute, 'serve' | 'body'> & {
   body?: { component: string; shape: BodyShape<Body>; required: boolean }
 } & (
@@ -53,7 +53,7 @@ export type AccountRoute<Body = JsonObject> = Omit<ServedAccountRoute, 'serve' |
     | { handleOutsideTransaction(request: DetachedAccountRequest<Body>): Promise<RouteResponse> }
   )
 
-/** A route whose handler gets the body in the types of the fields that its shape declares. */
+/** A route whose handler receives the body with the types of the declared fields. */
 export const accountRoute = <Body>(route: AccountRoute<Body>): AccountRoute => route as AccountRoute<never>
 
 export const toRoute = (route: AccountRoute): Route => ({
@@ -61,7 +61,7 @@ export const toRoute = (route: AccountRoute): Route => ({
   serve: (services, request, reply, progress) => serveAccount(route, services, request, reply, progress),
 })
 
-/** Answers a request about the caller's own account: credential, limit, query and body, then the work. */
+/** Serves a request about the caller's own account: credential, limit, query and body, then the handler. */
 async function serveAccount(
   route: AccountRoute,
   services: Services,
@@ -98,7 +98,7 @@ async function serveAccount(
   })
 }
 
-/** A key stands for no person. An organization that is named has to be one of theirs, although nothing here is about it. */
+/** Rejects API keys. An organization in the header must be one of the person's, although these routes do not use it. */
 async function personOf(services: Services, request: FastifyRequest, credential: Credential): Promise<Person> {
   const organization = singleHeader(request, 'service-organization-id')
   if (credential.kind === 'key') {
@@ -109,7 +109,7 @@ async function personOf(services: Services, request: FastifyRequest, credential:
   return { userId: credential.userId, sessionId: credential.id }
 }
 
-/** What other requests heed and these do not is refused, never ignored. */
+/** Headers that only other routes support are rejected, never ignored. */
 function assertNoUnsupportedHeaders(route: AccountRoute, request: FastifyRequest): void {
   if (route.method === 'GET') return checkReadConditions(request)
   for (const name of ['If-Match', 'If-None-Match', 'If-Unmodified-Since', 'Idempotency-Key']) {

@@ -2,24 +2,24 @@ import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 import type { Role } from '../../platform/model/scopes.ts'
 
-/** Seconds that a proof counts for what needs a fresh one. */
+/** Seconds after an authentication during which sensitive actions are allowed. */
 export const recentAuthenticationSeconds = 300
 
-/** Does the session still live? One look-up by primary key. */
+/** True while the session is active. One lookup by primary key. */
 export const accountLive = ({ sessionId, userId }: { sessionId: string; userId: string }): Sql =>
   sql`exists (select from sessions where id = ${sessionId}::uuid and user_id = ${userId}::uuid and ended_at is null
     and expires_at > now())`
 
-/** Has the person proved who they are in this session (uuid) within the last five minutes? */
+/** Whether the person authenticated in this session (uuid) within the last five minutes. */
 export async function hasRecentAuthentication(db: CrossTenantConnection, sessionId: string): Promise<boolean> {
-  const [row] = await db.query<{ fresh: boolean }>(
-    sql`select proved_at > now() - make_interval(secs => ${recentAuthenticationSeconds}) as fresh from sessions
+  const [row] = await db.query<{ isRecent: boolean }>(
+    sql`select proved_at > now() - make_interval(secs => ${recentAuthenticationSeconds}) as "isRecent" from sessions
       where id = ${sessionId}::uuid`,
   )
-  return row?.fresh ?? false
+  return row?.isRecent ?? false
 }
 
-/** Writes down that the person has just proved who they are; `isStrong` with a second factor. */
+/** Records that the person has just authenticated; `isStrong` means with a second factor. */
 export async function recordReauthentication(
   db: CrossTenantConnection,
   sessionId: string,
@@ -36,17 +36,17 @@ export interface Account {
   email: string
   name: string
   passwordHash: string | null
-  /** Kinds of second factor that the person has. */
+  /** The person's kinds of second factor. */
   factors: string[]
 }
 
-/** The account of this folded address; undefined when there is none. */
+/** The account with this folded address, if any. */
 export async function findAccount(db: CrossTenantConnection, key: string): Promise<Account | undefined> {
   const [row] = await db.query<Account>(sql`${selectAccounts} where email_key = ${key}`)
   return row
 }
 
-/** The person (uuid) with what proves them, locked until the transaction ends. */
+/** The account of the person (uuid) with its credentials, locked until the transaction ends. */
 export async function lockAccount(db: CrossTenantConnection, userId: string): Promise<Account | undefined> {
   const [row] = await db.query<Account>(sql`${selectAccounts} where id = ${userId}::uuid for update`)
   return row
@@ -54,20 +54,20 @@ export async function lockAccount(db: CrossTenantConnection, userId: string): Pr
 
 const selectAccounts = sql`select id, email, name, password_hash as "passwordHash", second_factors as factors from users`
 
-/** The same of the person of a session, who is always there. */
+/** `lockAccount` for the person of a session, whose account always exists. */
 export async function lockOwnAccount(db: CrossTenantConnection, userId: string): Promise<Account> {
   const account = await lockAccount(db, userId)
-  if (!account) throw new Error('a session belongs to a person')
+  if (!account) throw new Error('the session’s person has no account')
   return account
 }
 
-/** Says which kinds of second factor the person has from now on. */
+/** Stores the person's kinds of second factor. */
 export async function setFactors(db: CrossTenantConnection, userId: string, factors: readonly string[]): Promise<void> {
   await db.query(sql`update users set second_factors = ${factors}::text[], updated_at = now()
     where id = ${userId}::uuid`)
 }
 
-/** The person's role there; null when they are not in it, or there is none. */
+/** The person's role in the organization; null if they are not a member or `organizationId` is null. */
 export async function findRole(
   db: CrossTenantConnection,
   userId: string,

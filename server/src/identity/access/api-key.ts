@@ -14,10 +14,10 @@ export function generateApiKey(): string {
   return prefix + body + checksum(body)
 }
 
-/** Does the credential claim to be an API key? Nothing else begins like one. */
+/** Whether the credential has the prefix of an API key. No other credential has it. */
 export const looksLikeApiKey = (text: string): boolean => text.startsWith(prefix)
 
-/** The hash of a key that a caller sent, or undefined for a text that cannot be a key: a typo costs no query. */
+/** The hash of a key that a caller sent, or undefined if the format or checksum is wrong: a typo costs no query. */
 export function apiKeyHash(text: string): Buffer | undefined {
   if (!pattern.test(text)) return undefined
   const end = prefix.length + randomLength
@@ -25,7 +25,7 @@ export function apiKeyHash(text: string): Buffer | undefined {
   return sha256(text)
 }
 
-/** The CRC-32 of the random part in base62; 62^6 holds every 32-bit number. */
+/** The CRC-32 of the random part in base62; six digits hold any 32-bit number. */
 function checksum(body: string): string {
   let rest = crc32(body)
   let text = ''

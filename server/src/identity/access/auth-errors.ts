@@ -8,7 +8,7 @@ export const missingAuthorization = (): ApiError =>
     { headers: { 'www-authenticate': 'Bearer realm="rapport"' } },
   )
 
-/** 401 for a credential that is malformed, unknown, expired or revoked; which of them is not told. */
+/** 401 for a malformed, unknown, expired or revoked credential; the response does not say which. */
 export const invalidToken = (
   description = 'The access token or API key is malformed, unknown, expired or revoked.',
 ): ApiError =>
@@ -16,49 +16,49 @@ export const invalidToken = (
     headers: { 'www-authenticate': 'Bearer realm="rapport", error="invalid_token"' },
   })
 
-/** 403 for an organization that the caller is not in: the same for one that does not exist. */
+/** 403 for an organization that the caller is not a member of, or that does not exist. */
 export const foreignOrganization = (): ApiError =>
   new ApiError(
     'insufficient_permissions',
     'The credential has no access to the organization in Service-Organization-ID, or it does not exist.',
   )
 
-/** 403 for a session whose organization the person has left. */
+/** 403 for a session in an organization that the person has left. */
 export const formerOrganization = (): ApiError =>
   new ApiError(
     'insufficient_permissions',
     'You are no longer a member of this session’s organization. Choose another one with POST /v5/me/organization.',
   )
 
-/** 403 for a person who is in no organization. */
+/** 403 for a person without an organization. */
 export const noOrganization = (): ApiError =>
   new ApiError(
     'insufficient_permissions',
     'You are not a member of any organization. Accept an invitation or create an organization.',
   )
 
-/** 403 for an API key where a person is wanted. */
+/** 403 for an API key on an account route. */
 export const apiKeyNotAllowed = (): ApiError =>
   new ApiError(
     'insufficient_permissions',
     'This request is about a person’s own account. Send the access token of a login, not an API key.',
   )
 
-/** 403 for what needs a proof of the last five minutes. */
+/** 403 for a sensitive action without recent re-authentication. */
 export const reauthenticationRequired = (): ApiError =>
   new ApiError(
     'reauthentication_required',
     'Re-authenticate at /v5/me/reauthenticate, then repeat the request within five minutes.',
   )
 
-/** 403 in an organization that takes only those with a second factor. */
+/** 403 in an organization that requires a second factor. */
 export const secondFactorRequired = (): ApiError =>
   new ApiError(
     'second_factor_required',
     'This organization requires a second factor. Set one up under /v5/me, or log in again with it.',
   )
 
-/** 401 for a login that is not one. The same whatever is wrong. */
+/** 401 for a failed login. The same whatever is wrong. */
 export const invalidCredentials = (): ApiError =>
   new ApiError('invalid_credentials', 'The address, password or code is wrong.', {
     headers: { 'www-authenticate': 'Bearer realm="rapport"' },

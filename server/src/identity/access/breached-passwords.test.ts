@@ -31,7 +31,7 @@ const shipped = async (): Promise<string[]> => {
   return (await readFile(file, 'utf8')).trimEnd().split('\n')
 }
 
-test('the 3,000 most common passwords that are long enough are refused, and 41,000 more from breaches', async () => {
+test('the 3,000 most common passwords of sufficient length and 41,000 more from breaches are rejected', async () => {
   const list = await shipped()
   expect(list.length).toBeGreaterThan(44_000)
   expect(list.filter((password) => Array.from(password).length < 12)).toEqual([])
@@ -43,11 +43,11 @@ test('the 3,000 most common passwords that are long enough are refused, and 41,0
   expect(taken).toEqual([])
 })
 
-test.each(['gc4k6NUhRDK2', 'GC4K6nuHrdk2', 'ｇc4k6NUhRDK2'])('%s is refused as breached', async (password) => {
+test.each(['gc4k6NUhRDK2', 'GC4K6nuHrdk2', 'ｇc4k6NUhRDK2'])('%s is rejected as breached', async (password) => {
   expect(await passwordFault(password)).toContain('appeared in a data breach')
 })
 
-test('a breached password is refused wherever one is set, with a reason', async () => {
+test('setting a breached password fails with a reason', async () => {
   const service = await startTestService()
   try {
     const { call, password } = await newOwner(service)
@@ -62,7 +62,7 @@ test('a breached password is refused wherever one is set, with a reason', async 
   }
 })
 
-test('a file of hashes adds to the list: each of its passwords is refused, and no other', async () => {
+test('a file of hashes extends the list by exactly its passwords', async () => {
   const breached = Array.from({ length: 300 }, () => randomBytes(12).toString('base64'))
   const lines = breached.map((password) => `${sha1(password)}:${randomBytes(1)[0]}`).sort()
   for (const [end, form] of [
@@ -79,14 +79,14 @@ test('a file of hashes adds to the list: each of its passwords is refused, and n
   expect(await isBreached(breached[0] ?? '')).toBe(false)
 })
 
-test.each([1, 2, 3])('a file of %i lines is searched to its ends', async (count) => {
+test.each([1, 2, 3])('the search covers all of a file with %i lines', async (count) => {
   const breached = Array.from({ length: count }, () => randomBytes(12).toString('base64'))
   await setBreachedPasswordsFile(await fileOf(breached.map(sha1).sort()))
   for (const password of breached) expect(await isBreached(password)).toBe(true)
   expect(await isBreached('nobody has leaked this')).toBe(false)
 })
 
-test('a file that cannot be searched is refused at the start, with the reason', async () => {
+test('a file that cannot be searched is rejected at the start, with the reason', async () => {
   const lines = Array.from({ length: 500 }, () => sha1(randomUUID())).sort()
   const refused: [string, string][] = [
     ['ENOENT', join(folder, 'nowhere')],
@@ -102,7 +102,7 @@ test('a file that cannot be searched is refused at the start, with the reason', 
   }
 })
 
-test('BREACHED_PASSWORDS_FILE is heeded by commands and services', async () => {
+test('commands and services use BREACHED_PASSWORDS_FILE', async () => {
   const database = await createDatabase()
   try {
     const password = 'velvet harbour ledger'

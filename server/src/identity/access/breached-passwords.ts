@@ -4,20 +4,20 @@ import { createRequire } from 'node:module'
 import { StartError } from '../../platform/database/start-error.ts'
 
 /**
- * Has the password been part of a breach? Looks in the list that ships with the service, ignoring case and encoding, and
- * in the operator's file of hashes, for exactly this password.
+ * Whether the password has appeared in a breach: in the bundled list, which is compared without case and encoding, or
+ * exactly like this in the operator's file of hashes.
  */
 export async function isBreached(password: string): Promise<boolean> {
   if ((await bundledList()).has(fold(password))) return true
   return operatorFile !== undefined && (await isInFile(operatorFile, password))
 }
 
-/** One form for all cases, widths and encodings of a text (full case folding, near enough). */
+/** Folds case, width and encoding (close to full case folding). */
 export const fold = (text: string): string => text.normalize('NFKC').toUpperCase().toLowerCase()
 
 let loaded: Promise<ReadonlySet<string>> | undefined
 
-/** 44,150 passwords of 12 characters or more (server/data/README.md). Loaded with the first use: they take 5 MB. */
+/** 44,150 passwords of 12 characters or more (server/data/README.md). Loaded on first use: they take 5 MB. */
 const bundledList = (): Promise<ReadonlySet<string>> => (loaded ??= readBundledList())
 
 async function readBundledList(): Promise<ReadonlySet<string>> {
@@ -29,8 +29,8 @@ async function readBundledList(): Promise<ReadonlySet<string>> {
 let operatorFile: string | undefined
 
 /**
- * Sets BREACHED_PASSWORDS_FILE for this process: SHA-1 hashes in hexadecimal, sorted, one a line, each followed by a colon
- * and a count or by nothing, as Have I Been Pwned publishes them. Error: `StartError` when the file is something else.
+ * Sets BREACHED_PASSWORDS_FILE for this process: sorted SHA-1 hashes in hexadecimal, one per line, optionally followed
+ * by a colon and a count, as published by Have I Been Pwned. Throws `StartError` if the file has another format.
  */
 export async function setBreachedPasswordsFile(file: string | undefined): Promise<void> {
   if (file !== undefined) await assertSorted(file)
@@ -39,13 +39,13 @@ export async function setBreachedPasswordsFile(file: string | undefined): Promis
 
 const linePattern = /^([0-9A-F]{40})(?::\d{1,12})?$/i
 
-/** More than a line and what is left of the one before it. */
+/** More than one line and the rest of the line before it. */
 const chunkBytes = 160
 
 interface Line {
   /** Where it starts in the file, in bytes. */
   start: number
-  /** In capitals. */
+  /** Upper case. */
   hash: string
 }
 
@@ -62,7 +62,7 @@ async function lineAt(handle: FileHandle, position: number): Promise<Line | unde
   return { start: from + skipped, hash: hash.toUpperCase() }
 }
 
-/** A binary search on the file itself, which may have 40 GB: about 35 reads. Opened each time, so that it can be replaced. */
+/** Binary search in the file, which may be 40 GB: about 35 reads. Opened each time, so that it can be replaced. */
 async function isInFile(file: string, password: string): Promise<boolean> {
   const handle = await open(file)
   try {
@@ -91,7 +91,7 @@ async function containsHash(handle: FileHandle, size: number, wanted: string): P
 
 const sampleCount = 64
 
-/** Finds out at the start, and not at somebody's first password, that the file cannot be searched. */
+/** Detects an unusable file at the start, not when the first password is set. */
 async function assertSorted(file: string): Promise<void> {
   try {
     const handle = await open(file)

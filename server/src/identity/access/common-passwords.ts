@@ -1,15 +1,15 @@
 import { fold, isBreached } from './breached-passwords.ts'
 
-/** Whose password it is to be: what others would try first. */
+/** The owner of a new password: their names are what an attacker tries first. */
 export interface PasswordOwner {
   email?: string | undefined
-  /** Names of the person or their organization. */
+  /** Names of the person and their organization. */
   names?: readonly string[]
 }
 
 const advice = 'choose something nobody would guess, such as four or five unrelated words'
 
-/** Why a password would be guessed early, and what to do; undefined when it would not. */
+/** Why a password is easy to guess, and what to do; undefined if it is not. */
 export async function guessabilityFault(password: string, owner: PasswordOwner): Promise<string | undefined> {
   const text = fold(password)
   const unit = repeatedUnit(text)
@@ -19,7 +19,7 @@ export async function guessabilityFault(password: string, owner: PasswordOwner):
     return `a password must not consist of your address, the product’s name or your organization’s name: ${advice}`
   }
   const common = await commonPasswords()
-  // `sunshine`, `sunshinesunshine` and `sunshine2026!` are one guess.
+  // `sunshine`, `sunshinesunshine` and `sunshine2026!` count as one guess.
   const guesses = [text, unit, text.replace(/[\d\p{P}\p{S}]{1,6}$/u, '')]
   if (guesses.some((guess) => common.has(guess))) return `this password is one of the most common ones: ${advice}`
   if (await isBreached(password)) return `this password has appeared in a data breach: ${advice}`
@@ -28,16 +28,20 @@ export async function guessabilityFault(password: string, owner: PasswordOwner):
 
 let loaded: Promise<ReadonlySet<string>> | undefined
 
-/** 49,000 passwords that leaked most often. Loaded with the first use: they take 16 MB, and most processes never ask. */
+/**
+ * The 49,000 most common leaked passwords. Loaded on first use: they take 16 MB, and most processes never need them.
+ */
 const commonPasswords = (): Promise<ReadonlySet<string>> =>
   (loaded ??= import('@zxcvbn-ts/language-common').then(
     ({ dictionary }) => new Set(dictionary['passwords-common'].map(fold)),
   ))
 
-/** Characters of a piece that adds nothing by being repeated. */
+/** Up to this many characters, repeating a unit does not make a password stronger. */
 const maxRepeatedLength = 5
 
-/** The shortest text that this one is nothing but repetitions of, the last one cut off perhaps; itself when it repeats none. */
+/**
+ * The shortest unit whose repetition gives the text (the last one may be cut off); the text itself if there is none.
+ */
 function repeatedUnit(text: string): string {
   const characters = Array.from(text)
   for (let period = 1; period <= characters.length / 2; period++) {
@@ -48,7 +52,7 @@ function repeatedUnit(text: string): string {
   return text
 }
 
-/** Keys beside each other on the keyboards of most people, and the alphabet. After the last comes the first. */
+/** Rows of the most common keyboard layouts, and the alphabet. The first key follows the last. */
 const keyboardRows = [
   '1234567890',
   'abcdefghijklmnopqrstuvwxyz',
@@ -67,8 +71,8 @@ const adjacentKeys = new Set(
 )
 
 /**
- * Do three of four characters stay on their key or go to the one beside it? Words do so one time in five, random digits
- * three times in ten.
+ * Whether three of four characters repeat the previous key or are next to it. In words one in five is, in random digits
+ * three in ten.
  */
 function followsKeyboard(text: string): boolean {
   const characters = Array.from(text)
@@ -81,7 +85,7 @@ function followsKeyboard(text: string): boolean {
 
 const productName = 'rapport'
 
-/** Is nothing left of its letters when the names are taken out? Digits and punctuation between them help little. */
+/** Whether its letters consist of the names alone. Digits and punctuation between them add little strength. */
 function isOwnName(text: string, { email = '', names = [] }: PasswordOwner): boolean {
   const at = email.lastIndexOf('@')
   const addressParts = at < 0 ? [] : [email, email.slice(0, at), email.slice(at + 1), ...email.split(/[@.+_-]/)]

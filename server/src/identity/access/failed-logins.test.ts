@@ -11,7 +11,7 @@ function watched() {
   return { lines, failures: createFailedLogins(log) }
 }
 
-test('the first failure of an address is logged at once, and the rest of a minute in one line', () => {
+test('the first failure of an address is logged immediately, the rest of the minute in one line', () => {
   const { lines, failures } = watched()
   const since = new Date().toISOString()
   for (let index = 0; index < 20; index++) {
@@ -23,7 +23,7 @@ test('the first failure of an address is logged at once, and the rest of a minut
     { address: '203.0.113.8', msg: 'a login failed' },
   ])
   vi.advanceTimersByTime(60_000)
-  // Of an address that failed once everything was said.
+  // An address that failed only once needs no second line.
   expect(lines.slice(2)).toMatchObject([
     { address: '203.0.113.7', failed: 18, refused: 2, accounts: 15, since, msg: 'logins failed from one address' },
   ])
@@ -31,7 +31,7 @@ test('the first failure of an address is logged at once, and the rest of a minut
   expect(lines[3]).toMatchObject({ address: '203.0.113.7', msg: 'a login failed' })
 })
 
-test('a flood from many addresses is counted, and fills neither log nor memory', () => {
+test('a flood from many addresses is counted without filling the log or the memory', () => {
   const { lines, failures } = watched()
   for (let index = 0; index < 50_000; index++) {
     failures.record({ address: `address ${index}`, account: `account ${index}`, isRefused: false })
@@ -42,7 +42,7 @@ test('a flood from many addresses is counted, and fills neither log nor memory',
   expect(lines[100]).toMatchObject({ failed: 49_900, msg: 'logins failed from more addresses' })
 })
 
-test('what was counted is logged when the service stops', () => {
+test('the counts are logged when the service stops', () => {
   const { lines, failures } = watched()
   for (const account of ['one', 'two']) failures.record({ address: '203.0.113.7', account, isRefused: false })
   failures.close()

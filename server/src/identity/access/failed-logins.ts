@@ -1,17 +1,17 @@
 import type { Logger } from 'pino'
 
-/** An attempt to log in that failed, or that was refused because too many had failed before. */
+/** A login attempt that failed, or was rejected because too many had failed before. */
 export interface FailedLogin {
-  /** The network address: for IPv6 its /64. */
+  /** The IP address; for IPv6, its /64 network. */
   address: string
-  /** What stands for the account: a keyed hash, so that the log names nobody. */
+  /** A keyed hash of the account, so that the log contains no names. */
   account: string
   isRefused: boolean
 }
 
 export interface FailedLogins {
   record(failure: FailedLogin): void
-  /** Logs what was counted so far. */
+  /** Logs the current counts. */
   close(): void
 }
 
@@ -22,12 +22,12 @@ interface LoginCounts {
 }
 
 const windowMilliseconds = 60_000
-/** Beyond these, addresses of one minute share a line, and accounts of one address are no longer told apart. */
+/** Further addresses within a minute share one line; further accounts of an address are not counted separately. */
 const max = { addresses: 100, accounts: 1000 }
 
 /**
- * Tells the log which addresses fail to log in, known account or not: the first time at once, and the rest of a minute in one
- * line for each address. So password spraying shows, and a flood of it does not fill the disk.
+ * Logs failed logins by address, whether the account exists or not: the first one immediately, the rest of the minute
+ * in one line per address. Password spraying becomes visible, and a flood does not fill the disk.
  */
 export function createFailedLogins(log: Logger): FailedLogins {
   let counts = new Map<string, LoginCounts>()

@@ -6,7 +6,7 @@ import { flag, secretText, text, type JsonObject } from '../../platform/model/fi
 import type { PasswordOwner } from './common-passwords.ts'
 import { passwordFault } from './passwords.ts'
 
-/** What the bodies of routes are made of that log people in, or let new ones in. */
+/** Body fields shared by the routes for login and for new accounts. */
 export const formFields = {
   newPassword: secretText({
     label: 'New password',
@@ -23,24 +23,24 @@ export const formFields = {
   }),
 }
 
-/** A body of these members. */
+/** A body with these fields. */
 export const bodyOf = <F extends Fields>(component: string, fields: F) => ({
   component,
   shape: bodyShapeOf(fields),
   required: true,
 })
 
-/** The fault of the new password in the body, given whose it is to be; none while it is missing. */
+/** The fault of the new password in the body, if any; none if it is missing, which is a fault of its own. */
 export async function passwordFaults(body: JsonObject, owner: PasswordOwner): Promise<BodyFault[]> {
   const password = stringOf(body, 'password')
   const message = password === '' ? undefined : await passwordFault(password, owner)
   return message === undefined ? [] : [{ field: 'password', message }]
 }
 
-/** Words of a body that were checked to be there. */
+/** A text of the body, which has already been validated. */
 export const stringOf = (body: JsonObject, name: string): string => String(body[name] ?? '')
 
-/** A route that needs no credential, on the host of the authentication. */
+/** A route without a credential, on the authentication host. */
 export const authRoute = <Body>(
   route: Pick<
     PublicRoute<Body>,

@@ -11,12 +11,12 @@ const scope = fc
   .map((parts) => `urn:service:${parts.join(':')}`)
 const granted = fc.array(scope, { maxLength: 4 })
 
-/** Everything that a route could ask for. */
+/** All scopes that a route could need. */
 const needs = resources.flatMap((resource) =>
   actions.flatMap((action) => ['read', 'write'].map((permission) => `${resource}:${action}:${permission}`)),
 )
 
-test('a scope that is covered lets nothing through that was not let through before', () => {
+test('a covered scope allows nothing that the granted scopes do not allow', () => {
   fc.assert(
     fc.property(granted, scope, (own, wanted) => {
       if (!coversScope(own, wanted)) return
@@ -27,7 +27,7 @@ test('a scope that is covered lets nothing through that was not let through befo
   )
 })
 
-test('a scope that is granted is covered, and so is each part of it', () => {
+test('a granted scope and each part of it are covered', () => {
   fc.assert(
     fc.property(granted, scope, (own, one) => {
       expect(coversScope([...own, one], one)).toBe(true)
@@ -51,7 +51,7 @@ test.each([
   expect(coversScope([`urn:service:${own}`], `urn:service:${wanted}`)).toBe(false)
 })
 
-test('a wildcard of every resource that exists is not one of every resource', () => {
+test('wildcards for all existing resources do not cover the wildcard for every resource', () => {
   const all = needs.map((needed) => `urn:service:${needed.split(':')[0]}:*:*`)
   expect(coversScope(all, 'urn:service:*:*:read')).toBe(false)
 })
@@ -63,15 +63,15 @@ test.each([
   ['api-key:list:read', false],
   ['*:*:*', false],
   ['contact:*:*', false],
-])('%s names something guarded: %s', (text, is) => {
+])('%s names a guarded permission: %s', (text, is) => {
   expect(namesGuarded(`urn:service:${text}`)).toBe(is)
 })
 
-test('only an owner gives what is guarded; nobody gives what they have not', () => {
+test('only an owner can grant guarded permissions, and nobody can grant what they lack', () => {
   const guarded = ['urn:service:api-key:*:write']
   expect(refusedScopes({ scopes: roleScopes('owner'), role: 'owner' }, guarded)).toEqual([])
   expect(refusedScopes({ scopes: roleScopes('admin'), role: 'admin' }, guarded)).toEqual(guarded)
-  // A key has no role, whoever made it and whatever it may do.
+  // A key has no role, whatever its creator and scopes.
   expect(refusedScopes({ scopes: roleScopes('owner'), role: undefined }, guarded)).toEqual(guarded)
   fc.assert(
     fc.property(granted, granted, fc.constantFrom(undefined, 'admin', 'member', 'viewer'), (own, wanted, role) => {

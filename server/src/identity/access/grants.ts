@@ -17,8 +17,9 @@ function patternOf(scope: string): Pattern {
 }
 
 /**
- * Do the granted scopes hold everything that the wanted one can ever stand for? Scopes in full form, with wildcards. What
- * routes there are does not count: a route that comes later must not make a key more than its maker was.
+ * Whether the granted scopes cover everything that the wanted one can ever match. Scopes are in full form, with
+ * wildcards. This does not depend on the existing routes: a route added later must not give a key more than its creator
+ * had.
  */
 export function coversScope(granted: readonly string[], wanted: string): boolean {
   const { resource, action, permissions } = patternOf(wanted)
@@ -32,15 +33,16 @@ export function coversScope(granted: readonly string[], wanted: string): boolean
   )
 }
 
-/** Does the scope name something that no wildcard covers? */
+/** Whether the scope names a guarded permission, which no wildcard covers. */
 export function namesGuarded(scope: string): boolean {
   const { resource, permissions } = patternOf(scope)
   return permissions.some((permission) => isGuarded(resource, permission))
 }
 
 /**
- * Which of the scopes the caller must not give to a key: those that it does not have itself, and, but for a session of an
- * owner, those that name something guarded. So nobody makes more than they are, and keys that make keys come from owners.
+ * The scopes that the caller cannot grant to a key: those that the caller lacks and, unless it is an owner's session,
+ * those that name a guarded permission. So nobody can extend their own permissions, and only owners create keys that
+ * create keys.
  */
 export const refusedScopes = (caller: Pick<Caller, 'scopes' | 'role'>, wanted: readonly string[]): string[] =>
   wanted.filter((scope) => !coversScope(caller.scopes, scope) || (namesGuarded(scope) && caller.role !== 'owner'))

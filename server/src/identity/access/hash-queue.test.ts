@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ApiError } from '../../platform/model/errors.ts'
 import { createHashQueue } from './hash-queue.ts'
 
-/** Works that stay until they are told to end. */
+/** Jobs that run until the test ends them. */
 function blockedTasks() {
   const ends: (() => void)[] = []
   let [running, peak] = [0, 0]
@@ -20,12 +20,12 @@ function blockedTasks() {
 const isOverloaded = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 503 && Number(error.headers['retry-after']) >= 1
 
-test('two run at a time at most, 32 wait, and the next is told to come back', async () => {
+test('at most two jobs run, 32 wait, and the next ones get a 503 with Retry-After', async () => {
   const queue = createHashQueue({ concurrency: 2, waitMilliseconds: 60_000 })
   const { ends, work, peak } = blockedTasks()
-  const accepted = Array.from({ length: 34 }, () => queue.run('stranger', 'a', work))
+  const accepted = Array.from({ length: 34 }, () => queue.run('unknown', 'a', work))
   for (let more = 0; more < 5; more++) {
-    expect(isOverloaded(await queue.run('stranger', 'a', work).catch((error: unknown) => error))).toBe(true)
+    expect(isOverloaded(await queue.run('unknown', 'a', work).catch((error: unknown) => error))).toBe(true)
   }
   for (let done = 0; done < accepted.length; done++) {
     while (ends.length <= done) await new Promise((resolve) => setImmediate(resolve))
@@ -35,13 +35,13 @@ test('two run at a time at most, 32 wait, and the next is told to come back', as
   expect(peak()).toBe(2)
 })
 
-test('one that waited too long is refused, was never started, and leaves its place to others', async () => {
+test('a job that waited too long is rejected without being started, and its place becomes free', async () => {
   const queue = createHashQueue({ concurrency: 1, queue: 1, waitMilliseconds: 10 })
   const { ends, work } = blockedTasks()
-  const first = queue.run('stranger', 'a', work)
-  expect(isOverloaded(await queue.run('stranger', 'a', work).catch((error: unknown) => error))).toBe(true)
+  const first = queue.run('unknown', 'a', work)
+  expect(isOverloaded(await queue.run('unknown', 'a', work).catch((error: unknown) => error))).toBe(true)
   expect(ends).toHaveLength(1)
-  const next = queue.run('stranger', 'a', work)
+  const next = queue.run('unknown', 'a', work)
   ends[0]?.()
   await first
   while (ends.length < 2) await new Promise((resolve) => setImmediate(resolve))
@@ -49,20 +49,20 @@ test('one that waited too long is refused, was never started, and leaves its pla
   await next
 })
 
-test('a work that fails gives its turn back', async () => {
+test('a failed job frees its slot', async () => {
   const queue = createHashQueue({ concurrency: 1 })
-  await expect(queue.run('stranger', 'a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
-  expect(await queue.run('stranger', 'a', () => Promise.resolve('yes'))).toBe('yes')
+  await expect(queue.run('unknown', 'a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  expect(await queue.run('unknown', 'a', () => Promise.resolve('yes'))).toBe('yes')
 })
 
-test('whoever fills the queue waits for themselves: another is let in, a turn later', async () => {
+test('a client that fills the queue delays only itself: another client is served next', async () => {
   const queue = createHashQueue({ concurrency: 1, queue: 4, waitMilliseconds: 60_000 })
   const { ends, work } = blockedTasks()
   const order: string[] = []
   const submit = (clientKey: string) =>
-    queue.run('stranger', clientKey, work).then(
+    queue.run('unknown', clientKey, work).then(
       () => order.push(clientKey),
-      () => order.push(`${clientKey} refused`),
+      () => order.push(`${clientKey} rejected`),
     )
   const all = [...Array.from({ length: 5 }, () => submit('a')), submit('b')]
   for (let done = 0; done < 5; done++) {
@@ -70,21 +70,21 @@ test('whoever fills the queue waits for themselves: another is let in, a turn la
     ends[done]?.()
   }
   await Promise.all(all)
-  expect(order).toEqual(['a refused', 'a', 'a', 'b', 'a', 'a'])
+  expect(order).toEqual(['a rejected', 'a', 'a', 'b', 'a', 'a'])
 })
 
-test('known callers and strangers take turns: neither number keeps the other out', async () => {
+test('known and unknown callers alternate, so neither can crowd out the other', async () => {
   const queue = createHashQueue({ concurrency: 1, queue: 4, waitMilliseconds: 60_000 })
   const { ends, work } = blockedTasks()
   const order: string[] = []
-  const submit = (callerKind: 'known' | 'stranger', clientKey: string) =>
+  const submit = (callerKind: 'known' | 'unknown', clientKey: string) =>
     queue.run(callerKind, clientKey, work).then(
       () => order.push(callerKind),
-      () => order.push(`${callerKind} refused`),
+      () => order.push(`${callerKind} rejected`),
     )
-  // From an address each, so that none takes another's place in the queue.
+  // With a different key each, so that none displaces another in the queue.
   const all = [
-    ...Array.from({ length: 7 }, (_, index) => submit('stranger', `s${index}`)),
+    ...Array.from({ length: 7 }, (_, index) => submit('unknown', `u${index}`)),
     ...Array.from({ length: 3 }, (_, index) => submit('known', `k${index}`)),
   ]
   for (let done = 0; done < 8; done++) {
@@ -92,7 +92,7 @@ test('known callers and strangers take turns: neither number keeps the other out
     ends[done]?.()
   }
   await Promise.all(all)
-  const turns = order.filter((outcome) => !outcome.includes('refused'))
-  expect(turns).toEqual(['stranger', 'known', 'stranger', 'known', 'stranger', 'known', 'stranger', 'stranger'])
-  expect(order.filter((outcome) => outcome.includes('refused'))).toEqual(['stranger refused', 'stranger refused'])
+  const turns = order.filter((outcome) => !outcome.includes('rejected'))
+  expect(turns).toEqual(['unknown', 'known', 'unknown', 'known', 'unknown', 'known', 'unknown', 'unknown'])
+  expect(order.filter((outcome) => outcome.includes('rejected'))).toEqual(['unknown rejected', 'unknown rejected'])
 })

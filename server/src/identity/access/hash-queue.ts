@@ -2,43 +2,43 @@ import { availableParallelism } from 'node:os'
 import { createConcurrencyLimiter } from '../../platform/background/concurrency-limiter.ts'
 
 const limits = {
-  // A core stays for everything else; more than two would take 19 MiB each and help nobody to log in sooner.
+  // One core stays free for everything else. Each hash takes 19 MiB, and more than two at once speed up no login.
   concurrency: Math.min(2, Math.max(1, availableParallelism() - 1)),
   queue: 32,
   waitMilliseconds: 3000,
-  /** A full queue of known callers takes half of the turns, so it needs longer. */
+  /** Known callers get at least every second slot, so a full queue takes longer to drain. */
   knownWaitMilliseconds: 15_000,
 }
 
-const refusals = {
+const messages = {
   full: 'Too many people are logging in or changing their password right now. Try again.',
   late: 'The request waited too long because too many people are logging in or changing their password. Try again.',
 }
 
-/** Who asks: `known` has shown a device that the account knows, a session or a one-time link. Anybody can be a `stranger`. */
-export type CallerKind = 'known' | 'stranger'
+/** `known` callers have a known device of the account, a session or a one-time link; all others are `unknown`. */
+export type CallerKind = 'known' | 'unknown'
 
 export interface HashQueue {
   /**
-   * Runs `work` when its turn comes; `overloaded` (503) when the asker's queue is full or the wait too long, and then `work`
-   * was not started. Works of one party share the turns.
+   * Queues `work`; throws `overloaded` (503), without starting it, if the queue is full or the wait too long. Callers
+   * with the same key share their slots.
    */
   run<Result>(callerKind: CallerKind, clientKey: string, work: () => Promise<Result>): Promise<Result>
 }
 
 /**
- * For works that take a core for a while, such as hashing a password: who logs in waits for others who do, the rest of the
- * service for nobody. Known callers and strangers have a queue each and take turns, so that no number of strangers keeps a
- * known caller out, nor the other way round. Within a queue, whoever asks for many waits for themselves.
+ * Limits CPU-bound work such as password hashing: logins wait for each other, and the rest of the service does not
+ * wait. Known and unknown callers have separate queues that alternate, so neither can crowd out the other. Each queue
+ * is fair among clients: one that sends many requests delays only itself.
  */
 export function createHashQueue(options: Partial<typeof limits> = {}): HashQueue {
   const { concurrency, queue, waitMilliseconds, knownWaitMilliseconds } = { ...limits, ...options }
-  const common = { concurrency, queue, messages: refusals }
+  const common = { concurrency, queue, messages }
   const queues = {
     known: createConcurrencyLimiter({ ...common, waitMilliseconds: knownWaitMilliseconds }),
-    stranger: createConcurrencyLimiter({ ...common, waitMilliseconds }),
+    unknown: createConcurrencyLimiter({ ...common, waitMilliseconds }),
   }
-  // Each queue lets in as many as may run, so that one waits here for a single turn of the other's at most.
+  // Each queue admits as many as may run, so a job waits here for at most one job of the other queue.
   const shared = createConcurrencyLimiter({
     ...common,
     queue: 2 * concurrency,

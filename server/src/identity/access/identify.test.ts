@@ -40,7 +40,7 @@ const change = (statement: Sql) => access.database.crossTenantQuery<object>('che
 const uuidOf = (id: string) => readId(id.slice(0, id.indexOf('_')), id)
 
 test.each([undefined, '', '   '])(
-  'no credentials (%j) are 401 missing_authorization in the fixed words',
+  'missing credentials (%j) return 401 missing_authorization with the specified texts',
   async (header) => {
     const refusal = await identify(header).catch((error: unknown) => error)
     expect(refusal).toMatchObject({ code: 'missing_authorization', status: 401 })
@@ -61,7 +61,7 @@ test.each([
   `Bearer ${generateApiKey().slice(0, -1)}`,
   `Token ${generateApiKey()}`,
   generateApiKey(),
-])('"%s" is 401 invalid_token', async (header) => {
+])('"%s" returns 401 invalid_token', async (header) => {
   await expect(identify(header, ours.organizationId)).rejects.toMatchObject({
     code: 'invalid_token',
     status: 401,
@@ -69,7 +69,7 @@ test.each([
   })
 })
 
-test('a key with its organization is a caller with the key\'s scopes, whatever the case of "bearer"', async () => {
+test('a key with its organization gives a caller with the key\'s scopes; the case of "bearer" does not matter', async () => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER ']) {
     expect(await identify(`${scheme} ${ours.apiKey}`, ours.organizationId)).toMatchObject({
       kind: 'key',
@@ -80,7 +80,7 @@ test('a key with its organization is a caller with the key\'s scopes, whatever t
   }
 })
 
-test('a key without the organization header is 400, naming the header', async () => {
+test('a key without the organization header returns 400 and names the header', async () => {
   await expect(identify(bearer(ours.apiKey))).rejects.toMatchObject({
     code: 'invalid_parameters',
     status: 400,
@@ -89,7 +89,7 @@ test('a key without the organization header is 400, naming the header', async ()
 })
 
 test.each(['', ' ', 'org_', 'org 1', `usr_${'0'.repeat(32)}`, `org_${'0'.repeat(32)}, org_${'0'.repeat(32)}`])(
-  'the organization header "%s" is 400 for a key and for a token',
+  'the organization header "%s" returns 400 for a key and for a token',
   async (header) => {
     for (const credential of [ours.apiKey, ours.accessToken]) {
       await expect(identify(bearer(credential), header)).rejects.toMatchObject({
@@ -100,7 +100,7 @@ test.each(['', ' ', 'org_', 'org 1', `usr_${'0'.repeat(32)}`, `org_${'0'.repeat(
   },
 )
 
-test('a foreign organization and one that does not exist are the same 403', async () => {
+test('a foreign organization and one that does not exist return the same 403', async () => {
   const theirs = await access.newOrganization()
   const strangers = await access.database.crossTenantQuery<{ id: string }>(
     'check the database',
@@ -121,7 +121,7 @@ test('a foreign organization and one that does not exist are the same 403', asyn
   expect(new Set(refusals.map((refusal) => JSON.stringify((refusal as { body(): object }).body()))).size).toBe(1)
 })
 
-test('a token works in its current organization, and by header in every organization of its user', async () => {
+test('a token works in its current organization and, with the header, in every organization of its user', async () => {
   const theirs = await access.newOrganization()
   const token = bearer(ours.accessToken)
   for (let round = 0; round < 2; round++) {
@@ -131,7 +131,7 @@ test('a token works in its current organization, and by header in every organiza
   }
 })
 
-test('what is remembered is used again without asking the database', async () => {
+test('a cached caller is reused without a query', async () => {
   for (const [authorization, organization] of [
     [bearer(ours.apiKey), ours.organizationId],
     [bearer(ours.accessToken), undefined],
@@ -144,7 +144,7 @@ test('what is remembered is used again without asking the database', async () =>
 test.each([
   ['revoked', sql`revoked_at = now()`],
   ['expired', sql`expires_at = now() - interval '1 second'`],
-])('a key that is %s is refused at once by every process that remembers it', async (_, fields) => {
+])('a key that is %s is rejected immediately by every process that has cached it', async (_, fields) => {
   const other = access.anotherProcess().identifier
   const caller = await identify(bearer(ours.apiKey), ours.organizationId, other)
   await other.confirm(caller)
@@ -154,13 +154,13 @@ test.each([
   await expect(other.confirm(caller)).rejects.toBeInstanceOf(CredentialChanged)
   const reader = access.database.reader(caller)
   await expect(reader.query(sql`select ${reader.organization}`)).rejects.toBeInstanceOf(CredentialChanged)
-  // Also where the refusal for another fault would come out of memory.
+  // Also if another error would be returned from the cache.
   await expect(identify(bearer(ours.apiKey), undefined, other)).rejects.toMatchObject({ status: 401 })
   other.forget(caller)
   await expect(identify(bearer(ours.apiKey), ours.organizationId, other)).rejects.toMatchObject({ status: 401 })
 })
 
-test('a key whose scopes changed is read again', async () => {
+test('a key is read again after its scopes change', async () => {
   const caller = await identify(bearer(ours.apiKey), ours.organizationId)
   await change(
     sql`update api_keys set scopes = '{urn:service:contact:list:read}', version = version + 1 where id = ${caller.credentialId}`,
@@ -189,7 +189,7 @@ test.each<[string, (ids: { session: string; user: string; organization: string }
       sql`update sessions set organization_id = (select max(id::text)::uuid from organizations where id <> organization_id)
         where id = ${session}`,
   ],
-])('a remembered token no longer counts as it was when %s', async (_, statement) => {
+])('a cached token is no longer valid as cached when %s', async (_, statement) => {
   await access.newOrganization()
   const caller = await identify(bearer(ours.accessToken))
   await access.identifier.confirm(caller)
@@ -198,7 +198,7 @@ test.each<[string, (ids: { session: string; user: string; organization: string }
   await expect(access.identifier.confirm(caller)).rejects.toBeInstanceOf(CredentialChanged)
 })
 
-test('a removed member is 403, an ended session 401, a new role has its own scopes', async () => {
+test('a removed member gets 403, an ended session 401, and a new role its scopes', async () => {
   const authorization = bearer(ours.accessToken)
   const { userId, organizationId, credentialId } = await identify(authorization)
   const forget = async () => access.identifier.forget(await identify(authorization))
@@ -214,7 +214,7 @@ test('a removed member is 403, an ended session 401, a new role has its own scop
   await expect(identify(authorization, 'nonsense')).rejects.toMatchObject({ status: 401 })
 })
 
-test('the use of a key is written down at most once a minute', async () => {
+test('the last use of a key is recorded at most once a minute', async () => {
   const { apiKey, id } = await createApiKey({
     database: access.database,
     organization: ours.organizationId,

@@ -38,12 +38,13 @@ import type { Tokens } from './tokens.ts'
 
 const organizationHeader = 'Service-Organization-ID'
 const maxCachedCredentials = 10_000
-/** Milliseconds between two notes of a key's use. */
+/** Milliseconds between two updates of a credential's last use. */
 const lastUsedInterval = 60_000
 
 /**
- * Turns request headers into callers. What was read is remembered in this process; every later statement checks in
- * its own trip that it still holds (`Caller.live`), so a revocation counts at once in every process.
+ * Turns request headers into callers. Credentials are cached in this process. Each later statement checks in the same
+ * round trip that the credential is still valid (`Caller.live`), so a revocation takes effect immediately in every
+ * process.
  */
 export const createIdentifier = (options: IdentifierOptions): Identifier => new CachingIdentifier(options)
 
@@ -60,8 +61,8 @@ class CachingIdentifier implements Identifier {
   readonly #tokens: Tokens
   readonly #roleScopes: RoleScopes
   readonly #clock: () => number
-  readonly #known = new LRUCache<string, Credential>({ max: maxCachedCredentials })
-  readonly #origins = new WeakMap<Caller, string>()
+  readonly #credentials = new LRUCache<string, Credential>({ max: maxCachedCredentials })
+  readonly #cacheKeys = new WeakMap<Caller, string>()
 
   constructor({ database, tokens, roleScopes, clock = Date.now }: IdentifierOptions) {
     this.#database = database
@@ -83,7 +84,7 @@ class CachingIdentifier implements Identifier {
     organization: string | undefined,
     address?: string,
   ): Promise<Caller> {
-    // A blank header is a mistake and not the same as none: it must not fall back to some organization.
+    // A blank header is an error, unlike a missing one: it must not select a default organization.
     const header = organization?.trim()
     return credential.kind === 'key'
       ? this.#selectForKey(credential, header, address)
@@ -95,13 +96,13 @@ class CachingIdentifier implements Identifier {
     const now = this.#clock()
     if (now - credential.notedAt < lastUsedInterval) return
     credential.notedAt = now
-    // Off the request's way: a failure here concerns nobody who waits.
+    // The request does not wait for this, and its failure does not matter.
     recordSessionUse(this.#database, { id: credential.id, address }).catch(() => undefined)
   }
 
   forget(caller: Caller): void {
-    const cacheKey = this.#origins.get(caller)
-    if (cacheKey !== undefined) this.#known.delete(cacheKey)
+    const cacheKey = this.#cacheKeys.get(caller)
+    if (cacheKey !== undefined) this.#credentials.delete(cacheKey)
   }
 
   async confirm(caller: Caller): Promise<void> {
@@ -109,7 +110,7 @@ class CachingIdentifier implements Identifier {
   }
 
   async assertRecentAuthentication(caller: Caller): Promise<void> {
-    // A key cannot prove anything: that the scope was given to it by name (`covers`) is what counts.
+    // A key cannot re-authenticate. For keys, the scope must be granted by name (`covers`).
     if (caller.kind === 'key') return
     const isRecent = (db: CrossTenantConnection) => hasRecentAuthentication(db, caller.credentialId)
     if (!(await this.#database.crossTenantTransaction('manage an account', isRecent))) throw reauthenticationRequired()
@@ -119,7 +120,7 @@ class CachingIdentifier implements Identifier {
     const hash = apiKeyHash(text)
     if (!hash) throw invalidToken()
     const cacheKey = `key:${hash.toString('base64')}`
-    const cached = this.#known.get(cacheKey)
+    const cached = this.#credentials.get(cacheKey)
     if (cached) return cached
     const apiKey = await findApiKey(this.#database, hash)
     if (!apiKey) throw invalidToken()
@@ -131,9 +132,9 @@ class CachingIdentifier implements Identifier {
       role: undefined,
       live: apiKeyLive(apiKey, { hash }),
     }
-    this.#origins.set(caller, cacheKey)
+    this.#cacheKeys.set(caller, cacheKey)
     const credential: KeyCredential = { kind: 'key', id, hash, cacheKey, caller, notedAt: -Infinity }
-    this.#known.set(cacheKey, credential)
+    this.#credentials.set(cacheKey, credential)
     return credential
   }
 
@@ -141,7 +142,7 @@ class CachingIdentifier implements Identifier {
     const subject = await this.#tokens.verify(text)
     if (!subject) throw invalidToken()
     const cacheKey = `session:${subject.sessionId}`
-    const cached = this.#known.get(cacheKey)
+    const cached = this.#credentials.get(cacheKey)
     if (cached) return cached
     const session = await findSession(this.#database, subject.sessionId)
     if (!session) throw invalidToken()
@@ -153,12 +154,12 @@ class CachingIdentifier implements Identifier {
       callers: new Map(),
       notedAt: -Infinity,
     }
-    this.#known.set(cacheKey, credential)
+    this.#credentials.set(cacheKey, credential)
     return credential
   }
 
-  /** Off the request's way: a failure here concerns nobody who waits. */
-  #noteUse(key: KeyCredential, address: string | undefined): void {
+  /** The request does not wait for this, and its failure does not matter. */
+  #recordUse(key: KeyCredential, address: string | undefined): void {
     const now = this.#clock()
     if (now - key.notedAt < lastUsedInterval) return
     key.notedAt = now
@@ -170,20 +171,20 @@ class CachingIdentifier implements Identifier {
     const wanted = header === undefined ? undefined : readId('org', header)
     const isOwn = wanted === key.caller.organizationId
     if (isOwn && isWithin(key.caller.allowedAddresses, address)) {
-      this.#noteUse(key, address)
+      this.#recordUse(key, address)
       return key.caller
     }
     if (isOwn) {
-      // The list may be another one by now.
+      // The cached list of addresses may be outdated.
       await this.confirm(key.caller).catch((error: unknown) => {
         this.forget(key.caller)
         throw error
       })
       throw new AddressNotAllowed(key.caller, address)
     }
-    // A refusal out of memory has to be true now: a key revoked meanwhile is a 401, whatever else is wrong.
+    // The cache may be outdated: a key that has been revoked since is a 401, whatever else is wrong.
     if (!(await findApiKey(this.#database, key.hash))) {
-      this.#known.delete(key.cacheKey)
+      this.#credentials.delete(key.cacheKey)
       throw invalidToken()
     }
     if (header === undefined) throw headerFault('required with an API key; send the id of the key’s organization')
@@ -197,7 +198,7 @@ class CachingIdentifier implements Identifier {
     if (cached) return cached
     const membership = await findMembership(this.#database, { sessionId: session.id, organizationId: wanted })
     if (!membership) {
-      this.#known.delete(session.cacheKey)
+      this.#credentials.delete(session.cacheKey)
       throw invalidToken()
     }
     if (isMalformed) throw hasIdForm('org', header) ? foreignOrganization() : headerFault(headerForm)
@@ -216,7 +217,7 @@ class CachingIdentifier implements Identifier {
       expiresAt: null,
       live: sessionLive({ id: session.id, organizationId, role, isCurrent: wanted === undefined }),
     }
-    this.#origins.set(caller, session.cacheKey)
+    this.#cacheKeys.set(caller, session.cacheKey)
     session.callers.set(wanted ?? '', caller)
     return caller
   }

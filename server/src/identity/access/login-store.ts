@@ -6,20 +6,20 @@ import type { RetentionPolicy } from '../../platform/maintenance/retention-store
 import { newId } from '../../platform/model/ids.ts'
 import type { Role } from '../../platform/model/scopes.ts'
 
-/** Seconds within which the second factor has to follow the password, and how many wrong ones it may take. */
+/** Seconds between the password and the second factor, and the number of wrong attempts allowed. */
 const pendingSeconds = 600
 const maxFailures = 5
 
 const pattern = /^pnd_[A-Za-z0-9_-]{43}$/
 
-/** A login whose password was right; the ids are uuids. */
+/** A login that still needs its second factor; ids are uuids. */
 export interface PendingLogin {
   id: string
   userId: string
   wantsCookie: boolean
 }
 
-/** Remembers that the password was right, and gives the token that the second step needs. */
+/** Stores a login that still needs its second factor, and returns the token for that step. */
 export async function beginPendingLogin(
   db: CrossTenantConnection,
   { userId, wantsCookie }: { userId: string; wantsCookie: boolean },
@@ -31,7 +31,7 @@ export async function beginPendingLogin(
   return text
 }
 
-/** The login of this token, locked until the transaction ends; undefined when it is over or has failed too often. */
+/** The login of this token, locked until the transaction ends; undefined if it has expired or failed too often. */
 export async function lockPendingLogin(db: CrossTenantConnection, text: string): Promise<PendingLogin | undefined> {
   if (!pattern.test(text)) return undefined
   const [row] = await db.query<PendingLogin>(sql`
@@ -40,24 +40,24 @@ export async function lockPendingLogin(db: CrossTenantConnection, text: string):
   return row
 }
 
-/** Counts a wrong second factor. Has to be committed: give the refusal out of the transaction as a value. */
+/** Counts a wrong second factor. It must be committed: return the rejection from the transaction, do not throw it. */
 export async function recordPendingLoginFailure(db: CrossTenantConnection, id: string): Promise<void> {
   await db.query(sql`update pending_logins set failures = failures + 1 where id = ${id}::uuid`)
 }
 
-/** The login is complete: its token is good no more. */
+/** Deletes the pending login, so that its token becomes invalid. */
 export async function endPendingLogin(db: CrossTenantConnection, id: string): Promise<void> {
   await db.query(sql`delete from pending_logins where id = ${id}::uuid`)
 }
 
-/** Where a request comes from, as an account may know it. */
+/** What identifies the device of a request. */
 export interface Device {
   deviceHash: Buffer | null
   address: string
   userAgent: string | null
 }
 
-/** Is a row of `sessions` one that was used within 30 days, and by this browser, or from this address by this program? */
+/** Conditions on `sessions`: used within 30 days by this browser's cookie, or from this address by this program. */
 export const knownDeviceConditions = ({
   deviceHash,
   address,
@@ -71,7 +71,7 @@ export const knownDeviceConditions = ({
   }
 }
 
-/** Does the person (uuid) use this device? */
+/** Whether the person (uuid) has used this device within 30 days. */
 export async function isKnownDevice(db: CrossTenantConnection, userId: string, device: Device): Promise<boolean> {
   const { cookie, addressAndProgram } = knownDeviceConditions(device)
   const [row] = await db.query<{ isKnown: boolean }>(sql`
@@ -79,18 +79,18 @@ export async function isKnownDevice(db: CrossTenantConnection, userId: string, d
   return row?.isKnown ?? false
 }
 
-/** What a login has to know of the person. */
+/** What a login needs to know about the person. */
 export interface LoginFacts {
-  /** They have logged in before, and never from this device. */
+  /** They have logged in before, but not from this device. */
   isNewDevice: boolean
-  /** They have no password, and no organization but one, so that its provider's word is all there is. */
-  hasProviderAlone: boolean
-  /** Where the session begins: the organization that they were in last, or have been in longest; null when in none. */
+  /** They have no password and at most one organization, so nothing but its identity provider authenticates them. */
+  dependsOnProvider: boolean
+  /** The session's first organization: the one used last, or else joined first; null if they have none. */
   home: string | null
   organizations: { id: string; role: Role }[]
 }
 
-/** The facts of the person (uuid), locked until the transaction ends; undefined when they were disabled. */
+/** The facts about the person (uuid), who is locked until the transaction ends; undefined if they are disabled. */
 export async function lockForLogin(
   db: CrossTenantConnection,
   userId: string,
@@ -100,7 +100,7 @@ export async function lockForLogin(
   const [facts] = await db.query<LoginFacts>(sql`
     select users.last_login_at is not null and not exists (
         select from sessions where user_id = users.id and (${cookie} or ${addressAndProgram})) as "isNewDevice",
-      users.password_hash is null and (select count(*) from members where user_id = users.id) < 2 as "hasProviderAlone",
+      users.password_hash is null and (select count(*) from members where user_id = users.id) < 2 as "dependsOnProvider",
       (select members.organization_id from members
         left join lateral (select max(last_used_at) as used from sessions
           where sessions.user_id = members.user_id and sessions.organization_id = members.organization_id) last on true
@@ -112,7 +112,7 @@ export async function lockForLogin(
   return facts
 }
 
-/** Writes down that the person logs in, with the session that begins and what the audit logs are told. */
+/** Records the login with its new session and its audit events. */
 export async function writeLogin(
   db: CrossTenantConnection,
   userId: string,
@@ -123,7 +123,7 @@ export async function writeLogin(
     update users set last_login_at = now() where id = ${userId}::uuid`)
 }
 
-/** Logins that were never completed. */
+/** Logins whose second step never came. */
 export const expiredPendingLogins: RetentionPolicy = {
   name: 'pending logins',
   table: 'pending_logins',

@@ -16,21 +16,21 @@ export interface Login {
   /** A uuid. */
   userId: string
   email: string
-  /** The refresh token goes into the browser's cookie jar and not into the answer. */
+  /** Return the refresh token in a cookie instead of the body. */
   wantsCookie: boolean
-  /** A second factor was proved. */
+  /** A second factor was used. */
   isStrong: boolean
-  /** A browser was sent here by another site, as single sign-on does: its flow was checked by other means than the Origin. */
+  /** Another site redirected the browser here (single sign-on): the flow itself was verified instead of the Origin. */
   isNavigation?: boolean
-  /** Where the session begins (uuid); where the person was last unless said. */
+  /** The session's first organization (uuid); by default the one used last. */
   organizationId?: string
-  /** How the person proved who they are; told in the audit log. */
+  /** How the person authenticated; part of the audit event. */
   by: 'password' | 'totp' | 'recovery-code' | 'passkey' | 'single-sign-on' | 'set-up' | 'sign-up' | 'invitation'
 }
 
 type ClientContext = Pick<PublicRequest, 'services' | 'client'>
 
-/** The answer of a login that is complete. */
+/** The response of a completed login. */
 export const loginSchema = {
   type: 'object',
   required: ['status', 'userId', 'sessionId', 'accessToken'],
@@ -44,26 +44,26 @@ export const loginSchema = {
   },
 }
 
-/** Refuses a login that wants a cookie and does not come from a page of ours: nobody logs a visitor in as someone else. */
+/** A cookie login must come from one of our own pages: another site must not log a visitor in (login CSRF). */
 export function assertCookieAllowed({ services, client }: ClientContext, wantsCookie: boolean): void {
   if (wantsCookie) assertSameOrigin(services, client)
 }
 
-/** What the browser keeps to be known again, if it is of our making. */
+/** The token in the device cookie, if it has our format. */
 function readDeviceCookie({ services, client }: ClientContext): string | undefined {
   const text = readCookie(services, client, 'device')
   return text !== undefined && /^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined
 }
 
-/** SHA-256 of what the browser keeps to be known again; null when it keeps nothing. */
+/** SHA-256 of the device cookie; null without one. */
 export function readDeviceHash(context: ClientContext): Buffer | null {
   const text = readDeviceCookie(context)
   return text === undefined ? null : sha256(text)
 }
 
 /**
- * Logs the person in: a new session, always (nothing of the caller's choosing becomes one), the notice about a new device,
- * the line in the audit log, and the answer with the tokens.
+ * Logs the person in: creates a session (always a new one, against session fixation), notifies about a new device,
+ * writes the audit event and returns the tokens.
  */
 export async function completeLogin(
   context: ClientContext,
@@ -78,15 +78,15 @@ export async function completeLogin(
   const deviceHash = existing !== undefined || wantsCookie ? sha256(device) : null
   const { address, userAgent } = client
   const { secret, tokens, sessions } = services
-  // The session that this browser had is nobody's any more.
+  // The browser's previous session is replaced.
   const replaced = wantsCookie ? readCookie(services, client, 'refresh') : undefined
   if (replaced !== undefined) await sessions.end(replaced, db)
   const facts = await lockForLogin(db, userId, { deviceHash, address, userAgent })
   if (!facts) throw invalidCredentials()
-  const { isNewDevice, hasProviderAlone, home, organizations } = facts
+  const { isNewDevice, dependsOnProvider, home, organizations } = facts
   const organizationId = login.organizationId ?? home
-  // What whoever runs a provider could add or change by it would outlast its say, and reach other organizations.
-  const allowsSensitiveActions = login.by !== 'single-sign-on' || isStrong || hasProviderAlone
+  // The operator of an identity provider must not be able to add credentials that also work in other organizations.
+  const allowsSensitiveActions = login.by !== 'single-sign-on' || isStrong || dependsOnProvider
   const details = { userAgent, address, deviceHash, isStrong, allowsSensitiveActions, begunBy: login.by }
   const { sessionId, refreshToken, insertion } = prepareSession({ secret, userId, organizationId, ...details })
   const event: PersonEvent = {

@@ -13,7 +13,7 @@ test.each([
   ['::ffff:203.0.113.7', '203.0.113.7'],
   ['::ffff:203.0.113.0/120', '203.0.113.0/24'],
   ['::ffff:cb00:7107', '203.0.113.7'],
-])('%s is kept as %s', (text, network) => {
+])('%s is stored as %s', (text, network) => {
   expect(readNetwork(text)).toEqual({ network })
 })
 
@@ -44,7 +44,7 @@ test.each([
   expect(readNetwork(text)).toHaveProperty('fault', expect.stringContaining('expected an IP address'))
 })
 
-test('a network that is none as it is written is refused with the one that was probably meant', () => {
+test('a network with host bits is rejected, and the error suggests the intended network', () => {
   expect(readNetwork('203.0.113.7/24')).toEqual({
     fault: 'has bits set after the first 24; expected 203.0.113.0/24',
   })
@@ -52,7 +52,7 @@ test('a network that is none as it is written is refused with the one that was p
   expect(readNetwork('2001:db8::1/64')).toHaveProperty('fault', expect.stringContaining('2001:db8::/64'))
 })
 
-test.each(['0.0.0.0/0', '::/0'])('%s, which restricts nothing, is refused', (text) => {
+test.each(['0.0.0.0/0', '::/0'])('%s, which restricts nothing, is rejected', (text) => {
   expect(readNetwork(text)).toHaveProperty('fault', expect.stringContaining('leave the list empty'))
 })
 
@@ -73,7 +73,7 @@ test.each([
   [['203.0.113.0/24'], undefined, false],
   [[], undefined, true],
   [[], '192.0.2.1', true],
-])('of %j the address %s is in: %s', (networks, address, is) => {
+])('the networks %j contain the address %s: %s', (networks, address, is) => {
   expect(isWithin(networks, address)).toBe(is)
 })
 
@@ -89,7 +89,7 @@ const networks = fc.array(
   { minLength: 1, maxLength: 4 },
 )
 
-test('whoever is in a network is in each list of networks that holds it', () => {
+test('an address in a network is also in each list that covers the network', () => {
   fc.assert(
     fc.property(networks, networks, octets, (inner, others, address) => {
       const outer = [...others, ...inner.slice(1)]
@@ -101,7 +101,7 @@ test('whoever is in a network is in each list of networks that holds it', () => 
   )
 })
 
-test('a list that is empty is everywhere, and so within none but another such', () => {
+test('an empty list means every address, so only an empty list covers it', () => {
   expect(areWithin([], [])).toBe(true)
   expect(areWithin(['203.0.113.7'], [])).toBe(true)
   expect(areWithin([], ['203.0.113.7'])).toBe(false)

@@ -1,10 +1,10 @@
 import { isIP, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** The usual form of an address or network (RFC 4632, RFC 5952), or the fault when the text is neither. */
+/** The canonical form of an address or network (RFC 4632, RFC 5952), or a fault. */
 export function readNetwork(text: string): { network: string } | { fault: string } {
   const [address = '', bits, ...rest] = text.trim().split('/')
-  // Strict: `010.0.0.1` is eight to one reader and ten to another, and an interface's name means nothing here.
+  // Strict: `010` is 8 to some parsers and 10 to others, and a zone (`%eth0`) has no meaning here.
   const isAddress = isIP(address) !== 0 && !address.includes('%')
   const maxLength = isIPv6(address) ? 128 : 32
   const length = bits === undefined ? maxLength : Number(bits)
@@ -24,7 +24,7 @@ export function readNetwork(text: string): { network: string } | { fault: string
 
 type Address = ReturnType<typeof ipaddr.parse>
 
-/** An IPv4 address in the form of an IPv6 one (RFC 4291 section 2.5.5.2) is the same caller. */
+/** Converts an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2) to IPv4. */
 function unmapAddress(address: Address, length: number): [Address, number] {
   if (address.kind() !== 'ipv6' || length < 96) return [address, length]
   const same = ipaddr.process(address.toString())
@@ -37,7 +37,9 @@ const formatAddress = (address: Address): string =>
 const networkOf = (bytes: readonly number[], prefix: number): Address =>
   ipaddr.fromByteArray(bytes.map((byte, index) => byte & ~(0xff >> Math.min(8, Math.max(0, prefix - 8 * index)))))
 
-/** Is the address in one of the networks (read by `readNetwork`)? Everyone is where there are none. */
+/**
+ * Whether the address is in one of the networks, which `readNetwork` has parsed. An empty list allows every address.
+ */
 export function isWithin(networks: readonly string[], address: string | undefined): boolean {
   if (networks.length === 0) return true
   if (address === undefined || isIP(address) === 0) return false
@@ -48,7 +50,7 @@ export function isWithin(networks: readonly string[], address: string | undefine
   })
 }
 
-/** Is each of these networks inside one of the others? An empty list is everywhere. */
+/** Whether each inner network is inside an outer one. An empty list stands for every address. */
 export function areWithin(inner: readonly string[], outer: readonly string[]): boolean {
   if (outer.length === 0) return true
   if (inner.length === 0) return false

@@ -4,7 +4,7 @@ import { anyOrganization, type CrossTenantConnection, type Transaction } from '.
 import { sql } from '../../platform/model/sql.ts'
 import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 
-/** What a link that was sent is good for. */
+/** What a one-time link is for. */
 export type OneTimePurpose = 'set-up' | 'sign-up' | 'verify-address' | 'reset-password' | 'invitation'
 
 export interface NewOneTimeToken {
@@ -12,24 +12,24 @@ export interface NewOneTimeToken {
   userId?: string | null
   email?: string | null
   organizationId?: string | null
-  /** What else it is about, such as an invitation. */
+  /** The related record, such as an invitation. */
   recordId?: string | null
   lifetimeSeconds: number
 }
 
-/** What a token said; the ids are uuids. */
+/** The contents of a token; ids are uuids. */
 export interface OneTimeToken {
   userId: string | null
   email: string | null
   organizationId: string | null
   recordId: string | null
-  /** A mail server was given the link and nobody else has read it: whoever uses it has the mailbox. */
+  /** The link was sent by mail and not read in the outbox, so using it proves access to the mailbox. */
   isMailed: boolean
 }
 
 const pattern = /^ott_[A-Za-z0-9_-]{43}$/
 
-/** A new token of 256 random bits, good once; only its hash is kept. */
+/** Creates a one-time token of 256 random bits and returns it; only its hash is stored. */
 export async function createOneTimeToken(db: CrossTenantConnection, newToken: NewOneTimeToken): Promise<string> {
   const text = `ott_${randomBytes(32).toString('base64url')}`
   const { purpose, userId = null, email = null, organizationId = null, recordId = null, lifetimeSeconds } = newToken
@@ -40,7 +40,7 @@ export async function createOneTimeToken(db: CrossTenantConnection, newToken: Ne
   return text
 }
 
-/** A mail server is being given the link. */
+/** Records that the link is about to be mailed. */
 export async function markMailed(db: CrossTenantConnection, text: string): Promise<void> {
   await db.query(sql`update one_time_tokens set is_mailed = true where hash = ${sha256(text)}`)
 }
@@ -48,7 +48,10 @@ export async function markMailed(db: CrossTenantConnection, text: string): Promi
 const tokenColumns = sql`user_id as "userId", email, organization_id as "organizationId", record_id as "recordId",
   is_mailed as "isMailed"`
 
-/** Uses the token up and tells what it said; undefined when it is none, was used, or its time is over. Of several at once one has it. */
+/**
+ * Consumes the token and returns its contents; undefined if it is unknown, used or expired. Of concurrent uses, one
+ * wins.
+ */
 export async function consumeOneTimeToken(
   db: CrossTenantConnection,
   purpose: OneTimePurpose,
@@ -61,7 +64,7 @@ export async function consumeOneTimeToken(
   return row
 }
 
-/** What the token says, without using it up. */
+/** The token's contents, without consuming it. */
 export async function readOneTimeToken(
   db: CrossTenantConnection,
   purpose: OneTimePurpose,
@@ -73,7 +76,7 @@ export async function readOneTimeToken(
   return row
 }
 
-/** Takes back what was sent to the person (uuid) for this purpose: nothing from before a change is good after it. */
+/** Revokes the person's (uuid) links for this purpose: links from before a change are invalid after it. */
 export async function revokeOneTimeTokens(
   db: CrossTenantConnection | Transaction,
   purpose: OneTimePurpose,
@@ -84,7 +87,6 @@ export async function revokeOneTimeTokens(
     where purpose = ${purpose} and user_id = ${userId}::uuid and ${anyOrganization(db)}`)
 }
 
-/** Tokens whose time is over. */
 export const expiredOneTimeTokens: RetentionPolicy = {
   name: 'one-time tokens',
   table: 'one_time_tokens',

@@ -7,20 +7,20 @@ import { hashPassword, verifyPassword, needsRehash, passwordFault } from './pass
 
 const asKnown = { callerKind: 'known', clientKey: 'a' } as const
 
-test('a password is kept as argon2id with 19 MiB and two passes, and only that password fits', async () => {
+test('a password is stored as argon2id with 19 MiB and two passes, and only that password matches', async () => {
   const stored = await hashPassword('correct horse battery', 'a')
   expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
   expect(await verifyPassword('correct horse battery', stored, asKnown)).toBe(true)
   expect(await verifyPassword('correct horse battery.', stored, asKnown)).toBe(false)
 })
 
-test('the same letters in another Unicode encoding are the same password', async () => {
+test('a different Unicode encoding of the same letters is the same password', async () => {
   expect(
     await verifyPassword('pa\u0308ssword with marks', await hashPassword('p\u00e4ssword with marks', 'a'), asKnown),
   ).toBe(true)
 })
 
-test('no password is that of a person who has none, and to find that out takes the same work', async () => {
+test('without a stored hash no password matches, and the check takes equally long', async () => {
   const stored = await hashPassword('correct horse battery', 'a')
   const medians = { known: 0, unknown: 0 }
   const times = { known: [] as number[], unknown: [] as number[] }
@@ -33,12 +33,12 @@ test('no password is that of a person who has none, and to find that out takes t
     }
   }
   for (const kind of ['known', 'unknown'] as const) medians[kind] = times[kind].toSorted((a, b) => a - b)[4] ?? 0
-  // Processor time, which other processes do not lengthen; a look-up alone takes a hundredth.
+  // Processor time, which other processes do not increase. A lookup alone takes a hundredth of it.
   expect(medians.unknown).toBeGreaterThan(medians.known * 0.5)
   expect(medians.unknown).toBeLessThan(medians.known * 2)
 })
 
-test('a hash of other parameters is to be made anew, one of today is not', async () => {
+test('a hash needs rehashing only if its parameters are outdated', async () => {
   expect(needsRehash(await hashPassword('correct horse battery', 'a'))).toBe(false)
   const salted = 'c29tZXNhbHRzb21lc2FsdA$c29tZWhhc2hzb21laGFzaHNvbWVoYXNoc29tZWhhc2g'
   for (const parameters of ['m=19456,t=3,p=1', 'm=194560,t=2,p=1', 'm=4096,t=2,p=1']) {
@@ -47,7 +47,7 @@ test('a hash of other parameters is to be made anew, one of today is not', async
   expect(needsRehash(`$argon2i$v=19$m=19456,t=2,p=1$${salted}`)).toBe(true)
 })
 
-test('while many passwords are hashed, the rest of the process goes on: what it reads it has before they are done', async () => {
+test('hashing many passwords does not block file reads of the process', async () => {
   let hashed = 0
   const all = Promise.all(
     Array.from({ length: 20 }, () => verifyPassword('any password at all', null, asKnown).then(() => hashed++)),
@@ -57,7 +57,7 @@ test('while many passwords are hashed, the rest of the process goes on: what it 
   await all
 })
 
-test('a password has 12 to 128 characters, however many bytes they take', async () => {
+test('a password has 12 to 128 characters, regardless of their bytes', async () => {
   const letters = Array.from('😀🎉🚀🌍🐳🍕🎸🚲🌵🧭🔭')
   expect(await passwordFault('xkqvmwtzrjh')).toContain('12 to 128')
   expect(await passwordFault(letters.join(''))).toContain('has 11')
@@ -83,7 +83,7 @@ const words = [
   '!',
 ]
 
-test('four or more words are a password, with no rule about what characters they hold', async () => {
+test('four or more words are accepted, without rules about character classes', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(fc.constantFrom(...words), { minLength: 4, maxLength: 9 }),
@@ -98,20 +98,20 @@ test('four or more words are a password, with no rule about what characters they
   )
 })
 
-test('random passwords of twelve characters are taken', async () => {
+test('random passwords of twelve characters are accepted', async () => {
   for (let round = 0; round < 200; round++) {
     const password = randomBytes(9).toString('base64')
     expect(await passwordFault(password), password).toBeUndefined()
   }
 })
 
-test('random numbers are taken but for the few that follow the keyboard', async () => {
+test('random numbers are accepted, except the few that follow the keyboard', async () => {
   const refused: string[] = []
   for (let round = 0; round < 200; round++) {
     const password = `${randomInt(2 ** 47)}`.padStart(15, '7')
     if ((await passwordFault(password)) !== undefined) refused.push(password)
   }
-  // One in 4,000 does, so that five of 200 come once in a thousand million runs.
+  // One in 4,000 does, so five of 200 occur once in a billion runs.
   expect(refused.length, refused.join()).toBeLessThan(5)
 })
 
@@ -130,7 +130,7 @@ test.each([
   ['rows of keys', '1234567890qwertz', 'keyboard'],
   ['rows of keys elsewhere', 'azertyuiopqsdfgh', 'keyboard'],
   ['doubled keys', '112233445566', 'keyboard'],
-])('%s is refused: %s', async (_, password, why) => {
+])('%s is rejected: %s', async (_, password, why) => {
   const fault = await passwordFault(password)
   expect(fault).toContain(why)
   expect(fault).toContain('four or five unrelated words')
@@ -144,13 +144,13 @@ test.each([
   'rapport-2026-rapport',
   'Difference Engines 1842',
   'EXAMPLE2026!2026',
-])('what anyone would think of first for a person is refused: %s', async (password) => {
+])('a password made of the owner’s names is rejected: %s', async (password) => {
   const owner = { email: 'ada.lovelace@example.com', names: ['Difference Engines'] }
   expect(await passwordFault(password, owner)).toContain('consist of your address')
   expect(await passwordFault(`${password} and a wombat`, owner)).toBeUndefined()
 })
 
-test('every one of the commonest passwords that is long enough is refused', async () => {
+test('every common password of sufficient length is rejected', async () => {
   const { dictionary } = await import('@zxcvbn-ts/language-common')
   const list = dictionary['passwords-common']
   expect(list.length).toBeGreaterThan(10_000)

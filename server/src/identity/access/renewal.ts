@@ -12,15 +12,15 @@ export interface Renewal {
   /** Uuids. */
   userId: string
   sessionId: string
-  /** The refresh token goes into the browser's cookie jar and not into the answer. */
+  /** Return the refresh token in a cookie instead of the body. */
   wantsCookie: boolean
-  /** A second factor was proved. */
+  /** A second factor was used. */
   isStrong: boolean
 }
 
 /**
- * After the person has proved who they are again: the session goes on under another id with new tokens, and those from
- * before are good no more. Whoever had got hold of them gains nothing by the proof. Error: 401 when it ended meanwhile.
+ * After a re-authentication, replaces the session with one that has a new id and new tokens. Stolen tokens of the
+ * previous session thus gain nothing from the re-authentication. Error: 401 if the session has ended meanwhile.
  */
 export async function renewSession(
   { services, client }: Pick<PublicRequest, 'services' | 'client'>,
@@ -31,7 +31,7 @@ export async function renewSession(
   const successor = { id: newId(), nonce: randomBytes(32) }
   const renewed = await replaceSession(db, sessionId, { ...successor, isStrong, at: new Date() })
   if (!renewed) throw invalidToken()
-  // The session that this browser had besides is nobody's any more.
+  // A different session in the browser's cookie is replaced too.
   const replaced = wantsCookie ? readCookie(services, client, 'refresh') : undefined
   if (replaced !== undefined) await sessions.end(replaced, db)
   const { organizationId } = renewed

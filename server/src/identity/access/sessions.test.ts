@@ -38,7 +38,7 @@ async function hasEnded(): Promise<boolean> {
   return row?.ended === true
 }
 
-test('a refresh gives two new tokens for the same user and session', async () => {
+test('a refresh returns two new tokens for the same user and session', async () => {
   const response = await refresh(begun.refreshToken)
   expect(Object.keys(response).sort()).toEqual(['accessToken', 'refreshToken', 'sessionId', 'userId'])
   expect(response).toMatchObject({ userId: begun.userId, sessionId: begun.sessionId })
@@ -51,7 +51,7 @@ test('a refresh gives two new tokens for the same user and session', async () =>
   })
 })
 
-test('a chain of refreshes goes on as long as each takes the newest token', async () => {
+test('a chain of refreshes continues as long as each uses the newest token', async () => {
   let token = begun.refreshToken
   const seen = new Set([token])
   for (let count = 1; count <= 20; count++) {
@@ -62,7 +62,7 @@ test('a chain of refreshes goes on as long as each takes the newest token', asyn
   }
 })
 
-test('the last token, presented again within 30 seconds, gives the same successor, which still works', async () => {
+test('the previous token returns the same, working successor for 30 seconds', async () => {
   const first = await refresh(begun.refreshToken)
   access.clock.now += reuseGracePeriod
   const again = await refresh(begun.refreshToken)
@@ -70,7 +70,7 @@ test('the last token, presented again within 30 seconds, gives the same successo
   expect((await refresh(first.refreshToken)).refreshToken).not.toBe(first.refreshToken)
 })
 
-test('fifty refreshes at once, in two processes, give one successor', async () => {
+test('fifty concurrent refreshes in two processes return one successor', async () => {
   const other = access.anotherProcess().sessions
   const responses = await Promise.all(
     Array.from({ length: 50 }, (_, index) => (index % 2 ? other : access.sessions).refresh(begun.refreshToken)),
@@ -79,7 +79,7 @@ test('fifty refreshes at once, in two processes, give one successor', async () =
   expect(await hasEnded()).toBe(false)
 })
 
-test('presented after 30 seconds it is refused and the whole session ends, for good', async () => {
+test('a previous token sent after 30 seconds is rejected and permanently ends the session', async () => {
   const { refreshToken } = await refresh(begun.refreshToken)
   access.clock.now += reuseGracePeriod + 1
   await expectRefused(begun.refreshToken)
@@ -87,7 +87,7 @@ test('presented after 30 seconds it is refused and the whole session ends, for g
   await expectRefused(refreshToken)
 })
 
-test('presented once its successor was used it is refused and the whole session ends', async () => {
+test('a previous token sent after its successor was used is rejected and ends the session', async () => {
   const first = await refresh(begun.refreshToken)
   const second = await refresh(first.refreshToken)
   await expectRefused(begun.refreshToken)
@@ -96,7 +96,7 @@ test('presented once its successor was used it is refused and the whole session 
   await expectRefused(second.refreshToken)
 })
 
-test('the end of a session reaches its access tokens at once, in every process', async () => {
+test('ending a session invalidates its access tokens immediately, in every process', async () => {
   const other = access.anotherProcess().identifier
   const authorization = `Bearer ${begun.accessToken}`
   const caller = await other.selectOrganization(await other.authenticate(authorization), undefined)
@@ -108,7 +108,7 @@ test('the end of a session reaches its access tokens at once, in every process',
   await expect(other.authenticate(authorization)).rejects.toMatchObject({ code: 'invalid_token' })
 })
 
-test('a token that was never given out is refused and harms no session', async () => {
+test('a token that was never issued is rejected and does not affect the session', async () => {
   const [head, generation] = [begun.refreshToken.slice(0, 36), begun.refreshToken.slice(36, 44)]
   const texts = [
     '',
@@ -127,7 +127,7 @@ test('a token that was never given out is refused and harms no session', async (
   await refresh(begun.refreshToken)
 })
 
-test('the tokens of one session are of no use for another, nor under another secret', async () => {
+test('the tokens of a session work neither for another session nor with another secret', async () => {
   const other = await access.newOrganization()
   await expectRefused(other.refreshToken.slice(0, 36) + begun.refreshToken.slice(36))
   const { database, tokens } = access

@@ -13,7 +13,7 @@ export interface StoredSigningKey {
   retiredAt: Date | null
 }
 
-/** A key with both halves, to be kept. */
+/** A new key pair. */
 export interface NewSigningKey {
   id: string
   algorithm: string
@@ -25,11 +25,11 @@ const columns: Sql = sql`id, public_jwk as "publicJwk", private_key_encrypted as
   created_at as "createdAt", active_since as "activeSince", retired_at as "retiredAt"`
 const selectSql: Sql = sql`select ${columns} from signing_keys order by status, created_at desc`
 
-/** The keys that tokens may be signed with: the active one first, then the next one, then those that are retired. */
+/** The keys that valid tokens can be signed with: the active one, then the next one, then retired ones. */
 export const findSigningKeys = (database: Database): Promise<StoredSigningKey[]> =>
   database.crossTenantQuery<StoredSigningKey>('keep the signing key', selectSql)
 
-/** The same within a transaction that changes them, one after another: whoever had to wait sees what came before it. */
+/** The same, locked for a change: concurrent changes wait and then see the changes before them. */
 export async function lockSigningKeys(db: CrossTenantConnection): Promise<StoredSigningKey[]> {
   await db.query(sql`select pg_advisory_xact_lock(hashtextextended('signing keys', 0))`)
   return db.query<StoredSigningKey>(selectSql)
@@ -50,7 +50,7 @@ export async function insertSigningKey(
   return stored
 }
 
-/** The key signs no more: its private half goes at once, its public half stays for the tokens that it signed. */
+/** Retires the key: deletes its private half, and keeps the public half for the tokens that it signed. */
 export async function retireSigningKey(db: CrossTenantConnection, id: string, at: Date): Promise<void> {
   await db.query(
     sql`update signing_keys set status = 'retired', retired_at = ${at}, private_key_encrypted = null where id = ${id}`,
@@ -61,7 +61,7 @@ export async function activateSigningKey(db: CrossTenantConnection, id: string, 
   await db.query(sql`update signing_keys set status = 'active', active_since = ${at} where id = ${id}`)
 }
 
-/** Takes away the keys that were retired before then. */
+/** Deletes keys that were retired before this time. */
 export async function deleteSigningKeys(db: CrossTenantConnection, retiredBefore: Date): Promise<void> {
   await db.query(sql`delete from signing_keys where retired_at < ${retiredBefore}`)
 }

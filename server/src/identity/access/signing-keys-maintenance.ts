@@ -5,13 +5,13 @@ import { type SigningKeyContext, rotateSigningKeys } from './signing-keys.ts'
 
 export interface KeyMaintenanceOptions extends SigningKeyContext {
   log: Logger
-  /** Resolves once the database is there and has its tables. */
+  /** Resolves once the database is available and migrated. */
   ready: Promise<unknown>
 }
 
 const checkInterval = 10 * 60_000
 
-/** Rotates the signing keys when it is time, and takes away those that are over; one of several processes does it. */
+/** Rotates the signing keys when due and deletes expired ones; of several processes, one does it. */
 export const createKeyMaintenance = ({ log, ready, ...context }: KeyMaintenanceOptions): Loop =>
   startLoop({
     ready,

@@ -23,7 +23,7 @@ export interface SigningKeys {
   active(): Promise<{ id: string; privateKey: PrivateKey }>
   /** The public key of this id, if it is one of ours. */
   find(id: string): Promise<PublicKey | undefined>
-  /** The public halves of all keys that sign, will sign or have signed what may still be good. */
+  /** The public keys that sign, will sign, or have signed tokens that may still be valid. */
   published(): Promise<JWK[]>
 }
 
@@ -36,21 +36,21 @@ export interface SigningKeyContext {
 
 export const signingAlgorithm = 'ES256'
 
-/** Seconds for which others may keep the key set. */
+/** Seconds for which clients may cache the key set. */
 export const keySetMaxAge = 5 * 60
 
-/** Milliseconds after which a process looks which key signs now. */
+/** Milliseconds after which a process reads the keys again. */
 const reloadAfter = 60_000
-/** Milliseconds between two look-ups of ids that nobody knows: anyone can write such an id into a token. */
+/** Minimum milliseconds between reloads for unknown key ids: anyone can put such an id into a token. */
 const minReloadInterval = 5000
-/** Milliseconds for which a key is published before it signs: whoever keeps the key set has asked again by then. */
+/** Milliseconds for which a key is published before it signs, so that cached key sets already contain it. */
 const publishingPeriod = 3 * keySetMaxAge * 1000
-/** Milliseconds that a key signs before the service takes the next one by itself. */
+/** Milliseconds that a key signs before it is rotated automatically. */
 const signingPeriod = 90 * 24 * 60 * 60 * 1000
-/** Milliseconds that a retired key is kept: a token's 24 hours, and what clocks and memories of processes may differ. */
+/** Milliseconds that a retired key is kept: a token's 24 hours, plus a margin for clock differences and caches. */
 const retirementPeriod = 25 * 60 * 60 * 1000
 
-/** The keys as this process remembers them: read again once a minute, and for an id that it does not know. */
+/** The keys, cached in this process: read again once a minute, and for an unknown key id. */
 export function createSigningKeys(context: SigningKeyContext & { clock: () => number }): SigningKeys {
   const { clock } = context
   let cached: LoadedKeys | undefined
@@ -60,7 +60,7 @@ export function createSigningKeys(context: SigningKeyContext & { clock: () => nu
     (loading ??= loadKeys(context, clock())
       .then((loaded) => (cached = loaded))
       .finally(() => (loading = undefined)))
-  // A clock that was set back must not make the memory last for ever.
+  // A clock that was set back must not keep the cache valid forever.
   const isYoungerThan = ({ loadedAt }: LoadedKeys, milliseconds: number) => Math.abs(clock() - loadedAt) < milliseconds
   const currentKeys = async (): Promise<LoadedKeys> => (cached && isYoungerThan(cached, reloadAfter) ? cached : load())
 
@@ -68,8 +68,8 @@ export function createSigningKeys(context: SigningKeyContext & { clock: () => nu
     active: async () => (await currentKeys()).active,
     async find(id) {
       const keys = await currentKeys()
-      const known = keys.publicKeys.get(id)
-      if (known || isYoungerThan(keys, minReloadInterval)) return known
+      const key = keys.publicKeys.get(id)
+      if (key || isYoungerThan(keys, minReloadInterval)) return key
       return (await load()).publicKeys.get(id)
     },
     published: async () => (await currentKeys()).published,
@@ -109,14 +109,14 @@ async function loadKeys({ database, secret }: SigningKeyContext, now: number): P
 const isComplete = ([first, second]: readonly StoredSigningKey[]): boolean =>
   first?.status === 'active' && second?.status === 'next'
 
-/** The keys, locked; those that are missing are made: both on an empty database, the next one after an upgrade. */
+/** Locks the keys and creates missing ones: both in an empty database, the next one after an upgrade. */
 async function lockCompleteKeys(db: CrossTenantConnection, secret: Secret, at: Date) {
   const stored = await lockSigningKeys(db)
   const findOrCreate = async (status: 'active' | 'next'): Promise<StoredSigningKey> =>
     stored.find((key) => key.status === status) ?? insertSigningKey(db, await generateKey(secret), { status, at })
   const active = await findOrCreate('active')
   const next = await findOrCreate('next')
-  // Made together, and nothing signed before them: no key set was ever without the next one.
+  // Created together, and nothing was signed before: every published key set contained the next key.
   const isFirstPair = next.createdAt <= active.createdAt && stored.every(({ status }) => status !== 'retired')
   return { active, next, areFirst: isFirstPair }
 }
@@ -134,13 +134,13 @@ async function generateKey(secret: Secret): Promise<NewSigningKey> {
   }
 }
 
-/** What came of a rotation: the ids of the keys before and after it, or from when on it is possible. */
+/** The result of a rotation: the ids of the retired and the new key, or when a rotation will be possible. */
 export type Rotation = { rotated: true; retired: string; active: string } | { rotated: false; possibleAt: Date }
 
 /**
- * The next key signs from now on, and another one is made to follow it; keys that no good token is signed with go. A
- * key that others may not have heard of does not sign yet; nor, with `onlyIfDue`, while the present one is younger than
- * 90 days. Of several processes at once, one rotates.
+ * Activates the next key, creates its successor, and deletes keys that no valid token is signed with. Does nothing
+ * while cached key sets may lack the next key or, with `onlyIfDue`, while the active key is younger than 90 days. Of
+ * concurrent processes, one rotates.
  */
 export const rotateSigningKeys = (
   { database, secret, clock = Date.now }: SigningKeyContext,

@@ -13,7 +13,7 @@ export interface StoredApiKey {
   version: number
 }
 
-/** The API key of this hash, if it is good now: the key's own, or one from before a rotation that has not ended. */
+/** The valid API key with this hash: its current hash, or a previous one whose overlap has not ended. */
 export async function findApiKey(database: Database, hash: Buffer): Promise<StoredApiKey | undefined> {
   const rows = await database.crossTenantQuery<StoredApiKey>(
     'find the API key of a request',
@@ -27,9 +27,9 @@ export async function findApiKey(database: Database, hash: Buffer): Promise<Stor
   return rows[0]
 }
 
-/** Is the key still good by this hash, and what it was when it was read? One look-up by primary key, two for a previous hash. */
+/** True while the key is valid with this hash and unchanged. One lookup by primary key, two for a previous hash. */
 export function apiKeyLive(key: StoredApiKey, { hash }: { hash: Buffer }): Sql {
-  // As text, so that a statement is text all through.
+  // As text: prepared statements have only text parameters here.
   const hashText = `\\x${hash.toString('hex')}`
   return sql`exists (select from api_keys credential_key
     where credential_key.organization_id = ${key.organizationId}::uuid and credential_key.id = ${key.id}::uuid
@@ -40,7 +40,7 @@ export function apiKeyLive(key: StoredApiKey, { hash }: { hash: Buffer }): Sql {
         where credential_hash.hash = ${hashText}::bytea and credential_hash.ends_at > now())))`
 }
 
-/** Writes down that the key is in use and from where, unless that was done less than a minute ago. */
+/** Records the key's last use and address, at most once a minute. */
 export async function recordApiKeyUse(
   database: Database,
   { organizationId, id, address }: { organizationId: string; id: string; address: string | null },
@@ -53,7 +53,7 @@ export async function recordApiKeyUse(
   )
 }
 
-/** Whose session this is, if it has not ended. */
+/** The session's user, if the session is active. */
 export async function findSession(database: Database, id: string): Promise<{ userId: string } | undefined> {
   const rows = await database.crossTenantQuery<{ userId: string }>(
     'find the session of a request',
@@ -66,11 +66,13 @@ export async function findSession(database: Database, id: string): Promise<{ use
 export interface Membership {
   organizationId: string | null
   role: Role | null
-  /** The organization requires a second factor, and this session has none. */
+  /** The organization requires a second factor, and this session was started without one. */
   lacksFactor: boolean
 }
 
-/** The session's role in the named organization, or in its current one; undefined when the session has ended. */
+/**
+ * The session's role in the given organization or, without one, in its current organization; undefined if it has ended.
+ */
 export async function findMembership(
   database: Database,
   { sessionId, organizationId }: { sessionId: string; organizationId: string | undefined },
@@ -88,15 +90,15 @@ export async function findMembership(
   return rows[0]
 }
 
-/** Does the session still live, and its user still have this role? Three look-ups by primary key. */
+/** True while the session is active and its user has this role. Three lookups by primary key. */
 export function sessionLive(session: {
   id: string
   organizationId: string
   role: Role
-  /** The request named no organization: it has to stay the session's current one. */
+  /** The request named no organization, so this one must still be the session's current one. */
   isCurrent: boolean
 }): Sql {
-  // One text for both kinds of request: statements that hold it are prepared under one name.
+  // The same text for both cases, so that a statement is prepared only once.
   return sql`exists (select from sessions credential_session
     join members credential_member on credential_member.user_id = credential_session.user_id
     join organizations credential_home on credential_home.id = credential_member.organization_id
@@ -108,7 +110,7 @@ export function sessionLive(session: {
       and (not credential_home.requires_second_factor or credential_session.second_factor_at is not null))`
 }
 
-/** Is what the expression says true now? */
+/** Evaluates a `live` condition. */
 export async function isLive(database: Database, live: Sql): Promise<boolean> {
   const rows = await database.crossTenantQuery<{ live: boolean }>(
     'find the session of a request',
@@ -131,10 +133,9 @@ export interface NewSession {
   begunBy: string | null
 }
 
-/** Days that a session lives without being refreshed, and at most. */
+/** Days until a session expires: without a refresh, and in total. */
 const sessionDays = { idle: 30, max: 90 }
 
-/** The insertion of the session. */
 export const insertSession = (session: NewSession): Sql => {
   const { startedAt } = session
   return sql`
@@ -155,8 +156,8 @@ export interface Successor {
 }
 
 /**
- * Ends the session and begins another one in its place, of the same age, in which the person has just proved who they
- * are; undefined when it had ended before.
+ * Ends the session and starts another one with the same age and a fresh authentication; undefined if it had already
+ * ended.
  */
 export async function replaceSession(
   db: CrossTenantConnection,
@@ -179,7 +180,7 @@ export async function replaceSession(
   return rows[0]
 }
 
-/** Writes down that the session is in use, and from where, unless that was done less than a minute ago. */
+/** Records the session's last use and address, at most once a minute. */
 export async function recordSessionUse(
   database: Database,
   { id, address }: { id: string; address: string },
@@ -196,7 +197,7 @@ export interface StoredSession {
   organizationId: string | null
   nonce: Buffer
   generation: number
-  /** The person's, in that organization. */
+  /** The person's role in that organization. */
   role: Role | null
   /** Milliseconds since 1970. */
   rotatedAt: number
@@ -205,7 +206,7 @@ export interface StoredSession {
   ended: boolean
 }
 
-/** The session, locked until the transaction ends: its refresh tokens are judged one after another. */
+/** The session, locked until the transaction ends: concurrent refreshes run one after another. */
 export async function lockSession(db: CrossTenantConnection, id: string): Promise<StoredSession | undefined> {
   const rows = await db.query<StoredSession>(
     sql`select user_id as "userId", organization_id as "organizationId", nonce, generation,
@@ -231,7 +232,7 @@ export async function endSession(db: CrossTenantConnection, id: string, at: Date
   await db.query(sql`update sessions set ended_at = ${at} where id = ${id}::uuid and ended_at is null`)
 }
 
-/** Sessions that were ended a while ago. */
+/** Sessions that ended some time ago. */
 export const endedSessions: RetentionPolicy = {
   name: 'sessions',
   table: 'sessions',
@@ -241,5 +242,5 @@ export const endedSessions: RetentionPolicy = {
   isPersonal: true,
 }
 
-/** Sessions that nobody used for so long that they ended by themselves. */
+/** Sessions that expired without being used. */
 export const expiredSessions: RetentionPolicy = { ...endedSessions, name: 'lapsed sessions', since: 'expires_at' }

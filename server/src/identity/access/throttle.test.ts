@@ -23,7 +23,7 @@ const secret = createSecretKey(randomBytes(32))
 const minute = 60_000
 const hour = 60 * minute
 
-/** Two processes on one database, at an hour that the test decides. */
+/** Two processes on one database, with a clock that the test controls. */
 function processes() {
   const clock = { now: Date.now() }
   const [one, two] = databases.map((database) => createThrottle({ database, secret, clock: () => clock.now }))
@@ -42,7 +42,7 @@ const someone = (): Attempt => ({
 const wrong = () => Promise.resolve(undefined)
 const right = () => Promise.resolve('in')
 
-/** Seconds to wait, or undefined when the attempt was let through. */
+/** Seconds to wait, or undefined if the attempt was allowed. */
 async function wait(throttle: Throttle, attempt: Attempt, verify: () => Promise<unknown> = wrong) {
   try {
     await throttle.attempt(attempt, verify)
@@ -53,7 +53,7 @@ async function wait(throttle: Throttle, attempt: Attempt, verify: () => Promise<
   }
 }
 
-test('after ten failures for an account, from whatever addresses, strangers wait in every process', async () => {
+test('after ten failures for an account from any addresses, unknown devices must wait in every process', async () => {
   const { clock, one, two } = processes()
   const { account } = someone()
   for (let failure = 0; failure < 10; failure++) {
@@ -69,7 +69,7 @@ test('after ten failures for an account, from whatever addresses, strangers wait
   expect(await wait(one, { account, address: newAddress(), source: 'stranger' as const }, right)).toBeUndefined()
 })
 
-test('a stranger who fails on purpose keeps no known device out, and known devices have a limit of their own', async () => {
+test('deliberate failures do not lock out known devices, which have a separate limit', async () => {
   const { one, two } = processes()
   const { account } = someone()
   for (let failure = 0; failure < 30; failure++) {
@@ -82,7 +82,7 @@ test('a stranger who fails on purpose keeps no known device out, and known devic
   expect(await wait(one, own, right)).toBe(15 * 60)
 })
 
-test('a login on a known device says nothing about what strangers tried', async () => {
+test('a login on a known device does not clear the failures of unknown devices', async () => {
   const { one } = processes()
   const { account } = someone()
   for (let failure = 0; failure < 10; failure++) {
@@ -92,7 +92,7 @@ test('a login on a known device says nothing about what strangers tried', async 
   expect(await wait(one, { account, address: newAddress(), source: 'stranger' as const }, right)).toBe(15 * 60)
 })
 
-test('a success takes back the failures before it from that address, and no others', async () => {
+test('a success clears the earlier failures from that address only', async () => {
   const { one } = processes()
   const { account, ...here } = someone()
   const elsewhere = { account, address: newAddress(), source: 'stranger' as const }
@@ -103,7 +103,7 @@ test('a success takes back the failures before it from that address, and no othe
   expect(await wait(one, { account, ...here })).toBe(15 * 60)
 })
 
-test('an address that fails for many accounts waits after 20 in a minute and 100 in an hour', async () => {
+test('an address must wait after 20 failures in a minute and 100 in an hour, over all accounts', async () => {
   const { clock, one, two } = processes()
   const { address } = someone()
   const next = (throttle: Throttle) => wait(throttle, { ...someone(), address })
@@ -114,12 +114,12 @@ test('an address that fails for many accounts waits after 20 in a minute and 100
     clock.now += 61_000
   }
   expect(await next(two)).toBe(3600 - 5 * 61)
-  // Of an IPv6 host, a whole /64 counts.
+  // For IPv6, the whole /64 counts.
   expect(await wait(one, { ...someone(), address: `${address}:2:3:4` }, right)).toBeGreaterThan(0)
   expect(await wait(one, someone(), right)).toBeUndefined()
 })
 
-test('of a hundred attempts at the same moment, in two processes, no more than ten are tried', async () => {
+test('of a hundred concurrent attempts in two processes, at most ten are tried', async () => {
   const { one, two } = processes()
   const { account } = someone()
   let tried = 0
@@ -136,7 +136,7 @@ test('of a hundred attempts at the same moment, in two processes, no more than t
   expect(waits.filter((seconds) => seconds === undefined)).toHaveLength(tried)
 })
 
-test('of fifty attempts from one address that wait for their turn together, no more than twenty are told what came of them', async () => {
+test('of fifty attempts from one address that wait in the queue together, at most twenty get a result', async () => {
   const { one, two } = processes()
   const { address } = someone()
   let turn = Promise.resolve()
@@ -156,7 +156,7 @@ test('of fifty attempts from one address that wait for their turn together, no m
   expect(completed.length).toBeGreaterThan(10)
 })
 
-test('an attempt that could not be judged counts as nothing, and its error is what the caller gets', async () => {
+test('an attempt whose check throws does not count, and the caller gets the error', async () => {
   const { one } = processes()
   const attempt = someone()
   const overloaded = new ApiError('overloaded', 'Try again.')
@@ -166,7 +166,7 @@ test('an attempt that could not be judged counts as nothing, and its error is wh
   expect(await wait(one, attempt, right)).toBeUndefined()
 })
 
-test('one who is refused waits no longer for having tried', async () => {
+test('a rejected attempt does not extend the wait', async () => {
   const { clock, one } = processes()
   const { account } = someone()
   const next = () => wait(one, { account, address: newAddress(), source: 'stranger' as const })
@@ -176,7 +176,7 @@ test('one who is refused waits no longer for having tried', async () => {
   expect(await next()).toBeUndefined()
 })
 
-test('the database keeps no address of an account, and nothing to try addresses with', async () => {
+test('the database stores neither an account’s address nor a plain hash of it', async () => {
   const { one } = processes()
   const attempt = someone()
   await wait(one, attempt)
@@ -192,7 +192,7 @@ test('the database keeps no address of an account, and nothing to try addresses 
   expect(dump).not.toContain(hash('sha256', attempt.account))
 })
 
-test('however failures are spread, an account is tried at most ten times in 15 minutes and a hundred in a day', () => {
+test('an account is tried at most ten times in 15 minutes and a hundred times in a day, however failures are spread', () => {
   const pauses = fc.array(fc.integer({ min: 0, max: 30 * minute }), { minLength: 1, maxLength: 300 })
   fc.assert(
     fc.property(pauses, (given) => {

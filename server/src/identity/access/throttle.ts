@@ -18,9 +18,9 @@ import {
   removeAttempt,
 } from './throttle-store.ts'
 
-/** Who tries to prove who they are. */
+/** An authentication attempt. */
 export interface Attempt {
-  /** What is tried: the folded address (`emailKey`), whether anyone has it or not. */
+  /** The folded address (`emailKey`), whether an account with it exists or not. */
   account: string
   /** Where the request comes from. */
   address: string
@@ -29,9 +29,8 @@ export interface Attempt {
 
 export interface Throttle {
   /**
-   * Lets `verify` try, and remembers when it gives undefined: that is a failure. Errors: `rate_limited` (429) with
-   * Retry-After when too many failed before, and then it was not called; whatever `verify` throws, which counts as
-   * nothing.
+   * Calls `verify`; undefined means failure and is recorded. Errors: `rate_limited` (429) with Retry-After if too many
+   * attempts have failed, without calling `verify`; and the errors of `verify`, which do not count as failures.
    */
   attempt<Result>(attempt: Attempt, verify: () => Promise<Result | undefined>): Promise<Result | undefined>
 }
@@ -44,12 +43,12 @@ const addressLimits = [
   { failures: 100, milliseconds: hour },
 ]
 
-/** With every ten failures in a day, the time that the last ten of them stop the next attempt doubles. */
+/** Each ten failures in a day double the pause before the next attempt. */
 const accountLimit = { failures: toleratedFailures.account + 1, milliseconds: 15 * minute, max: 4 * hour }
 
 /**
- * Slows the guessing of passwords down, for all processes on one database. A stranger who fails on purpose makes other
- * strangers wait, and never a device that the person has used before.
+ * Slows down password guessing, for all processes on one database. Deliberate failures from unknown devices delay other
+ * unknown devices, never a device that the person has used before.
  */
 export function createThrottle({
   database,
@@ -59,7 +58,7 @@ export function createThrottle({
 }: {
   database: Database
   secret: Secret
-  /** Told of each attempt that fails or is refused. */
+  /** Called for each attempt that fails or is rejected. */
   onFailure?: (failure: FailedLogin) => void
   clock?: () => number
 }): Throttle {
@@ -81,21 +80,21 @@ export function createThrottle({
         report(true)
         throw tooManyAttempts(wait)
       }
-      // Refused without a trace, as most of a flood are.
+      // Rejected without a write, as most requests of a flood are.
       const before = await beginAttemptIfTolerated(database, recorded)
-      if (!before.areFew) {
+      if (!before.isTolerated) {
         assertAllowed(before)
         await beginAttempt(database, recorded)
       }
       try {
-        // Others that came at the same moment have left their trace by now, or will see this one's.
+        // Concurrent attempts are visible here, or will see this one.
         assertAllowed(await findFailures(database, recorded))
         const result = await verify()
         if (result !== undefined) {
-          // Of many that waited for their turn together no more are told what came of them than would have been let in
-          // one after another: not even that they were right.
+          // Of many parallel attempts, no more get a result than if they had come one after another. The others do not
+          // even learn that the password was right.
           const during = await clearFailuresIfTolerated(database, recorded)
-          if (!during.areFew) {
+          if (!during.isTolerated) {
             assertAllowed(during)
             await clearFailures(database, recorded)
           }
@@ -113,7 +112,7 @@ export function createThrottle({
   }
 }
 
-/** Milliseconds until the next attempt is let through; 0 when it is now. */
+/** Milliseconds until the next attempt is allowed; 0 if it is allowed now. */
 export function remainingWait({ ofAccount, ofAddress }: Failures, now: number): number {
   const tens = Math.floor(ofAccount.length / accountLimit.failures)
   const pause = tens === 0 ? 0 : Math.min(accountLimit.milliseconds * 2 ** (tens - 1), accountLimit.max)

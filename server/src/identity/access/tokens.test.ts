@@ -19,7 +19,7 @@ beforeAll(async () => {
   access = await openAccess()
   await access.tokens.issue({ ...subject, role: 'member' })
   const [stored] = await findSigningKeys(access.database)
-  if (!stored?.privateKeyEncrypted) throw new Error('no signing key was kept')
+  if (!stored?.privateKeyEncrypted) throw new Error('no signing key was stored')
   const pem = unseal(deriveKey(access.secret, 'signing key', stored.id), stored.privateKeyEncrypted)
   signing = { id: stored.id, privateKey: createPrivateKey(pem) }
 })
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const seconds = () => Math.floor(access.clock.now / 1000)
 
-/** A token like ours, signed with our own key, but for what the test changes; null leaves a claim out. */
+/** A token like ours, signed with our own key, with the test's changes; null omits a claim. */
 async function forge(
   claims: Record<string, unknown> = {},
   header: Record<string, unknown> = {},
@@ -47,7 +47,7 @@ const nextKeyId = async (): Promise<string | undefined> =>
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-test('a token speaks for its user, session and organization for 24 hours', async () => {
+test('a token is valid for its user, session and organization for 24 hours', async () => {
   const token = await access.tokens.issue({ ...subject, role: 'member' })
   expect(await access.tokens.verify(token)).toEqual(subject)
   const { iat, exp } = decodeJwt(token)
@@ -55,7 +55,7 @@ test('a token speaks for its user, session and organization for 24 hours', async
   expect(decodeProtectedHeader(token)).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: signing.id })
 })
 
-test('a token unchanged but for nothing is taken, so the refusals below are about what they change', async () => {
+test('an unchanged forged token is accepted, so each rejection below is due to its change', async () => {
   expect(await access.tokens.verify(await forge())).toEqual(subject)
 })
 
@@ -67,33 +67,33 @@ test.each<[string, () => Promise<string> | string]>([
   ['of another type', () => forge({}, { typ: 'JWT' })],
   ['without a type', () => forge({}, { typ: undefined })],
   ['of an unknown key', () => forge({}, { kid: 'another' })],
-  ['of the key that will sign next, signed with the present one', async () => forge({}, { kid: await nextKeyId() })],
-  ['whose key id is no text', () => forge({}, { kid: [signing.id] as unknown as string })],
+  ['with the id of the next key, signed by the active one', async () => forge({}, { kid: await nextKeyId() })],
+  ['whose key id is not a string', () => forge({}, { kid: [signing.id] as unknown as string })],
   ['without a key id', () => forge({}, { kid: undefined })],
   ['for another audience', () => forge({ aud: 'urn:rapport:web' })],
   ['without an audience', () => forge({ aud: null })],
   ['of another issuer', () => forge({ iss: 'urn:rapport:0' })],
   ['without an issuer', () => forge({ iss: null })],
-  ['that is expired', () => forge({ exp: seconds() - 60 })],
+  ['that has expired', () => forge({ exp: seconds() - 60 })],
   ['without an expiry', () => forge({ exp: null })],
   ['not valid yet (nbf)', () => forge({ nbf: seconds() + 60 })],
-  ['of the future (iat)', () => forge({ iat: seconds() + 60 })],
+  ['issued in the future (iat)', () => forge({ iat: seconds() + 60 })],
   ['older than a day, whatever its expiry', () => forge({ iat: seconds() - accessTokenLifetime - 60 })],
   ['without a time of issue', () => forge({ iat: null })],
-  ['without an id of its own', () => forge({ jti: null })],
+  ['without an id', () => forge({ jti: null })],
   ['without a user', () => forge({ sub: null })],
   ['without a session', () => forge({ sid: null })],
-  ['whose session is no id', () => forge({ sid: 'session_1' })],
-  ['whose organization is no id', () => forge({ org: 'org_1' })],
-  ['whose user is no id', () => forge({ sub: "usr_' or true" })],
+  ['whose session id is invalid', () => forge({ sid: 'session_1' })],
+  ['whose organization id is invalid', () => forge({ org: 'org_1' })],
+  ['whose user id is invalid', () => forge({ sub: "usr_' or true" })],
   ['with a critical extension', () => forge({}, { crit: ['b64'], b64: true, kid: 'another' })],
   ['that is empty', () => ''],
-  ['that is none', () => 'a.b.c'],
-])('a token %s is refused', async (_, make) => {
+  ['that is not a JWT', () => 'a.b.c'],
+])('a token %s is rejected', async (_, make) => {
   expect(await access.tokens.verify(await make())).toBeUndefined()
 })
 
-test('a changed claim breaks the signature', async () => {
+test('a changed claim invalidates the signature', async () => {
   const [header = '', payload = '', signature = ''] = (await access.tokens.issue({ ...subject, role: 'member' })).split(
     '.',
   )
@@ -105,11 +105,11 @@ test('a changed claim breaks the signature', async () => {
 test.each<[string, (signature: Buffer) => Buffer]>([
   ['cut short by a byte', (signature) => signature.subarray(0, -1)],
   ['cut to a half', (signature) => signature.subarray(0, 32)],
-  ['cut away', () => Buffer.alloc(0)],
-  ['of zeros alone', () => Buffer.alloc(64)],
+  ['removed', () => Buffer.alloc(0)],
+  ['all zeros', () => Buffer.alloc(64)],
   ['a byte longer', (signature) => Buffer.concat([signature, Buffer.alloc(1)])],
   ['changed in one bit', (signature) => Buffer.from(signature.map((byte, at) => (at === 40 ? byte ^ 1 : byte)))],
-])('a token whose signature is %s is refused', async (_, change) => {
+])('a token whose signature is %s is rejected', async (_, change) => {
   const [header = '', payload = '', signature = ''] = (await access.tokens.issue({ ...subject, role: 'member' })).split(
     '.',
   )
@@ -117,7 +117,7 @@ test.each<[string, (signature: Buffer) => Buffer]>([
   expect(await access.tokens.verify(`${header}.${payload}.${changed}`)).toBeUndefined()
 })
 
-test('a token signed by HS256 with the public key as its secret is refused', async () => {
+test('a token signed by HS256 with the public key as its secret is rejected', async () => {
   const publicKey = createPublicKey(signing.privateKey)
   const [, payload = ''] = (await access.tokens.issue({ ...subject, role: 'member' })).split('.')
   for (const key of [
@@ -131,7 +131,7 @@ test('a token signed by HS256 with the public key as its secret is refused', asy
   }
 })
 
-test('a key that the token brings along, or the address of one, is never used', async () => {
+test('a key or key URL inside the token is never used', async () => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = { ...(await exportJWK(publicKey)), kid: signing.id, alg: 'ES256' }
   let asked = 0
@@ -162,7 +162,7 @@ test('a key that the token brings along, or the address of one, is never used', 
   }
 })
 
-test('a token that was verified before is refused once its time is over', async () => {
+test('a cached token is rejected once it has expired', async () => {
   const token = await access.tokens.issue({ ...subject, role: 'member' })
   const began = access.clock.now
   expect(await access.tokens.verify(token)).toEqual(subject)
@@ -177,7 +177,7 @@ test('a token that was verified before is refused once its time is over', async 
   }
 })
 
-test('processes that start at once make one signing key, and each takes the tokens of the others', async () => {
+test('processes that start at once create one signing key and accept each other’s tokens', async () => {
   const fresh = await openAccess()
   try {
     const processes = Array.from({ length: 8 }, () =>
@@ -194,7 +194,7 @@ test('processes that start at once make one signing key, and each takes the toke
   }
 })
 
-test('the key set holds public keys only', async () => {
+test('the key set contains only public keys', async () => {
   const { keys } = await access.tokens.jwks()
   expect(keys.map(({ kid }) => kid)).toEqual([signing.id, await nextKeyId()])
   for (const key of keys) {

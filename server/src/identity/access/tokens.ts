@@ -8,27 +8,27 @@ import type { Role, RoleScopes } from '../../platform/model/scopes.ts'
 import { fingerprint, type Secret } from '../../platform/secret/secret.ts'
 import { createSigningKeys, signingAlgorithm, type SigningKeys } from './signing-keys.ts'
 
-/** Whom an access token speaks for; the ids are uuids. */
+/** The subject of an access token; ids are uuids. */
 export interface TokenSubject {
   userId: string
   sessionId: string
-  /** Where the session is now; null when the person is in no organization. Nothing is decided by it. */
+  /** The session's organization at the time of issue; null without one. For information only: no decision uses it. */
   organizationId: string | null
 }
 
 export interface Tokens {
   /**
-   * A new access token, good for 24 hours. Its `scope` is for clients to read (RFC 9068 section 2.2.3): what the role
-   * allows now. Each request is decided by the session and the role of that moment.
+   * A new access token, valid for 24 hours. Its `scope` tells clients what the role allows now (RFC 9068 section
+   * 2.2.3). Each request is authorized by the current session and role instead.
    */
   issue(subject: TokenSubject & { role: Role | null }): Promise<string>
-  /** Whom the token speaks for, or undefined when it is not one of ours or its time is over. */
+  /** The subject of the token, or undefined if it is not ours or has expired. */
   verify(token: string): Promise<TokenSubject | undefined>
   /** The public keys, for `/.well-known/jwks.json`. */
   jwks(): Promise<{ keys: JWK[] }>
 }
 
-/** Seconds an access token lives (interface, "Access tokens"). */
+/** Lifetime of an access token in seconds. */
 export const accessTokenLifetime = 24 * 60 * 60
 
 // Seconds that the clocks of two processes may differ.
@@ -38,8 +38,8 @@ const type = 'at+jwt'
 const audience = 'urn:rapport:api'
 
 /**
- * Access tokens (JWT, ES256, RFC 9068's type). The issuer names the installation by its secret's fingerprint and not
- * by an address, so a token outlives a change of port or host name. `clock` gives milliseconds since 1970.
+ * Access tokens (JWT, ES256, with the type of RFC 9068). The issuer is the fingerprint of the installation's secret,
+ * not an address, so tokens survive a change of port or host name. `clock` returns milliseconds since 1970.
  */
 export function createTokens({
   database,
@@ -54,7 +54,7 @@ export function createTokens({
 }): Tokens {
   const issuer = `urn:rapport:${fingerprint(secret)}`
   const keys = createSigningKeys({ database, secret, clock })
-  // By hash, so that the memory holds no usable token.
+  // By hash, so that the cache contains no usable token.
   const cache = new LRUCache<string, Verified>({ max: maxCachedTokens })
 
   return {
@@ -96,7 +96,7 @@ interface Verified {
   expires: number
 }
 
-/** Signature, type and claims; throws jose's error for what is wrong. */
+/** Verifies signature, type and claims; throws jose's errors. */
 async function check(
   token: string,
   keys: SigningKeys,
@@ -104,7 +104,7 @@ async function check(
 ): Promise<Verified | undefined> {
   const { payload } = await jwtVerify(
     token,
-    // Only `kid` chooses the key; a key or an address of keys inside the token is never looked at.
+    // Only `kid` selects the key; keys and key URLs inside the token are ignored.
     async ({ kid }) => {
       const key = kid === undefined ? undefined : await keys.find(kid)
       if (!key) throw new errors.JWKSNoMatchingKey()
@@ -116,7 +116,7 @@ async function check(
       issuer,
       audience,
       clockTolerance,
-      // With this, a token of the future (iat) is refused too.
+      // Also rejects tokens issued in the future (iat).
       maxTokenAge: accessTokenLifetime,
       requiredClaims: ['exp', 'sub', 'sid', 'jti'],
       currentDate: new Date(now),

@@ -16,7 +16,7 @@ import { sql } from '../../platform/model/sql.ts'
 import { newId, readId, showId } from '../../platform/model/ids.ts'
 
 let service: TestService
-/** Another process on the same database, which remembers what it has read. */
+/** Another process on the same database, with its own cache. */
 let other: TestService
 let organization: TestOrganization
 beforeAll(async () => {
@@ -39,11 +39,11 @@ const uuidOf = (prefix: string, id: string): string => readId(prefix, id) ?? ''
 /** The owner of the organization, by access token. */
 const session = ({ accessToken }: TestOrganization = organization): Call => callAs(service, accessToken)
 
-/** Whoever has the text of a key of the organization. */
+/** Requests with a key of the organization. */
 const callWithKey = (apiKey: string, { organizationId } = organization, from = service): Call =>
   callAs(from, apiKey, { 'service-organization-id': organizationId })
 
-/** A new key, made by the owner. */
+/** A new key, created by the owner. */
 async function newKey(body: object = {}, by: Call = session()): Promise<Json> {
   const made = await by('POST', at, { body: { name: 'Reports', scopes: ['contact:*:read'], ...body } })
   expect([made.status, made.text.slice(0, 300)]).toEqual([201, made.text.slice(0, 300)])
@@ -55,7 +55,7 @@ const mayRead = async (apiKey: string, from = service): Promise<number> =>
 
 const full = (...scopes: string[]) => scopes.map((scope) => `urn:service:${scope}`)
 
-test('a key is shown once, works, and is told from then on without its text', async () => {
+test('a key works and is shown only once; later responses omit it', async () => {
   const made = await session()('POST', at, { body: { name: 'Reports', scopes: ['contact:*:read', 'contact:*:read'] } })
   expect(made.status).toBe(201)
   const { apiKey, ...record } = made.body
@@ -91,7 +91,7 @@ test('a key is shown once, works, and is told from then on without its text', as
   }
 })
 
-test('nothing that the database keeps is a key, and an idempotent repeat shows the same one', async () => {
+test('the database stores no key, and an idempotent repeat returns the same key', async () => {
   const headers = { 'idempotency-key': randomUUID() }
   const body = { name: 'Repeated', scopes: ['contact:*:read'] }
   const [first, again] = [
@@ -112,24 +112,24 @@ test('nothing that the database keeps is a key, and an idempotent repeat shows t
 
 test.each<[string, object, string]>([
   ['no scopes', { scopes: [] }, 'scopes'],
-  ['a scope of another form', { scopes: ['contact:list'] }, 'scopes'],
+  ['a malformed scope', { scopes: ['contact:list'] }, 'scopes'],
   ['a scope that nothing needs', { scopes: ['contact:list:read', 'contcat:list:read'] }, 'scopes'],
   ['an action that nothing needs', { scopes: ['contact:fly:write'] }, 'scopes'],
-  ['an end in the past', { expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt'],
-  ['an end without a zone', { expiresAt: '2099-01-01T00:00:00' }, 'expiresAt'],
-  ['an end that is no moment', { expiresAt: '2099-02-30T25:00:00Z' }, 'expiresAt'],
-  ['no address', { allowedAddresses: ['office'] }, 'allowedAddresses'],
+  ['an expiry in the past', { expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt'],
+  ['an expiry without a time zone', { expiresAt: '2099-01-01T00:00:00' }, 'expiresAt'],
+  ['an invalid expiry', { expiresAt: '2099-02-30T25:00:00Z' }, 'expiresAt'],
+  ['an invalid address', { allowedAddresses: ['office'] }, 'allowedAddresses'],
   ['every address', { allowedAddresses: ['203.0.113.7', '0.0.0.0/0'] }, 'allowedAddresses'],
   ['a name that is too long', { name: 'x'.repeat(101) }, 'name'],
-  ['a text of its own', { apiKey: 'svc_0' }, 'apiKey'],
-  ['a hash of its own', { hash: '00' }, 'hash'],
-  ['a maker of its own', { createdBy: `usr_${'0'.repeat(32)}` }, 'createdBy'],
-])('a key with %s is refused', async (_, body, field) => {
+  ['a chosen key', { apiKey: 'svc_0' }, 'apiKey'],
+  ['a chosen hash', { hash: '00' }, 'hash'],
+  ['a chosen creator', { createdBy: `usr_${'0'.repeat(32)}` }, 'createdBy'],
+])('a key with %s is rejected', async (_, body, field) => {
   const refused = await session()('POST', at, { body: { name: 'Wrong', scopes: ['contact:*:read'], ...body } })
   expect(refused).toMatchObject({ status: 422, body: { details: [{ field }] } })
 })
 
-test('a key ends when it expires, also when its end is brought forward, and not when it is put off', async () => {
+test('a key stops working at its expiry, wherever that is moved', async () => {
   const soon = new Date(Date.now() + 3_600_000).toISOString()
   const { id, apiKey, expiresAt } = await newKey({ expiresAt: soon.replace('Z', '+00:00') })
   expect(expiresAt).toBe(soon)
@@ -142,7 +142,7 @@ test('a key ends when it expires, also when its end is brought forward, and not 
   expect(past).toMatchObject({ status: 422, body: { details: [{ field: 'expiresAt' }] } })
 })
 
-test('a key that is revoked is good for nothing at once, in every process, and stays in the list', async () => {
+test('a revoked key stops working immediately in every process, and stays in the list', async () => {
   const { id, apiKey } = await newKey()
   const rotated = (await session()('POST', `${at}/${id}/rotate`)).body.apiKey
   expect(await Promise.all([service, other].flatMap((one) => [mayRead(apiKey, one), mayRead(rotated, one)]))).toEqual([
@@ -169,7 +169,7 @@ test('a key that is revoked is good for nothing at once, in every process, and s
   expect((await session()('DELETE', `${at}/${id}`)).status).toBe(405)
 })
 
-test('after a rotation the text before is good until its overlap ends, and no longer in any process', async () => {
+test('after a rotation, the previous key works until the overlap ends, in every process', async () => {
   const { id, apiKey: first } = await newKey()
   const before = Date.now()
   const rotated = await session()('POST', `${at}/${id}/rotate`, { body: { overlapSeconds: 600 } })
@@ -179,7 +179,7 @@ test('after a rotation the text before is good until its overlap ends, and no lo
   const both = async () =>
     (await Promise.all([first, second].flatMap((key) => [mayRead(key), mayRead(key, other)]))).join()
   expect(await both()).toBe('200,200,200,200')
-  // A repeat of a rotation whose answer was lost.
+  // Repeats a rotation whose response was lost.
   const { apiKey: third } = (await session()('POST', `${at}/${id}/rotate`, { body: { overlapSeconds: 86_400 } })).body
   expect(await both()).toBe('200,200,200,200')
   const ends = await inDatabase<{ seconds: number }>(sql`
@@ -197,7 +197,7 @@ test('after a rotation the text before is good until its overlap ends, and no lo
   expect(kept).toEqual([])
 })
 
-test('a change by someone who has seen another state is refused, and ends nothing', async () => {
+test('a change with an outdated If-Match is rejected and does not affect the key', async () => {
   const { id, apiKey } = await newKey()
   const { headers } = await session()('GET', `${at}/${id}`)
   const tag = { 'if-match': headers.get('etag') ?? '' }
@@ -208,7 +208,7 @@ test('a change by someone who has seen another state is refused, and ends nothin
   expect(await mayRead(apiKey)).toBe(200)
 })
 
-test('of rotations at once each gives a text, and all of them are good', async () => {
+test('concurrent rotations each return a key, and all of them work', async () => {
   const { id, apiKey } = await newKey()
   const rotated = await Promise.all(Array.from({ length: 8 }, () => session()('POST', `${at}/${id}/rotate`)))
   const texts = [apiKey, ...rotated.map(({ body }) => body.apiKey as string)]
@@ -216,7 +216,7 @@ test('of rotations at once each gives a text, and all of them are good', async (
   expect(await Promise.all(texts.map((text) => mayRead(text)))).toEqual(texts.map(() => 200))
 })
 
-test('a key is good from its addresses alone, in every process at once, and the refusal is told', async () => {
+test('a key works only from its addresses, immediately in every process, and denials are audited', async () => {
   const { id, apiKey } = await newKey()
   const from = (address: string, process = service) =>
     callWithKey(apiKey, organization, process)('GET', '/v5/contacts', { headers: { 'x-forwarded-for': address } })
@@ -232,12 +232,12 @@ test('a key is good from its addresses alone, in every process at once, and the 
   const refused = await from('198.51.100.1')
   expect(refused.body).toMatchObject({ code: 'insufficient_permissions' })
   expect(refused.body.description).toContain('198.51.100.1')
-  // The lists of others, and what else is wrong, are not told.
+  // The allowed addresses are not revealed.
   expect(refused.body.description).not.toContain('203.0.113')
   const address = 'filter.address.equals=198.51.100.1'
   const denials = async () =>
     (await organization.call('GET', `/v5/audit-log?filter.actorId.equals=${id}&${address}`)).body as Json[]
-  await until('it is told', async () => (await denials()).length > 0)
+  await until('the denial is recorded', async () => (await denials()).length > 0)
   expect((await denials())[0]).toMatchObject({
     action: 'access.denied',
     actorKind: 'key',
@@ -247,7 +247,7 @@ test('a key is good from its addresses alone, in every process at once, and the 
   expect(await statuses('198.51.100.1')).toEqual([200, 200])
 })
 
-test('a forwarded address counts only behind a proxy that is trusted', async () => {
+test('a forwarded address counts only behind a trusted proxy', async () => {
   const direct = await startTestService()
   const own = await direct.newOrganization()
   const by = callAs(direct, own.accessToken)
@@ -260,7 +260,7 @@ test('a forwarded address counts only behind a proxy that is trusted', async () 
   await direct.close()
 })
 
-test('an allowed address counts with a port or in the form of IPv6, and is noted in its usual form', async () => {
+test('an allowed address matches with a port or as IPv6, and is recorded in canonical form', async () => {
   const { id, apiKey } = await newKey({ allowedAddresses: ['203.0.113.7', '2001:db8::/64'] })
   const status = async (address: string) =>
     (await callWithKey(apiKey)('GET', '/v5/contacts', { headers: { 'x-forwarded-for': address } })).status
@@ -275,7 +275,7 @@ test('an allowed address counts with a port or in the form of IPv6, and is noted
   expect(await noted()).toBe('203.0.113.7')
 })
 
-test('the last use is noted with its address, and a refused one is none', async () => {
+test('the last use is recorded with its address; a rejected request is not a use', async () => {
   const { id, apiKey } = await newKey({ allowedAddresses: ['203.0.113.7'] })
   const read = async () => (await session()('GET', `${at}/${id}`)).body
   const use = (address: string) =>
@@ -286,7 +286,7 @@ test('the last use is noted with its address, and a refused one is none', async 
   expect(await read()).toMatchObject({ lastUsedAddress: '203.0.113.7' })
 })
 
-test('changes of a key are told with the names of what changed, and never with its text', async () => {
+test('changes of a key are audited with the names of the changed fields, and never with the key', async () => {
   const { id, apiKey } = await newKey({ name: 'Told' })
   const texts = [apiKey]
   await session()('PATCH', `${at}/${id}`, { body: { name: 'Told again', scopes: ['contact:list:read'] } })
@@ -302,7 +302,7 @@ test('changes of a key are told with the names of what changed, and never with i
   for (const key of texts) expect(text).not.toContain(key.slice(4))
 })
 
-test('a person needs a fresh proof to make, change, rotate or revoke a key, not to look at them', async () => {
+test('a person needs recent re-authentication to create, change, rotate or revoke a key, but not to read keys', async () => {
   const own = await service.newOrganization()
   const by = session(own)
   const { id } = await newKey({}, by)
@@ -320,7 +320,7 @@ test('a person needs a fresh proof to make, change, rotate or revoke a key, not 
   expect((await by('GET', `${at}/${id}`)).body.revokedAt).toBeNull()
 })
 
-test('another organization’s keys are not there, on any route', async () => {
+test('another organization’s keys return 404 on every route', async () => {
   const { id } = await newKey()
   const theirs = session(await service.newOrganization())
   for (const [method, path, body] of [

@@ -5,7 +5,7 @@ import { id, type JsonValue, reference, text, timestamp, stringList } from '../.
 import { rotationBody } from '../../platform/routes/one-time-secret.ts'
 import type { Normalized } from '../../platform/model/normalizers.ts'
 
-/** Each word of a list in its usual form, without repetitions; the first fault, with the word that has it. */
+/** Normalizes each item and removes duplicates; or the first fault, with its item. */
 function normalizeList(value: JsonValue, read: (item: string) => string | { fault: string }): Normalized {
   const found = (Array.isArray(value) ? value : []).map((item) => ({ word: item, result: read(String(item)) }))
   for (const { word: item, result } of found) {
@@ -55,7 +55,7 @@ const expiry = timestamp({ label: 'Expires at', description: 'When the key expir
 
 const expiresAt = {
   ...expiry,
-  // One that is still to come, for the documentation.
+  // A time in the future, for the documentation.
   schema: { ...expiry.schema, examples: ['2099-12-31T23:59:59.000Z'] },
   normalize(value: JsonValue): Normalized {
     const at = typeof value === 'string' && timestampPattern.test(value) ? new Date(value) : undefined
@@ -66,7 +66,7 @@ const expiresAt = {
   },
 }
 
-/** A credential for a program: the text itself is shown once, when it is made or rotated. */
+/** A credential for a program. The key itself is shown once, when it is created or rotated. */
 export const apiKeys = defineResource({
   name: 'api-keys',
   singular: 'api-key',
@@ -78,7 +78,7 @@ export const apiKeys = defineResource({
   softDelete: false,
   hidden: { hash: 'bytea', version: 'integer' },
   fields: {
-    // Ids are in the order of creation.
+    // Ids sort by creation time.
     id: { ...id('key'), order: 'scan' },
     name: text({ label: 'Name', description: 'The key’s purpose', required: true, max: 100 }),
     scopes,
@@ -102,5 +102,5 @@ export const apiKeys = defineResource({
   },
 })
 
-/** What a rotation is asked for with. */
+/** The body of a rotation request. */
 export const keyRotationShape = rotationBody('texts')

@@ -8,7 +8,7 @@ import { apiKeys, keyRotationShape } from './resource.ts'
 import { assertFutureExpiry, assertMayGrant, assertNotRevoked, grantsMore, permissionsOf } from './rules.ts'
 import { apiKeyStore, createKey, rotateKey, showKeyId } from './store.ts'
 
-const place = new RouteGroup(apiKeyStore, '/v5/api-keys')
+const group = new RouteGroup(apiKeyStore, '/v5/api-keys')
 
 const keyValue = text({
   label: 'API key',
@@ -28,13 +28,13 @@ const rotatedKey = withSecretFields(apiKeys, 'RotatedApiKey', {
   }),
 })
 
-/** Each change needs a fresh proof. */
-const change = (action: string) => ({ ...place.changeRoute(action), requiresRecentAuthentication: true })
+/** Each change requires recent re-authentication. */
+const change = (action: string) => ({ ...group.changeRoute(action), requiresRecentAuthentication: true })
 
 const rules =
   'A person must have re-authenticated recently; a key needs a scope that names `api-key`. Nobody can grant a scope that they lack. Only a logged-in owner can grant scopes to create keys or to manage people and settings.'
 
-/** Tells whether any route of the service needs something that the scope covers. */
+/** Whether any route of the service needs a scope that this one covers. */
 type IsNeeded = (scope: string) => boolean
 
 const createRoute = (isNeeded: IsNeeded): WriteRoute => ({
@@ -50,7 +50,7 @@ const createRoute = (isNeeded: IsNeeded): WriteRoute => ({
     assertMayGrant(caller, permissionsOf(body))
     const { written, apiKey } = await createKey(db, caller.userId, body)
     const { text, headers } = recordWithSecret(written, { apiKey })
-    return { status: 201, text, headers: { ...headers, location: `${place.path}/${showKeyId(written.id)}` } }
+    return { status: 201, text, headers: { ...headers, location: `${group.path}/${showKeyId(written.id)}` } }
   },
 })
 
@@ -63,7 +63,7 @@ const updateRoute = (isNeeded: IsNeeded): WriteRoute => ({
   async handle(request) {
     const { body, caller } = request
     assertNeeded(body, isNeeded)
-    return changeOne(place, request, {
+    return changeOne(group, request, {
       values: body,
       columns: (before) => {
         assertNotRevoked(before)
@@ -84,10 +84,10 @@ const rotateRoute = writeRoute({
   audited: 'api-key.rotated',
   responses: { 200: { kind: 'record', resource: rotatedKey } },
   async handle({ db, caller, params, body, revisions }) {
-    const keyId = place.id(params)
+    const keyId = group.id(params)
     const check = (before: JsonObject) => {
       assertNotRevoked(before)
-      // The same power in the same hands; anyone else would get what they may not have.
+      // A key that rotates itself gains nothing; anyone else could gain permissions.
       if (caller.kind !== 'key' || caller.credentialId !== keyId) assertMayGrant(caller, permissionsOf(before))
     }
     const rotated = await rotateKey(db, { keyId, overlapSeconds: overlapOf(body), revisions, check })
@@ -103,7 +103,7 @@ const revokeRoute: WriteRoute = {
     'The key becomes invalid immediately, in every process, and stays in the list. This is permanent. If the key is already revoked, nothing changes.',
   audited: 'api-key.revoked',
   handle: (request) =>
-    changeOne(place, request, {
+    changeOne(group, request, {
       values: {},
       columns: ({ revokedAt }) => (revokedAt === null ? { revoked_at: 'now' } : {}),
     }),
@@ -111,14 +111,14 @@ const revokeRoute: WriteRoute = {
 
 /** The routes of API keys. */
 export const apiKeyRoutes = (isNeeded: IsNeeded): Route[] => [
-  ...standardRoutes(apiKeyStore, { path: place.path, operations: ['list', 'count', 'get'] }),
+  ...standardRoutes(apiKeyStore, { path: group.path, operations: ['list', 'count', 'get'] }),
   createRoute(isNeeded),
   updateRoute(isNeeded),
   rotateRoute,
   revokeRoute,
 ]
 
-/** A scope that no route needs makes a key that can do nothing, and is most likely a slip. Error: 422. */
+/** A scope that no route needs is most likely a typing error. Error: 422. */
 function assertNeeded({ scopes = [] }: JsonObject, isNeeded: (scope: string) => boolean): void {
   const faults: Fault[] = (scopes as string[])
     .filter((scope) => !isNeeded(scope))

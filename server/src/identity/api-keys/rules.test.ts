@@ -23,7 +23,7 @@ const at = '/v5/api-keys'
 interface Team extends TestOrganization {
   /** By access token, as a member of this role. */
   as(role: Role): Promise<Call>
-  /** Whoever has the text of one of its keys. */
+  /** With one of its keys. */
   by(apiKey: string): Call
 }
 
@@ -44,7 +44,7 @@ async function newTeam(): Promise<Team> {
 const create = (call: Call, scopes: readonly string[], more: object = {}) =>
   call('POST', at, { body: { name: 'Key', scopes, ...more } })
 
-/** A key made by an owner. */
+/** A key created by an owner. */
 async function keyOf(team: Team, scopes: readonly string[], more: object = {}): Promise<Json> {
   const made = await create(await team.as('owner'), scopes, more)
   expect([made.status, made.text.slice(0, 200)]).toEqual([201, expect.anything()])
@@ -62,7 +62,7 @@ test.each<[Role, string, number]>([
   ['admin', 'api-key:*:*', 403],
   ['member', 'contact:*:read', 403],
   ['viewer', 'contact:*:read', 403],
-])('a session of the role %s gives a key %s: %s', async (role, scope, status) => {
+])('a session with the role %s can grant %s: %s', async (role, scope, status) => {
   const team = await newTeam()
   const made = await create(await team.as(role), [scope])
   expect(made.status).toBe(status)
@@ -73,7 +73,7 @@ test.each([
   [['*:*:*'], ['contact:list:read']],
   [['*:create:write'], ['contact:list:read']],
   [['api-key:*:read', '*:*:write'], ['contact:list:read']],
-])('a key with %j makes no key', async (own, wanted) => {
+])('a key with %j cannot create a key', async (own, wanted) => {
   const team = await newTeam()
   const { id, apiKey } = await keyOf(team, own)
   const call = team.by(apiKey)
@@ -87,7 +87,7 @@ test.each([
   }
 })
 
-test('a key that an owner let make keys gives what it has, and not the making', async () => {
+test('a key that can create keys can grant its own scopes, except creating keys', async () => {
   const team = await newTeam()
   const { id, apiKey } = await keyOf(team, ['contact:*:read', 'company:list:read', 'api-key:*:*'])
   const call = team.by(apiKey)
@@ -106,7 +106,7 @@ test('a key that an owner let make keys gives what it has, and not the making', 
     expect([scope, refused.status]).toEqual([scope, 403])
     expect(refused.body.details).toEqual([{ field: 'scopes', message: `urn:service:${scope}` }])
   }
-  // Itself it cannot widen or keep alive, only take away from.
+  // It can restrict itself, but not extend its permissions or its expiry.
   const { expiresAt } = (await call('PATCH', `${at}/${id}`, { body: { expiresAt: '2099-01-01T00:00:00Z' } })).body
   expect(expiresAt).toBe('2099-01-01T00:00:00.000Z')
   for (const body of [
@@ -123,7 +123,7 @@ test('a key that an owner let make keys gives what it has, and not the making', 
   expect((await create(team.by(rotated.body.apiKey), ['contact:*:read'])).status).toBe(403)
 })
 
-test('a key makes none that reaches further or lasts longer than it does itself', async () => {
+test('a key cannot create a key with more addresses or a later expiry than its own', async () => {
   const team = await newTeam()
   const { apiKey } = await keyOf(team, ['contact:*:read', 'api-key:*:*'], {
     allowedAddresses: ['127.0.0.0/8'],
@@ -146,7 +146,7 @@ test('a key makes none that reaches further or lasts longer than it does itself'
   }
 })
 
-test('an admin does not take over a key that makes keys, and may take it away', async () => {
+test('an admin cannot take over a key that creates keys, but can restrict and revoke it', async () => {
   const team = await newTeam()
   const { id, apiKey } = await keyOf(team, ['contact:*:read', 'api-key:*:write'], { allowedAddresses: ['127.0.0.1'] })
   const admin = await team.as('admin')
@@ -165,7 +165,7 @@ test('an admin does not take over a key that makes keys, and may take it away', 
   expect((await team.by(apiKey)('GET', '/v5/contacts')).status).toBe(401)
 })
 
-/** What routes need, of which some is guarded. */
+/** Scopes that routes need, some of them guarded. */
 const needs = ['contact', 'company', 'api-key', 'member'].flatMap((resource) =>
   ['list', 'create', 'update', 'rotate'].flatMap((action) =>
     ['read', 'write'].map((permission) => `${resource}:${action}:${permission}`),
@@ -186,7 +186,7 @@ const scope = fc
 const scopes = fc.array(scope, { minLength: 1, maxLength: 3 })
 
 interface Step {
-  /** Which of the keys that there are by then asks, and which it is about. */
+  /** Index of the key that sends the request, and of the key that it changes. */
   caller: number
   subject: number
   what: 'create' | 'update' | 'rotate'
@@ -203,10 +203,10 @@ const steps = fc.array(
   { minLength: 1, maxLength: 8 },
 )
 
-/** Whoever asks under this number is not a key, but an admin who is logged in. */
+/** This index stands for a logged-in admin instead of a key. */
 const adminCaller = 9
 
-test('whatever keys and admins make, change and rotate, no key can do what nobody of them could before', async () => {
+test('no sequence of changes by keys and admins gives a key a permission that none of them had', async () => {
   const team = await newTeam()
   let accepted = 0
   await fc.assert(
@@ -242,7 +242,7 @@ test('whatever keys and admins make, change and rotate, no key can do what nobod
         const known = keys.findIndex((key) => key.id === id)
         if (known < 0) keys.push({ id, apiKey, scopes: now })
         else keys[known] = { id, apiKey, scopes: now }
-        // Nothing that some key could not do at the beginning; and a new text is no more than its asker.
+        // No scope that no key had at the beginning, and a new key has no more than its creator.
         for (const needed of reach(now)) expect([what, needed, allowed.has(needed)]).toEqual([what, needed, true])
         if (what === 'create' || (what === 'rotate' && (isAdmin || by.id !== about.id))) {
           for (const needed of reach(now)) expect([what, needed, before.has(needed)]).toEqual([what, needed, true])

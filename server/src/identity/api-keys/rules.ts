@@ -4,21 +4,21 @@ import { coversScope, refusedScopes } from '../access/grants.ts'
 import { areWithin } from '../access/networks.ts'
 import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
 
-/** What a key may do, where and until when. */
+/** What a key can do, from where and until when. */
 export interface KeyPermissions {
   scopes: readonly string[]
   allowedAddresses: readonly string[]
   expiresAt: string | null
 }
 
-/** The power of a record as it is shown, or of a body that makes one. */
+/** The permissions of a key's record, or of a body that creates one. */
 export const permissionsOf = (row: JsonObject): KeyPermissions => ({
   scopes: (row.scopes ?? []) as string[],
   allowedAddresses: (row.allowedAddresses ?? []) as string[],
   expiresAt: (row.expiresAt ?? null) as string | null,
 })
 
-/** Does the key get something that it had not: a scope, an address, time? */
+/** Whether a change adds anything: a scope, an address or time. */
 export function grantsMore(before: KeyPermissions, after: KeyPermissions): boolean {
   return (
     after.scopes.some((scope) => !coversScope(before.scopes, scope)) ||
@@ -31,8 +31,8 @@ const endsWithin = (inner: string | null, outer: string | null): boolean =>
   outer === null || (inner !== null && Date.parse(inner) <= Date.parse(outer))
 
 /**
- * Whoever gives a key its power, or gets its text, must have that power: every scope, and for a key that makes a key also
- * no more addresses and no more time than its own. Errors: 403, 422.
+ * The caller must have every permission of a key that they create, extend or rotate: all scopes and, if the caller is a
+ * key, no more addresses and no later expiry than its own. Errors: 403, 422.
  */
 export function assertMayGrant(caller: Caller, permissions: KeyPermissions): void {
   const refused = refusedScopes(caller, permissions.scopes)
@@ -56,13 +56,13 @@ export function assertMayGrant(caller: Caller, permissions: KeyPermissions): voi
   if (faults.length > 0) throw invalidBody(faults)
 }
 
-/** A revoked key stays as it is. Error: 423. */
+/** A revoked key cannot be changed. Error: 423. */
 export function assertNotRevoked({ revokedAt }: JsonObject): void {
   if (revokedAt === null) return
   throw new ApiError('resource_locked', 'This API key was revoked, which is permanent. Create a new one.')
 }
 
-/** Error: 422 for an end that is past. */
+/** Error: 422 for an expiry in the past. */
 export function assertFutureExpiry({ expiresAt }: JsonObject): void {
   if (typeof expiresAt !== 'string' || Date.parse(expiresAt) > Date.now()) return
   throw invalidBody([{ field: 'expiresAt', message: 'expected a time in the future; to end a key now, revoke it' }])

@@ -16,7 +16,7 @@ export interface NewApiKey {
   name: string
   /** Full form, `urn:service:…`. */
   scopes: readonly string[]
-  /** The uuid of the user who made it. */
+  /** The uuid of the user who created it. */
   createdBy: string
   expiresAt: Date | null
 }
@@ -30,13 +30,13 @@ export async function insertApiKey(db: CrossTenantConnection, key: NewApiKey): P
 
 export const apiKeyStore = standardStore(apiKeys)
 
-/** A key and its text, which only its hash is kept of. */
+/** A key with its value, of which only the hash is stored. */
 export interface KeyWithValue {
   written: WrittenRecord
   apiKey: string
 }
 
-/** Makes a key in the name of the user (uuid). Errors: 422. */
+/** Creates a key in the name of the user (uuid). Errors: 422. */
 export async function createKey(
   transaction: Transaction,
   createdBy: string,
@@ -49,24 +49,23 @@ export async function createKey(
 
 export interface KeyRotation {
   keyId: string
-  /** How long the texts from before stay good; 0 ends them at once. */
+  /** How long the previous values stay valid; 0 ends them immediately. */
   overlapSeconds: number
   revisions: readonly number[] | undefined
-  /** Refuses by throwing, given the key as it is. */
+  /** Rejects by throwing; receives the current record. */
   check: (before: JsonObject) => void
 }
 
 /**
- * Gives the key a new text. None from before stays good for longer than the overlap, and one that has an end already
- * keeps it when it is earlier: whoever repeats a rotation whose answer was lost ends nothing too early. Errors: 404, 412,
- * and those of `check`.
+ * Gives the key a new value. Previous values stay valid for at most the overlap; an earlier expiry stays, so repeating
+ * a rotation whose response was lost expires nothing early. Errors: 404, 412, and those of `check`.
  */
 export async function rotateKey(
   transaction: Transaction,
   { keyId, overlapSeconds, revisions, check }: KeyRotation,
 ): Promise<KeyWithValue & { previousEndsAt: string | null }> {
   const apiKey = generateApiKey()
-  // The text before, which the write replaces; it locks the key, so that of two rotations one sees what the other did.
+  // The current hash, before it is replaced. Locks the key, so that concurrent rotations run one after another.
   const [before] = await transaction.query<{ hash: Buffer }>(sql`
     select hash from api_keys where organization_id = ${transaction.organization} and id = ${keyId}::uuid for update`)
   const columns = (row: JsonObject) => {
@@ -79,7 +78,7 @@ export async function rotateKey(
   return { written, apiKey, previousEndsAt }
 }
 
-/** Keeps the text before for the overlap, and no other for longer; tells when the last of them ends. */
+/** Keeps the current hash for the overlap, and older ones no longer than that; returns when the last one expires. */
 async function expirePreviousHashes(
   transaction: Transaction,
   { keyId, hash, overlapSeconds }: { keyId: string; hash: Buffer | undefined; overlapSeconds: number },
@@ -100,10 +99,9 @@ async function expirePreviousHashes(
   return ends.at(-1) ?? null
 }
 
-/** The id of a key as callers see it. */
+/** The id of a key in the format of the API. */
 export const showKeyId = (id: string): string => showId(apiKeys.idPrefix, id)
 
-/** Texts from before a rotation whose time is over. */
 export const expiredKeyHashes: RetentionPolicy = {
   name: 'api_key_texts',
   table: 'api_key_previous_hashes',
@@ -112,5 +110,5 @@ export const expiredKeyHashes: RetentionPolicy = {
   ttlSeconds: 0,
 }
 
-/** Bytes as a recordset takes them. */
+/** Bytes in the text format that recordsets use. */
 const hexOf = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`

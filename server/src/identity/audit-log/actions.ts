@@ -1,6 +1,6 @@
 /**
- * What the audit log records beside the standard changes of resources, which their declarations name: a closed list, a
- * sentence each.
+ * The actions of the audit log, each with a sentence. The standard changes of resources are declared with the
+ * resources.
  */
 export const auditActions = {
   'organization.created': 'The organization was created.',

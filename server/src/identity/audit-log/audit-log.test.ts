@@ -29,10 +29,10 @@ const inDatabase = <Row extends object>(statement: Sql) =>
 
 const uuidOf = (prefix: string, id: string): string => readId(prefix, id) ?? ''
 
-/** The caller of the organization's owner, by access token. */
+/** Requests of the organization's owner, with an access token. */
 const byToken = ({ accessToken }: TestOrganization): Call => callAs(service, accessToken)
 
-/** Events of the organization, the newest first; of one record, if it is named. */
+/** Events of the organization, newest first; of one record if given. */
 async function events(recordId?: string, { call }: TestOrganization = organization): Promise<Json[]> {
   const filter = recordId === undefined ? '' : `&filter.recordId.equals=${recordId}`
   const { status, body } = await call('GET', `/v5/audit-log?limit=100${filter}`)
@@ -46,7 +46,7 @@ const actions = async (recordId: string): Promise<string[]> =>
 const countEvents = async ({ call }: TestOrganization = organization): Promise<number> =>
   (await call('GET', '/v5/audit-log/count')).body.count
 
-test('an event tells who changed which fields of what, from where and by which request, and no value', async () => {
+test('an event records actor, record, changed fields, address and request, but no values', async () => {
   const secret = `Name ${randomUUID()}`
   const made = await organization.call('POST', '/v5/imports', { body: { name: secret, tags: ['quiet'] } })
   const [event] = await events(made.body.id)
@@ -70,7 +70,7 @@ test('an event tells who changed which fields of what, from where and by which r
   expect((await organization.call('GET', `/v5/audit-log/${event.id}`)).body).toEqual(event)
 })
 
-test('what a person does by access token stands in the person’s name', async () => {
+test('an action with an access token is recorded with the person as actor', async () => {
   const made = await byToken(organization)('POST', '/v5/teams', { body: { name: randomUUID() } })
   expect(made.status).toBe(201)
   expect(await events(made.body.id)).toMatchObject([
@@ -78,7 +78,7 @@ test('what a person does by access token stands in the person’s name', async (
   ])
 })
 
-test('every change of an import and of a team is told, in order, with the fields that changed', async () => {
+test('every change of an import and of a team is recorded in order, with the changed fields', async () => {
   const { call } = organization
   const { body: made } = await call('POST', '/v5/imports', { body: { name: 'Fair' } })
   const at = `/v5/imports/${made.id}`
@@ -100,7 +100,7 @@ test('every change of an import and of a team is told, in order, with the fields
   expect(await actions(team.id)).toEqual(['team.created', 'team.updated', 'team.deleted', 'team.restored'])
 })
 
-test('what changes nothing or is refused is no event', async () => {
+test('a rejected request or one without an effect records no event', async () => {
   const { call } = organization
   const { body: made } = await call('POST', '/v5/imports', { body: { name: 'Still' } })
   const at = `/v5/imports/${made.id}`
@@ -119,7 +119,7 @@ test('what changes nothing or is refused is no event', async () => {
   expect(await actions(made.id)).toEqual(['import.created'])
 })
 
-test('a repeated Idempotency-Key is answered again and told once', async () => {
+test('a replayed Idempotency-Key records only one event', async () => {
   const headers = { 'idempotency-key': randomUUID() }
   const body = { name: 'Once' }
   const first = await organization.call('POST', '/v5/imports', { body, headers })
@@ -129,7 +129,7 @@ test('a repeated Idempotency-Key is answered again and told once', async () => {
   expect(await actions(first.body.id)).toEqual(['import.created'])
 })
 
-test('an event that cannot be written takes its effect along', async () => {
+test('a change is rolled back if its event cannot be written', async () => {
   const own = await service.newOrganization()
   const name = `Unwritten ${randomUUID()}`
   const uuid = uuidOf('org', own.organizationId)
@@ -145,7 +145,7 @@ test('an event that cannot be written takes its effect along', async () => {
   expect((await own.call('POST', '/v5/imports', { body: { name } })).status).toBe(201)
 })
 
-test('rows that are retried or cancelled by filter are one event of their import, with how many they were', async () => {
+test('retrying or cancelling rows by filter records one event of the import, with the count', async () => {
   const { call } = organization
   const { body: made } = await call('POST', '/v5/imports', { body: { name: 'Rows' } })
   for (const email of ['a@example.com', 'b@example.com']) {
@@ -163,7 +163,7 @@ test('rows that are retried or cancelled by filter are one event of their import
   expect(await actions(row.id)).toEqual(['row.retried'])
 })
 
-test('nothing in the database changes, deletes or truncates an event, but an organization takes its own along', async () => {
+test('events cannot be changed, deleted or truncated in the database, except together with their organization', async () => {
   const id = newId()
   await inDatabase(sql`insert into organizations (id, name, slug) values (${id}, 'Gone', ${id})`)
   await inDatabase(sql`insert into audit_events (organization_id, id, action, actor_kind)
@@ -188,7 +188,7 @@ test('nothing in the database changes, deletes or truncates an event, but an org
   expect(left).toEqual([])
 })
 
-test('no request reaches the log but to read it', async () => {
+test('requests can only read the audit log', async () => {
   const [event] = await events()
   for (const method of ['POST', 'PATCH', 'PUT', 'DELETE']) {
     for (const path of ['/v5/audit-log', `/v5/audit-log/${event.id}`]) {
@@ -197,7 +197,7 @@ test('no request reaches the log but to read it', async () => {
   }
 })
 
-test('a scope that is lacking is told once a minute for each credential and scope', async () => {
+test('a missing scope is recorded once a minute per credential and scope', async () => {
   const own = await service.newOrganization()
   const reader = await own.withScopes(['contact:*:read'])
   const other = await own.withScopes(['contact:*:read'])
@@ -208,7 +208,7 @@ test('a scope that is lacking is told once a minute for each credential and scop
       expect((await call('GET', '/v5/companies?filter.name.equals=Secret')).status).toBe(403)
     }
   }
-  await until('the refusals are told', async () => (await countEvents(own)) >= before + 4)
+  await until('the denials are recorded', async () => (await countEvents(own)) >= before + 4)
   await reader('GET', '/v5/companies')
   const denials = (await events(undefined, own)).filter(({ action }) => action === 'scope.denied')
   expect(denials).toHaveLength(4)
@@ -226,26 +226,26 @@ test('a scope that is lacking is told once a minute for each credential and scop
   expect(JSON.stringify(denials)).not.toContain('Secret')
 })
 
-test('a request that names someone else’s organization is told to nobody', async () => {
+test('a request that names another organization is recorded in neither organization', async () => {
   const theirs = await service.newOrganization()
   const counts = async () => [await countEvents(), await countEvents(theirs)]
   const before = await counts()
   const headers = { 'service-organization-id': theirs.organizationId }
   expect((await organization.call('GET', '/v5/contacts', { headers })).status).toBe(403)
   expect((await byToken(organization)('GET', '/v5/contacts', { headers })).status).toBe(403)
-  // One that is told comes behind whatever the others would have left.
+  // This denial is recorded after anything that the others would have recorded.
   const reader = await organization.withScopes(['contact:*:read'])
   await reader('GET', '/v5/companies')
-  await until('a refusal is told', async () => (await countEvents()) > (before[0] ?? 0) + 1)
+  await until('a denial is recorded', async () => (await countEvents()) > (before[0] ?? 0) + 1)
   expect(await counts()).toEqual([(before[0] ?? 0) + 2, before[1]])
 })
 
-test('what the command line does is told without a person’s name', async () => {
+test('actions of the command line are recorded without a person', async () => {
   const { database } = service
-  const place = { database, organization: organization.organizationId }
-  const key = await createApiKey({ ...place, name: 'Reports', scopes: ['contact:list:read'] })
-  const made = await addImport(place, { baseUrl: 'http://localhost/v5', name: `Command ${randomUUID()}` })
-  await rotateImport(place, { baseUrl: 'http://localhost/v5', nameOrId: made.id })
+  const target = { database, organization: organization.organizationId }
+  const key = await createApiKey({ ...target, name: 'Reports', scopes: ['contact:list:read'] })
+  const made = await addImport(target, { baseUrl: 'http://localhost/v5', name: `Command ${randomUUID()}` })
+  await rotateImport(target, { baseUrl: 'http://localhost/v5', nameOrId: made.id })
   const byCommand = { actorKind: 'command', actorId: null, address: null, requestId: null }
   expect(await events(key.id)).toMatchObject([{ action: 'api-key.created', ...byCommand }])
   expect(await events(made.id)).toMatchObject([
@@ -255,7 +255,7 @@ test('what the command line does is told without a person’s name', async () =>
   expect(await events(organization.organizationId)).toMatchObject([{ action: 'organization.created', ...byCommand }])
 })
 
-test('what happens to a person is told in each of their organizations, and nowhere else', async () => {
+test('an event about a person is recorded in each of their organizations only', async () => {
   const [home, elsewhere, foreign] = await Promise.all([1, 2, 3].map(() => service.newOrganization()))
   if (!home || !elsewhere || !foreign) throw new Error('there are three')
   const userId = uuidOf('usr', home.userId)
@@ -279,7 +279,7 @@ test.each([
   ['admin', 200],
   ['member', 403],
   ['viewer', 403],
-])('the role %s reads the log: %s', async (role, status) => {
+])('reading the audit log with the role %s returns %s', async (role, status) => {
   const own = await service.newOrganization()
   await inDatabase(sql`update members set role = ${role}
     where organization_id = ${uuidOf('org', own.organizationId)}::uuid`)

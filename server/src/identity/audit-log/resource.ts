@@ -6,8 +6,8 @@ import { choice, document, id, text, timestamp } from '../../platform/model/fiel
 const readOnlyIndexed = { readOnly: true, equality: 'indexed', indexedAlong: 'createdAt' } as const
 
 /**
- * What was done in the organization, by whom and from where. Events are only ever added. `actions` are those that the
- * declarations of other resources add.
+ * What was done in the organization, by whom and from where. Events are append-only. `actions` are those that other
+ * resources declare.
  */
 export const auditEventsWith = (actions: readonly string[]) =>
   defineResource({
@@ -20,7 +20,7 @@ export const auditEventsWith = (actions: readonly string[]) =>
     roleGroup: 'administration',
     softDelete: false,
     fields: {
-      // Ids are in the order of creation.
+      // Ids sort by creation time.
       id: { ...id('evt'), order: 'scan' },
       action: choice([...Object.keys(auditActions), ...actions], {
         label: 'Action',

@@ -3,7 +3,7 @@ import { standardStore } from '../../platform/resource/store.ts'
 import { standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { auditEventsWith } from './resource.ts'
 
-/** The audit log is only read here: `recordEvent` is what adds to it. */
+/** Read-only: events are added by `recordEvent`. */
 export function auditLogPart(actions: readonly string[]): Part {
   const auditEvents = auditEventsWith(actions)
   const routes = standardRoutes(standardStore(auditEvents), {

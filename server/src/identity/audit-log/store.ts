@@ -3,7 +3,7 @@ import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 
-/** Writes what happened to a person (a login, a factor) into the log of each organization that the person is in. */
+/** Records an event about a person (a login, a factor) in the log of each of their organizations. */
 export async function recordPersonEvent(db: CrossTenantConnection, userId: string, event: PersonEvent): Promise<void> {
   const memberships = await db.query<{ id: string }>(
     sql`select organization_id as id from members where user_id = ${userId}::uuid order by 1`,
@@ -17,7 +17,7 @@ export async function recordPersonEvent(db: CrossTenantConnection, userId: strin
   )
 }
 
-/** The insertion of the event into the logs of these organizations (uuids). */
+/** Inserts the event into the logs of these organizations (uuids). */
 export const insertEvents = (organizations: readonly string[], event: PersonEvent): Sql => sql`
   insert into audit_events (organization_id, id, ${eventColumns})
   select own.organization_id, own.id, ${eventValues(event)}

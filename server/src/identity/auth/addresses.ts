@@ -29,7 +29,7 @@ export const changeAddressRoute: AccountRoute = {
   body: bodyOf('AddressChange', { email: requestFields.email }),
   responses: { 202: { kind: 'schema', component: 'Accepted', schema: acceptedSchema } },
   async handle({ services, db, person, body }) {
-    // Only the last link counts: an earlier one may have gone to a mistyped address.
+    // Only the latest link is valid: an earlier one may have gone to a mistyped address.
     await revokeLinks(db, person.userId)
     await queueMail(db, { kind: 'verify-address', recipient: stringOf(body, 'email'), userId: person.userId })
     services.mail.wake()
@@ -61,7 +61,7 @@ export const verifyAddressRoute = authRoute({
   },
 })
 
-/** A link alone moves no account: it may have gone to a stranger, or a stranger may have asked for it. */
+/** A link alone cannot change an account's address: a stranger may have requested or received it. */
 export const confirmAddressRoute: AccountRoute = {
   kind: 'account',
   method: 'POST',
@@ -84,11 +84,11 @@ export const confirmAddressRoute: AccountRoute = {
 interface Verification {
   token: string
   client: Client
-  /** The person who asks, a uuid; undefined when nobody is logged in. */
+  /** The logged-in person's uuid; undefined without a login. */
   requesterId: string | undefined
 }
 
-/** Uses the link up and gives the address that the account has from now on. Errors: 403, 409, 422. */
+/** Consumes the link and returns the account's new address. Errors: 403, 409, 422. */
 async function verify(db: CrossTenantConnection, { token, client, requesterId }: Verification): Promise<string> {
   const link = await readOneTimeToken(db, 'verify-address', token)
   const person = link && link.userId !== null ? await lockAccount(db, link.userId) : undefined
@@ -107,7 +107,7 @@ async function verify(db: CrossTenantConnection, { token, client, requesterId }:
     action: isChanged ? 'email.changed' : 'email.verified',
     ...ownAccountEvent(person.id, client),
   })
-  // To the address from before: whoever has it should know.
+  // Sent to the previous address, so that its owner learns about the change.
   if (isChanged) {
     const facts = { what: 'address-changed' } as const
     await queueMail(db, { kind: 'account-changed', recipient: person.email, userId: person.id, facts })

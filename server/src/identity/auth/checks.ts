@@ -8,7 +8,7 @@ const nullableText = { type: ['string', 'null'] }
 
 const purposes = ['set-up', 'sign-up', 'verify-address', 'reset-password'] as const
 
-/** So that a form reports a dead link when it is opened, and not after it was filled in. */
+/** Lets a form report a dead link when it is opened, not after it was filled in. */
 const checkLinkRoute = authRoute({
   path: '/auth/links/check',
   operation: 'checkLink',
@@ -43,7 +43,7 @@ const checkLinkRoute = authRoute({
   },
 })
 
-/** So that a form reports a weak password before the rest is filled in. */
+/** Lets a form report a weak password before the rest is filled in. */
 const checkPasswordRoute = authRoute({
   path: '/auth/passwords/check',
   operation: 'checkPassword',
@@ -51,7 +51,7 @@ const checkPasswordRoute = authRoute({
   description: 'Returns what is wrong with a proposed password. Nothing is stored.',
   body: bodyOf('PasswordCheck', {
     password: requestFields.password,
-    email: email({ label: 'Email', description: 'The person’s name' }),
+    email: email({ label: 'Email', description: 'The person’s email address' }),
     names: stringList({ label: 'Names', description: 'Names of the person and the organization', count: 5, max: 100 }),
   }),
   responses: {

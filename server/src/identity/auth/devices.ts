@@ -1,4 +1,4 @@
-/** The first that fits says it: what others also claim to be comes later. */
+/** The first match wins: browsers whose name also appears in the User-Agent of others come later. */
 const programs: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -17,7 +17,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** What a person would call the program of this `User-Agent`: `Firefox on Windows`. */
+/** The name of the program in a `User-Agent`, such as `Firefox on Windows`. */
 export function deviceName(userAgent: string | null): string {
   if (userAgent === null || userAgent.trim() === '') return 'An unknown program'
   const [program, system] = [programs, systems].map(

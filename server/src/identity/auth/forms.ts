@@ -4,7 +4,7 @@ import { type ApiError, type BodyFault, invalidBody } from '../../platform/model
 import type { PublicRequest } from '../../platform/http/route.ts'
 import { email, secretText, text } from '../../platform/model/fields.ts'
 
-/** What the bodies of these routes are made of. */
+/** Body fields of these routes. */
 export const requestFields = {
   ...formFields,
   email: email({ label: 'Email', required: true }),
@@ -14,10 +14,10 @@ export const requestFields = {
 
 const deadLinkFault = { field: 'token', message: 'was already used or has expired; request a new link' }
 
-/** 422 for a link that does nothing any more. */
+/** 422 for a link that was used or has expired. */
 export const deadLink = (): ApiError => invalidBody([deadLinkFault])
 
-/** What the link in the body says, and its fault; neither while it is missing. */
+/** The contents of the link in the body, or its fault; neither if the link is missing. */
 export async function readLink(
   { services, body }: PublicRequest,
   purpose: OneTimePurpose,
@@ -28,7 +28,7 @@ export async function readLink(
   return { link, faults: link ? [] : [deadLinkFault] }
 }
 
-/** What an answer says that only promises to do something, whoever asked. */
+/** The response of a request that is carried out later; the same whether the address has an account or not. */
 export const acceptedSchema = {
   type: 'object',
   required: ['status'],

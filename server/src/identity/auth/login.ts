@@ -22,7 +22,7 @@ const secondStepSchema = {
   },
 }
 
-/** Password first; a person who has a second factor gets a token for the second step and nothing else. */
+/** The first step of a login. A person with a second factor gets only a token for the second step. */
 export const loginRoute = authRoute({
   path: '/auth/login',
   operation: 'logIn',
@@ -50,18 +50,18 @@ async function logIn(request: PublicRequest): Promise<RouteResponse> {
   const found = await findLogin(services.database, account, { deviceHash: readDeviceHash(request), address, userAgent })
   const attempt = { account, address, source: found.source }
   const [password, clientKey] = [stringOf(body, 'password'), addressKey(address)]
-  const callerKind = found.source === 'stranger' ? 'stranger' : 'known'
+  const callerKind = found.source === 'stranger' ? 'unknown' : 'known'
   const person = await services.throttle.attempt(attempt, () =>
     verify(password, found.person, { callerKind, clientKey }),
   )
   if (!person) {
-    // Not awaited: a line in the log of who exists must not show in the time.
+    // Not awaited: the audit event of an existing account must not show in the response time.
     if (found.person) void recordFailedLogin(services.database, found.person.id, client).catch(() => undefined)
     throw invalidCredentials()
   }
   const rehashed = needsRehash(person.passwordHash) ? await hashPassword(password, clientKey) : undefined
   return services.database.crossTenantTransaction('log in', async (db) => {
-    // Changed since it was verified, the password is another one.
+    // The password may have changed since it was verified.
     const lockedPerson = await lockIfPasswordUnchanged(db, person)
     if (!lockedPerson) throw invalidCredentials()
     if (rehashed !== undefined) await replacePasswordHash(db, person.id, rehashed)
@@ -86,7 +86,7 @@ async function logIn(request: PublicRequest): Promise<RouteResponse> {
 const isFirstOccurrence = (value: string, index: number, values: readonly string[]): boolean =>
   values.indexOf(value) === index
 
-/** The person, when the password is theirs. It takes as long when there is nobody. */
+/** The person, if the password is correct. Takes equally long without an account. */
 async function verify(
   password: string,
   person: Account | undefined,

@@ -1,4 +1,4 @@
-/** Inputs of the account page. `as` is the property of the request, where it is not the input's own name. */
+/** Inputs of the account page. `as` is the name in the request if it differs from the input's. */
 const fields = {
   email: { label: 'Email', type: 'email', autocomplete: 'username' },
   name: { label: 'Your name', autocomplete: 'name' },
@@ -35,9 +35,9 @@ const start = ['apiKey', 'explorer']
 const inside = [...start, 'logOut']
 
 /**
- * The views of the account page, by what stands in the fragment of its address. `path`: where the form is sent, as the
- * person who is logged in here (`asPerson`). `isOpen`: it needs no link. `isCheckable`: the link is checked when it is
- * opened. Where to go: `next` when it is done, `other` instead of it, `ifDead` when the link no longer works.
+ * The views of the account page, by the fragment of the page's URL. `path`: where the form is sent, with the session of
+ * this browser if `asPerson`. `isOpen`: no link is needed. `isCheckable`: the link is checked when it is opened. Links
+ * to show: `next` after success, `other` as alternatives, `deadLinks` if the link no longer works.
  */
 const views = {
   'set-up': {
@@ -50,8 +50,8 @@ const views = {
     cookie: true,
     done: 'Rapport is set up, and you are logged in.',
     next: start,
-    dead: 'Restart Rapport to print a new link, or log in if it is already set up.',
-    ifDead: ['logIn'],
+    deadText: 'Restart Rapport to print a new link, or log in if it is already set up.',
+    deadLinks: ['logIn'],
   },
   'sign-up': {
     heading: 'Create your account',
@@ -63,8 +63,8 @@ const views = {
     cookie: true,
     done: 'Welcome. You are logged in.',
     next: start,
-    dead: 'Request a new link, or log in if you have already created the account.',
-    ifDead: ['logIn'],
+    deadText: 'Request a new link, or log in if you have already created the account.',
+    deadLinks: ['logIn'],
   },
   invitation: {
     heading: 'Join your team',
@@ -74,8 +74,8 @@ const views = {
     cookie: true,
     done: 'Welcome. You are logged in.',
     next: ['explorer'],
-    dead: 'Ask the person who invited you to resend the invitation, or log in if you have already accepted it.',
-    ifDead: ['logIn'],
+    deadText: 'Ask the person who invited you to resend the invitation, or log in if you have already accepted it.',
+    deadLinks: ['logIn'],
     note: 'Do you already have an account with this address? Log in to join with it.',
     other: ['logIn'],
   },
@@ -97,8 +97,8 @@ const views = {
     isCheckable: true,
     done: 'Your new password is set. Log in with it.',
     next: ['logIn'],
-    dead: 'Request a new link. Each works once, for 30 minutes.',
-    ifDead: ['forgot', 'logIn'],
+    deadText: 'Request a new link. Each works once, for 30 minutes.',
+    deadLinks: ['forgot', 'logIn'],
   },
   'verify-address': {
     heading: 'Confirm your address',
@@ -109,8 +109,9 @@ const views = {
     isCheckable: true,
     done: 'Your address is confirmed.',
     next: ['logIn'],
-    dead: 'If you have already confirmed the address, there is nothing to do. Otherwise log in and request a new link.',
-    ifDead: ['logIn'],
+    deadText:
+      'If you have already confirmed the address, there is nothing to do. Otherwise log in and request a new link.',
+    deadLinks: ['logIn'],
   },
   'second-factor': {
     heading: 'One more step',
@@ -127,7 +128,7 @@ const views = {
     lead: 'Another site sent you here to log in at your organization’s provider.',
     names: [],
     button: 'Log in',
-    leaves: true,
+    redirects: true,
   },
   'sso-link': {
     heading: 'Link this login',
@@ -171,7 +172,7 @@ const views = {
     asPerson: true,
     values: { scopes: ['urn:service:*:*:read', 'urn:service:*:*:write'] },
     done: 'This is your key. It is shown only once: store it in a safe place.',
-    shows: 'apiKey',
+    shownProperty: 'apiKey',
     next: ['explorer'],
   },
   'log-out': {
@@ -186,7 +187,7 @@ const views = {
   },
 }
 
-/** What a login at a provider ended with, for the person; the log and the guide say more. */
+/** Why a login at a provider failed, for the person; the log and the guide have more details. */
 const ssoErrors = {
   unavailable: 'This login is not available. Ask an owner of your organization.',
   provider: 'Your provider did not respond as expected. Try again later, or ask an owner of your organization.',
@@ -199,5 +200,5 @@ const ssoErrors = {
   'second-factor-needed': 'You are also a member of other organizations. Log in and add a second factor first.',
 }
 
-/** What the page's script needs, as JSON. */
+/** The data of the page's script, as JSON. */
 export const pageData = JSON.stringify({ fields, links, views, ssoErrors })

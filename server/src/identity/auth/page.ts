@@ -3,7 +3,7 @@ import type { PublicRequest, PublicRoute, Services } from '../../platform/http/r
 import { escapeHtml } from '../../platform/http/escape-html.ts'
 import { pageScript } from './page-script.ts'
 
-/** The explorer stands on the API's host: with AUTH_ORIGIN, this page does not. */
+/** The explorer is on the API's host; with AUTH_ORIGIN, this page is on a different one. */
 function explorerOf({ pageOrigin, origin }: Services): string {
   const isElsewhere = pageOrigin !== undefined && new URL(origin).origin !== pageOrigin
   return isElsewhere ? `${origin}/v5/swagger` : '/v5/swagger'
@@ -70,7 +70,7 @@ const file = (
   }),
 })
 
-/** Where the links lead that are printed and mailed. */
+/** The page that printed and mailed links open. */
 export const accountPage: readonly PublicRoute[] = [
   file('/account', 'text/html', page, { 'content-security-policy': contentSecurityPolicy }),
   file('/account/style.css', 'text/css', () => pageStyle),

@@ -23,7 +23,7 @@ import { emailKey } from '../../platform/model/normalizers.ts'
 import { accepted, acceptedSchema, requestFields, deadLink, readLink } from './forms.ts'
 import { setPassword, setVerifiedByReset } from './store.ts'
 
-/** The same answer, in the same time, for every address: whoever has the mailbox learns more. */
+/** Same response, in the same time, for every address; only the owner of the mailbox learns more. */
 export const forgotPasswordRoute = authRoute({
   path: '/auth/forgot-password',
   operation: 'forgotPassword',
@@ -42,7 +42,7 @@ export const forgotPasswordRoute = authRoute({
   },
 })
 
-/** Logs nobody in: whoever has a second factor still needs it. */
+/** Does not log in, so that a second factor is still needed. */
 export const resetPasswordRoute = authRoute({
   path: '/auth/reset-password',
   operation: 'resetPassword',
@@ -104,7 +104,7 @@ export const changePasswordRoute: AccountRoute = {
     const hash = await hashPassword(newPassword, person.userId)
     await transact(async (db) => {
       const current = await lockAccount(db, person.userId)
-      // Changed meanwhile: what was verified is not the current one any more.
+      // The password has changed since it was verified.
       if (current?.passwordHash !== account.passwordHash) throw wrongPassword('currentPassword')
       await setPassword(db, { userId: person.userId, hash, except: person.sessionId })
       await reportPasswordChange(db, {
@@ -119,7 +119,7 @@ export const changePasswordRoute: AccountRoute = {
   },
 }
 
-/** For those who have nothing stronger: a person with a second factor proves that one. */
+/** Only for people without a second factor; others must use it. */
 export const reauthenticateRoute: AccountRoute = {
   kind: 'account',
   method: 'POST',
@@ -154,7 +154,7 @@ export const reauthenticateRoute: AccountRoute = {
   },
 }
 
-/** Error: 422 when it is not the person's password, 429 after too many of those. */
+/** Errors: 422 for a wrong password, 429 after too many of them. */
 async function assertPassword(
   { services, client, body, person, transact }: DetachedAccountRequest,
   field: string,
@@ -178,8 +178,8 @@ async function assertPassword(
 const wrongPassword = (field: string) => invalidBody([{ field, message: 'is not your password' }])
 
 /**
- * Whoever has the mailbox is the person: where they come from, they may log in although strangers failed on purpose. A
- * place is known by its sessions, so this one has ended before it began.
+ * The owner of the mailbox is the person: from this device they can log in although others have failed on purpose. A
+ * device is known through its sessions, so this inserts one that has already ended.
  */
 async function rememberDevice(
   db: CrossTenantConnection,
@@ -191,7 +191,7 @@ async function rememberDevice(
   await endSession(db, sessionId, new Date())
 }
 
-/** The audit log's line, and a mail to whoever the account belongs to. */
+/** Writes the audit event and notifies the owner of the account by mail. */
 async function reportPasswordChange(
   db: CrossTenantConnection,
   { userId, email, client, action }: { userId: string; email: string; client: Client; action: AuditAction },

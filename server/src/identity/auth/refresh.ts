@@ -48,7 +48,7 @@ export const refreshRoute: PublicRoute = authRoute({
   }),
 })
 
-/** The refresh token never comes to where a script could read it: in a cookie, out in a cookie. */
+/** The refresh token stays in the cookie, where no script can read it. */
 export const refreshCookieRoute = authRoute({
   path: '/auth/refresh',
   operation: 'refreshCookie',
@@ -71,7 +71,10 @@ export const refreshCookieRoute = authRoute({
   },
 })
 
-/** The cookie's session has ended elsewhere: here too nothing of it is left. The cookie may be another session's by now. */
+/**
+ * The cookie's session has ended elsewhere, so the browser's data is cleared. The cookie is kept: it may belong to a
+ * newer session.
+ */
 function withClearedSiteData(error: unknown): never {
   if (!(error instanceof ApiError) || error.status !== 401) throw error
   throw new ApiError(error.code, error.description, { headers: { ...error.headers, ...clearSiteData } })

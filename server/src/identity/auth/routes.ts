@@ -23,7 +23,7 @@ export const authRoutes: Route[] = [
   keySetRoute,
 ]
 
-/** A person's own affairs. */
+/** Routes about the person's own account. */
 export const accountRoutes: Route[] = [
   updateMeRoute,
   changePasswordRoute,

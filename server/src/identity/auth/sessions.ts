@@ -91,7 +91,7 @@ export const sessionRoutes: AccountRoute[] = [
   },
 ]
 
-/** Where no cookie could have been given, there is none to take back. */
+/** If cookies cannot be set on this connection, there is none to delete. */
 function cookiesOf({ services, client }: AccountRequest): string[] {
   try {
     return [clearCookie(services, client, 'refresh')]

@@ -28,7 +28,7 @@ const personFields = {
   cookie: requestFields.cookie,
 }
 
-/** The first owner, organization and team, made with the link that the first start prints. */
+/** Creates the first owner, organization and team, with the link that the first start prints. */
 export const setUpRoute = authRoute({
   path: '/auth/set-up',
   operation: 'setUp',
@@ -56,7 +56,7 @@ export const setUpRoute = authRoute({
 const alreadySetUp = () =>
   new ApiError('insufficient_permissions', 'This service already has users. Ask one of its owners to invite you.')
 
-/** The same answer for every address: whoever has the mailbox learns more. */
+/** Returns the same response for every address; only the owner of the mailbox learns more. */
 export const signUpRoute = authRoute({
   path: '/auth/sign-up',
   operation: 'signUp',
@@ -117,7 +117,7 @@ interface NewPerson {
   wantsCookie: boolean
 }
 
-/** Everything that is wrong with a new person's form, beyond what each field is alone. */
+/** All faults of a new person's form that are not faults of a single field. */
 async function faultsOf(request: PublicRequest, purpose: 'set-up' | 'sign-up'): Promise<BodyFault[]> {
   await chargeAttempt(request)
   const { body } = request
@@ -132,11 +132,11 @@ async function faultsOf(request: PublicRequest, purpose: 'set-up' | 'sign-up'): 
   ]
 }
 
-/** What has to be known before anything is written: the link, the slug, the hash. Hashing waits for no connection. */
+/** Reads the link and computes the slug and the password hash before the transaction: hashing holds no connection. */
 async function prepareNewPerson(
   request: PublicRequest,
   purpose: 'set-up' | 'sign-up',
-  emailOf: (consumed: { email: string | null }) => string,
+  emailOf: (link: { email: string | null }) => string,
 ): Promise<NewPerson> {
   const { client, body } = request
   const wantsCookie = body.cookie === true
@@ -150,7 +150,7 @@ async function prepareNewPerson(
   return { userId: newId(), email, name, passwordHash, organization: { name: organization, slug }, wantsCookie }
 }
 
-/** The person, their organization with its default team, and the first lines of its audit log. */
+/** Inserts the person, their organization with its default team, and the first event of its audit log. */
 async function insertPerson(
   { client }: PublicRequest,
   db: CrossTenantConnection,

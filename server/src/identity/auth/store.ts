@@ -14,7 +14,10 @@ export interface FoundLogin {
   source: AttemptSource
 }
 
-/** Who has this folded address, and whether they know this device: one statement, whether there is anyone or not. */
+/**
+ * The account with this folded address, and whether it knows this device. The same statement with or without an
+ * account.
+ */
 export async function findLogin(database: Database, account: string, device: Device): Promise<FoundLogin> {
   const { cookie, addressAndProgram } = knownDeviceConditions(device)
   const [row] = await database.crossTenantQuery<
@@ -34,7 +37,7 @@ export async function findLogin(database: Database, account: string, device: Dev
   return { person: { id, email, name: name ?? '', passwordHash, factors: factors ?? [] }, source }
 }
 
-/** The person, locked, while the password is still the one that was verified. */
+/** Locks the person; undefined if the password has changed since it was verified. */
 export async function lockIfPasswordUnchanged(
   db: CrossTenantConnection,
   { id, passwordHash }: { id: string; passwordHash: string },
@@ -43,12 +46,12 @@ export async function lockIfPasswordUnchanged(
   return account?.passwordHash === passwordHash ? account : undefined
 }
 
-/** The same password under today's parameters. */
+/** Stores the same password, hashed with the current parameters. */
 export async function replacePasswordHash(db: CrossTenantConnection, userId: string, hash: string): Promise<void> {
   await db.query(sql`update users set password_hash = ${hash} where id = ${userId}::uuid`)
 }
 
-/** A new password: nothing that was sent before it, and no session but `except` (uuid), is good after it. */
+/** Sets a new password, and revokes all earlier links and all sessions but `except` (uuid). */
 export async function setPassword(
   db: CrossTenantConnection,
   { userId, hash, except = null }: { userId: string; hash: string; except?: string | null },
@@ -62,8 +65,9 @@ export async function setPassword(
 }
 
 /**
- * What a new password says about the address: whoever set it by a mailed link has the mailbox. After a link from the outbox
- * an owner may know the password. A second factor may be somebody else's, so it keeps the address unverified.
+ * Updates the address's verification after a reset. A mailed link proves access to the mailbox; a link from the outbox
+ * does not, because an owner may have used it. A second factor may be somebody else's, so with one the address stays
+ * unverified.
  */
 export async function setVerifiedByReset(db: CrossTenantConnection, userId: string, isMailed: boolean): Promise<void> {
   await db.query(sql`
@@ -72,16 +76,16 @@ export async function setVerifiedByReset(db: CrossTenantConnection, userId: stri
     where id = ${userId}::uuid`)
 }
 
-/** Links that were sent to the person's addresses, or are about to be, do nothing any more. */
+/** Revokes the links that were sent to the person's addresses or are still queued. */
 export async function revokeLinks(db: CrossTenantConnection | Transaction, userId: string): Promise<void> {
   for (const purpose of ['reset-password', 'verify-address'] as const) {
-    // The mail first: one that is being composed is waited for, and its token is seen after that.
+    // Mails first: this waits for a mail that is being composed, so that its token is then visible.
     await dropMails(db, purpose, userId)
     await revokeOneTimeTokens(db, purpose, userId)
   }
 }
 
-/** Ends every session of the person (uuid) but one; tells how many those were. */
+/** Ends every session of the person (uuid) but one; returns how many. */
 export async function endSessions(
   db: CrossTenantConnection,
   userId: string,
@@ -93,9 +97,9 @@ export async function endSessions(
   return ended.length
 }
 
-/** Nobody logs in as this person until they are enabled again; every session and link of theirs ends. */
+/** A disabled person cannot log in; disabling ends all their sessions and links. */
 export async function setDisabled(db: CrossTenantConnection, userId: string, isDisabled: boolean): Promise<void> {
-  // As whoever leaves or is removed does: of two last owners, one sees that the other is gone.
+  // The same lock as for leaving and removing: of the last two owners, the second sees that the first is gone.
   await db.query(sql`
     select id from organizations where id in (select organization_id from members where user_id = ${userId}::uuid)
     order by id for no key update`)
@@ -108,7 +112,7 @@ export async function setDisabled(db: CrossTenantConnection, userId: string, isD
   await endSessions(db, userId)
 }
 
-/** The names of the person's organizations that have no owner who can log in. */
+/** The names of the person's organizations in which no owner can log in. */
 export async function findOrganizationsWithoutOwner(db: CrossTenantConnection, userId: string): Promise<string[]> {
   const found = await db.query<{ name: string }>(sql`
     select name from organizations
@@ -119,7 +123,7 @@ export async function findOrganizationsWithoutOwner(db: CrossTenantConnection, u
   return found.map(({ name }) => name)
 }
 
-/** API keys that the person made and that are good now: they are their organizations', and stay. */
+/** The number of valid API keys that the person created; they belong to the organizations and stay valid. */
 export async function countActiveKeys(db: CrossTenantConnection, userId: string): Promise<number> {
   const [row] = await db.query<{ count: number }>(sql`
     select count(*)::integer as count from api_keys where created_by = ${userId}::uuid and revoked_at is null
@@ -127,7 +131,7 @@ export async function countActiveKeys(db: CrossTenantConnection, userId: string)
   return row?.count ?? 0
 }
 
-/** Ends one session of the person; false when it is none of theirs, or has ended. */
+/** Ends one of the person's sessions; false if they have no active session with this id. */
 export async function endOwnSession(db: CrossTenantConnection, userId: string, sessionId: string): Promise<boolean> {
   const ended = await db.query(sql`
     update sessions set ended_at = now()
@@ -146,7 +150,7 @@ export interface SessionSummary {
   secondFactor: boolean
 }
 
-/** The sessions of the person that live, the one used last first. */
+/** The person's active sessions, most recently used first. */
 export async function findActiveSessions(db: CrossTenantConnection, userId: string): Promise<SessionSummary[]> {
   return db.query<SessionSummary>(sql`
     select id, organization_id as "organizationId", user_agent as "userAgent", address,
@@ -156,13 +160,13 @@ export async function findActiveSessions(db: CrossTenantConnection, userId: stri
     order by last_used_at desc, id desc`)
 }
 
-/** Takes the turn of whoever sets the service up; false when there is a person or an organization already. */
+/** Locks the set-up until the transaction ends; false if a person or an organization already exists. */
 export async function beginSetUp(db: CrossTenantConnection): Promise<boolean> {
   await db.query(sql`select pg_advisory_xact_lock(hashtextextended('set-up', 0))`)
   return isEmpty(db)
 }
 
-/** Is there neither a person nor an organization? */
+/** Whether the database has neither a person nor an organization. */
 export async function isEmpty(db: CrossTenantConnection): Promise<boolean> {
   const [row] = await db.query<{ isEmpty: boolean }>(
     sql`select not exists (select from users) and not exists (select from organizations) as "isEmpty"`,
@@ -170,17 +174,17 @@ export async function isEmpty(db: CrossTenantConnection): Promise<boolean> {
   return row?.isEmpty ?? false
 }
 
-/** Takes back the set-up links that earlier starts have printed. */
+/** Revokes the set-up links of earlier starts. */
 export async function revokeSetUpLinks(db: CrossTenantConnection): Promise<void> {
   await db.query(sql`delete from one_time_tokens where purpose = 'set-up'`)
 }
 
-/** Takes back every sign-up link of this address: it has become an account. */
+/** Revokes the sign-up links of this address, which now has an account. */
 export async function revokeSignUps(db: CrossTenantConnection, email: string): Promise<void> {
   await db.query(sql`delete from one_time_tokens where purpose = 'sign-up' and lower(email) = lower(${email})`)
 }
 
-/** The address is the person's from now on; verified when they opened a link that was mailed to it. */
+/** Sets the person's address; verified if they opened a link that was mailed to it. */
 export async function setAddress(
   db: CrossTenantConnection,
   userId: string,
@@ -197,7 +201,7 @@ export async function setName(db: CrossTenantConnection, userId: string, name: s
   await db.query(sql`update users set name = ${name}, updated_at = now() where id = ${userId}::uuid`)
 }
 
-/** Someone failed to log in as this person; told in the log of each of their organizations. */
+/** Records a failed login in the audit log of each of the person's organizations. */
 export async function recordFailedLogin(
   database: Database,
   userId: string,

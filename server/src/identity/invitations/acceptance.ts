@@ -31,7 +31,7 @@ const previewProperties = {
   expiresAt: { type: 'string', format: 'date-time' },
 }
 
-/** Not whether the address has an account: without a mail server the link is read by an owner, who may not know. */
+/** Does not reveal whether the address has an account: without a mail server, an owner reads the link. */
 const previewRoute = authRoute({
   path: '/auth/invitations/preview',
   operation: 'previewInvitation',
@@ -93,9 +93,9 @@ const acceptRoute = authRoute({
     const [link, name, password] = [stringOf(body, 'token'), stringOf(body, 'name'), stringOf(body, 'password')]
     const wantsCookie = body.cookie === true
     assertCookieAllowed(request, wantsCookie)
-    // After every other check: a refusal for another reason must not reveal whether the address has an account.
+    // After all other checks: their errors must not reveal whether the address has an account.
     assertNoAccount(await services.database.crossTenantTransaction('log in', (db) => requireInvitation(db, link)))
-    // Hashed before the transaction: nobody waits for a connection meanwhile.
+    // Hashed before the transaction, which would hold a connection meanwhile.
     const passwordHash = await hashPassword(password, addressKey(client.address))
     const userId = newId()
     return services.database.crossTenantTransaction('log in', async (db) => {
@@ -127,7 +127,7 @@ const acceptOwnRoute: AccountRoute = {
   errors: [403],
   async handle({ client, person, db, body }) {
     const { userId, sessionId } = person
-    // The person first, so that a change of the address and this wait for each other.
+    // Locks the person first, so that a concurrent change of the address waits.
     const address = await lockEmailKey(db, userId)
     const invitation = await requireInvitation(db, String(body.token))
     if (!isSameAddress(invitation, address)) {
@@ -141,12 +141,12 @@ const acceptOwnRoute: AccountRoute = {
     await join(db, { invitation, userId, client })
     await chooseOrganization(db, { sessionId, organizationId, onlyIfNone: true })
     const text = await readMembership(db, { organizationId, userId })
-    if (text === undefined) throw new Error('who has joined is a member')
+    if (text === undefined) throw new Error('the person is not a member after joining')
     return { status: 200, text }
   },
 }
 
-/** The invitation behind the link. Error: 422. */
+/** The invitation of the link. Error: 422. */
 async function requireInvitation(db: CrossTenantConnection, link: string): Promise<OpenInvitation> {
   const found = await lockInvitationByToken(db, link)
   if (found) return found
@@ -167,7 +167,7 @@ function accountExists(): ApiError {
   return new ApiError('already_exists', `email: ${message}`, { details: [{ field: 'email', message }] })
 }
 
-/** The person becomes a member, and the invitation is no more. */
+/** Makes the person a member and deletes the invitation. */
 async function join(
   db: CrossTenantConnection,
   { invitation, userId, client }: { invitation: OpenInvitation; userId: string; client: Client },

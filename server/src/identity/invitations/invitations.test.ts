@@ -20,7 +20,7 @@ const accept = (token: string, more = {}) =>
   post('/auth/invitations/accept', { token, name: 'Grace Hopper', password: goodPassword, ...more })
 const preview = (token: string) => post('/auth/invitations/preview', { token })
 
-/** As if the invitation was sent so many seconds ago. */
+/** Makes the invitation older by so many seconds. */
 const age = (id: string, seconds: number) =>
   mailed.service.database.crossTenantQuery(
     'manage an account',
@@ -31,7 +31,7 @@ const age = (id: string, seconds: number) =>
 const membersOf = async (by: { call: TestPerson['call'] }): Promise<string[]> =>
   (await by.call('GET', '/v5/members')).body.map(({ person }: Json) => person.email)
 
-test('who is invited looks at the invitation, makes an account with it once, and is logged in as what it says', async () => {
+test('an invited person can preview the invitation, create one account with it, and is logged in with its role', async () => {
   const owner = await newOwner(mailed.service)
   const { body: team } = await owner.call('POST', '/v5/teams', { body: { name: 'Berlin' } })
   const { id, email, token } = await mailed.invite(owner.call, { role: 'admin', teamId: team.id })
@@ -67,7 +67,7 @@ test('who is invited looks at the invitation, makes an account with it once, and
   ])
 })
 
-test('one link used many times at the same moment makes one person', async () => {
+test('concurrent uses of one link create one person', async () => {
   const owner = await newOwner(mailed.service)
   const { token, email } = await mailed.invite(owner.call)
   const responses = await Promise.all(Array.from({ length: 6 }, () => accept(token)))
@@ -76,7 +76,7 @@ test('one link used many times at the same moment makes one person', async () =>
   expect((await membersOf(owner)).filter((one) => one === email)).toHaveLength(1)
 })
 
-test('a weak password, or that of anybody who knows the address, makes no account and leaves the link good', async () => {
+test('a weak or guessable password creates no account, and the link stays valid', async () => {
   const owner = await newOwner(mailed.service)
   const { token, email } = await mailed.invite(owner.call, { email: `ada.lovelace.${newEmail()}` })
   for (const password of ['short', 'Sunshine2026', 'Lovelace1815!', email]) {
@@ -88,7 +88,7 @@ test('a weak password, or that of anybody who knows the address, makes no accoun
   expect((await accept(token)).status).toBe(200)
 })
 
-test('a person with an account is told to log in, and joins with the session of that address alone', async () => {
+test('a person with an account must log in, and can join only with the invited address', async () => {
   const owner = await newOwner(mailed.service)
   const other = await newOwner(mailed.service)
   const stranger = await newOwner(mailed.service)
@@ -108,7 +108,7 @@ test('a person with an account is told to log in, and joins with the session of 
   expect((await other.call('GET', '/v5/me')).body.organizations).toHaveLength(2)
 })
 
-test('an address has one invitation, and a member none', async () => {
+test('an address can have one invitation, and a member none', async () => {
   const owner = await newOwner(mailed.service)
   const { id, email } = await mailed.invite(owner.call)
   for (const spelling of [email, email.toUpperCase()]) {
@@ -125,7 +125,7 @@ test('an address has one invitation, and a member none', async () => {
   expect(races.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409])
 })
 
-test('an invitation ends after its days, and is sent again with a link that replaces the one before', async () => {
+test('an invitation expires after its days, and resending it replaces the link', async () => {
   const owner = await newOwner(mailed.service)
   for (const expiresInDays of [0, 31, 1.5]) {
     const refused = await owner.call('POST', path, { body: { email: newEmail(), role: 'member', expiresInDays } })
@@ -145,7 +145,7 @@ test('an invitation ends after its days, and is sent again with a link that repl
   expect((await accept(second)).status).toBe(200)
 })
 
-test('an invitation that was taken back opens nothing, and the address can be invited anew', async () => {
+test('a withdrawn invitation no longer works, and the address can be invited again', async () => {
   const owner = await newOwner(mailed.service)
   const { id, email, token } = await mailed.invite(owner.call)
   expect((await owner.call('DELETE', `${path}/${id}`)).status).toBe(204)
@@ -157,7 +157,7 @@ test('an invitation that was taken back opens nothing, and the address can be in
   expect((await accept(next)).status).toBe(200)
 })
 
-test('what somebody sent who may invite nobody any more lets nobody in, until another one sends it again', async () => {
+test('an invitation is invalid once its sender may not send it, until another person resends it', async () => {
   const owner = await newOwner(mailed.service)
   const second = await mailed.join(owner.call, 'owner')
   const admin = await mailed.join(owner.call, 'admin')
@@ -172,7 +172,7 @@ test('what somebody sent who may invite nobody any more lets nobody in, until an
   expect(await second.call('POST', `${path}/${asOwner.id}/resend`)).toMatchObject(forbidden)
 })
 
-test('what somebody sent lets nobody in while nobody may log in as them', async () => {
+test('an invitation is invalid while its sender is disabled', async () => {
   const owner = await newOwner(mailed.service)
   const { token } = await mailed.invite(owner.call, { role: 'owner' })
   const disabled = (isDisabled: boolean) =>
@@ -188,7 +188,7 @@ test('what somebody sent lets nobody in while nobody may log in as them', async 
   expect((await accept(token)).status).toBe(200)
 })
 
-test('a token of another purpose, of nobody, or half of one opens nothing', async () => {
+test('an invalid token, or one with another purpose, is rejected', async () => {
   const owner = await newOwner(mailed.service)
   const { token } = await mailed.invite(owner.call)
   for (const wrong of ['', 'x', token.slice(0, -1), `${token}x`, `ott_${'A'.repeat(43)}`, "' or true --"]) {
@@ -203,7 +203,7 @@ test('a token of another purpose, of nobody, or half of one opens nothing', asyn
   expect((await preview(token)).status).toBe(200)
 })
 
-test('those who are no administrators see and send no invitations', async () => {
+test('only owners and admins can see and send invitations', async () => {
   const owner = await newOwner(mailed.service)
   for (const role of ['member', 'viewer'] as const) {
     const person = await mailed.join(owner.call, role)
@@ -213,7 +213,7 @@ test('those who are no administrators see and send no invitations', async () => 
   }
 })
 
-test('a service that is closed takes nobody new, and lets those it knows join', async () => {
+test('with SIGN_UP=closed, no account is created, but people with an account can join', async () => {
   const closed = await startMailedService({ SIGN_UP: 'closed' })
   try {
     const owner = await newOwner(closed.service)
@@ -231,7 +231,7 @@ test('a service that is closed takes nobody new, and lets those it knows join', 
   }
 })
 
-test('about one invitation five mails are sent in an hour, and of their links the last one is good', async () => {
+test('an invitation can be mailed five times an hour, and only its last link is valid', async () => {
   const owner = await newOwner(mailed.service)
   const { id, email, token } = await mailed.invite(owner.call)
   const resend = () => owner.call('POST', `${path}/${id}/resend`)
@@ -249,7 +249,7 @@ test('about one invitation five mails are sent in an hour, and of their links th
   expect(previews.map(({ status }) => status)).toEqual([422, 422, 422, 422, 200])
 })
 
-test('an organization sends a hundred invitations an hour, and then waits; another one goes on', async () => {
+test('an organization can send a hundred invitations an hour; others are not affected', async () => {
   const owner = await newOwner(mailed.service)
   await mailed.service.database.crossTenantQuery(
     'manage an account',
@@ -263,12 +263,12 @@ test('an organization sends a hundred invitations an hour, and then waits; anoth
   // The first of the hundred is 990 seconds old.
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3600 - 1000)
   expect((await owner.call('GET', `${path}/count`)).body).toEqual({ count: 1 })
-  // Another organization has a hundred of its own.
+  // Another organization has a separate limit.
   const other = await newOwner(mailed.service)
   expect((await other.call('POST', path, { body: { email: newEmail(), role: 'viewer' } })).status).toBe(201)
 })
 
-test('the database holds no link that was sent, and the log none either', async () => {
+test('neither the database nor the log contains a mailed link', async () => {
   const owner = await newOwner(mailed.service)
   const { token } = await mailed.invite(owner.call)
   await preview(token)

@@ -8,7 +8,7 @@ const prepare = (values: JsonObject): Prepared => ({
   ...(typeof values.email === 'string' && { hidden: { email_key: emailKey(values.email) } }),
 })
 
-/** Somebody who was asked to join and has not yet. */
+/** A person who was invited and has not joined yet. */
 export const invitations = defineResource({
   name: 'invitations',
   singular: 'invitation',

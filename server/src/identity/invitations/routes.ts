@@ -14,9 +14,9 @@ import { assertMayChange, lockRoles } from '../members/store.ts'
 import { invitations } from './resource.ts'
 import { assertMaySend, invitationStore, revokeLinks, sendingColumns } from './store.ts'
 
-const place = new RouteGroup(invitationStore, '/v5/invitations')
+const group = new RouteGroup(invitationStore, '/v5/invitations')
 
-/** The link is made and sent once the transaction is over: what the answer does then is given. */
+/** Queues the mail; the returned callback sends it after the commit. */
 async function send(
   { services, db }: WriteRequest,
   { id, email }: { id: string; email: string },
@@ -27,7 +27,7 @@ async function send(
 }
 
 const create = writeRoute({
-  ...place.changeRoute('create'),
+  ...group.changeRoute('create'),
   summary: 'Invite a person',
   description:
     'Sends a link to the address. An address can have one invitation; an expired one can be resent. Only an owner who has re-authenticated within the last five minutes can invite an owner.',
@@ -42,23 +42,23 @@ const create = writeRoute({
     const sending = await send(request, { id: written.id, email: String(body.email) })
     const { id } = written.after
     const { text, revision } = written
-    const headers = { location: `${place.path}/${String(id)}` }
+    const headers = { location: `${group.path}/${String(id)}` }
     return { status: 201, text, revision, headers, effect: { details: { role } }, ...sending }
   },
 })
 
 const resend: WriteRoute = {
-  ...place.changeRoute('resend'),
+  ...group.changeRoute('resend'),
   summary: 'Resend an invitation',
   description: 'Sends a new link, valid for as many days as the first one. Previous links stop working.',
   audited: 'invitation.resent',
   errors: [429],
   async handle(request): Promise<RouteResponse> {
     const { db, caller, params, revisions } = request
-    const id = place.id(params)
+    const id = group.id(params)
     const columns = (before: { sentAt?: unknown; expiresInDays?: unknown }) =>
       sendingColumns(Number(before.expiresInDays), caller.userId)
-    // Before the invitation, as in `create`: the two would wait for each other when they are about one address.
+    // Before the invitation, in the same order as `create`: otherwise the two could deadlock on one address.
     await lockRoles(db)
     const written = await writeOne(invitationStore, db, { kind: 'update', id, values: {}, columns, revisions })
     const { after, text, revision } = written
@@ -69,7 +69,7 @@ const resend: WriteRoute = {
   },
 }
 
-const remove = standardRoutes(invitationStore, { path: place.path, operations: ['delete'] }).map((route) => ({
+const remove = standardRoutes(invitationStore, { path: group.path, operations: ['delete'] }).map((route) => ({
   ...route,
   audited: 'invitation.revoked' as const,
   summary: 'Withdraw an invitation',
@@ -77,7 +77,7 @@ const remove = standardRoutes(invitationStore, { path: place.path, operations: [
 }))
 
 export const invitationRoutes: Route[] = [
-  ...standardRoutes(invitationStore, { path: place.path, operations: ['list', 'count', 'get'] }),
+  ...standardRoutes(invitationStore, { path: group.path, operations: ['list', 'count', 'get'] }),
   create,
   ...remove,
   resend,

@@ -16,7 +16,7 @@ const path = '/v5/invitations'
 const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
   mailed.service.database.crossTenantQuery<Row>('manage an account', statement)
 
-test('to send again takes its locks in the order of every other change: nobody waits for each other', async () => {
+test('resending takes its locks in the same order as other changes, so there is no deadlock', async () => {
   const owner = await newOwner(mailed.service)
   const { id } = await mailed.invite(owner.call)
   let sending: ReturnType<TestPerson['call']> | undefined
@@ -34,7 +34,7 @@ test('to send again takes its locks in the order of every other change: nobody w
   expect((await sending)?.status).toBe(200)
 })
 
-test('the mail goes as soon as the invitation is committed, however long that takes', async () => {
+test('the mail is sent as soon as the invitation is committed, even after a slow commit', async () => {
   const owner = await newOwner(mailed.service)
   await inDatabase(sql`create function dawdle() returns trigger language plpgsql as $$
     begin perform pg_sleep(0.1); return null; end $$`)
@@ -47,7 +47,7 @@ test('the mail goes as soon as the invitation is committed, however long that ta
     await linkIn(mailed.receiver, email, 'invitation')
   }
   await inDatabase(sql`drop function dawdle() cascade`)
-  // A look of the sender that came too early would be followed by the next one a second later.
+  // If the worker checked too early, it would check again only a second later.
   const [row] = await inDatabase<{ created: number; resent: number }>(sql`
     select min(waited) filter (where number = 1) as created, min(waited) filter (where number > 1) as resent from (
       select extract(epoch from composed_at - created_at)::float8 as waited,

@@ -11,13 +11,13 @@ import type { PendingChange } from '../../platform/resource/write.ts'
 import { members } from '../members/resource.ts'
 import { invitations } from './resource.ts'
 
-/** The columns of an invitation that is being sent now. */
+/** Column values of an invitation that is sent now. */
 export function sendingColumns(days: JsonValue | undefined, sender: string | null): Record<string, JsonValue> {
   const expires = Date.now() + Number(days) * 24 * 60 * 60 * 1000
   return { sent_at: 'now', expires_at: new Date(expires).toISOString(), invited_by: sender }
 }
 
-/** New ones are sent, and nobody is invited to where they are. */
+/** Sets the sending columns of new invitations, and rejects addresses of members. */
 async function prepareNew(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
   const created = pending.filter(({ before }) => before === undefined)
   for (const { columns, values } of created) {
@@ -33,10 +33,10 @@ async function prepareNew(transaction: Transaction, pending: readonly PendingCha
 
 export const invitationStore = standardStore(invitations, { beforeWrite: prepareNew })
 
-/** Mails in an hour: more than anyone has use for, fewer than who writes to people that did not ask for it. */
+/** Maximum mails per hour: enough for normal use, too few for spam. */
 const hourlyLimits = { ofOrganization: 100, ofInvitation: 5 }
 
-/** Refuses one more mail about the invitation (uuid) when so many were sent. Error: 429. */
+/** Rejects another mail about the invitation (uuid) after too many. Error: 429. */
 export async function assertMaySend(transaction: Transaction, id: string): Promise<void> {
   const sent = sql`select created_at from mails
     where organization_id = ${transaction.organization} and kind = 'invitation' and created_at > now() - interval '1 hour'`
@@ -54,14 +54,14 @@ export async function assertMaySend(transaction: Transaction, id: string): Promi
   )
 }
 
-/** Takes back the links that were sent for this invitation (uuid). */
+/** Revokes the links of this invitation (uuid). */
 export async function revokeLinks(transaction: Transaction, id: string): Promise<void> {
   await transaction.query(sql`
     delete from one_time_tokens
     where purpose = 'invitation' and organization_id = ${transaction.organization} and record_id = ${id}::uuid`)
 }
 
-/** An invitation that its link opened; ids are uuids. */
+/** An invitation found through its link; ids are uuids. */
 export interface OpenInvitation {
   id: string
   organizationId: string
@@ -70,15 +70,15 @@ export interface OpenInvitation {
   role: Role
   teamId: string | null
   expiresAt: string
-  /** The person who has the address, if anybody does. */
+  /** The person with this address, if any. */
   userId: string | null
-  /** Whoever has the link has the mailbox. */
+  /** Using the link proves access to the mailbox. */
   isMailed: boolean
 }
 
 /**
- * The invitation behind a link, locked until the transaction ends; undefined when the link is none, was used or taken back,
- * or its time is over, and when whoever sent it could not send it any more.
+ * The invitation of a link, locked until the transaction ends; undefined if the link is invalid, used, withdrawn or
+ * expired, or if the sender could no longer send it.
  */
 export async function lockInvitationByToken(
   db: CrossTenantConnection,
@@ -102,7 +102,7 @@ export async function lockInvitationByToken(
   return row
 }
 
-/** The invitation was accepted: it is gone, and so is every link that was sent for it. */
+/** Deletes an accepted invitation and all its links. */
 export async function closeInvitation(
   db: CrossTenantConnection,
   { organizationId, id }: OpenInvitation,
@@ -114,7 +114,7 @@ export async function closeInvitation(
     where purpose = 'invitation' and organization_id = ${organizationId}::uuid and record_id = ${id}::uuid`)
 }
 
-/** The folded address of the person (uuid), who is locked until the transaction ends. */
+/** The folded address of the person (uuid), locked until the transaction ends. */
 export async function lockEmailKey(db: CrossTenantConnection, userId: string): Promise<string | undefined> {
   const [row] = await db.query<{ email: string }>(
     sql`select email_key as email from users where id = ${userId}::uuid for no key update`,
@@ -122,11 +122,11 @@ export async function lockEmailKey(db: CrossTenantConnection, userId: string): P
   return row?.email
 }
 
-/** Does this address stand for the same mailbox as the folded one? */
+/** Whether the invitation is for this folded address. */
 export const isSameAddress = ({ email }: OpenInvitation, folded: string | undefined): boolean =>
   emailKey(email) === folded
 
-/** The person opened a link that was mailed to their address, so it is theirs. */
+/** Marks the address as verified, after the person has opened a link that was mailed to it. */
 export async function markVerified(db: CrossTenantConnection, userId: string): Promise<void> {
   await db.query(sql`
     update users set verified_at = now(), updated_at = now() where id = ${userId}::uuid and verified_at is null`)

@@ -3,7 +3,7 @@ import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
 import type { OneTimePurpose } from '../access/one-time-token-store.ts'
 import type { MailBody } from './message.ts'
 
-/** A body with the token whose link is in it, so that it can be taken back when the mail is composed again. */
+/** A body with the token of its link, so that the token can be revoked when the mail is composed again. */
 export interface StoredBody extends MailBody {
   token: { purpose: OneTimePurpose; text: string } | undefined
 }
@@ -12,6 +12,6 @@ export interface StoredBody extends MailBody {
 export const sealBody = (secret: Secret, mailId: string, body: StoredBody): Buffer =>
   seal(deriveKey(secret, 'mail', mailId), Buffer.from(JSON.stringify(body)))
 
-/** What `sealBody` took. */
+/** Decrypts the result of `sealBody`. */
 export const openBody = (secret: Secret, mailId: string, sealed: Uint8Array): StoredBody =>
   JSON.parse(unseal(deriveKey(secret, 'mail', mailId), sealed).toString()) as StoredBody

@@ -1,15 +1,15 @@
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 
-/** The person that a mail is about. */
+/** The person whom a mail is about. */
 export interface Addressee {
   id: string
   email: string
-  /** The organization that they are in, when it is exactly one. */
+  /** Their organization, if they have exactly one. */
   organizationId: string | null
 }
 
-/** The person of this uuid, or of this folded address; undefined when there is none. */
+/** The person with this uuid or, without one, with this folded address. */
 export async function findAddressee(
   db: CrossTenantConnection,
   { userId, recipientKey }: { userId: string | null; recipientKey: string },
@@ -23,17 +23,17 @@ export async function findAddressee(
   return row
 }
 
-/** What the mail about an invitation says. */
+/** The contents of an invitation mail. */
 export interface InvitationDetails {
   email: string
   organization: string
-  /** Null when whoever invited has no account any more. */
+  /** Null if the sender no longer has an account. */
   invitedBy: string | null
-  /** Seconds that it is still good for. */
+  /** Seconds until the invitation expires. */
   secondsLeft: number
 }
 
-/** The invitation, unless it was taken back, accepted, or its time is over. */
+/** The invitation, unless it was withdrawn, accepted, or has expired. */
 export async function findInvitation(
   db: CrossTenantConnection,
   { organizationId, recordId }: { organizationId: string | null; recordId: string | null },

@@ -8,21 +8,21 @@ import type { QueuedMail } from './queue-store.ts'
 import type { Composition } from './worker.ts'
 import { type Addressee, findAddressee, findInvitation } from './compose-store.ts'
 
-/** Seconds that links are good for; an invitation says its own time. */
+/** Seconds that links are valid; invitations have their own expiry. */
 const lifetimes = { 'sign-up': 30 * 60, 'reset-password': 30 * 60, 'verify-address': 24 * 60 * 60 }
-/** An invitation that ends sooner is not worth a mail. */
+/** No mail is sent for an invitation that expires sooner. */
 const minSeconds = 60
 
 type Compose = (db: CrossTenantConnection, mail: QueuedMail, service: ServiceAddress) => Promise<Composition>
 
-/** Where the service is reached. */
+/** The public address of the service. */
 interface ServiceAddress {
   origin: string
-  /** How a mail calls it. */
+  /** The name of the service in mails. */
   host: string
 }
 
-/** Composes mails whose links lead to the origin. */
+/** Composes mails with links to the origin. */
 export const composer =
   (origin: string) =>
   (db: CrossTenantConnection, mail: QueuedMail): Promise<Composition> =>
@@ -39,7 +39,7 @@ const composers: Readonly<Record<MailKind, Compose>> = {
 
 const notYou = 'If you did not request this, ignore this mail. Nothing happens unless the link is opened.'
 
-/** Only who reads the mail learns whether the address has an account. */
+/** Only the reader of the mail learns whether the address has an account. */
 async function signUp(db: CrossTenantConnection, mail: QueuedMail, service: ServiceAddress): Promise<Composition> {
   const person = await findAddressee(db, mail)
   if (person) return toPerson(person, alreadyRegistered(service))
@@ -123,13 +123,13 @@ async function invitation(db: CrossTenantConnection, mail: QueuedMail, service: 
     service,
   )
   const organization = sanitizeName(invited.organization)
-  // Made moments ago, seven days have a little less.
+  // Rounded: a moment after its creation, slightly less than seven days are left.
   const days = Math.round(lifetimeSeconds / (24 * 60 * 60))
   const message: Message = {
     subject: `Invitation to ${organization}`,
     parts: [
       `You are invited to join the organization “${organization}” at ${service.host}.`,
-      // On a line of its own, whatever the name is: many an owner is called `you`.
+      // On a separate line, so that a name such as `you` cannot change the meaning of a sentence.
       ...(invited.invitedBy === null ? [] : [`Invited by: ${sanitizeName(invited.invitedBy)}`]),
       { label: 'Open the invitation', url: token.url },
       `The link works once, for ${days > 1 ? `${days} days` : days === 1 ? 'a day' : 'less than a day'}.`,
@@ -166,7 +166,7 @@ async function accountChanged(
   const person = await findAddressee(db, mail)
   if (!person) return accountGone
   const what = Object.entries(accountChanges).find(([name]) => name === mail.facts.what)?.[1]
-  if (what === undefined) throw new Error('an account has changed in one of the ways of the list')
+  if (what === undefined) throw new Error('unknown kind of account change')
   const message: Message = {
     subject: 'Your account was changed',
     parts: [
@@ -187,7 +187,7 @@ const toPerson = ({ id, email, organizationId }: Addressee, message: Message) =>
   userId: id,
 })
 
-/** A new token, and the link that holds it where no server sees it: in the fragment. */
+/** Creates a token and its link, with the token in the fragment, which is not sent to servers. */
 async function createLink(
   db: CrossTenantConnection,
   newToken: Parameters<typeof createOneTimeToken>[1],

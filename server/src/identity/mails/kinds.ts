@@ -1,4 +1,4 @@
-/** What mails there are, a sentence each. */
+/** The kinds of mails, each with a sentence. */
 export const mailKinds = {
   'sign-up': 'A link to create an account, or a notice that the address already has one.',
   'verify-address': 'A link to verify an address.',
@@ -10,5 +10,5 @@ export const mailKinds = {
 export type MailKind = keyof typeof mailKinds
 export const mailKindNames = Object.keys(mailKinds) as [MailKind, ...MailKind[]]
 
-/** queued: to be composed and sent; kept: composed, and shown to the owners because there is no mail server. */
+/** queued: to be composed and sent; kept: composed and readable by the owners, because there is no mail server. */
 export const mailStatuses = ['queued', 'sent', 'kept', 'failed', 'dropped'] as const

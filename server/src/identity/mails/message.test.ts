@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { escapeHtml } from '../../platform/http/escape-html.ts'
 import { renderBody, sanitizeName } from './message.ts'
 
-/** Text as an attacker would choose it: anything, and pieces that mean something somewhere. */
+/** Text that an attacker could choose: anything, including syntax of HTML, mail and URLs. */
 const hostile = fc
   .array(
     fc.oneof(
@@ -34,7 +34,7 @@ const unescape = (html: string): string =>
     .replaceAll('&#39;', "'")
     .replaceAll('&amp;', '&')
 
-test('escaped text has no sign that HTML gives a meaning, and reads as what it was', () => {
+test('escaped text contains no HTML syntax and unescapes to the original', () => {
   fc.assert(
     fc.property(hostile, (text) => {
       const escaped = escapeHtml(text)
@@ -45,7 +45,7 @@ test('escaped text has no sign that HTML gives a meaning, and reads as what it w
   )
 })
 
-test('a mail has the elements and links that we put there, whatever is told in it', () => {
+test('the contents of a mail cannot add elements or links to its HTML', () => {
   fc.assert(
     fc.property(hostile, hostile, (text, label) => {
       const url = 'https://crm.example.com/account#invitation=ott_abc'
@@ -57,10 +57,10 @@ test('a mail has the elements and links that we put there, whatever is told in i
   )
 })
 
-// What mail programs make links of: a scheme, `www.`, a host name with a dot, an address.
+// What mail programs turn into links: a scheme, `www.`, a host name with a dot, an address.
 const linkLike = /[^\s]:\/\/|[^\s]\/\/|\bwww\.[^\s]|[^\s][.。．｡][^\s]|[^\s]@[^\s]|[a-z]:[^\s]/iu
 
-test('a name that is shown is one short line without control characters, and nothing in it becomes a link', () => {
+test('a sanitized name is one short line without control characters or links', () => {
   fc.assert(
     fc.property(hostile, (name) => {
       const line = sanitizeName(name)
@@ -82,11 +82,11 @@ test.each([
   ['Ada\r\nBcc: everyone@example.com', 'Ada Bcc: everyone@ example. com'],
   ['x'.repeat(200), `${'x'.repeat(59)}…`],
   ['  ', ''],
-])('the name %j is shown as %j', (name, line) => {
+])('the name %j is sanitized to %j', (name, line) => {
   expect(sanitizeName(name)).toBe(line)
 })
 
-test('the plain text has every paragraph and every link on a line of its own', () => {
+test('the plain text has each paragraph and each link on a separate line', () => {
   const url = 'https://crm.example.com/account#sign-up=ott_abc'
   const body = renderBody({ subject: 's', parts: ['First.', { label: 'Go on', url }, 'Last.'] })
   expect(body.text).toBe(`First.\n\nGo on:\n${url}\n\nLast.\n`)

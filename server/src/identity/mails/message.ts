@@ -1,9 +1,9 @@
 import { escapeHtml } from '../../platform/http/escape-html.ts'
 
-/** What a mail says, before it becomes plain text and HTML. */
+/** The contents of a mail, before they become plain text and HTML. */
 export interface Message {
   subject: string
-  /** In their order: a paragraph each, or a link on a line of its own. */
+  /** In order: each is a paragraph, or a link on a separate line. */
   parts: readonly (string | { label: string; url: string })[]
 }
 
@@ -15,8 +15,8 @@ export interface MailBody {
 }
 
 /**
- * Both forms. The HTML has no picture, no script and nothing that is fetched; with no colour of its own but the reader's,
- * it can be read in the dark.
+ * Renders both forms. The HTML has no images, scripts or external content, and sets no colours, so that dark mode
+ * works.
  */
 export function renderBody({ parts }: Message): MailBody {
   const links = parts.flatMap((part) => (typeof part === 'string' ? [] : [part.url]))
@@ -30,20 +30,20 @@ const head = `<!doctype html>
 <style>:root { color-scheme: light dark }</style></head>
 <body style="font: 16px/1.5 sans-serif; max-width: 36em; margin: 1em">`
 
-/** The address is shown too: whoever reads it sees where it leads, or copies it. */
+/** Also shows the URL, so that the reader can check or copy it. */
 const anchor = ({ label, url }: { label: string; url: string }): string =>
   `<a href="${escapeHtml(url)}">${escapeHtml(label)}</a><br><small style="word-break: break-all">${escapeHtml(url)}</small>`
 
 const maxNameLength = 60
 
 /**
- * What a stranger chose (the name of a person, an organization, a device) as it may stand in a mail of ours: one line, not
- * long, and nothing in it that a mail program would make a link of.
+ * Makes text that somebody else chose (the name of a person, an organization or a device) safe for our mails: one short
+ * line in which mail programs detect no link.
  */
 export function sanitizeName(name: string): string {
   const line = name
     .normalize('NFKC')
-    // Control characters, line separators, and what turns the direction of the text around or cannot be seen.
+    // Control characters, line separators, bidirectional overrides and invisible characters.
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]+/gu, ' ')
     .replace(/([.:@/\\。])(?=\S)/gu, '$1 ')
     .replace(/\s+/gu, ' ')

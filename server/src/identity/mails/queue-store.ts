@@ -4,16 +4,16 @@ import { newId } from '../../platform/model/ids.ts'
 import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 import type { MailKind } from './kinds.ts'
 
-/** A mail that this process has for a while. */
+/** A mail that this process has claimed with a lease. */
 export interface ClaimedMail {
   id: string
-  /** The fencing token: what has another one by now is no longer ours. */
+  /** The fencing token: if the row has a different one, the mail is no longer ours. */
   lease: string
   kind: MailKind
   attempts: number
 }
 
-/** Takes up to `count` mails that are due, the longest waiting first. */
+/** Claims up to `count` due mails, the longest waiting first. */
 export async function claimMails(
   database: Database,
   { count, leaseSeconds }: { count: number; leaseSeconds: number },
@@ -30,7 +30,7 @@ export async function claimMails(
   )
 }
 
-/** A mail that is being composed, as it lies in the queue. */
+/** A queued mail that is being composed. */
 export interface QueuedMail {
   id: string
   kind: MailKind
@@ -47,7 +47,7 @@ export interface QueuedMail {
   isRecent: boolean
 }
 
-/** The claimed mail, locked until the transaction ends; undefined when another process has it by now. */
+/** The claimed mail, locked until the transaction ends; undefined if another process has claimed it since. */
 export async function lockMail(
   db: CrossTenantConnection,
   { id, lease }: ClaimedMail,
@@ -62,7 +62,7 @@ export async function lockMail(
   return row
 }
 
-/** What a mail became when it was composed. */
+/** The composed mail, to be stored. */
 export interface ComposedMail {
   recipient: string
   subject: string
@@ -73,18 +73,18 @@ export interface ComposedMail {
   userId: string | null
 }
 
-/** Keeps what was composed, in the transaction that holds the mail; gives the time, in milliseconds since 1970. */
+/** Stores the composed mail, which the caller has locked; returns the time in milliseconds since 1970. */
 export async function storeComposed(db: CrossTenantConnection, id: string, composed: ComposedMail): Promise<number> {
   const { recipient, subject, bodySealed, tokenHash, organizationId, userId } = composed
   const [row] = await db.query<{ composedAt: number }>(sql`
     update mails set recipient = ${recipient}, subject = ${subject}, body_sealed = ${bodySealed}, token_hash = ${tokenHash},
       composed_at = now(), organization_id = ${organizationId}::uuid, user_id = ${userId}::uuid, updated_at = now(), revision = revision + 1
     where id = ${id}::uuid returning (extract(epoch from composed_at) * 1000)::float8 as "composedAt"`)
-  if (!row) throw new Error('the mail is held')
+  if (!row) throw new Error('the mail to store does not exist')
   return row.composedAt
 }
 
-/** Ends a mail that is held: `kept` because there is no mail server, or `dropped` because there is nobody to tell. */
+/** Ends a locked mail: `kept` because there is no mail server, or `dropped` because there is no recipient. */
 export async function endMail(
   db: CrossTenantConnection,
   id: string,
@@ -99,7 +99,7 @@ export async function endMail(
     where id = ${id}::uuid`)
 }
 
-/** Writes down that the mail server took it. Nothing of what it said stays. */
+/** Records that the mail server accepted the mail, and deletes its contents. */
 export async function markSent(database: Database, { id, lease }: ClaimedMail): Promise<void> {
   await database.crossTenantQuery(
     'send mails',
@@ -109,7 +109,7 @@ export async function markSent(database: Database, { id, lease }: ClaimedMail): 
   )
 }
 
-/** Tries again after so many seconds, a little sooner or later than others; without them it has failed for good. */
+/** Schedules a retry after `delaySeconds`, with jitter; without a delay, the mail has permanently failed. */
 export async function markUnsent(
   database: Database,
   { id, lease }: ClaimedMail,
@@ -127,7 +127,7 @@ export async function markUnsent(
 
 const day = 24 * 60 * 60
 
-/** Mails that came to their end so long ago, with what is left of them. */
+/** Mails that ended some time ago, in any status. */
 export const endedMails: RetentionPolicy = {
   name: 'mails',
   table: 'mails',
@@ -137,7 +137,7 @@ export const endedMails: RetentionPolicy = {
   isPersonal: true,
 }
 
-/** Mails to nobody: an address without an account has no reason to be known here. */
+/** Mails without a recipient: an address without an account is not stored for long. */
 export const droppedMails: RetentionPolicy = {
   ...endedMails,
   name: 'dropped mails',

@@ -4,7 +4,7 @@ import { choice, email, id, integer, text, timestamp } from '../../platform/mode
 
 const kinds = Object.entries(mailKinds).map(([name, does]) => `\`${name}\`: ${does}`)
 
-/** A mail that the service sends, or would: what it says is apart, at `/v5/mails/{mailId}/content`. */
+/** A mail that the service sends, or stores without a mail server. Its contents are at `/v5/mails/{mailId}/content`. */
 export const mails = defineResource({
   name: 'mails',
   singular: 'mail',
@@ -27,7 +27,7 @@ export const mails = defineResource({
     dropped_at: 'timestamptz',
   },
   fields: {
-    // Ids are in the order of creation.
+    // Ids sort by creation time.
     id: { ...id('mai'), order: 'scan' },
     kind: choice(mailKindNames, { label: 'Kind', description: kinds.join(' '), readOnly: true, nullable: false }),
     recipient: email({ label: 'Recipient', readOnly: true, nullable: false }),

@@ -7,7 +7,7 @@ import { RouteGroup, standardRoutes } from '../../platform/routes/standard-route
 import { mails } from './resource.ts'
 import { mailStore, readSealedBody } from './store.ts'
 
-const place = new RouteGroup(mailStore, '/v5/mails')
+const group = new RouteGroup(mailStore, '/v5/mails')
 
 const contentSchema = {
   type: 'object',
@@ -23,24 +23,24 @@ const contentSchema = {
 const content: ReadRoute = {
   kind: 'read',
   method: 'GET',
-  path: `${place.recordPath}/content`,
+  path: `${group.recordPath}/content`,
   operation: 'getMailContent',
   summary: 'Read the contents of a mail',
   description:
     'For owners, so that links can reach people without a mail server. Requires re-authentication within the last five minutes, because anyone who opens the link can act as the recipient. There are no contents before a mail is composed, after it was sent, if its secret was lost, or if the recipient is also in another organization. The audit log records who read it.',
-  tag: place.tag,
-  params: place.recordParams,
-  // A resource of its own, which no wildcard covers.
+  tag: group.tag,
+  params: group.recordParams,
+  // A separate resource, which no wildcard covers.
   scope: 'mail-content:get:read',
   query: { kind: 'none' },
   responses: { 200: { kind: 'schema', component: 'MailContent', schema: contentSchema } },
   async handle({ services, caller, client, params }) {
     await services.identifier.assertRecentAuthentication(caller)
-    const id = place.id(params)
+    const id = group.id(params)
     const { organizationId } = caller
     const { address, requestId } = client
     const record = { recordType: mails.singular, recordId: showId(mails.idPrefix, id) }
-    // Nobody reads it without a trace: the reader may become the person whom a link in it is for.
+    // Every read is audited: with a link in the mail, the reader can act as its recipient.
     const { text, html, links } = await services.database.transaction(caller, async (transaction) => {
       const sealed = await readSealedBody(transaction, id)
       const body = openBody(services.secret, id, sealed)
@@ -53,6 +53,6 @@ const content: ReadRoute = {
 }
 
 export const mailRoutes: Route[] = [
-  ...standardRoutes(mailStore, { path: place.path, operations: ['list', 'count', 'get'] }),
+  ...standardRoutes(mailStore, { path: group.path, operations: ['list', 'count', 'get'] }),
   content,
 ]

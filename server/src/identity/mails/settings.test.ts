@@ -13,7 +13,7 @@ test.each([
     { host: 'mail.example.com', port: 25, isSecure: false, login: { user: 'ada@example.com', password: 'p:%' } },
   ],
   ['smtp://[::1]:2525', { host: '::1', port: 2525, isSecure: false, login: undefined }],
-])('%s is read as it is meant', (text, server) => {
+])('%s is parsed as a mail server', (text, server) => {
   expect(smtpServer(text)).toEqual(server)
 })
 
@@ -31,7 +31,7 @@ test.each([
   'smtp://mail.example.com:0',
   'smtp://mail.example.com:65536',
   'smtp://mail%0d%0aQUIT.example.com',
-])('%s is no mail server', (text) => {
+])('%s is not a valid mail server', (text) => {
   expect(() => smtpServer(text)).toThrow(/^(?:expected|must) /)
 })
 
@@ -39,7 +39,7 @@ test.each([
   ['crm@example.com', { name: '', address: 'crm@example.com' }],
   ['Rapport <crm@example.com>', { name: 'Rapport', address: 'crm@example.com' }],
   ['"Rapport, the CRM" <crm@example.com>', { name: 'Rapport, the CRM', address: 'crm@example.com' }],
-])('%s is a sender', (text, expected) => {
+])('%s is parsed as a sender', (text, expected) => {
   expect(sender(text)).toEqual(expected)
 })
 
@@ -50,18 +50,18 @@ test.each([
   'a@example.com, b@example.com',
   'Rapport <crm@example.com> <b@example.com>',
   'R\r\nBcc: x <crm@example.com>',
-])('%j is no sender', (text) => {
+])('%j is not a valid sender', (text) => {
   expect(() => sender(text)).toThrow(/^expected/)
 })
 
-test('a mail server without a sender is refused at the start, and the password is in no message', () => {
+test('a mail server without a sender is rejected at the start, and no error contains the password', () => {
   expect(() => readConfig({ SMTP_URL: 'smtp://mail.example.com' })).toThrow(/SMTP_URL requires MAIL_FROM/)
   const wrong = () => readConfig({ SMTP_URL: 'smtp://user:hunter2@mail.example.com/x' })
   expect(wrong).toThrow(/SMTP_URL: expected a URL without path/)
   expect(wrong).not.toThrow(/hunter2/)
 })
 
-test('STARTTLS and a good certificate are required but on this machine and at hosts that the operator names', () => {
+test('STARTTLS with a valid certificate is required, except for this machine and hosts that the operator names', () => {
   const named = ['mail.internal', '10.0.0.0/8', 'other.internal:2525'].map(parseAllowedHost)
   const of = (url: string) => {
     const { secure, requireTLS, tls } = smtpOptions(smtpServer(url), named)
@@ -76,7 +76,7 @@ test('STARTTLS and a good certificate are required but on this machine and at ho
   expect(of('smtps://u:p@mail.example.com').isChecked).toBe(true)
 })
 
-test('only addresses of this machine count as near', () => {
+test('only addresses of this machine count as loopback', () => {
   for (const local of ['localhost', 'mail.localhost', '127.0.0.1', '127.9.9.9', '::1'])
     expect(isLoopback(local)).toBe(true)
   for (const remote of ['127.0.0.1.example.com', '10.0.0.1', 'localhost.example.com', '127.evil.example', '::2'])

@@ -1,6 +1,6 @@
 import { normalizers } from '../../platform/model/normalizers.ts'
 
-/** Where mails are handed over. */
+/** The mail server. */
 export interface SmtpServer {
   host: string
   port: number
@@ -9,13 +9,13 @@ export interface SmtpServer {
   login: { user: string; password: string } | undefined
 }
 
-/** Who mails come from. */
+/** The sender of the mails. */
 export interface Sender {
   name: string
   address: string
 }
 
-/** Reads SMTP_URL. Throws an error whose message completes "SMTP_URL …". */
+/** Parses SMTP_URL. The message of a thrown error follows "SMTP_URL: ". */
 export function smtpServer(text: string): SmtpServer {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '')
@@ -43,7 +43,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Reads MAIL_FROM: an address, or a name and the address in angle brackets. */
+/** Parses MAIL_FROM: an address, or a name and the address in angle brackets. */
 export function sender(text: string): Sender {
   const parts = /^([^<>]*)<([^<>]+)>$/.exec(text.trim())
   const name = (parts?.[1] ?? '').trim().replace(/^"(.*)"$/, '$1')

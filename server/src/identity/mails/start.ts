@@ -10,11 +10,11 @@ export interface MailOptions extends Pick<MailWorkerOptions, 'database' | 'secre
   plaintextHosts: readonly AllowedHost[]
   publicUrl: string | undefined
   signUp: 'open' | 'invite' | 'closed'
-  /** What links in mails start with. */
+  /** The origin of links in mails. */
   origin: string
 }
 
-/** Begins to compose and send, and says in the log where mails go. */
+/** Starts the mail worker, and logs where mails go. */
 export function startMail({
   smtpUrl,
   mailFrom,
@@ -30,7 +30,7 @@ export function startMail({
     log.info('mail: SMTP_URL is not set, so mails are stored; owners of an organization can read them at /v5/mails')
     if (signUp === 'open') log.warn('mail: SIGN_UP=open requires SMTP_URL; sign-up links reach nobody')
   } else {
-    log.info({ server: `${smtpUrl.host}:${smtpUrl.port}` }, 'mail: sent by')
+    log.info({ server: `${smtpUrl.host}:${smtpUrl.port}` }, 'mail: sent through this server')
     if (publicUrl === undefined) log.warn({ links: origin }, 'mail: PUBLIC_URL is not set; links in mails lead here')
   }
   return createMailWorker({ ...options, transport, compose: composer(origin) })

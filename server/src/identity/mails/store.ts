@@ -8,13 +8,13 @@ import { standardStore } from '../../platform/resource/store.ts'
 import type { MailKind } from './kinds.ts'
 import { mails } from './resource.ts'
 
-/** Read alone: `queueMail` is what adds to it. */
+/** Read-only: mails are added by `queueMail`. */
 export const mailStore = standardStore(mails)
 
 /**
- * The sealed body of the organization's mail (uuid). The mail of a person who has left is not shown, nor of one who is in
- * another organization too by now: its link may open that one. From now on the link verifies no address, also when the mail
- * is sent after this: its reader is not its recipient. Error: 404, which says why there is none.
+ * The encrypted body of the organization's mail (uuid). Not for a person who has left or is also in another
+ * organization: the link may give access to that one. From now on the link verifies no address, even if the mail is
+ * sent later, because its reader is not its recipient. Error: 404, with the reason.
  */
 export async function readSealedBody(db: Transaction, id: string): Promise<Buffer> {
   const [row] = await db.query<{ bodySealed: Buffer | null; isLost: boolean }>(sql`
@@ -39,7 +39,7 @@ export async function readSealedBody(db: Transaction, id: string): Promise<Buffe
 const contentsLost =
   'The contents of this mail were lost with the secret that encrypted them. Request the link or send the invitation again.'
 
-/** What of an account can have changed, as a mail tells it. */
+/** The changes of an account that a mail reports. */
 export const accountChanges = {
   'password-changed': 'The password was changed.',
   'second-factor-added': 'A second factor was added.',
@@ -55,13 +55,13 @@ export const accountChanges = {
 export type AccountChange = keyof typeof accountChanges
 
 interface Recipient {
-  /** The address as it was typed. */
+  /** The address as typed. */
   recipient: string
-  /** The uuid of the person whose account it is about; without it the address says who. */
+  /** The uuid of the person whom the mail is about; by default, the person with the address. */
   userId?: string | null
 }
 
-/** A mail to be composed and sent; the ids are uuids. */
+/** A mail to compose and send; ids are uuids. */
 export type NewMail = Recipient &
   (
     | { kind: 'sign-up' | 'reset-password' | 'verify-address' }
@@ -70,7 +70,7 @@ export type NewMail = Recipient &
     | { kind: 'account-changed'; facts: { what: AccountChange } }
   )
 
-/** The device that somebody logged in from, as far as the request told. */
+/** The device of a login, as far as the request reveals it. */
 export interface DeviceFacts {
   device: string | null
   address: string | null
@@ -78,18 +78,19 @@ export interface DeviceFacts {
   at: string
 }
 
-/** Kinds that somebody can cause for any address. */
+/** Kinds that anyone can trigger for any address. */
 const limitedKinds: readonly MailKind[] = ['sign-up', 'reset-password', 'verify-address', 'invitation']
 
 /**
- * How many mails of such a kind an address gets, of invitations for each. Their links are good for as long at least: who
- * asks for too many for someone else fills no inbox, and takes nobody's last good link away.
+ * The maximum number of such mails per address and kind, and per invitation. Their links are valid for at least as
+ * long, so that unwanted requests neither flood an inbox nor leave it without a valid link.
  */
 const mailLimit = { mails: 5, minutes: 30 }
 
 /**
- * Puts a mail into the queue, in the transaction of what it tells of; `services.mail.wake()` after the commit sends it at
- * once. What it says is looked up when it is composed: whether the address has an account costs no time here.
+ * Queues a mail in the transaction of the event that it reports; call `services.mail.wake()` after the commit to send
+ * it immediately. Its contents are looked up when it is composed, so the response time does not reveal whether the
+ * address has an account.
  */
 export async function queueMail(db: CrossTenantConnection | Transaction, mail: NewMail): Promise<void> {
   const { kind, recipient, userId = null } = mail
@@ -106,14 +107,14 @@ export async function queueMail(db: CrossTenantConnection | Transaction, mail: N
         and created_at > now() - make_interval(mins => ${mailLimit.minutes}))`)
 }
 
-/** A person's own mail gets its organization when it is composed. */
+/** Only invitations have an organization here; other mails get theirs when they are composed. */
 function organizationOf(db: CrossTenantConnection | Transaction, mail: NewMail) {
   const given = mail.kind === 'invitation' ? mail.organizationId : null
   if (!('organization' in db)) return sql`${given}::uuid`
   return given === null ? sql`nullif(${db.organization}, ${db.organization})` : db.organization
 }
 
-/** Mails of this kind to the person (uuid) that were not handed over yet: what they would say holds no more. */
+/** Drops unsent mails of this kind to the person (uuid), because they are outdated. */
 export async function dropMails(
   db: CrossTenantConnection | Transaction,
   kind: NewMail['kind'],

@@ -4,24 +4,24 @@ import { normalizers } from '../../platform/model/normalizers.ts'
 import type { MailBody } from './message.ts'
 import type { Sender, SmtpServer } from './settings.ts'
 
-/** A mail that is ready to go. */
+/** A mail that is ready to send. */
 export interface OutgoingMail extends Pick<MailBody, 'text' | 'html'> {
-  /** Before the `@` of its Message-ID: the same for what may be sent twice. */
+  /** The part of the Message-ID before the `@`; the same if a mail is sent twice. */
   reference: string
   recipient: string
   subject: string
 }
 
 export interface Transport {
-  /** Resolves once the mail server took the mail. Error: `SendError`. */
+  /** Resolves once the mail server has accepted the mail. Error: `SendError`. */
   send(mail: OutgoingMail): Promise<void>
 }
 
-/** Why a mail was not taken. The message is of a closed list: what the server answered may quote the mail. */
+/** Why a mail was not accepted. The message is one of a fixed set: the server's response may quote the mail. */
 export class SendError extends Error {
-  /** True when another attempt would end the same. */
+  /** True if a retry would fail too. */
   readonly isFinal: boolean
-  /** For the log: what this side met with. */
+  /** Error codes for the log. */
   readonly detail: string | undefined
 
   constructor(message: string, { isFinal, detail }: { isFinal: boolean; detail: string | undefined }) {
@@ -31,18 +31,18 @@ export class SendError extends Error {
   }
 }
 
-/** Milliseconds. Together they are well below the lease of a mail. */
+/** Milliseconds. Their sum is well below the lease of a mail. */
 const limits = { connectionTimeout: 10_000, greetingTimeout: 10_000, dnsTimeout: 10_000, socketTimeout: 30_000 }
 const sendTimeout = 90_000
 
-/** How the server is spoken to: what nodemailer takes. */
+/** The connection options for nodemailer. */
 export function smtpOptions({ host, port, isSecure, login }: SmtpServer, plaintextHosts: readonly AllowedHost[]) {
   const isPlainAllowed = allowsPlaintext(plaintextHosts, { host, port })
   return {
     host,
     port,
     secure: isSecure,
-    // Without it, whoever is in between could take the offer of STARTTLS away and read links and password.
+    // Otherwise an attacker in between could strip STARTTLS and read links and the password.
     requireTLS: !isSecure && !isPlainAllowed,
     tls: { rejectUnauthorized: isSecure || !isPlainAllowed },
     ...(login && { auth: { user: login.user, pass: login.password } }),
@@ -52,7 +52,7 @@ export function smtpOptions({ host, port, isSecure, login }: SmtpServer, plainte
   }
 }
 
-/** Hands mails to the server, over a connection of its own each. The library is loaded with the first one. */
+/** Sends each mail over a separate connection. The library is loaded with the first mail. */
 export function createTransport(
   server: SmtpServer,
   from: Sender,
@@ -65,14 +65,14 @@ export function createTransport(
       const { createTransport: open } = await import('nodemailer')
       const sending = open(smtpOptions(server, plaintextHosts)).sendMail({
         from,
-        // As objects: nothing in an address is read as a list of them.
+        // As objects, so that an address is never parsed as a list.
         to: { name: '', address: recipient },
         envelope: { from: from.address, to: [recipient] },
         messageId: `<${reference}@${domain}>`,
         subject,
         text,
         html,
-        // No out-of-office notes, please (RFC 3834).
+        // Suppress automatic replies (RFC 3834).
         headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
       })
       await withTimeout(sendTimeout, sending).catch((error: unknown) => {
@@ -104,11 +104,11 @@ interface Failure {
   command?: string
 }
 
-/** The failure in words of ours, and whether it is the mail's own: a wrong password or sender can be put right. */
+/** Maps the library's error. Only errors of the mail itself are final: a wrong password or sender can be corrected. */
 function toSendError(error: unknown): SendError {
   if (error instanceof SendError) return error
   const { code = '', originalCode, responseCode, command = '' } = error as Failure
-  // The library found so, before anything was sent.
+  // Detected by the library before anything was sent.
   if (code === 'EENVELOPE' && command === 'API') return invalidAddress
   const refused = code === 'EAUTH' ? 'the mail server rejected the login' : refusals[command]
   const isRefused = responseCode !== undefined && refused !== undefined

@@ -22,14 +22,14 @@ import {
 } from './queue-store.ts'
 import { type OutgoingMail, SendError, type Transport } from './transport.ts'
 
-/** What a mail is to say, or why there is nobody to say it to. */
+/** The composed mail, or why it has no recipient. */
 export type Composition =
   | {
       message: Message
-      /** Where it goes: the address that the account has, whatever spelling of it was typed. */
+      /** The account's address, in the account's spelling. */
       recipient: string
       token?: { purpose: OneTimePurpose; text: string }
-      /** Whose owners may see it, and whom it is about; uuids. */
+      /** The organization whose owners can read it, and the person it is about; uuids. */
       organizationId: string | null
       userId: string | null
     }
@@ -39,45 +39,45 @@ export interface MailWorkerOptions {
   database: Database
   secret: Secret
   log: Logger
-  /** Without one, mails are composed and kept for the owners to see. */
+  /** Without one, mails are composed and stored for the owners to read. */
   transport: Transport | undefined
-  /** Looks up what the mail needs, and makes its token, in the transaction that keeps what comes of it. */
+  /** Looks up the contents and creates the token, in the transaction that stores the result. */
   compose: (db: CrossTenantConnection, mail: QueuedMail) => Promise<Composition>
-  /** Resolves once the database is there and has its tables. */
+  /** Resolves once the database is available and migrated. */
   ready: Promise<unknown>
 }
 
 export interface MailWorker {
-  /** There may be a new mail: looks at once. */
+  /** Checks the queue immediately. */
   wake(): void
-  /** Takes no more mails and waits for those under way, but for no database that is away. */
+  /** Claims no more mails and waits for those in progress, but not for an unavailable database. */
   close(): Promise<void>
 }
 
-/** Mails under way at a time: a server that takes its time with one recipient holds up no other. */
+/** Mails in progress at once, so that one slow recipient does not block others. */
 const maxConcurrent = 4
-/** Longer than a mail can take, so that nobody else begins with it meanwhile. */
+/** Longer than sending can take, so that no other process sends the mail meanwhile. */
 const leaseSeconds = 120
-/** A body that is older is composed anew, with a new token: every link of ours is good for twice as long at least. */
+/** An older body is composed again, with a new token. Each link is valid for at least twice as long. */
 const recentSeconds = 15 * 60
-/** Milliseconds between two looks at an empty queue. */
+/** Milliseconds between two checks of an empty queue. */
 const pollInterval = 1000
-/** About a day in all: the delays double from the first to the longest. */
+/** About a day in total: the delays double from the first to the maximum. */
 export const retryPolicy = { attempts: 16, firstDelaySeconds: 30, maxDelaySeconds: 3 * 60 * 60 }
 
-/** Of a mail whose process ended, or found no database, each time. */
+/** For a mail whose process stopped, or lost the database, on every attempt. */
 const givenUp = 'too many attempts were interrupted'
 
-/** Seconds until the next attempt after so many, before chance moves it; undefined after the last one. */
+/** Seconds until the next attempt, without jitter; undefined after the last one. */
 export const delayAfter = (attempts: number): number | undefined =>
   attempts < retryPolicy.attempts
     ? Math.min(retryPolicy.maxDelaySeconds, retryPolicy.firstDelaySeconds * 2 ** (attempts - 1))
     : undefined
 
 /**
- * Composes and sends what is in the queue, until it is closed; several processes on one database share the work. A mail is
- * sent once, unless the mail server took it and that could not be noted: its answer was lost, the process ended or stood
- * still, or the database was away, until the end of the lease or as the work was closed. It is sent again then, with the same
+ * Composes and sends queued mails until it is closed; several processes share the queue. A mail is sent once, unless
+ * the mail server accepted it and this could not be recorded before the lease or the worker ended: its response was
+ * lost, the process stopped or stalled, or the database was unavailable. It is then sent again, with the same
  * Message-ID while it is recent.
  */
 export function createMailWorker({ ready, ...options }: MailWorkerOptions): MailWorker {
@@ -112,32 +112,32 @@ export function createMailWorker({ ready, ...options }: MailWorkerOptions): Mail
 }
 
 interface Context extends Omit<MailWorkerOptions, 'ready'> {
-  /** Aborts when the work is closed. */
+  /** Aborts when the worker is closed. */
   signal: AbortSignal
 }
 
-/** A mail that this process has until then, as `performance.now()` tells the time. */
+/** A claimed mail with the end of its lease, in the time of `performance.now()`. */
 interface LeasedMail extends ClaimedMail {
   leaseEnd: number
 }
 
 async function claim(database: Database, count: number): Promise<LeasedMail[]> {
-  // By the database's clock the lease begins later, so it ends later too.
+  // Conservative: the database's lease starts later, so it also ends later.
   const leaseEnd = performance.now() + leaseSeconds * 1000
   const claims = await claimMails(database, { count, leaseSeconds })
   return claims.map((mail) => ({ ...mail, leaseEnd }))
 }
 
-/** Brings one mail as far as it goes; what this process cannot write down is left to the end of the lease. */
+/** Processes one mail; if its result cannot be recorded, it is retried after the lease. */
 async function handle(context: Context, mail: LeasedMail): Promise<void> {
   const { database } = context
   try {
     if (mail.attempts > retryPolicy.attempts) throw new SendError(givenUp, { isFinal: true, detail: undefined })
-    const ready = await prepare(context, mail)
-    if (!ready) return
-    await context.transport?.send(ready)
+    const outgoingMail = await prepare(context, mail)
+    if (!outgoingMail) return
+    await context.transport?.send(outgoingMail)
   } catch (error) {
-    // The database is away: nothing is wrong with the mail.
+    // The database is unavailable; the mail itself is fine.
     if (isTransient(error)) return
     await recordOutcome(context, mail, {
       write: () => fail(context, mail, error),
@@ -146,7 +146,7 @@ async function handle(context: Context, mail: LeasedMail): Promise<void> {
     })
     return
   }
-  // Whatever hinders it: a mail without this note is sent again.
+  // Retry after any error: without this record, the mail is sent again.
   const always = () => true
   const failureMessage = 'mail: sent, but the database did not record it; it may be sent again'
   await recordOutcome(context, mail, { write: () => markSent(database, mail), isTransient: always, failureMessage })
@@ -155,11 +155,11 @@ async function handle(context: Context, mail: LeasedMail): Promise<void> {
 interface Outcome {
   write: () => Promise<void>
   isTransient: (error: unknown) => boolean
-  /** What the log says when it could not be written. */
+  /** The log message if it could not be recorded. */
   failureMessage: string
 }
 
-/** Writes down what became of the mail, while this process has it; a stop waits for one attempt at most. */
+/** Records the outcome of the mail while its lease lasts; a stop waits for at most one attempt. */
 async function recordOutcome(
   { signal, log }: Context,
   { id, leaseEnd }: LeasedMail,
@@ -173,7 +173,7 @@ async function recordOutcome(
   if (failure) log.error({ mail: showId('mai', id), ...errorForLog(failure.lastError) }, failureMessage)
 }
 
-/** The mail as it is to go now; undefined when it is not: there is no server, nobody to tell, or another has it. */
+/** The mail to send now; undefined without a mail server, without a recipient, or if another process has claimed it. */
 function prepare(context: Context, claimed: ClaimedMail): Promise<OutgoingMail | undefined> {
   const { database, secret, transport } = context
   return database.crossTenantTransaction('send mails', async (db) => {
@@ -212,7 +212,7 @@ const outgoing = (
   { recipient, subject, text, html }: Omit<OutgoingMail, 'reference'>,
   composedAt: number,
 ): OutgoingMail => ({
-  // What is composed anew is another message (RFC 5322 section 3.6.4).
+  // A mail that is composed again is a different message (RFC 5322 section 3.6.4).
   reference: `${id.replaceAll('-', '')}.${Math.round(composedAt)}`,
   recipient,
   subject,

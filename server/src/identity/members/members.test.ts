@@ -27,7 +27,7 @@ async function twoOwners(): Promise<[Owner, TestPerson]> {
 const ownersOf = async (by: { call: TestPerson['call'] }): Promise<string[]> =>
   (await by.call('GET', '/v5/members?filter.role.equals=owner')).body.map(({ id }: Json) => id)
 
-test('members are listed with the people behind them, ordered and filtered like any list', async () => {
+test('members are listed with their people, and can be sorted and filtered by them', async () => {
   const owner = await newOwner(mailed.service)
   const viewer = await mailed.join(owner.call, 'viewer')
   await mailed.join(owner.call, 'member')
@@ -48,7 +48,7 @@ test('members are listed with the people behind them, ordered and filtered like 
   expect((await viewer.call('GET', '/v5/members')).body).toHaveLength(3)
 })
 
-test('an administrator changes and removes whom they may, and can neither touch an owner nor make one', async () => {
+test('an admin can change and remove members, but can neither change nor create an owner', async () => {
   const owner = await newOwner(mailed.service)
   const admin = await mailed.join(owner.call, 'admin')
   const member = await mailed.join(owner.call, 'member')
@@ -73,7 +73,7 @@ test('an administrator changes and removes whom they may, and can neither touch 
   }
 })
 
-test('a key changes members when its scopes name them, and owners only in the name of an owner', async () => {
+test('a key can change members if its scopes name them, and owners only if its creator is an owner', async () => {
   const organization = await mailed.service.newOrganization()
   const { call } = organization
   const member = await mailed.join(call, 'member')
@@ -81,13 +81,13 @@ test('a key changes members when its scopes name them, and owners only in the na
   expect((await wide('PATCH', path(member), { body: { role: 'viewer' } })).body.code).toBe('missing_scopes')
   const named = await organization.withScopes(['member:*:write'])
   expect(await named('PATCH', path(member), { body: { role: 'owner' } })).toMatchObject({ body: { role: 'owner' } })
-  // The keys were made by the first owner, who is one no more.
+  // The keys were created by the first owner, who no longer is one.
   expect((await named('PATCH', path(organization), { body: { role: 'admin' } })).status).toBe(200)
   expect(await named('DELETE', path(member))).toMatchObject(forbidden)
   expect(await named('PATCH', path(organization), { body: { role: 'owner' } })).toMatchObject(forbidden)
 })
 
-test('what is about an owner takes a proof of the last five minutes', async () => {
+test('changes of owners need re-authentication within the last five minutes', async () => {
   const [first, second] = await twoOwners()
   const member = await mailed.join(first.call, 'member')
   await ageProof(mailed.service, first, 360)
@@ -107,7 +107,7 @@ test('what is about an owner takes a proof of the last five minutes', async () =
   expect(await ownersOf({ ...first, call })).toEqual([first.userId])
 })
 
-test('the last owner can neither be demoted nor removed nor leave', async () => {
+test('the last owner cannot be demoted or removed and cannot leave', async () => {
   const owner = await newOwner(mailed.service)
   await mailed.join(owner.call, 'admin')
   for (const refused of [
@@ -124,7 +124,7 @@ test('the last owner can neither be demoted nor removed nor leave', async () => 
   expect(await ownersOf(second)).toEqual([second.userId])
 })
 
-test('an owner whom nobody can log in as looks after nothing: beside one, the last owner stays', async () => {
+test('a disabled owner does not count: the only other owner cannot leave', async () => {
   const [owner, second] = await twoOwners()
   const disabled = (isDisabled: boolean) =>
     mailed.service.database.crossTenantQuery(
@@ -139,7 +139,7 @@ test('an owner whom nobody can log in as looks after nothing: beside one, the la
   expect((await owner.call('PATCH', path(owner), { body: { role: 'admin' } })).status).toBe(200)
 })
 
-test('of two owners who go at the same moment, however they go, one stays', async () => {
+test('of two owners who leave at the same time, in whatever way, one stays', async () => {
   const [first, second] = await twoOwners()
   const { organizationId } = first
   const ways = [
@@ -168,7 +168,7 @@ test('of two owners who go at the same moment, however they go, one stays', asyn
   }
 })
 
-test('a removed person is out with the next request and stays in their other organizations, logged in', async () => {
+test('a removed person loses access immediately, and stays logged in and in their other organizations', async () => {
   const owner = await newOwner(mailed.service)
   const elsewhere = await newOwner(mailed.service)
   const person = await mailed.join(owner.call, 'member')
@@ -184,7 +184,7 @@ test('a removed person is out with the next request and stays in their other org
   expect(await person.call('GET', '/v5/contacts', named)).toMatchObject(forbidden)
   expect((await owner.call('GET', path(person))).status).toBe(404)
   expect((await owner.call('DELETE', path(person))).status).toBe(404)
-  // Whose contact it was is still told.
+  // The contact still shows its former owner.
   expect((await owner.call('GET', `/v5/contacts/${contact.id}`)).body).toEqual(contact)
   const changed = await owner.call('PATCH', `/v5/contacts/${contact.id}`, { body: { ownerId: person.userId } })
   expect(changed.status).toBe(200)
@@ -201,7 +201,7 @@ test('a removed person is out with the next request and stays in their other org
   expect((await person.call('GET', '/v5/contacts')).status).toBe(200)
 })
 
-test('a change of a role that another change went before is refused with If-Match, and told in the audit log', async () => {
+test('a role change with an outdated If-Match is rejected, and role changes are audited', async () => {
   const owner = await newOwner(mailed.service)
   const member = await mailed.join(owner.call, 'member')
   const etag = (await owner.call('GET', path(member))).headers.get('etag') ?? ''

@@ -3,7 +3,7 @@ import { defineResource } from '../../platform/model/define.ts'
 import { choice, email, id, text, timestamp } from '../../platform/model/fields.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 
-/** The person behind a member: what their organizations see of the account. */
+/** The person behind a member: the parts of the account that their organizations can see. */
 const people = defineResource({
   name: 'people',
   singular: 'person',
@@ -23,7 +23,7 @@ const people = defineResource({
   },
 })
 
-/** How a person is shown within a record whose id is the person's. */
+/** The person embedded in a record that has the person's id. */
 export const person = {
   label: 'Person',
   through: 'id',
@@ -33,7 +33,7 @@ export const person = {
   always: true,
 } as const
 
-/** A person in an organization. The id is the person's, the same in each of their organizations. */
+/** A person in an organization. It has the person's id, the same in each of their organizations. */
 export const members = defineResource({
   name: 'members',
   singular: 'member',

@@ -7,13 +7,13 @@ import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/sta
 import { members } from './resource.ts'
 import { assertMayChange, memberStore, removeMember } from './store.ts'
 
-const place = new RouteGroup(memberStore, '/v5/members')
+const group = new RouteGroup(memberStore, '/v5/members')
 
 const rules =
   'Only an owner who has re-authenticated within the last five minutes can make, change or remove an owner. The last owner cannot be changed.'
 
 const update = writeRoute({
-  ...place.changeRoute('update'),
+  ...group.changeRoute('update'),
   summary: 'Change a member’s role',
   description: `Takes effect with the member’s next request. ${rules}`,
   body: { component: 'MemberUpdate', shape: bodyShape(members, 'update'), required: true },
@@ -22,8 +22,8 @@ const update = writeRoute({
   async handle(request) {
     const { db, caller, params, body } = request
     const role = roleOf(body.role)
-    if (role) await assertMayChange(db, caller, { memberId: place.id(params), role })
-    const response = await changeOne(place, request, { values: body })
+    if (role) await assertMayChange(db, caller, { memberId: group.id(params), role })
+    const response = await changeOne(group, request, { values: body })
     const { effect } = response
     return role && effect !== 'none' ? { ...response, effect: { ...effect, details: { role } } } : response
   },
@@ -32,13 +32,13 @@ const update = writeRoute({
 const roleOf = (value: unknown): Role | undefined => roles.find((role) => role === value)
 
 const remove: WriteRoute = {
-  ...place.changeRoute('delete'),
+  ...group.changeRoute('delete'),
   summary: 'Remove a member',
   description: `Takes effect with the person’s next request; their other organizations are not affected. Records that they owned or wrote keep their id. API keys that they created stay valid until somebody revokes them. They can return by invitation, but not by a login at a provider. ${rules}`,
   audited: 'member.removed',
   errors: [423],
   async handle({ db, caller, params, revisions }) {
-    const memberId = place.id(params)
+    const memberId = group.id(params)
     await assertMayChange(db, caller, { memberId, role: null })
     const outcome = await removeMember(db, memberId, revisions)
     if (outcome === 'unknown') throw notFound(members)
@@ -49,7 +49,7 @@ const remove: WriteRoute = {
 }
 
 export const memberRoutes: Route[] = [
-  ...standardRoutes(memberStore, { path: place.path, operations: ['list', 'count', 'get'] }),
+  ...standardRoutes(memberStore, { path: group.path, operations: ['list', 'count', 'get'] }),
   update,
   remove,
 ]

@@ -19,18 +19,18 @@ async function revokeLinksOfChanged(transaction: Transaction, written: readonly 
   }
 }
 
-/** A change of somebody's part in the organization; ids are uuids. */
+/** A change of a member's role; ids are uuids. */
 export interface RoleChange {
-  /** Whose; undefined for somebody who is to become a member. */
+  /** Undefined for a person who is not a member yet. */
   memberId?: string
-  /** The role afterwards; null for none. */
+  /** The new role; null to remove the member. */
   role: Role | null
 }
 
 /**
- * Lets the caller go on when they may change this, and holds every other change of roles until the transaction ends: of
- * two owners who leave at the same moment one sees that the other is gone.
- * Errors: 403 `insufficient_permissions`, `reauthentication_required`; 423 for the last owner. Somebody who is no member is let through.
+ * Checks that the caller can make this change, and locks roles until the transaction ends, so that of two owners who
+ * leave at the same time, the second sees that the first is gone. An unknown member passes. Errors: 403
+ * `insufficient_permissions`, `reauthentication_required`; 423 for the last owner.
  */
 export async function assertMayChange(transaction: Transaction, caller: Caller, change: RoleChange): Promise<void> {
   await lockRoles(transaction)
@@ -51,7 +51,7 @@ export async function assertMayChange(transaction: Transaction, caller: Caller, 
 interface CurrentMember {
   id: string
   role: Role
-  /** Nobody logs in as this person, so they look after nothing. */
+  /** The person cannot log in, so they do not count as an owner who remains. */
   isDisabled: boolean
 }
 
@@ -64,31 +64,31 @@ function assertOwnerRemains(currentMembers: readonly CurrentMember[], { memberId
   )
 }
 
-/** Holds every other change of roles until the transaction ends. */
+/** Makes other changes of roles wait until the transaction ends. */
 export async function lockRoles(transaction: Transaction): Promise<void> {
   await transaction.query(lockSql(transaction.organization))
 }
 
-/** References to the organization may still be made meanwhile. */
+/** Does not block new references to the organization. */
 const lockSql = (organization: Sql): Sql =>
   sql`select id from organizations where id = ${organization} for no key update`
 
-/** The owners, and the people named (uuids) who are members. */
+/** The owners, and those of the given people (uuids) who are members. */
 const currentMembersSql = (organization: Sql, ids: readonly (string | undefined)[]): Sql =>
   sql`select user_id as id, role, users.disabled_at is not null as "isDisabled"
     from members join users on users.id = members.user_id
     where organization_id = ${organization} and (role = 'owner' or user_id = any(${ids.filter((id) => id !== undefined)}::uuid[]))`
 
-/** Has the person proved who they are in this session within the last minutes? */
+/** Whether the person has authenticated recently in this session. */
 async function hasRecentAuthentication(transaction: Transaction, sessionId: string): Promise<boolean> {
-  const [row] = await transaction.query<{ fresh: boolean }>(sql`
+  const [row] = await transaction.query<{ isRecent: boolean }>(sql`
     select exists (select from sessions where id = ${sessionId}::uuid
-      and proved_at > now() - make_interval(secs => ${recentAuthenticationSeconds})) as fresh
+      and proved_at > now() - make_interval(secs => ${recentAuthenticationSeconds})) as "isRecent"
     from organizations where id = ${transaction.organization}`)
-  return row?.fresh ?? false
+  return row?.isRecent ?? false
 }
 
-/** Takes the member (uuid) out of the organization and of its teams; false when there is none, or none of these revisions. */
+/** Removes the member (uuid) from the organization and its teams. */
 export async function removeMember(
   transaction: Transaction,
   memberId: string,
@@ -109,16 +109,16 @@ export async function removeMember(
 }
 
 /**
- * Notes that the person was a member, so that a provider does not bring them back. Before they are taken out: it waits for
- * a log-in of theirs that is under way, which might wait for the row of the member after that.
+ * Records a former member, so that a login at a provider does not add them again. Runs before the deletion: it waits
+ * for a concurrent login of the person, which may lock the member's row next, so the other order could deadlock.
  */
 const insertFormerMemberSql = (organization: Sql, userId: string): Sql =>
   sql`insert into former_members (organization_id, user_id) values (${organization}, ${userId}::uuid) on conflict do nothing`
 
 /**
- * Revokes the open links of a person (uuid) who has joined, left or changed role: links to set a password or to verify an
- * address, which an owner may have read; invitations of the person to this organization; and invitations that they sent and
- * can no longer send, which count as expired from now on.
+ * Revokes the open links of a person (uuid) who has joined, left or changed role: links to set a password or to verify
+ * an address, which an owner may have read; invitations of the person to this organization; and invitations that they
+ * sent and can no longer send, which count as expired from now on.
  */
 export async function revokeOpenLinks(
   db: CrossTenantConnection | Transaction,
@@ -136,15 +136,15 @@ export async function revokeOpenLinks(
         and (members.role = 'owner' or (members.role = 'admin' and invitations.role <> 'owner')))`)
 }
 
-/** A person in one of their organizations; uuids. */
+/** A person and one of their organizations; uuids. */
 export interface Membership {
   organizationId: string
   userId: string
 }
 
 /**
- * Makes the person a member, of a team too where one is named, whether they were one before or not; false when they are
- * one already, and stay what they are.
+ * Adds the person to the organization and, if given, to a team; former members can return. False if they already are a
+ * member, whose role stays.
  */
 export async function addMember(
   db: CrossTenantConnection,
@@ -165,8 +165,9 @@ export async function addMember(
 }
 
 /**
- * Takes the person out of one of their organizations, of their own will; undefined when they are not in it, else the role
- * that they had. An owner has to have proved who they are (`isFresh`). Errors: 403 `reauthentication_required`, 423 for the last owner.
+ * Removes the person from an organization at their own request, and returns their former role; undefined if they are
+ * not a member. An owner needs recent re-authentication. Errors: 403 `reauthentication_required`, 423 for the last
+ * owner.
  */
 export async function leaveOrganization(
   db: CrossTenantConnection,

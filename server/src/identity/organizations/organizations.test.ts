@@ -14,7 +14,7 @@ afterAll(() => mailed.close())
 const path = '/v5/organization'
 const forbidden = { status: 403, body: { code: 'insufficient_permissions' } }
 
-test('an organization is renamed and set up by its owners and administrators, and read by all', async () => {
+test('owners and admins can change the organization’s settings, and all members can read them', async () => {
   const owner = await newOwner(mailed.service)
   const { body: before } = await owner.call('GET', path)
   expect(before).toMatchObject({
@@ -38,11 +38,11 @@ test('an organization is renamed and set up by its owners and administrators, an
 })
 
 test.each([
-  ['a currency that is none', { defaultCurrency: 'XYZ' }, 'ISO 4217'],
-  ['a zone that is none', { timeZone: 'Moon/Base' }, 'IANA'],
+  ['an unknown currency', { defaultCurrency: 'XYZ' }, 'ISO 4217'],
+  ['an unknown time zone', { timeZone: 'Moon/Base' }, 'IANA'],
   ['no name', { name: null }, 'null'],
-  ['an address of its own', { slug: 'other' }, 'read-only'],
-])('%s is refused', async (_, body, why) => {
+  ['a chosen slug', { slug: 'other' }, 'read-only'],
+])('%s is rejected', async (_, body, why) => {
   const { call } = await mailed.service.newOrganization()
   const { body: before } = await call('GET', path)
   const refused = await call('PATCH', path, { body })
@@ -51,7 +51,7 @@ test.each([
   expect((await call('GET', path)).body).toEqual(before)
 })
 
-test('a second factor is demanded by an owner alone, freshly proved, who has one; then those without are out', async () => {
+test('only a recently authenticated owner with a second factor can require it, and members without one are locked out', async () => {
   const owner = await newOwner(mailed.service)
   const admin = await mailed.join(owner.call, 'admin')
   const requireFactor = { body: { requiresSecondFactor: true } }
@@ -87,13 +87,13 @@ test('a second factor is demanded by an owner alone, freshly proved, who has one
   expect((await admin.call('GET', path)).status).toBe(200)
 })
 
-test('an owner makes another organization, with a default team and a name that others may have too', async () => {
+test('an owner can create another organization, with a default team and a name that is not unique', async () => {
   const owner = await newOwner(mailed.service)
   const responses = await Promise.all(
     Array.from({ length: 6 }, () => owner.call('POST', '/v5/me/organizations', { body: { name: 'Ada & Söhne' } })),
   )
   for (const { status, text } of responses) expect(status, text).toBe(201)
-  // The first one looks like every other: no slug tells whether there is another organization of that name.
+  // The first slug looks like all others, so a slug does not reveal whether another organization has that name.
   for (const { body } of responses) expect(body.slug).toMatch(/^ada-sohne-[\da-f]{8}$/)
   expect(new Set(responses.map(({ body }) => body.slug)).size).toBe(6)
   const { id } = responses[0]?.body ?? {}
@@ -109,7 +109,7 @@ test('an owner makes another organization, with a default team and a name that o
   expect((await owner.call('POST', '/v5/me/organizations', { body: { name: '&&&' } })).status).toBe(422)
 })
 
-test('where people do not sign up by themselves, organizations are made by owners of one alone', async () => {
+test('without open sign-up, only owners can create organizations', async () => {
   const owner = await newOwner(mailed.service)
   const admin = await mailed.join(owner.call, 'admin')
   const body = { name: 'My own' }
@@ -127,7 +127,7 @@ test('where people do not sign up by themselves, organizations are made by owner
   }
 })
 
-test('the organization of a session changes at once, for that session alone, and to one of its person’s alone', async () => {
+test('a session can switch immediately between its person’s organizations, but not to others', async () => {
   const owner = await newOwner(mailed.service)
   const stranger = await newOwner(mailed.service)
   const { body: other } = await owner.call('POST', '/v5/me/organizations', { body: { name: 'Second' } })
@@ -147,7 +147,7 @@ test('the organization of a session changes at once, for that session alone, and
   expect((await owner.call('GET', path)).body.id).toBe(owner.organizationId)
 })
 
-test('who leaves keeps the account and the session, is told where they are no more, and leaves no other place', async () => {
+test('a person who leaves an organization keeps the account and the session, and gets a helpful 403', async () => {
   const owner = await newOwner(mailed.service)
   const member = await mailed.join(owner.call, 'member')
   const leave = (id: string) => member.call('DELETE', `/v5/me/organizations/${id}`)
@@ -159,13 +159,13 @@ test('who leaves keeps the account and the session, is told where they are no mo
   expect(refused.body.description).toContain('/v5/me/organization')
   const log = await owner.call('GET', '/v5/audit-log?filter.action.equals=member.left')
   expect(log.body).toMatchObject([{ actorId: member.userId, recordId: member.userId, details: { role: 'member' } }])
-  // Asked again, they come back.
+  // A new invitation brings them back.
   const { token } = await mailed.invite(owner.call, { email: member.email, role: 'viewer' })
   expect((await member.call('POST', '/v5/me/invitations', { body: { token } })).status).toBe(200)
   expect((await member.call('GET', '/v5/contacts')).status).toBe(200)
 })
 
-test('an API key makes, chooses and leaves no organization', async () => {
+test('an API key cannot create, choose or leave an organization', async () => {
   const service = await startTestService({ SIGN_UP: 'open' })
   try {
     const { call, organizationId } = await service.newOrganization()

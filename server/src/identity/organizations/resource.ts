@@ -12,7 +12,7 @@ const currencyOf: Normalize = (value) => {
 
 export const name = text({ label: 'Name', required: true, max: 100 })
 
-/** What of an organization can be changed. */
+/** The fields of an organization that can be changed. */
 const settings = {
   name,
   timeZone: timeZone({ label: 'Time zone', nullable: false }),
@@ -34,10 +34,10 @@ export const settingsShape: BodyShape<Update<{ fields: typeof settings }>> = {
   fields: settings,
 }
 
-/** The body that makes an organization. */
+/** The body that creates an organization. */
 export const newShape = bodyShapeOf({ name })
 
-/** The body that chooses one. */
+/** The body that selects an organization. */
 export const choiceShape = bodyShapeOf({
   organizationId: { ...reference('org', { label: 'Organization', required: true }), schema: id('org').schema },
 })

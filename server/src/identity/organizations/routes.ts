@@ -52,7 +52,7 @@ const update = writeRoute({
   responses: { 200: organization },
   async handle({ db, caller, body }) {
     const fields = await updateOrganization(db, body)
-    // Thrown after the change and within its transaction, which takes it back.
+    // Thrown after the change but inside its transaction, which is then rolled back.
     if (fields.includes('requiresSecondFactor'))
       await assertMayRequireSecondFactor(db, caller, body.requiresSecondFactor === true)
     const text = await readOrganization(db)
@@ -60,7 +60,10 @@ const update = writeRoute({
   },
 })
 
-/** A key proves nothing of anybody, and whoever demands a second factor must not shut themselves out. */
+/**
+ * Only a recently authenticated owner, and to require a second factor only one who has used one: others would lock
+ * themselves out.
+ */
 async function assertMayRequireSecondFactor(db: Transaction, caller: Caller, isRequired: boolean): Promise<void> {
   const { kind, userId, credentialId: sessionId } = caller
   const status = kind === 'session' ? await findAuthenticationStatus(db, { userId, sessionId }) : undefined
@@ -70,7 +73,7 @@ async function assertMayRequireSecondFactor(db: Transaction, caller: Caller, isR
       'Only a logged-in owner can change requiresSecondFactor; API keys and other members cannot.',
     )
   }
-  if (!status.isFresh) throw reauthenticationRequired()
+  if (!status.hasRecentAuthentication) throw reauthenticationRequired()
   if (isRequired && !status.isStrong) {
     throw new ApiError(
       'second_factor_required',
@@ -93,7 +96,7 @@ const create = accountRoute({
   responses: { 201: membership },
   errors: [403],
   async handle({ services, client, person, db, body }) {
-    // Otherwise whoever was invited as a viewer could found organizations on a service that is closed to strangers.
+    // Otherwise an invited viewer could create organizations on a service that is closed to new customers.
     if (services.signUp !== 'open' && !(await ownsOrganization(db, person.userId))) {
       throw new ApiError(
         'insufficient_permissions',

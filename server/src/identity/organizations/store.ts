@@ -20,7 +20,7 @@ export async function insertOrganization(
   await revokeOpenLinks(db, { organization: sql`${id}::uuid`, userId: ownerId })
 }
 
-/** Is the slug taken already? */
+/** Whether the slug is already used. */
 export async function hasSlug(database: Database, slug: string): Promise<boolean> {
   const rows = await database.crossTenantQuery(
     'create an organization',
@@ -32,13 +32,13 @@ export async function hasSlug(database: Database, slug: string): Promise<boolean
 export interface FoundOrganization {
   id: string
   name: string
-  /** Found by its id or slug, which only one has; a name may stand for several. */
+  /** Found by its id or slug, which are unique; a name is not. */
   isExact: boolean
-  /** The owner it has had longest. */
+  /** The longest-standing owner. */
   ownerId: string | null
 }
 
-/** The organizations of this id, slug or name, the exact one first. */
+/** The organizations with this id, slug or name; an exact match comes first. */
 export const findOrganizations = (
   database: Database,
   { id = null, text }: { id: string | null | undefined; text: string },
@@ -55,20 +55,20 @@ export const findOrganizations = (
       order by "isExact" desc, organizations.id`,
   )
 
-/** The organization as it is answered. */
+/** The organization as response JSON. */
 export async function readOrganization(db: Connection): Promise<string> {
   const [row] = await db.query<{ text: string }>(sql`
     select json_build_object('id', 'org_' || replace(id::text, '-', ''), 'name', name, 'slug', slug, 'timeZone', time_zone,
       'defaultCurrency', default_currency, 'requiresSecondFactor', requires_second_factor,
       'createdAt', ${instantSql('created_at')}, 'updatedAt', ${instantSql('updated_at')})::text as text
     from organizations where id = ${db.organization}`)
-  if (!row) throw new Error('a caller has an organization')
+  if (!row) throw new Error('the caller’s organization does not exist')
   return row.text
 }
 
 const instantSql = (column: string) => sql`to_char(${identifier(column)}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-/** Changes what is named and gives the names of what is another value than before. */
+/** Changes the given fields, and returns the names of those whose value differs. */
 export async function updateOrganization(transaction: Transaction, values: JsonObject): Promise<string[]> {
   const names = Object.keys(values)
   if (names.length === 0) return []
@@ -86,28 +86,28 @@ async function lockOrganization(transaction: Transaction): Promise<string> {
   return readOrganization(transaction)
 }
 
-/** What counts for a setting that only an owner changes. */
+/** What a setting that only owners can change depends on. */
 export interface AuthenticationStatus {
   role: Role | null
-  isFresh: boolean
+  hasRecentAuthentication: boolean
   isStrong: boolean
 }
 
-/** The person (uuid) in this organization, and the session (uuid) in which they ask. */
+/** The status of the person (uuid) in this organization and of their session (uuid). */
 export async function findAuthenticationStatus(
   transaction: Transaction,
   { userId, sessionId }: { userId: string; sessionId: string },
 ): Promise<AuthenticationStatus> {
   const [row] = await transaction.query<AuthenticationStatus>(sql`
-    select members.role, proved_at > now() - make_interval(secs => ${recentAuthenticationSeconds}) as "isFresh",
+    select members.role, proved_at > now() - make_interval(secs => ${recentAuthenticationSeconds}) as "hasRecentAuthentication",
       second_factor_at is not null as "isStrong"
     from sessions left join members
       on members.organization_id = ${transaction.organization} and members.user_id = ${userId}::uuid
     where sessions.id = ${sessionId}::uuid`)
-  return row ?? { role: null, isFresh: false, isStrong: false }
+  return row ?? { role: null, hasRecentAuthentication: false, isStrong: false }
 }
 
-/** One of a person's own organizations, as it is answered; undefined when they are not in it. */
+/** One of a person's organizations as response JSON; undefined if they are not a member. */
 export async function readMembership(
   db: CrossTenantConnection,
   { organizationId, userId }: { organizationId: string; userId: string },
@@ -120,14 +120,14 @@ export async function readMembership(
   return row?.text
 }
 
-/** Is the person (uuid) an owner of any organization? */
+/** Whether the person (uuid) owns any organization. */
 export async function ownsOrganization(db: CrossTenantConnection, userId: string): Promise<boolean> {
   const rows = await db.query(sql`
     select organization_id from members where user_id = ${userId}::uuid and role = 'owner' limit 1`)
   return rows.length > 0
 }
 
-/** Makes the organization (uuid) the session's current one, or only where it has none. */
+/** Makes the organization (uuid) the session's current one; with `onlyIfNone`, only if it has none. */
 export async function chooseOrganization(
   db: CrossTenantConnection,
   {

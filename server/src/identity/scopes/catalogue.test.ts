@@ -18,7 +18,7 @@ afterAll(() => service.close())
 
 const scoped = routes.filter(isScoped)
 
-test('anyone may read the scopes, and a second time gets 304', async () => {
+test('anyone can read the scopes, and a conditional request returns 304', async () => {
   const first = await service.anonymous('GET', '/v5/scopes')
   expect(first.status).toBe(200)
   const again = await service.anonymous('GET', '/v5/scopes', {
@@ -41,7 +41,7 @@ test('every scope that a route needs is listed once, with exactly the requests t
   }
 })
 
-test('a wildcard lists what it covers, and never what is guarded', () => {
+test('a wildcard lists the requests that it covers, but no guarded ones', () => {
   const wild = listed.filter(({ action }) => action === '*')
   expect(wild.map(({ scope }) => scope)).toEqual(
     expect.arrayContaining(
@@ -58,7 +58,7 @@ test('a wildcard lists what it covers, and never what is guarded', () => {
   expect(everything.guarded).toBe(false)
 })
 
-test('each scope says what it lets do in one sentence, and whether it is guarded', () => {
+test('each scope has a one-sentence description and says whether it is guarded', () => {
   for (const { scope, description, guarded, resource, permission } of listed) {
     expect([scope, description]).toEqual([scope, expect.stringMatching(/^[A-Z][^.]{5,120}\.$/)])
     expect([scope, guarded]).toEqual([scope, resource !== '*' && isGuarded(resource, permission)])
@@ -66,7 +66,7 @@ test('each scope says what it lets do in one sentence, and whether it is guarded
   expect(listed.some(({ guarded }) => guarded)).toBe(true)
 })
 
-test('every scope of the list can be given to a key, and nothing else can that no route needs', async () => {
+test('every listed scope can be granted to a key, and a scope that no route needs cannot', async () => {
   const scopes = listed.map(({ scope }) => scope as string)
   const made = await callAs(service, organization.accessToken)('POST', '/v5/api-keys', {
     body: { name: 'All', scopes: scopes.slice(0, 100) },
@@ -77,7 +77,7 @@ test('every scope of the list can be given to a key, and nothing else can that n
   expect(isScopeUsed('urn:service:nothing:*:*')).toBe(false)
 })
 
-test('a route that is added is listed without another word', () => {
+test('the scope of an added route is listed automatically', () => {
   const [route] = scoped
   if (!route) throw new Error('there are routes')
   const planted = { ...route, scope: 'planet:land:read', path: '/v5/planets', summary: 'Land on a planet' }

@@ -1,7 +1,7 @@
 import { coversScope, namesGuarded } from '../access/grants.ts'
 import { isScoped, type ReadRoute, type Route, type WriteRoute } from '../../platform/http/route.ts'
 
-/** A scope that a key can have, as `GET /v5/scopes` shows it. */
+/** A scope that a key can have, as returned by `GET /v5/scopes`. */
 export interface ListedScope {
   /** Full form. */
   scope: string
@@ -9,15 +9,15 @@ export interface ListedScope {
   action: string
   permission: 'read' | 'write'
   description: string
-  /** No wildcard in the resource covers it, and an owner who is logged in gives it. */
+  /** No wildcard in the resource position covers it, and only a logged-in owner can grant it. */
   guarded: boolean
-  /** The requests that need it, or, for a wildcard, that it covers today: method and path. */
+  /** Method and path of the requests that need it; for a wildcard, of those that it covers. */
   endpoints: string[]
 }
 
 type ScopedRoute = ReadRoute | WriteRoute
 
-/** Every scope that the routes need, by resource, each with the wildcards above it. */
+/** Every scope that the routes need, by resource, with the wildcards that cover it. */
 export function listScopes(routes: readonly Route[]): ListedScope[] {
   const scoped = routes.filter(isScoped)
   const needed = [...new Set(scoped.map(({ scope }) => scope))]
@@ -30,7 +30,7 @@ const ofResource = (resource: string, needed: readonly string[], scoped: readonl
   ...needed.filter((scope) => scope.startsWith(`${resource}:`)).map((scope) => literal(scope, scoped)),
 ]
 
-/** Everything that reads and everything that writes, of one resource or of all. */
+/** The read and the write wildcard of one resource or of all. */
 function wildcards(resource: string, scoped: readonly ScopedRoute[]): ListedScope[] {
   return (['read', 'write'] as const).flatMap((permission) => {
     const short = `${resource}:*:${permission}`
@@ -47,7 +47,7 @@ function wildcardSentence(resource: string, permission: 'read' | 'write'): strin
 
 const nounOf = (resource: string): string => resource.replaceAll('-', ' ')
 
-/** A sentence of the first request that needs it; others with the same scope do the same elsewhere. */
+/** Described by the first request that needs it; others with the same scope do the same elsewhere. */
 function literal(scope: string, scoped: readonly ScopedRoute[]): ListedScope {
   const summary = scoped.find((route) => route.scope === scope)?.summary ?? ''
   return listed(scope, `${summary}.`, endpointsOf(scope, scoped))

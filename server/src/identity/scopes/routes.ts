@@ -29,7 +29,7 @@ const scopesSchema: Schema = {
   },
 }
 
-/** What keys can be given, told from the routes themselves. */
+/** The scopes that keys can have, derived from the routes. */
 export const scopeRoutes = (routes: () => readonly Route[]): Route[] => {
   let text: string | undefined
   return [

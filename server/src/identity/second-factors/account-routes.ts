@@ -6,7 +6,7 @@ import type { AccountRoute, DetachedAccountRequest } from '../access/account-rou
 import type { RouteResponse } from '../../platform/http/route.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { afterChange, type FactorChange, firstRecoveryCodes, newRecoveryCodes } from './changes.ts'
-import { requestFields, credentialOf, optionsAnswer, wrongCode, wrongCredential } from './forms.ts'
+import { requestFields, credentialOf, optionsResponse, wrongCode, wrongCredential } from './forms.ts'
 import { register, registrationOptions } from './passkeys.ts'
 import {
   countRecoveryCodes,
@@ -50,7 +50,7 @@ const firstCodesSchema = {
   description: 'Created with the first factor and shown only once; null if there are already recovery codes',
 }
 
-/** More than a person has authenticators. */
+/** More than anybody needs. */
 const maxPasskeys = 20
 
 const routeBase = { kind: 'account', tag: 'account', params: {}, query: { kind: 'none' } } as const
@@ -64,14 +64,14 @@ const passkeyResponse = ({ id, name, isSynced, lastUsedAt, createdAt }: Passkey)
   createdAt,
 })
 
-/** Changes the factors in a transaction, tells of it, and sends the mail about it. */
+/** Changes the factors in a transaction with its audit event, and sends the mail about it. */
 async function changeFactors(
   request: DetachedAccountRequest,
   change: FactorChange,
   work: (db: CrossTenantConnection) => Promise<RouteResponse>,
 ): Promise<RouteResponse> {
   const response = await request.transact(async (db) => {
-    // Locked: a person's factors change one after another.
+    // Locks the person, so that changes of their factors run one after another.
     await lockOwnAccount(db, request.person.userId)
     const result = await work(db)
     await afterChange(db, { ...request, change })
@@ -204,7 +204,7 @@ const passkeyOptionsRoute: AccountRoute = {
   summary: 'Get the options to create a passkey',
   description: 'For `navigator.credentials.create`, within five minutes.',
   requiresRecentAuthentication: true,
-  responses: { 200: optionsAnswer('PasskeyCreationOptions') },
+  responses: { 200: optionsResponse('PasskeyCreationOptions') },
   async handle(request) {
     const { db, person } = request
     const user = await lockOwnAccount(db, request.person.userId)

@@ -8,7 +8,7 @@ import type { Client, Services } from '../../platform/http/route.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { type FactorAttempt, findRetrySeconds, storeFailure, tryAttemptLock } from './store.ts'
 
-/** From where a login tries a second factor. */
+/** The source of a second-factor attempt in a login. */
 export async function attemptSource(
   context: { services: Services; client: Client },
   db: CrossTenantConnection,
@@ -20,8 +20,8 @@ export async function attemptSource(
 }
 
 /**
- * Lets one try of a person, login or passkey go on at a time. Those that come at once are refused, for each that waited
- * would hold a connection that others need. Error: 429.
+ * Allows one attempt at a time per person, login or passkey. Concurrent ones are rejected, because each would hold a
+ * database connection while it waits. Error: 429.
  */
 export async function lockAttempt(db: CrossTenantConnection, what: string): Promise<void> {
   if (await tryAttemptLock(db, what)) return
@@ -31,8 +31,8 @@ export async function lockAttempt(db: CrossTenantConnection, what: string): Prom
 }
 
 /**
- * Refuses codes, which have six digits and can be guessed, after too many wrong ones: of this place alone, so that who
- * knows a password cannot keep its owner out, who has a passkey and recovery codes besides. Error: 429.
+ * Rejects six-digit codes after too many wrong ones, because they can be guessed. Counted per source, so that a
+ * stranger who knows the password cannot lock the owner out; passkeys and recovery codes still work. Error: 429.
  */
 export async function assertNotThrottled(db: CrossTenantConnection, attempt: FactorAttempt): Promise<void> {
   const wait = await findRetrySeconds(db, attempt)
@@ -44,7 +44,7 @@ export async function assertNotThrottled(db: CrossTenantConnection, attempt: Fac
   )
 }
 
-/** Remembers a wrong factor, and tells of it until there are too many. Has to be committed. */
+/** Records a wrong factor and, until the maximum, its audit event. It must be committed. */
 export async function recordFailure(
   db: CrossTenantConnection,
   attempt: FactorAttempt,

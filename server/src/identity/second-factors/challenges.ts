@@ -1,10 +1,10 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
 
-/** Seconds in which an authenticator has to answer. */
+/** Seconds that an authenticator has to respond. */
 export const challengeSeconds = 300
 
-/** What a challenge is for, and in whose hands; an answer given for one is none to another. */
+/** What a challenge is for, and for whom; a response is valid only for the same use. */
 export type ChallengeUse =
   { for: 'registration' | 'proof'; sessionId: string } | { for: 'second step'; pendingId: string } | { for: 'login' }
 
@@ -13,8 +13,8 @@ const timeLength = 6
 const macLength = 32
 
 /**
- * A WebAuthn challenge: random bytes, its last moment, and a signature under SECRET. Nothing is stored until it was
- * answered, so strangers who ask for challenges fill nothing up.
+ * A WebAuthn challenge: random bytes, the expiry, and a MAC with a key derived from SECRET. Nothing is stored until it
+ * is used, so requesting many challenges does not fill the database.
  */
 export function createChallenge(secret: Secret, use: ChallengeUse, now = Date.now()): Uint8Array<ArrayBuffer> {
   const time = Buffer.alloc(timeLength)
@@ -23,7 +23,10 @@ export function createChallenge(secret: Secret, use: ChallengeUse, now = Date.no
   return Uint8Array.from(Buffer.concat([head, sign(secret, use, head)]))
 }
 
-/** Of a good challenge, what tells that it was answered; undefined when it is not ours, for another use, or over. */
+/**
+ * The hash and expiry of a valid challenge, to record its use; undefined if it is not ours, for another use, or
+ * expired.
+ */
 export function readChallenge(
   secret: Secret,
   use: ChallengeUse,

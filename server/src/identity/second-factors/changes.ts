@@ -15,7 +15,7 @@ import {
   replaceRecoveryCodes,
 } from './store.ts'
 
-/** A change to what the person proves themself with. */
+/** A change of the person's second factors. */
 export interface FactorChange {
   action: Extract<NamedAction, 'factor.added' | 'factor.removed' | 'recovery-codes.created'>
   factor: FactorKind
@@ -23,8 +23,8 @@ export interface FactorChange {
 }
 
 /**
- * What follows from a change: the kinds that the person has are kept true, the last factor takes the recovery codes and
- * what was proved with it along, the person gets a mail, their organizations a line in the log.
+ * Completes a change: updates the person's kinds of factors, queues a mail to them and writes the audit event. Removing
+ * the last factor also deletes the recovery codes and clears the second factor of all sessions.
  */
 export async function afterChange(
   db: CrossTenantConnection,
@@ -49,13 +49,13 @@ export async function afterChange(
   })
 }
 
-/** Ten new recovery codes in place of those that were left. */
+/** Replaces the recovery codes with ten new ones. */
 export async function newRecoveryCodes(db: CrossTenantConnection, userId: string): Promise<string[]> {
   const codes = generateRecoveryCodes()
   await replaceRecoveryCodes(db, userId, codes.map(hashRecoveryCode))
   return codes
 }
 
-/** The codes that a person's first factor comes with; null when they have some. */
+/** New recovery codes with the first factor; null if the person already has some. */
 export const firstRecoveryCodes = async (db: CrossTenantConnection, userId: string): Promise<string[] | null> =>
   (await countRecoveryCodes(db, userId)) > 0 ? null : newRecoveryCodes(db, userId)

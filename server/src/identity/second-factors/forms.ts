@@ -6,11 +6,11 @@ import { document, type JsonObject, type JsonValue, secretText, text } from '../
 const bytes = (maxLength: number) => ({
   type: 'string',
   minLength: 1,
-  maxLength: maxLength,
+  maxLength,
   pattern: '^[A-Za-z0-9_-]+$',
 })
 
-/** What a browser's `PublicKeyCredential.toJSON()` gives (Web Authentication, level 3); more members may come. */
+/** The result of `PublicKeyCredential.toJSON()` (Web Authentication, level 3); additional properties are allowed. */
 const credentialSchema = (response: Record<string, unknown>, example: Record<string, JsonValue>) => ({
   type: 'object',
   examples: [
@@ -18,7 +18,7 @@ const credentialSchema = (response: Record<string, unknown>, example: Record<str
   ],
   required: ['id', 'rawId', 'type', 'response'],
   properties: {
-    // A credential id has 1023 bytes at most.
+    // A credential id has at most 1023 bytes.
     id: bytes(1364),
     rawId: bytes(1364),
     type: { type: 'string', enum: ['public-key'] },
@@ -37,7 +37,7 @@ const code = secretText({
   max: 50,
 })
 
-/** What the bodies of these routes are made of. */
+/** Body fields of these routes. */
 export const requestFields = {
   pendingToken: secretText({ label: 'Pending token', description: 'From the first step of the login', required: true }),
   code: { ...code, schema: { ...code.schema, examples: ['492039'] } },
@@ -71,18 +71,18 @@ export const requestFields = {
   }),
 }
 
-/** The credential of a body that was read by these shapes. */
+/** The credential of a validated body. */
 export const credentialOf = (body: JsonObject): JsonObject => body.credential as JsonObject
 
-/** 422 for a code that is not taken. */
+/** 422 for an invalid code. */
 export const wrongCode = () => invalidBody([{ field: 'code', message: 'is wrong or was already used' }])
 
-/** 422 for a passkey that is not taken. */
+/** 422 for an invalid passkey response. */
 export const wrongCredential = (message = 'is not a valid response of one of your passkeys to this request') =>
   invalidBody([{ field: 'credential', message }])
 
-/** What `navigator.credentials` takes; the browser's own words. */
-export const optionsAnswer = (component: string): ResponseBody => ({
+/** The argument of `navigator.credentials`, as the browser defines it. */
+export const optionsResponse = (component: string): ResponseBody => ({
   kind: 'schema',
   component,
   schema: {

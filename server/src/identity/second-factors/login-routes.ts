@@ -12,19 +12,19 @@ import { ownAccountEvent } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../audit-log/store.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import type { RouteResponse, PublicRequest, PublicRoute } from '../../platform/http/route.ts'
-import { requestFields, credentialOf, optionsAnswer } from './forms.ts'
+import { requestFields, credentialOf, optionsResponse } from './forms.ts'
 import { authenticate, authenticationOptions } from './passkeys.ts'
 import { hashRecoveryCode } from './recovery-codes.ts'
 import { type FactorKind, findFactorKinds, findPasskeys, consumeRecoveryCode } from './store.ts'
 import { consumeCode } from './totp.ts'
 import { assertNotThrottled, lockAttempt, recordFailure, attemptSource } from './attempts.ts'
 
-const answers: PublicRoute['responses'] = { 200: { kind: 'schema', component: 'Login', schema: loginSchema } }
+const loginResponses: PublicRoute['responses'] = { 200: { kind: 'schema', component: 'Login', schema: loginSchema } }
 const description = 'Completes the login of the pending token, which allows five wrong attempts.'
 
 /**
- * The second step of a login: the person whose password was right has `isRight` judge what they sent. A wrong one counts
- * against the pending login and against the person's allowance for this kind and place.
+ * The second step of a login, after the password: `isRight` checks the second factor. A wrong one counts against the
+ * pending login and against the person's allowance for this kind and source.
  */
 async function secondStep(
   request: PublicRequest,
@@ -38,7 +38,7 @@ async function secondStep(
     const pending = await lockPendingLogin(db, token)
     if (!pending) return undefined
     const { id, userId, wantsCookie } = pending
-    // Not two at once: each has to see what those before it have counted.
+    // One at a time: each attempt must see the failures before it.
     await lockAttempt(db, userId)
     const account = await lockAccount(db, userId)
     if (!account) return undefined
@@ -52,7 +52,7 @@ async function secondStep(
     await endPendingLogin(db, id)
     return completeLogin(request, db, { userId, email: account.email, wantsCookie, isStrong: true, by: kind })
   })
-  // The refusal is a value until here: what it counts has to be committed.
+  // Thrown only here, after the commit: the failure must be recorded.
   if (!response) throw invalidCredentials()
   services.mail.wake()
   return response
@@ -64,7 +64,7 @@ const totpRoute = authRoute({
   summary: 'Complete a login with an authenticator app code',
   description: `${description} Each code works once.`,
   body: bodyOf('TotpLogin', { pendingToken: requestFields.pendingToken, code: requestFields.code }),
-  responses: answers,
+  responses: loginResponses,
   errors: [401, 403],
   handle: (request) =>
     secondStep(request, 'totp', (db, { userId }) =>
@@ -78,7 +78,7 @@ const recoveryCodeRoute = authRoute({
   summary: 'Complete a login with a recovery code',
   description: `${description} Each code works once.`,
   body: bodyOf('RecoveryCodeLogin', { pendingToken: requestFields.pendingToken, code: requestFields.recoveryCode }),
-  responses: answers,
+  responses: loginResponses,
   errors: [401, 403],
   handle: (request) =>
     secondStep(request, 'recovery-code', async (db, { userId }) => {
@@ -95,7 +95,7 @@ const passkeyStepOptionsRoute = authRoute({
   summary: 'Get the options to complete a login with a passkey',
   description: 'For `navigator.credentials.get`, within five minutes.',
   body: bodyOf('PendingLogin', { pendingToken: requestFields.pendingToken }),
-  responses: { 200: optionsAnswer('PasskeyRequestOptions') },
+  responses: { 200: optionsResponse('PasskeyRequestOptions') },
   errors: [401, 403],
   async handle(request) {
     const token = stringOf(request.body, 'pendingToken')
@@ -116,7 +116,7 @@ const passkeyStepRoute = authRoute({
   summary: 'Complete a login with a passkey',
   description,
   body: bodyOf('PasskeyStep', { pendingToken: requestFields.pendingToken, credential: requestFields.authentication }),
-  responses: answers,
+  responses: loginResponses,
   errors: [401, 403],
   handle: (request) =>
     secondStep(request, 'passkey', async (db, { id, userId }) => {
@@ -131,7 +131,7 @@ const optionsRoute = authRoute({
   operation: 'getPasskeyLoginOptions',
   summary: 'Get the options to log in with only a passkey',
   description: 'For `navigator.credentials.get`, within five minutes. The browser offers the passkeys it has.',
-  responses: { 200: optionsAnswer('PasskeyRequestOptions') },
+  responses: { 200: optionsResponse('PasskeyRequestOptions') },
   errors: [403],
   handle: async (request) => ({
     status: 200,
@@ -145,7 +145,7 @@ const loginRoute = authRoute({
   summary: 'Log in with only a passkey',
   description: 'Needs no address or password: the authenticator has verified the person, which counts as two factors.',
   body: bodyOf('PasskeyLogin', { credential: requestFields.authentication, cookie: requestFields.cookie }),
-  responses: answers,
+  responses: loginResponses,
   errors: [401, 403],
   async handle(request) {
     const { services, client, body } = request
@@ -171,7 +171,7 @@ const loginRoute = authRoute({
   },
 })
 
-/** Logging in with a second factor, and with a passkey alone. */
+/** Logins with a second factor, and with a passkey alone. */
 export const factorLoginRoutes: PublicRoute[] = [
   totpRoute,
   recoveryCodeRoute,

@@ -26,8 +26,8 @@ interface RelyingParty {
 }
 
 /**
- * Whom a passkey is made for: the service's public address. Without one, this machine's own name alone: an address that
- * the caller chose says nothing. Error: 403.
+ * The relying party of the passkeys: the service's public address or, without one, only localhost, because the Host
+ * header is chosen by the caller. Error: 403.
  */
 function relyingParty({ services, client }: ClientContext): RelyingParty {
   const origin = pageOrigin(services, client)
@@ -46,7 +46,7 @@ const timeout = challengeSeconds * 1000
 
 const descriptorOf = ({ credentialId, transports }: Passkey) => ({ id: credentialId.toString('base64url'), transports })
 
-/** What a browser needs to make a passkey (`navigator.credentials.create`). */
+/** The options to create a passkey (`navigator.credentials.create`). */
 export async function registrationOptions(
   context: ClientContext,
   db: CrossTenantConnection,
@@ -68,7 +68,7 @@ export async function registrationOptions(
   })
 }
 
-/** What a browser needs to sign with a passkey (`navigator.credentials.get`): with one of the person's, or with any. */
+/** The options to sign with a passkey (`navigator.credentials.get`): one of `passkeys`, or any if there are none. */
 export async function authenticationOptions(
   context: ClientContext,
   use: ChallengeUse,
@@ -87,7 +87,7 @@ export async function authenticationOptions(
 
 export type RegistrationResult = { id: string } | { fault: string }
 
-/** Registers the passkey that a browser made. */
+/** Registers a new passkey. */
 export async function register(
   context: ClientContext,
   db: CrossTenantConnection,
@@ -131,20 +131,21 @@ async function verifyRegistration(
     })
     return registrationInfo
   } catch {
-    // The library tells each fault by throwing, those of its decoders too; nothing here reaches anything that could fail.
+    // The library throws for every invalid response, also in its decoders. No I/O happens here that could fail
+    // otherwise.
     return undefined
   }
 }
 
-/** Our pages are in no frame of another site: one that was asked there was tricked. */
+/** Our pages are never framed by another site: a response from a frame means that the person was tricked. */
 async function assertNotFramed(clientDataJSON: string): Promise<void> {
   const { decodeClientDataJSON } = await import('@simplewebauthn/server/helpers')
   if (decodeClientDataJSON(clientDataJSON).crossOrigin) throw new Error('A response from within a frame is rejected.')
 }
 
 /**
- * Which make an authenticator is, is not asked for. Certificates that it brings along all the same are not looked at:
- * looking would follow the addresses of revocation lists that they name.
+ * The model of an authenticator is not requested. Certificates that are sent anyway are rejected, because checking them
+ * would fetch the revocation lists whose URLs they contain.
  */
 async function assertNoCertificates(attestationObject: string): Promise<void> {
   const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
@@ -156,9 +157,8 @@ async function assertNoCertificates(attestationObject: string): Promise<void> {
 }
 
 /**
- * Whose passkey this is (uuid of the person), and whether it has signed a challenge for this use, once for each;
- * undefined when it is nobody's, or not `expectedUser`'s. The authenticator has verified the person, so it counts for two
- * factors.
+ * The owner (uuid) of the passkey, and whether it has signed an unused challenge for this use; undefined if the passkey
+ * is unknown or not `expectedUser`'s. The authenticator has verified the person, so a passkey counts as two factors.
  */
 export async function authenticate(
   context: ClientContext,
@@ -178,7 +178,7 @@ export async function authenticate(
   const isRight =
     signed !== undefined &&
     challenge !== undefined &&
-    // Without an address the passkey says who it is; whatever it says has to be true.
+    // In a login without an address, the user handle must match the owner.
     (response.response.userHandle ?? handleText(userId)) === handleText(userId) &&
     (await consumeChallenge(db, challenge)) &&
     (await recordPasskeyUse(db, passkey.id, signed))
@@ -213,7 +213,7 @@ async function verifyAuthentication(
   }
 }
 
-/** Checks the challenge that the library finds in an answer, and remembers it. */
+/** Checks the challenge that the library finds in a response, and keeps it. */
 function challengeChecker({ services }: ClientContext, use: ChallengeUse) {
   let found: ReturnType<typeof readChallenge>
   return {
@@ -222,7 +222,7 @@ function challengeChecker({ services }: ClientContext, use: ChallengeUse) {
   }
 }
 
-/** The person as authenticators know them: the bytes of the uuid, which say nothing about them. */
+/** The WebAuthn user handle: the bytes of the uuid, which contain no personal data. */
 const handleOf = (userId: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(Buffer.from(userId.replaceAll('-', ''), 'hex'))
 

@@ -6,7 +6,7 @@ import { recordPersonEvent } from '../audit-log/store.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import type { AccountRoute, DetachedAccountRequest } from '../access/account-route.ts'
 import type { RouteResponse } from '../../platform/http/route.ts'
-import { requestFields, credentialOf, optionsAnswer, wrongCode, wrongCredential } from './forms.ts'
+import { requestFields, credentialOf, optionsResponse, wrongCode, wrongCredential } from './forms.ts'
 import { authenticate, authenticationOptions } from './passkeys.ts'
 import { type FactorKind, findPasskeys } from './store.ts'
 import { consumeCode } from './totp.ts'
@@ -17,7 +17,7 @@ const routeBase = { kind: 'account', tag: 'account', method: 'POST', params: {},
 const description =
   'Allows sensitive actions for five minutes. Returns a new session id and new tokens, and ends the previous ones. The session then counts as one with a second factor.'
 
-/** A proof in the session, and its new tokens; undefined when it is wrong, which has been counted. */
+/** Re-authenticates and returns new tokens; undefined if the factor is wrong, which has been recorded. */
 async function reauthenticate(
   request: DetachedAccountRequest,
   kind: FactorKind,
@@ -44,7 +44,7 @@ async function reauthenticate(
   })
 }
 
-const answers: AccountRoute['responses'] = { 200: { kind: 'schema', component: 'Login', schema: loginSchema } }
+const loginResponses: AccountRoute['responses'] = { 200: { kind: 'schema', component: 'Login', schema: loginSchema } }
 
 const totpRoute: AccountRoute = {
   ...routeBase,
@@ -53,7 +53,7 @@ const totpRoute: AccountRoute = {
   summary: 'Re-authenticate with an authenticator app code',
   description,
   body: bodyOf('TotpProof', { code: requestFields.code, cookie: requestFields.cookie }),
-  responses: answers,
+  responses: loginResponses,
   errors: [403],
   isOnBothHosts: true,
   async handleOutsideTransaction(request) {
@@ -71,7 +71,7 @@ const passkeyOptionsRoute: AccountRoute = {
   operation: 'getReauthenticationOptions',
   summary: 'Get the options to re-authenticate with a passkey',
   description: 'For `navigator.credentials.get`, within five minutes.',
-  responses: { 200: optionsAnswer('PasskeyRequestOptions') },
+  responses: { 200: optionsResponse('PasskeyRequestOptions') },
   async handle(request) {
     const { db, person } = request
     const passkeys = await findPasskeys(db, person.userId)
@@ -87,7 +87,7 @@ const passkeyRoute: AccountRoute = {
   summary: 'Re-authenticate with a passkey',
   description,
   body: bodyOf('PasskeyProof', { credential: requestFields.authentication, cookie: requestFields.cookie }),
-  responses: answers,
+  responses: loginResponses,
   errors: [403],
   isOnBothHosts: true,
   async handleOutsideTransaction(request) {
@@ -103,5 +103,5 @@ const passkeyRoute: AccountRoute = {
   },
 }
 
-/** Fresh proofs by a second factor. */
+/** Re-authentication with a second factor. */
 export const factorReauthenticationRoutes: AccountRoute[] = [totpRoute, passkeyOptionsRoute, passkeyRoute]

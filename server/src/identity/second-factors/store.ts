@@ -3,11 +3,11 @@ import { sql } from '../../platform/model/sql.ts'
 import { newId } from '../../platform/model/ids.ts'
 import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 
-/** The kinds of second factor. Recovery codes are there only beside another one. */
+/** The kinds of second factor. Recovery codes exist only together with another one. */
 export const factorKinds = ['passkey', 'recovery-code', 'totp'] as const
 export type FactorKind = (typeof factorKinds)[number]
 
-/** The kinds that the person (uuid) has. */
+/** The person's (uuid) kinds of second factor. */
 export async function findFactorKinds(db: CrossTenantConnection, userId: string): Promise<FactorKind[]> {
   const [row] = await db.query<Record<FactorKind, boolean>>(sql`
     select exists (select from passkeys where user_id = ${userId}::uuid) as passkey,
@@ -16,7 +16,7 @@ export async function findFactorKinds(db: CrossTenantConnection, userId: string)
   return factorKinds.filter((kind) => row?.[kind])
 }
 
-/** The person has no second factor any more: what was proved with one counts no more, in no session. */
+/** After the last second factor was removed: no session counts as one with a second factor any more. */
 export async function clearSecondFactorProofs(db: CrossTenantConnection, userId: string): Promise<void> {
   await db.query(sql`update sessions set second_factor_at = null where user_id = ${userId}::uuid`)
 }
@@ -36,7 +36,7 @@ export async function findTotp(db: CrossTenantConnection, userId: string): Promi
   return row
 }
 
-/** Keeps a secret that is to be confirmed, in place of an earlier one that never was; false when one is in use. */
+/** Stores an unconfirmed secret, replacing an earlier unconfirmed one; false if a confirmed one exists. */
 export async function beginTotp(db: CrossTenantConnection, userId: string, secretEncrypted: Buffer): Promise<boolean> {
   const rows = await db.query(sql`
     insert into totp_secrets (user_id, secret_encrypted) values (${userId}, ${secretEncrypted})
@@ -46,7 +46,7 @@ export async function beginTotp(db: CrossTenantConnection, userId: string, secre
   return rows.length > 0
 }
 
-/** Takes the code of a time step, once: false when it, or one after it, was taken before. The first one confirms. */
+/** Consumes the code of a time step; false if it or a later one was used before. The first use confirms the secret. */
 export async function consumeTotpStep(db: CrossTenantConnection, userId: string, step: number): Promise<boolean> {
   const rows = await db.query(sql`
     update totp_secrets
@@ -62,7 +62,7 @@ export async function removeTotp(db: CrossTenantConnection, userId: string): Pro
   return rows.length > 0
 }
 
-/** Keeps these recovery codes' hashes in place of all that there were. */
+/** Replaces all recovery codes with these (hashes). */
 export async function replaceRecoveryCodes(
   db: CrossTenantConnection,
   userId: string,
@@ -73,7 +73,7 @@ export async function replaceRecoveryCodes(
     insert into recovery_codes (user_id, hash) select ${userId}::uuid, hash from unnest(${hashes}::bytea[]) hash`)
 }
 
-/** Uses the code up; false when it is none of theirs, or was used. */
+/** Consumes the code; false if it is unknown or used. */
 export async function consumeRecoveryCode(db: CrossTenantConnection, userId: string, hash: Buffer): Promise<boolean> {
   const rows = await db.query(
     sql`delete from recovery_codes where user_id = ${userId}::uuid and hash = ${hash} returning 1`,
@@ -105,11 +105,11 @@ const passkeysSql = sql`select id, user_id as "userId", credential_id as "creden
   counter::float8 as counter, transports, name, is_synced as "isSynced", last_used_at as "lastUsedAt",
   created_at as "createdAt" from passkeys`
 
-/** The person's passkeys, the oldest first. */
+/** The person's passkeys, oldest first. */
 export const findPasskeys = (db: CrossTenantConnection, userId: string): Promise<Passkey[]> =>
   db.query<Passkey>(sql`${passkeysSql} where user_id = ${userId}::uuid order by id`)
 
-/** The passkey that the authenticator names so, whosever it is. */
+/** The passkey with this credential id, whoever owns it. */
 export async function findCredential(db: CrossTenantConnection, credentialId: Buffer): Promise<Passkey | undefined> {
   const [row] = await db.query<Passkey>(sql`${passkeysSql} where credential_id = ${credentialId}`)
   return row
@@ -117,7 +117,7 @@ export async function findCredential(db: CrossTenantConnection, credentialId: Bu
 
 export type NewPasskey = Omit<Passkey, 'id' | 'lastUsedAt' | 'createdAt'>
 
-/** Resolves to its id (uuid); undefined when the credential is registered already. */
+/** Returns its id (uuid); undefined if the credential is already registered. */
 export async function insertPasskey(db: CrossTenantConnection, passkey: NewPasskey): Promise<string | undefined> {
   const [row] = await db.query<{ id: string }>(sql`
     insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, is_synced)
@@ -127,7 +127,7 @@ export async function insertPasskey(db: CrossTenantConnection, passkey: NewPassk
   return row?.id
 }
 
-/** Writes down that it signed; false when its counter has not gone on, which a copy's would not. */
+/** Records a use; false if the counter has not increased, which indicates a cloned passkey. */
 export async function recordPasskeyUse(
   db: CrossTenantConnection,
   id: string,
@@ -156,7 +156,7 @@ export async function removePasskey(db: CrossTenantConnection, userId: string, i
   return rows.length > 0
 }
 
-/** Takes the answer to a challenge, once: false when it was taken before. */
+/** Consumes a challenge; false if it was used before. */
 export async function consumeChallenge(
   db: CrossTenantConnection,
   { hash, expiresAt }: { hash: Buffer; expiresAt: Date },
@@ -167,18 +167,18 @@ export async function consumeChallenge(
   return rows.length > 0
 }
 
-/** Challenges that are refused for their age. */
+/** Used challenges that have expired, so they would be rejected anyway. */
 export const spentChallenges: RetentionPolicy = {
   name: 'spent challenges',
   table: 'spent_challenges',
   key: { hash: 'bytea' },
   since: 'expires_at',
-  // Whatever the clocks of processes and database differ.
+  // A margin for the clock difference between process and database.
   ttlSeconds: 60 * 60,
   isPersonal: true,
 }
 
-/** Is nobody else at this, in any process? Held until the transaction ends; who does not get it does not wait. */
+/** Tries to lock `what` for all processes until the transaction ends, without waiting. */
 export async function tryAttemptLock(db: CrossTenantConnection, what: string): Promise<boolean> {
   const [row] = await db.query<{ taken: boolean }>(
     sql`select pg_try_advisory_xact_lock(hashtextextended(${`second factor ${what}`}, 0)) as taken`,
@@ -186,7 +186,7 @@ export async function tryAttemptLock(db: CrossTenantConnection, what: string): P
   return row?.taken ?? false
 }
 
-/** Whose factor is tried, which, and from where. */
+/** An attempt with a second factor. */
 export interface FactorAttempt {
   /** A uuid. */
   userId: string
@@ -194,14 +194,14 @@ export interface FactorAttempt {
   source: 'session' | 'known device' | 'unknown device'
 }
 
-/** Failures of one kind from one place that are remembered, and for how many seconds. */
+/** The maximum number of failures per kind and source, and the seconds for which they count. */
 export const failureLimits = { max: 20, seconds: 24 * 60 * 60 }
 
 const recentFailures = ({ userId, kind, source }: FactorAttempt) => sql`select failed_at from factor_failures
   where user_id = ${userId}::uuid and kind = ${kind}::text and place = ${source}::text
     and failed_at > now() - make_interval(secs => ${failureLimits.seconds})`
 
-/** Seconds until it may be tried again; 0 when it may be now. */
+/** Seconds until the next attempt is allowed; 0 if it is allowed now. */
 export async function findRetrySeconds(db: CrossTenantConnection, attempt: FactorAttempt): Promise<number> {
   const [row] = await db.query<{ count: number; seconds: number | null }>(sql`
     select count(*)::int as count,
@@ -210,7 +210,7 @@ export async function findRetrySeconds(db: CrossTenantConnection, attempt: Facto
   return row && row.count >= failureLimits.max ? Math.max(1, row.seconds ?? 0) : 0
 }
 
-/** Remembers a failure; false when there are so many that one more says nothing. */
+/** Records a failure; false if the maximum is already reached. */
 export async function storeFailure(db: CrossTenantConnection, attempt: FactorAttempt): Promise<boolean> {
   const rows = await db.query(sql`
     insert into factor_failures (id, user_id, kind, place)
@@ -219,7 +219,7 @@ export async function storeFailure(db: CrossTenantConnection, attempt: FactorAtt
   return rows.length > 0
 }
 
-/** Failures that limit nobody any more. */
+/** Failures that no longer count. */
 export const expiredFactorFailures: RetentionPolicy = {
   name: 'failed second factors',
   table: 'factor_failures',

@@ -4,17 +4,20 @@ import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { beginTotp, findTotp, consumeTotpStep } from './store.ts'
 
-// What every authenticator app knows (RFC 6238, and the key URI format).
+// What every authenticator app supports (RFC 6238 and the key URI format).
 const algorithm = 'SHA1'
 const digits = 6
 const period = 30
 const secretLength = 20
-/** Steps that the clocks may differ to either side. */
+/** Accepted clock difference in time steps, in both directions. */
 const tolerance = 1
 
 const issuer = 'Rapport'
 
-/** Begins an enrolment: the secret and its `otpauth://` address; undefined when the person has one in use. */
+/**
+ * Starts an enrolment: returns the secret and its `otpauth://` URI; undefined if the person already has a confirmed
+ * one.
+ */
 export async function beginEnrolment(
   db: CrossTenantConnection,
   secret: Secret,
@@ -27,8 +30,8 @@ export async function beginEnrolment(
 }
 
 /**
- * Takes the code: true once for each, of several requests at once too. With `isNew` it has to be of an enrolment that
- * is not confirmed yet, and confirms it; otherwise of one that is.
+ * Consumes the code: true only once per code, also with concurrent requests. With `isNew`, the code confirms an
+ * unconfirmed enrolment; otherwise the enrolment must be confirmed.
  */
 export async function consumeCode(
   db: CrossTenantConnection,

@@ -21,7 +21,7 @@ import {
 } from './flow.ts'
 import { type Claims, fetchClaims, isDenial } from './provider.ts'
 
-/** The browser is back from the provider. What it began is over with this request, whatever comes of it. */
+/** Handles the browser's return from the provider. The flow ends with this request, whatever its result. */
 export async function handleCallback(request: PublicRequest): Promise<RouteResponse> {
   const { services, client } = request
   const response = await processCallback(request)
@@ -52,13 +52,13 @@ async function processCallback(request: PublicRequest): Promise<RouteResponse> {
   }
   if (step.userId !== null) return redirectToConfirmation(request, connection, { userId: step.userId, claims })
   return logIn(request, connection, { step, claims }).catch((error: unknown) => {
-    // The same person, twice at once for the first time: now the other one's account is there.
+    // The same person logs in for the first time twice at once: the other request has now created the account.
     if (error instanceof LoginConflict) return logIn(request, connection, { step, claims })
     throw error
   })
 }
 
-/** Whoever began to link has to be who ends it: the page asks for that as the person who is logged in there. */
+/** The person who started linking must also confirm it: the page does so with the session of its browser. */
 async function redirectToConfirmation(
   request: PublicRequest,
   { id, organizationId }: StoredConnection,
@@ -84,7 +84,7 @@ function logIn(
     const account = await lockAccount(db, userId)
     if (!account) return reject(request, db, connection, 'not-linked')
     if (account.factors.length > 0) {
-      // The provider stands for the password alone.
+      // The provider replaces only the password.
       const token = await beginPendingLogin(db, { userId, wantsCookie: true })
       return redirectToPage(request, `second-factor=${token}`)
     }

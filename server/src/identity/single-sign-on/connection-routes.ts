@@ -14,9 +14,9 @@ import { ssoConnections } from './connection.ts'
 import { ssoErrors } from './flow.ts'
 import { connectionStore, createConnection, deleteRecord, encryptClientSecret } from './store.ts'
 
-const place = new RouteGroup(connectionStore, '/v5/sso-connections')
+const group = new RouteGroup(connectionStore, '/v5/sso-connections')
 
-const change = (action: string) => ({ ...place.changeRoute(action), requiresRecentAuthentication: true })
+const change = (action: string) => ({ ...group.changeRoute(action), requiresRecentAuthentication: true })
 
 const clientSecret = secretText({
   label: 'Client secret',
@@ -24,7 +24,7 @@ const clientSecret = secretText({
   max: 1000,
 })
 
-/** With the secret, which is taken and never shown. */
+/** With the secret, which is write-only. */
 const withSecret = { ...ssoConnections, fields: { ...ssoConnections.fields, clientSecret } }
 
 const errorList = Object.entries(ssoErrors).map(([code, sentence]) => `- \`${code}\`: ${sentence}`)
@@ -39,7 +39,7 @@ const create = writeRoute({
     const { clientSecret = null, ...values } = body
     assertIssuer(services, values)
     const written = await createConnection(db, services.secret, { values, clientSecret: textOf(clientSecret) })
-    const location = `${place.path}/${showId(ssoConnections.idPrefix, written.id)}`
+    const location = `${group.path}/${showId(ssoConnections.idPrefix, written.id)}`
     return { status: 201, text: written.text, revision: written.revision, headers: { location } }
   },
 })
@@ -57,14 +57,14 @@ const update = writeRoute({
     assertIssuer(services, values)
     const columns = (before: JsonObject): JsonObject => {
       if (clientSecret !== undefined)
-        return { client_secret_encrypted: encryptedSecret(services, place.id(params), clientSecret) }
-      // A secret must not reach a provider that it was not made for.
+        return { client_secret_encrypted: encryptedSecret(services, group.id(params), clientSecret) }
+      // A secret must not be sent to a different provider.
       if (values.issuer === undefined || values.issuer === before.issuer || before.hasClientSecret !== true) return {}
       throw invalidBody([
         { field: 'clientSecret', message: 'is required again when the issuer changes', missing: true },
       ])
     }
-    const response = await changeOne(place, request, { values, columns })
+    const response = await changeOne(group, request, { values, columns })
     return clientSecret === undefined ? response : withSecretInAudit(response)
   },
 })
@@ -76,7 +76,7 @@ const encryptedSecret = (services: Services, id: string, clientSecret: unknown):
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-/** That the secret changed cannot be seen in the record. */
+/** Adds the secret to the changed fields of the audit event: the record itself does not show the change. */
 function withSecretInAudit(response: RouteResponse): RouteResponse {
   const effect = response.effect === 'none' || response.effect === undefined ? {} : response.effect
   return { ...response, effect: { ...effect, fields: [...(effect.fields ?? []), 'clientSecret'] } }
@@ -88,19 +88,19 @@ const remove: WriteRoute = {
   description: 'Permanently deletes it with the identities that people linked through it. Sessions and members stay.',
   audited: 'single-sign-on.deleted',
   async handle({ db, params, revisions }) {
-    await deleteRecord(db, ssoConnections, { id: place.id(params), revisions })
+    await deleteRecord(db, ssoConnections, { id: group.id(params), revisions })
     return { status: 204 }
   },
 }
 
 export const connectionRoutes: Route[] = [
-  ...standardRoutes(connectionStore, { path: place.path, operations: ['list', 'count', 'get'] }),
+  ...standardRoutes(connectionStore, { path: group.path, operations: ['list', 'count', 'get'] }),
   create,
   update,
   remove,
 ]
 
-/** Tokens and a client secret are sent without TLS only where the operator has named the host. Error: 422. */
+/** Plain http is allowed only for hosts that the operator has named. Error: 422. */
 function assertIssuer({ egress }: Services, { issuer }: JsonObject): void {
   if (typeof issuer !== 'string') return
   const url = new URL(issuer)

@@ -2,11 +2,11 @@ import type { Normalized } from '../../platform/model/normalizers.ts'
 import { defineResource } from '../../platform/model/define.ts'
 import { choice, flag, id, type JsonValue, text, timestamp, url } from '../../platform/model/fields.ts'
 
-/** What somebody becomes who joins by a proved domain: never more than that. */
+/** The possible roles of people who join through a verified domain. */
 export const joinRoles = ['viewer', 'member'] as const
 export type JoinRole = (typeof joinRoles)[number]
 
-/** Kept to the letter: a provider's issuer is compared, not only connected to (OpenID Connect Discovery 1.0 section 4.3). */
+/** Stored unchanged: the issuer is compared literally (OpenID Connect Discovery 1.0 section 4.3). */
 function readIssuer(value: JsonValue): Normalized {
   const given = String(value).trim()
   const parsed = URL.canParse(given) ? new URL(given) : undefined
@@ -29,7 +29,7 @@ const issuer = {
   normalize: readIssuer,
 }
 
-/** A provider of identities (OpenID Connect) that people of the organization log in at. */
+/** An identity provider (OpenID Connect) through which people of the organization log in. */
 export const ssoConnections = defineResource({
   name: 'sso-connections',
   singular: 'sso-connection',

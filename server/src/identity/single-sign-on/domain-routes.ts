@@ -9,9 +9,9 @@ import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/sta
 import { domains } from './domain.ts'
 import { checkRevision, createDomain, deleteRecord, domainStore, findDomain } from './store.ts'
 
-const place = new RouteGroup(domainStore, '/v5/domains')
+const group = new RouteGroup(domainStore, '/v5/domains')
 
-/** A look-up holds a connection to the database while name servers that somebody chose take their time. */
+/** A lookup holds a database connection while it waits for name servers that somebody else runs. */
 const lookupLimiter = createConcurrencyLimiter({
   concurrency: 2,
   queue: 8,
@@ -22,7 +22,7 @@ const lookupLimiter = createConcurrencyLimiter({
   },
 })
 
-const change = (action: string) => ({ ...place.changeRoute(action), requiresRecentAuthentication: true })
+const change = (action: string) => ({ ...group.changeRoute(action), requiresRecentAuthentication: true })
 
 const create = writeRoute({
   ...change('create'),
@@ -33,7 +33,7 @@ const create = writeRoute({
   audited: 'domain.created',
   async handle({ db, body }) {
     const written = await createDomain(db, body)
-    const location = `${place.path}/${showId(domains.idPrefix, written.id)}`
+    const location = `${group.path}/${showId(domains.idPrefix, written.id)}`
     return { status: 201, text: written.text, revision: written.revision, headers: { location } }
   },
 })
@@ -47,7 +47,7 @@ const verify: WriteRoute = {
   errors: [423],
   async handle(request) {
     const { db, caller, params, revisions } = request
-    const claimed = await findDomain(db, place.id(params))
+    const claimed = await findDomain(db, group.id(params))
     if (!claimed) throw notFound(domains)
     checkRevision(revisions, claimed.revision)
     const { recordName, recordValue } = claimed
@@ -58,7 +58,7 @@ const verify: WriteRoute = {
     if (!texts.includes(recordValue)) {
       throw new ApiError('resource_locked', `Set the TXT record ${recordName} to ${recordValue} first.`)
     }
-    return changeOne(place, request, {
+    return changeOne(group, request, {
       values: {},
       columns: ({ verifiedAt }) => (verifiedAt === null ? { verified_at: 'now' } : {}),
     })
@@ -71,13 +71,13 @@ const remove: WriteRoute = {
   description: 'Permanently deletes it. People who have joined through it stay.',
   audited: 'domain.deleted',
   async handle({ db, params, revisions }) {
-    await deleteRecord(db, domains, { id: place.id(params), revisions })
+    await deleteRecord(db, domains, { id: group.id(params), revisions })
     return { status: 204 }
   },
 }
 
 export const domainRoutes: Route[] = [
-  ...standardRoutes(domainStore, { path: place.path, operations: ['list', 'count', 'get'] }),
+  ...standardRoutes(domainStore, { path: group.path, operations: ['list', 'count', 'get'] }),
   create,
   verify,
   remove,

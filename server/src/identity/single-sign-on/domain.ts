@@ -1,7 +1,7 @@
 import { defineResource } from '../../platform/model/define.ts'
 import { domain, id, text, timestamp } from '../../platform/model/fields.ts'
 
-/** A domain that the organization says is its own, and can prove by a record in its DNS. */
+/** A domain that the organization claims and verifies with a DNS record. */
 export const domains = defineResource({
   name: 'domains',
   singular: 'domain',

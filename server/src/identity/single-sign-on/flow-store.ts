@@ -7,7 +7,7 @@ import type { JoinRole } from './connection.ts'
 /** Seconds between two steps. */
 export const stepSeconds = 600
 
-/** A connection as a login needs it; uuids. */
+/** What a login needs to know about a connection; ids are uuids. */
 export interface StoredConnection {
   id: string
   organizationId: string
@@ -18,7 +18,7 @@ export interface StoredConnection {
   defaultRole: JoinRole | null
 }
 
-/** The connection of this uuid, if people can log in with it. */
+/** The connection with this uuid, if it is enabled. */
 export async function findConnection(db: CrossTenantConnection, id: string): Promise<StoredConnection | undefined> {
   const [row] = await db.query<StoredConnection>(sql`
     select id, organization_id as "organizationId", revision, issuer, client_id as "clientId",
@@ -29,20 +29,20 @@ export async function findConnection(db: CrossTenantConnection, id: string): Pro
 
 export type StepKind = 'link' | 'flow' | 'proof'
 
-/** One step of a login or a linking. */
+/** A step of a login or of linking an identity. */
 export interface Step {
   organizationId: string
   connectionId: string
   browserHash?: Buffer | null
   returnTo?: string | null
-  /** Who links; null for a login. */
+  /** The person who links; null for a login. */
   userId?: string | null
   issuer?: string | null
   subject?: string | null
   email?: string | null
 }
 
-/** Keeps what was begun, under the hash of `text`, for ten minutes. */
+/** Stores a step for ten minutes, under the SHA-256 of `text`: 256 random bits need no slow hash. */
 export async function storeStep(db: CrossTenantConnection, kind: StepKind, text: string, step: Step): Promise<void> {
   const { organizationId, connectionId, browserHash = null, returnTo = null, userId = null } = step
   const { issuer = null, subject = null, email = null } = step
@@ -53,7 +53,7 @@ export async function storeStep(db: CrossTenantConnection, kind: StepKind, text:
       ${subject}, ${email}, now() + make_interval(secs => ${stepSeconds}))`)
 }
 
-/** Takes the step away, whatever comes of it; undefined when it is not there, of another kind or connection, or over. */
+/** Deletes and returns the step; undefined if it is unknown, of another kind or connection, or expired. */
 export async function consumeStep(
   db: CrossTenantConnection,
   { kind, text, connectionId }: { kind: StepKind; text: string; connectionId?: string },
@@ -66,9 +66,7 @@ export async function consumeStep(
   return row
 }
 
-/** SHA-256: of 256 random bits a slow hash would add nothing. */
-
-/** What was begun and never ended. */
+/** Steps that were never completed. */
 export const expiredSteps: RetentionPolicy = {
   name: 'single sign-on steps',
   table: 'sso_steps',

@@ -10,7 +10,7 @@ import { showId } from '../../platform/model/ids.ts'
 import { findConnection, storeStep, type StoredConnection, consumeStep } from './flow-store.ts'
 import { authorizationUrl, causeOf, type Flow, type DecryptedConnection } from './provider.ts'
 
-/** What the page of ours is told that a login came to nothing for, as `#sso-error=<code>`. */
+/** Why a login failed, for the account page: `#sso-error=<code>`. */
 export const ssoErrors = {
   unavailable: 'The connection does not exist or is disabled.',
   provider: 'The provider cannot be reached, or its response is invalid. See the log.',
@@ -28,7 +28,7 @@ export type SsoError = keyof typeof ssoErrors
 
 type ClientContext = Pick<PublicRequest, 'services' | 'client'>
 
-/** The address that people log in at, without a slash at its end. */
+/** The base URL of the login, without a trailing slash. */
 export function loginBaseUrl({ services, client }: ClientContext): string {
   const origin = pageOrigin(services, client)
   // PUBLIC_URL may have a path.
@@ -36,16 +36,16 @@ export function loginBaseUrl({ services, client }: ClientContext): string {
   return isPublicUrl ? services.origin : origin
 }
 
-/** Back to a page of ours. What a fragment says no server sees. */
+/** Redirects to the account page. Fragments are not sent to servers. */
 export const redirectToPage = (context: ClientContext, fragment: string): RouteResponse => ({
   status: 303,
   headers: { location: `${loginBaseUrl(context)}/account#${fragment}` },
 })
 
-/** Back to a page of ours, with the reason. */
+/** Redirects to the account page with an error code. */
 export function redirectToError(context: ClientContext, code: SsoError): RouteResponse {
   const { services, client } = context
-  // The answer is a redirect like that of a login that came about.
+  // Logged, because the response is a redirect like that of a successful login.
   services.log.info({ requestId: client.requestId, address: client.address, reason: code }, 'single sign-on: rejected')
   return redirectToPage(context, `sso-error=${code}`)
 }
@@ -54,8 +54,8 @@ export function redirectToError(context: ClientContext, code: SsoError): RouteRe
 export const generateToken = (): string => randomBytes(32).toString('base64url')
 
 /**
- * What the provider is told of a login. Nonce and verifier follow from what the browser holds and what comes back in the
- * address, so that the database keeps neither.
+ * The parameters of a login at the provider. Nonce and verifier are derived from the browser's cookie and the state, so
+ * the database stores neither.
  */
 export function createFlow(
   context: ClientContext,
@@ -63,12 +63,12 @@ export function createFlow(
 ): Flow {
   const key = deriveKey(context.services.secret, 'single sign-on', state)
   const derive = (what: string) => createHmac('sha256', key).update(`${what}\0${browser}`).digest('base64url')
-  // An address for each connection: an answer of one provider cannot be taken for another's (RFC 9700 section 4.4.2).
+  // One URI per connection: prevents mix-up attacks between providers (RFC 9700 section 4.4.2).
   const redirectUri = `${loginBaseUrl(context)}/auth/sso/callback/${showId('sso', connectionId)}`
   return { redirectUri, state, nonce: derive('nonce'), verifier: derive('verifier') }
 }
 
-/** The connection with its secret in the clear. */
+/** The connection with its secret decrypted. */
 export function withClientSecret({ secret }: Services, connection: StoredConnection): DecryptedConnection {
   const { id, secretEncrypted } = connection
   const clientSecret =
@@ -82,7 +82,7 @@ export async function beginLogin(request: PublicRequest): Promise<RouteResponse>
   const connectionId = params.connectionId ?? ''
   const returnTo = readReturnTo(query, pageOrigin(services, client))
   const link = queryValue(query, 'link')
-  // Another site's page logs nobody in unasked, as somebody whom it has chosen; a link ends with its own person anyway.
+  // Another site must not start a login unasked (login CSRF). Links are confirmed by their person anyway.
   if (link === undefined && client.fetchSite === 'cross-site') {
     return redirectToPage(request, `sso-begin=${showId('sso', connectionId)}`)
   }
@@ -93,7 +93,7 @@ export async function beginLogin(request: PublicRequest): Promise<RouteResponse>
   if (!connection) return redirectToError(request, 'unavailable')
   if (link !== undefined && !linking) return redirectToError(request, 'expired')
   const [state, browser] = [generateToken(), generateToken()]
-  // Before anything is asked of the provider: over plain http no browser keeps it.
+  // Before any request to the provider: fails over plain http, where browsers reject the cookie.
   const cookie = createCookie(services, client, 'single-sign-on', browser)
   let location: URL
   try {
@@ -109,7 +109,7 @@ export async function beginLogin(request: PublicRequest): Promise<RouteResponse>
   return { status: 303, headers: { location: location.href }, cookies: [cookie] }
 }
 
-/** Tells the log what the provider did wrong; nothing of what it said. */
+/** Logs the cause of a failure at the provider, without any contents of its response. */
 export function logFailure({ services, client }: ClientContext, connection: StoredConnection, error: unknown): void {
   const { log } = services
   log.warn(
@@ -118,15 +118,15 @@ export function logFailure({ services, client }: ClientContext, connection: Stor
   )
 }
 
-/** Did this browser begin it? */
+/** Whether this browser started the flow. */
 export const isSameBrowser = (hash: Buffer | null, browser: string | undefined): browser is string =>
   hash !== null && browser !== undefined && timingSafeEqual(hash, sha256(browser))
 
-/** The one value of a parameter. */
+/** The value of a query parameter. */
 export const queryValue = (query: readonly QueryParameter[], wanted: string): string | undefined =>
   query.find(({ name }) => name === wanted)?.value
 
-/** A path of ours to go on to; null when none is given. Error: 400. */
+/** The path on this service to continue to; null without one. Error: 400. */
 function readReturnTo(query: readonly QueryParameter[], origin: string): string | null {
   const text = queryValue(query, 'returnTo')
   if (text === undefined) return null

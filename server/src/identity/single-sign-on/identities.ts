@@ -111,7 +111,7 @@ const confirmLink: AccountRoute = {
   async handleOutsideTransaction(request) {
     const { person, body, transact } = request
     const { userId } = person
-    // Gone whatever comes of it: a proof that was brought to the wrong person is good for nobody.
+    // Consumed in any case: a token sent by the wrong person becomes invalid.
     const step = await transact((db) => consumeStep(db, { kind: 'proof', text: String(body.token) }))
     const { issuer, subject } = step ?? {}
     if (!step || step.userId !== userId || !issuer || !subject) {
@@ -120,7 +120,7 @@ const confirmLink: AccountRoute = {
     const { organizationId, connectionId, email } = step
     const identity = { organizationId, connectionId, userId, issuer, subject, email }
     return transact(async (db) => {
-      // Still a member, and the connection still there.
+      // Membership or connection may have changed since.
       const isOwn = (await findOwnConnection(db, userId, connectionId)) === organizationId
       const id = isOwn ? await linkIdentity(db, identity) : undefined
       if (id === undefined) throw alreadyLinked()

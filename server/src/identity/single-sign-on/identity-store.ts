@@ -3,14 +3,14 @@ import { sql } from '../../platform/model/sql.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 
-/** Who somebody is at a provider, for one organization (uuid). */
+/** A person's identity at a provider, for one organization (uuid). */
 export interface Identity {
   organizationId: string
   issuer: string
   subject: string
 }
 
-/** Whose identity it is (uuid), and writes its use down; undefined when it is nobody's. */
+/** Records the identity's use and returns its person (uuid); undefined if it is not linked. */
 export async function recordIdentityUse(
   db: CrossTenantConnection,
   { organizationId, issuer, subject }: Identity,
@@ -23,7 +23,10 @@ export async function recordIdentityUse(
   return row?.userId
 }
 
-/** Links the identity to the person; its uuid, or undefined when it is somebody's already. One that was unlinked is nobody's. */
+/**
+ * Links the identity to the person and returns its uuid; undefined if it is already linked. An unlinked one can be
+ * linked again.
+ */
 export async function linkIdentity(
   db: CrossTenantConnection,
   identity: Identity & { connectionId: string; userId: string; email: string | null },
@@ -41,15 +44,15 @@ export async function linkIdentity(
   return rows.length > 0 ? id : undefined
 }
 
-/** What counts of a person (uuid) for a login at an organization's provider. */
+/** What a login through an organization's provider depends on. */
 export interface MembershipStatus {
   isMember: boolean
-  /** Of another organization than this one. */
+  /** A member of another organization. */
   isElsewhere: boolean
   isVerified: boolean
 }
 
-/** The person, whose account the caller has locked. */
+/** The status of a person whose account the caller has locked. */
 export async function findMembershipStatus(
   db: CrossTenantConnection,
   userId: string,
@@ -65,8 +68,8 @@ export async function findMembershipStatus(
 }
 
 /**
- * Was somebody a member of the organization, and is not, whom this folded address or this identity is known of? Also one
- * that they unlinked, whose connection was deleted, or an address that they have no more.
+ * Whether this folded address or identity belongs to a former member of the organization. Also counts unlinked
+ * identities, identities of deleted connections, and former addresses.
  */
 export async function isFormerMember(
   db: CrossTenantConnection,
@@ -84,7 +87,7 @@ export async function isFormerMember(
   return rows.length > 0
 }
 
-/** Has the organization (uuid) proved that this domain is its own? */
+/** Whether the organization (uuid) has verified this domain. */
 export async function isVerifiedDomain(
   db: CrossTenantConnection,
   organizationId: string,
@@ -96,7 +99,7 @@ export async function isVerifiedDomain(
   return rows.length > 0
 }
 
-/** Is the person (uuid) a member of the organization whose connection (uuid) this is, and can it be used? */
+/** The organization of an enabled connection (uuid), if the person (uuid) is a member of it. */
 export async function findOwnConnection(
   db: CrossTenantConnection,
   userId: string,
@@ -109,7 +112,7 @@ export async function findOwnConnection(
   return row?.organizationId
 }
 
-/** The person's identities as a JSON array, the oldest first. */
+/** The person's identities as a JSON array, oldest first. */
 export async function findIdentities(
   db: CrossTenantConnection,
   userId: string,
@@ -131,7 +134,7 @@ export async function findIdentities(
   return row?.text ?? '[]'
 }
 
-/** Takes the identity (uuid) off the person; undefined when it is not theirs, else how many others are left. */
+/** Unlinks the person's identity (uuid) and returns how many remain; undefined if it is not theirs. */
 export async function unlinkIdentity(
   db: CrossTenantConnection,
   userId: string,

@@ -1,8 +1,8 @@
 import { createConcurrencyLimiter, type ConcurrencyLimiter } from '../../platform/background/concurrency-limiter.ts'
 
 /**
- * What one organization may have of the way out, which all share: how long its provider takes is its own choice. Whoever
- * waits longer than this waits for a provider that is slow, and begins again.
+ * The limits per organization for requests to its provider: a slow provider must not use up the outgoing requests that
+ * all organizations share. A login that waits longer is rejected and can be started again.
  */
 const limits = {
   concurrency: 4,
@@ -14,10 +14,13 @@ const limits = {
   },
 }
 
-/** Of the organizations (uuid) that ask their provider now. */
+/** By organization (uuid), while it has requests. */
 const limiters = new Map<string, { limiter: ConcurrencyLimiter; active: number }>()
 
-/** Asks the organization's provider when fewer than four others do; `overloaded` when too many wait, or it takes too long. */
+/**
+ * Runs at most four requests to an organization's provider at once; `overloaded` if too many wait or the wait is too
+ * long.
+ */
 export async function limitPerOrganization<Result>(
   organizationId: string,
   request: () => Promise<Result>,

@@ -6,12 +6,12 @@ import { type Normalize, normalizers } from '../../platform/model/normalizers.ts
 import type { StoredConnection } from './flow-store.ts'
 import { limitPerOrganization } from './provider-limit.ts'
 
-/** Seconds that a provider has for each answer. */
+/** Timeout of each request to a provider. */
 const timeoutSeconds = 5
-/** Milliseconds for which a provider's metadata and keys are taken from memory. */
+/** How long a provider's metadata and keys are cached. */
 const cacheMilliseconds = 300_000
 
-/** What the provider needs to know of a login, and what its answer is held against. */
+/** The parameters of a login at the provider, which its response must match. */
 export interface Flow {
   redirectUri: string
   state: string
@@ -19,7 +19,7 @@ export interface Flow {
   verifier: string
 }
 
-/** Whom the provider says somebody is. */
+/** What the provider says about the person. */
 export interface Claims {
   issuer: string
   subject: string
@@ -29,7 +29,7 @@ export interface Claims {
   name: string | null
 }
 
-/** The client secret in the clear, for the moment in which it is needed. */
+/** A connection with its client secret decrypted, only while it is needed. */
 export interface DecryptedConnection extends StoredConnection {
   clientSecret: string | null
 }
@@ -38,7 +38,7 @@ const openIdClient = () => import('openid-client')
 
 const caches = new WeakMap<Egress, LRUCache<string, Promise<Configuration>>>()
 
-/** Where to send the browser. Errors: those of the provider and the way to it; `causeOf` tells them apart. */
+/** Where to send the browser. Errors: network and provider errors; `causeOf` distinguishes them. */
 export async function authorizationUrl(egress: Egress, connection: DecryptedConnection, flow: Flow): Promise<URL> {
   const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await openIdClient()
   return buildAuthorizationUrl(await configurationOf(egress, connection), {
@@ -52,8 +52,8 @@ export async function authorizationUrl(egress: Egress, connection: DecryptedConn
 }
 
 /**
- * Trades the code in the address that the browser came back to for what the provider says of the person. The library holds
- * the answer against state, nonce and verifier, the issuer (RFC 9207) and the audience, and checks the signature.
+ * Exchanges the authorization code in the callback URL for the person's claims. The library checks state, nonce,
+ * verifier, issuer (RFC 9207), audience and signature.
  */
 export async function fetchClaims(
   egress: Egress,
@@ -78,7 +78,7 @@ async function exchangeCode(
   const claims = tokens.claims()
   if (!claims) throw new Error('the response contains no ID token')
   const isComplete = claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint
-  // Many providers tell the address there alone; the subject has to be the same.
+  // Many providers return the address only there; the subject must be the same.
   const profile = isComplete ? claims : await fetchUserInfo(configuration, tokens.access_token, claims.sub)
   return {
     issuer: claims.iss,
@@ -89,7 +89,7 @@ async function exchangeCode(
   }
 }
 
-/** At most 255 ASCII characters (OpenID Connect Core 1.0, section 2). */
+/** 1 to 255 ASCII characters (OpenID Connect Core 1.0, section 2). */
 function readSubject(subject: string): string {
   if (/^[\x20-\x7e]{1,255}$/.test(subject)) return subject
   throw Object.assign(new Error('the subject is not a string of 1 to 255 ASCII characters'), {
@@ -97,17 +97,17 @@ function readSubject(subject: string): string {
   })
 }
 
-/** What the provider adds to the subject is left out when it cannot be used: nobody is known by it. */
+/** An invalid optional claim is ignored: it does not identify the person. */
 function usableOrNull(normalize: Normalize, value: IDToken[string], maxLength: number): string | null {
   if (typeof value !== 'string' || value.length > maxLength || /[\p{Cc}\p{Cs}]/u.test(value)) return null
   return 'value' in normalize(value) ? value : null
 }
 
-/** Did the provider, or the person there, say no? (RFC 6749 section 4.1.2.1) */
+/** Whether the provider or the person refused the login (RFC 6749 section 4.1.2.1). */
 export const isDenial = (error: unknown): boolean =>
   error instanceof Error && (error as { error?: unknown }).error === 'access_denied'
 
-/** What went wrong at the provider, for the log: never an answer of its, which may hold tokens. */
+/** The cause of a failure at the provider, for the log: never its response, which may contain tokens. */
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   if (error instanceof EgressError) return `egress: ${error.reason}`
@@ -116,7 +116,7 @@ export function causeOf(error: unknown): string {
   return code === undefined ? error.name : String(code)
 }
 
-/** The provider as it describes itself, asked once in a while for each state of the connection. */
+/** The provider's metadata, cached per revision of the connection. */
 function configurationOf(egress: Egress, connection: DecryptedConnection): Promise<Configuration> {
   const cache = caches.get(egress) ?? new LRUCache<string, Promise<Configuration>>({ max: 100, ttl: cacheMilliseconds })
   caches.set(egress, cache)
@@ -125,7 +125,7 @@ function configurationOf(egress: Egress, connection: DecryptedConnection): Promi
   if (cached) return cached
   const discovered = limitPerOrganization(connection.organizationId, () => discover(egress, connection))
   cache.set(key, discovered)
-  // The next one asks again.
+  // A failure is not cached.
   discovered.catch(() => cache.delete(key))
   return discovered
 }
@@ -142,12 +142,12 @@ async function discover(
   return discovery(url, clientId, undefined, authentication, {
     [customFetch]: egressFetch,
     timeout: timeoutSeconds,
-    // The signature of an ID token is checked although it comes straight from the provider.
+    // Check the ID token's signature although it comes directly from the provider.
     execute: [enableNonRepudiationChecks, ...(isPlain ? [allowInsecureRequests] : [])],
   })
 }
 
-/** The way that the provider takes the secret: in a header unless it says that it has to be in the body. */
+/** Sends the secret in a header, or in the body if the provider supports only that. */
 async function clientAuthentication(clientSecret: string): Promise<ClientAuth> {
   const { ClientSecretBasic, ClientSecretPost } = await openIdClient()
   const [basic, post] = [ClientSecretBasic(clientSecret), ClientSecretPost(clientSecret)]

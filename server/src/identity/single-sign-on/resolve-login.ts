@@ -20,20 +20,20 @@ import {
 } from './identity-store.ts'
 import type { Claims } from './provider.ts'
 
-/** Why a person whom the provider knows does not get in; docs/decisions/0014-single-sign-on.md says why. */
+/** Why a person authenticated by the provider is rejected; see docs/decisions/0014-single-sign-on.md. */
 export type RefusalReason = 'not-linked' | 'not-verified' | 'not-a-member' | 'second-factor-needed'
 
-/** Another request has just made what this one was about to make: what it does now depends on that. */
+/** A concurrent request has just created the same account or identity: try again. */
 export class LoginConflict extends Error {}
 
-/** Who logs in, by uuid, or why nobody does. */
+/** The person who logs in (uuid), or the reason for the rejection. */
 export type LoginDecision = { userId: string } | { refusal: RefusalReason }
 
 type ClientContext = Pick<PublicRequest, 'services' | 'client'>
 
 /**
- * Decides whose login it is. Issuer and subject say who somebody is; the address counts only where the organization has
- * proved that its domain is its own, and then only for an account that is in no other organization.
+ * Resolves the login to a person. Issuer and subject identify a person; the address counts only if the organization has
+ * verified its domain, and only for an account that is in no other organization.
  */
 export async function resolveLogin(
   context: ClientContext,
@@ -42,8 +42,8 @@ export async function resolveLogin(
 ): Promise<LoginDecision> {
   const { organizationId } = connection
   const { issuer, subject } = claims
-  const known = await recordIdentityUse(db, { organizationId, issuer, subject })
-  if (known !== undefined) return resolveLinked(db, known, organizationId)
+  const linkedUserId = await recordIdentityUse(db, { organizationId, issuer, subject })
+  if (linkedUserId !== undefined) return resolveLinked(db, linkedUserId, organizationId)
   const candidate = await findJoinCandidate(db, connection, claims)
   if (!candidate) return { refusal: 'not-linked' }
   const key = emailKey(candidate.email)
@@ -75,7 +75,7 @@ export async function resolveLogin(
   return { userId }
 }
 
-/** A member still, and one that no other organization has to trust this one's provider for. */
+/** Must still be a member. A member of another organization needs a second factor: it need not trust this provider. */
 async function resolveLinked(
   db: CrossTenantConnection,
   userId: string,
@@ -94,7 +94,9 @@ interface JoinCandidate {
   role: JoinRole
 }
 
-/** Who may join by themself: whoever has an address that the provider vouches for, of a domain that was proved. */
+/**
+ * Who can join without an invitation: a person with an address that the provider has verified, in a verified domain.
+ */
 async function findJoinCandidate(
   db: CrossTenantConnection,
   { organizationId, defaultRole }: StoredConnection,
@@ -113,13 +115,13 @@ async function lockMembershipStatus(db: CrossTenantConnection, userId: string, o
   return { userId, ...(await findMembershipStatus(db, userId, organizationId)) }
 }
 
-/** The account of the address, if nobody else has a say in it. */
+/** The existing account, unless it also belongs to another organization. */
 const joinableUserId = ({ userId, isElsewhere }: MembershipStatus & { userId: string }): string | undefined =>
   isElsewhere ? undefined : userId
 
 /**
- * A new account without a password. The provider's word verifies no address: a domain may have another owner by the time
- * that a second organization proves it, and then its people must not be joined to this account.
+ * Creates an account without a password. The address stays unverified, whatever the provider says: the domain may have
+ * a new owner when a second organization verifies it, and their people must not get this account.
  */
 async function createPerson(
   { services }: ClientContext,

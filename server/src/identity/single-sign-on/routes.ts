@@ -15,7 +15,7 @@ const flowRoute = {
   responses: { 303: { kind: 'none' } },
 } satisfies Partial<PublicRoute>
 
-/** Where browsers go: links and redirects. */
+/** Routes that browsers open: links and redirects. */
 const singleSignOnPages: readonly PublicRoute[] = [
   {
     ...flowRoute,

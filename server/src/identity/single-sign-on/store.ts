@@ -16,11 +16,11 @@ import { domains } from './domain.ts'
 export const connectionStore = standardStore(ssoConnections)
 export const domainStore = standardStore(domains)
 
-/** The client secret of the connection (uuid) as the database keeps it, in the form of a recordset's bytes. */
+/** Encrypts the client secret of the connection (uuid); in the bytea text format that recordsets use. */
 export const encryptClientSecret = (secret: Secret, connectionId: string, text: string): string =>
   `\\x${seal(deriveKey(secret, 'client secret', connectionId), Buffer.from(text)).toString('hex')}`
 
-/** Makes a connection; `clientSecret` is null for a client that has none. Errors: 422. */
+/** Creates a connection; `clientSecret` is null for a client without a secret. Errors: 422. */
 export async function createConnection(
   transaction: Transaction,
   secret: Secret,
@@ -32,7 +32,7 @@ export async function createConnection(
   return writeOne(connectionStore, transaction, { kind: 'create', id, values, columns })
 }
 
-/** Claims a domain, with what its record has to say. Errors: 409, 422. */
+/** Claims a domain, with the value for its TXT record. Errors: 409, 422. */
 export async function createDomain(transaction: Transaction, values: JsonObject): Promise<WrittenRecord> {
   const columns = { record_value: `rapport-domain=${randomBytes(24).toString('base64url')}` }
   return writeOne(domainStore, transaction, { kind: 'create', values, columns })
@@ -45,7 +45,7 @@ interface FoundDomain {
   revision: number
 }
 
-/** A claimed domain and its record; undefined when there is none of this uuid. */
+/** The claimed domain with this uuid, and its TXT record. */
 export async function findDomain(transaction: Transaction, domainId: string): Promise<FoundDomain | undefined> {
   const [row] = await transaction.query<FoundDomain>(sql`
     select domain, record_name as "recordName", record_value as "recordValue", revision from domains
@@ -53,13 +53,13 @@ export async function findDomain(transaction: Transaction, domainId: string): Pr
   return row
 }
 
-/** Error: 412, If-Match names another revision. */
+/** Error: 412 if If-Match names another revision. */
 export function checkRevision(revisions: readonly number[] | undefined, revision: number): void {
   if (!revisions || revisions.includes(revision)) return
   throw new ApiError('precondition_failed', 'The record has changed since you read it; read it again.')
 }
 
-/** Deletes the record (uuid) for good. Errors: 404, 412. */
+/** Permanently deletes the record (uuid). Errors: 404, 412. */
 export async function deleteRecord(
   transaction: Transaction,
   resource: Resource,

@@ -3,7 +3,7 @@ import { id, timestamp } from '../../platform/model/fields.ts'
 import { person } from '../members/resource.ts'
 import { teams } from '../teams/resource.ts'
 
-/** A member in a team. The id is the person's. */
+/** A member of a team. It has the person's id. */
 export const teamMembers = defineResource({
   name: 'team-members',
   singular: 'team-member',

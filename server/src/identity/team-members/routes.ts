@@ -7,34 +7,34 @@ import { teams } from '../teams/resource.ts'
 import { teamMembers } from './resource.ts'
 import { joinTeam, leaveTeam, teamMemberStore } from './store.ts'
 
-const place = new RouteGroup(teamMemberStore, '/v5/teams/{teamId}/members')
+const group = new RouteGroup(teamMemberStore, '/v5/teams/{teamId}/members')
 
 const one = {
   kind: 'write',
-  path: place.recordPath,
+  path: group.recordPath,
   tag: 'teams',
-  params: place.recordParams,
+  params: group.recordParams,
   query: { kind: 'none' },
   supportsIfMatch: false,
 } satisfies Partial<WriteRoute>
 
 const idsOf = (params: Record<string, string>) => ({
-  teamId: place.parentId(params) ?? '',
-  memberId: place.id(params),
+  teamId: group.parentId(params) ?? '',
+  memberId: group.id(params),
 })
 
-/** The audit log names the member as the record. */
+/** In the audit log, the record is the member. */
 const auditDetails = (teamId: string) => ({ details: { teamId: showId(teams.idPrefix, teamId) } })
 
 const add: WriteRoute = {
   ...one,
   method: 'POST',
-  operation: place.operation('add'),
+  operation: group.operation('add'),
   summary: 'Add a member to a team',
   description: 'If the member is already in the team, nothing changes.',
-  scope: place.scope('create', 'write'),
+  scope: group.scope('create', 'write'),
   audited: 'team-member.added',
-  responses: { 200: place.record },
+  responses: { 200: group.record },
   async handle({ db, params }) {
     const { teamId, memberId } = idsOf(params)
     const isNew = await joinTeam(db, { teamId, memberId })
@@ -46,10 +46,10 @@ const add: WriteRoute = {
 const remove: WriteRoute = {
   ...one,
   method: 'DELETE',
-  operation: place.operation('remove'),
+  operation: group.operation('remove'),
   summary: 'Remove a member from a team',
   description: 'Members cannot be removed from the default team.',
-  scope: place.scope('delete', 'write'),
+  scope: group.scope('delete', 'write'),
   audited: 'team-member.removed',
   responses: { 204: { kind: 'none' } },
   errors: [423],
@@ -63,7 +63,7 @@ const remove: WriteRoute = {
 export const teamMemberPart: Part = {
   resources: [teamMembers],
   routes: [
-    ...standardRoutes(teamMemberStore, { path: place.path, operations: ['list', 'count', 'get'] }).map((route) => ({
+    ...standardRoutes(teamMemberStore, { path: group.path, operations: ['list', 'count', 'get'] }).map((route) => ({
       ...route,
       tag: 'teams',
     })),

@@ -9,13 +9,13 @@ import { teamMembers } from './resource.ts'
 
 export const teamMemberStore = standardStore(teamMembers)
 
-/** A member in a team; uuids. */
+/** A member of a team; uuids. */
 interface TeamMember {
   teamId: string
   memberId: string
 }
 
-/** Puts the member into the team; false when they were in it already. Errors: 404. */
+/** Adds the member to the team; false if they already are in it. Errors: 404. */
 export async function joinTeam(transaction: Transaction, { teamId, memberId }: TeamMember): Promise<boolean> {
   await assertParent(transaction, teamMembers, teamId)
   const found = await transaction.query(sql`
@@ -27,7 +27,7 @@ export async function joinTeam(transaction: Transaction, { teamId, memberId }: T
   return added.length > 0
 }
 
-/** Takes the member out of the team. Errors: 404, 423 for the default team. */
+/** Removes the member from the team. Errors: 404, 423 for the default team. */
 export async function leaveTeam(transaction: Transaction, { teamId, memberId }: TeamMember): Promise<void> {
   await assertParent(transaction, teamMembers, teamId)
   const [removed] = await transaction.query<{ isDefault: boolean }>(sql`
@@ -37,7 +37,7 @@ export async function leaveTeam(transaction: Transaction, { teamId, memberId }: 
       and teams.organization_id = ${transaction.organization} and teams.id = team_id
     returning is_default as "isDefault"`)
   if (!removed) throw notFound(teamMembers)
-  // Thrown within the transaction, which takes the deletion back.
+  // Thrown inside the transaction, which is then rolled back.
   if (removed.isDefault)
     throw new ApiError('resource_locked', 'Every member belongs to the default team and cannot be removed from it.')
 }

@@ -11,7 +11,7 @@ afterAll(() => mailed.close())
 
 const idsOf = ({ body }: { body: Json }): string[] => body.map(({ id }: Json) => id)
 
-test('everyone is in the default team from the beginning, and nobody is taken out of it', async () => {
+test('every member is in the default team and cannot be removed from it', async () => {
   const owner = await newOwner(mailed.service)
   const member = await mailed.join(owner.call, 'member')
   const [{ id: teamId }] = (await owner.call('GET', '/v5/teams')).body
@@ -24,7 +24,7 @@ test('everyone is in the default team from the beginning, and nobody is taken ou
   expect(idsOf(await owner.call('GET', path))).toEqual([owner.userId])
 })
 
-test('a member is put into a team and taken out again; twice is once', async () => {
+test('adding a member to a team is idempotent, and a member can be removed again', async () => {
   const owner = await newOwner(mailed.service)
   const member = await mailed.join(owner.call, 'viewer')
   const { body: team } = await owner.call('POST', '/v5/teams', { body: { name: 'Berlin' } })
@@ -46,7 +46,7 @@ test('a member is put into a team and taken out again; twice is once', async () 
   ])
 })
 
-test('a team takes members of its organization alone, and a deleted team none', async () => {
+test('a team accepts only members of its organization, and a deleted team none', async () => {
   const owner = await newOwner(mailed.service)
   const stranger = await newOwner(mailed.service)
   const { body: team } = await owner.call('POST', '/v5/teams', { body: { name: 'Berlin' } })
@@ -66,7 +66,7 @@ test('a team takes members of its organization alone, and a deleted team none', 
   expect(idsOf(await owner.call('GET', `/v5/teams/${team.id}/members`))).toEqual([owner.userId])
 })
 
-test('a contact that gets another team is seen there, and in its old team no more', async () => {
+test('a contact that moves to another team is visible only there', async () => {
   const owner = await newOwner(mailed.service)
   const [{ id: first }] = (await owner.call('GET', '/v5/teams')).body
   const { body: second } = await owner.call('POST', '/v5/teams', { body: { name: 'Berlin' } })

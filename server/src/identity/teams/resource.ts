@@ -1,7 +1,7 @@
 import { defineResource } from '../../platform/model/define.ts'
 import { flag, id, text, timestamp } from '../../platform/model/fields.ts'
 
-/** A part of an organization that owns contacts. Each organization has one default team. */
+/** A group within an organization that owns contacts. Each organization has one default team. */
 export const teams = defineResource({
   name: 'teams',
   singular: 'team',

@@ -6,7 +6,7 @@ import { standardStore } from '../../platform/resource/store.ts'
 import type { PendingChange } from '../../platform/resource/write.ts'
 import { teams } from './resource.ts'
 
-/** Contacts need a team: the default one stays, and so does one that still has contacts or gets them from an import. */
+/** Contacts need a team: the default team and teams with contacts or imports cannot be deleted. */
 async function assertDeletable(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
   const deleted = pending.filter(({ columns }) => typeof columns.deleted_at === 'string')
   if (deleted.length === 0) return
@@ -17,7 +17,7 @@ async function assertDeletable(transaction: Transaction, pending: readonly Pendi
     )
   }
   const ids = deleted.map(({ id }) => id)
-  // The team's row is locked by now, and whoever refers to it locks it too: no contact and no import can slip in.
+  // The team's row is locked, and new references lock it too, so no contact or import can be added meanwhile.
   const contacts = await transaction.query<{ id: string }>(sql`
     select id from contacts where organization_id = ${transaction.organization} and team_id = any(${ids}::uuid[])
       and deleted_at is null limit 1`)
@@ -34,7 +34,7 @@ async function assertDeletable(transaction: Transaction, pending: readonly Pendi
 
 export const teamStore = standardStore(teams, { beforeWrite: assertDeletable })
 
-/** The id of the team of this name, whatever its case and accents, in the form of the answers. */
+/** The id (in the format of the API) of the team with this name, ignoring case and accents. */
 export async function findTeam(db: Connection, name: string): Promise<string | undefined> {
   const [team] = await db.query<{ id: string }>(
     sql`select id from teams where organization_id = ${db.organization} and fold(name) = fold(${name}) and deleted_at is null`,
@@ -42,10 +42,7 @@ export async function findTeam(db: Connection, name: string): Promise<string | u
   return team && showId('tea', team.id)
 }
 
-/**
- * Gives the team to what belongs to one: a new record that names none gets the default one, and so does one that is
- * restored after its team was deleted.
- */
+/** Assigns the default team to new records without a team, and to restored records whose team was deleted. */
 export async function assignTeams(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
   const restored = pending.filter(({ before, columns }) => before && columns.deleted_at === null)
   const deletedTeamIds = await findDeletedTeams(
@@ -60,7 +57,7 @@ export async function assignTeams(transaction: Transaction, pending: readonly Pe
   for (const one of withoutTeam) one.values.teamId = teamId
 }
 
-/** The default team's id, which every organization has. */
+/** The id of the default team; every organization has one. */
 async function findDefaultTeam(transaction: Transaction): Promise<string> {
   const [team] = await transaction.query<{ id: string }>(
     prepared(sql`select id from teams where organization_id = ${transaction.organization} and is_default`),
@@ -69,7 +66,7 @@ async function findDefaultTeam(transaction: Transaction): Promise<string> {
   return team.id
 }
 
-/** Which of these teams (uuids) are deleted, as ids in the form of the answers. The others stay until the transaction ends. */
+/** Which of these teams (uuids) are deleted, as API ids. The others cannot be deleted until the transaction ends. */
 async function findDeletedTeams(transaction: Transaction, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
   const rows = await transaction.query<{ id: string; deleted: boolean }>(sql`

@@ -9,7 +9,7 @@ afterAll(() => service.close())
 
 const locked = { status: 423, body: { code: 'resource_locked', status: 423 } }
 
-test('an organization begins with a default team, which cannot be deleted', async () => {
+test('an organization has a default team, which cannot be deleted', async () => {
   const { call, teamId } = await service.newOrganization()
   const { body: teams } = await call('GET', '/v5/teams')
   expect(teams).toMatchObject([{ id: teamId, isDefault: true }])
@@ -29,7 +29,7 @@ test('no other team can become the default one', async () => {
   }
 })
 
-test('a team that has contacts stays until they are moved or deleted', async () => {
+test('a team with contacts cannot be deleted until they are moved or deleted', async () => {
   const { call, teamId } = await service.newOrganization()
   const { body: team } = await call('POST', '/v5/teams', { body: { name: 'Berlin' } })
   const [ada, bob] = await Promise.all(
@@ -46,7 +46,7 @@ test('a team that has contacts stays until they are moved or deleted', async () 
   expect(restored).toMatchObject({ status: 200, body: { teamId } })
 })
 
-test('a contact that comes back to the default team must not share an address or external id there', async () => {
+test('a contact restored to the default team must not duplicate an address or external id there', async () => {
   const { call } = await service.newOrganization()
   const { body: team } = await call('POST', '/v5/teams', { body: { name: 'Berlin' } })
   const [byEmail, byExternalId] = [{ email: 'ada@example.com' }, { name: 'Ada', externalIds: { billing: 'cus_1' } }]
@@ -67,7 +67,7 @@ test('a contact that comes back to the default team must not share an address or
   }
 })
 
-test('no contact can be put into a deleted team', async () => {
+test('a contact cannot be added to a deleted team', async () => {
   const { call } = await service.newOrganization()
   const { body: team } = await call('POST', '/v5/teams', { body: { name: 'Berlin' } })
   const { body: contact } = await call('POST', '/v5/contacts', { body: { name: 'Ada' } })
@@ -83,7 +83,7 @@ test('no contact can be put into a deleted team', async () => {
   }
 })
 
-test('a contact is never put into a team while that team is being deleted', async () => {
+test('a contact is never added to a team while the team is being deleted', async () => {
   const { call } = await service.newOrganization()
   for (let round = 0; round < 10; round++) {
     const { body: team } = await call('POST', '/v5/teams', { body: { name: `Team ${round}` } })
@@ -98,7 +98,7 @@ test('a contact is never put into a team while that team is being deleted', asyn
   }
 })
 
-test('a contact is never restored into a team while that team is being deleted', async () => {
+test('a contact is never restored into a team while the team is being deleted', async () => {
   const { call, teamId } = await service.newOrganization()
   for (let round = 0; round < 10; round++) {
     const { body: team } = await call('POST', '/v5/teams', { body: { name: `Team ${round}` } })
@@ -116,7 +116,7 @@ test('a contact is never restored into a team while that team is being deleted',
   }
 })
 
-test('a team’s name is unique whatever its case and accents, among those not deleted', async () => {
+test('a team’s name is unique among undeleted teams, ignoring case and accents', async () => {
   const { call } = await service.newOrganization()
   const { body: first } = await call('POST', '/v5/teams', { body: { name: 'Zürich' } })
   for (const name of ['Zürich', 'ZÜRICH', 'zurich']) {

@@ -39,7 +39,7 @@ const read = async (caller: Caller): Promise<unknown> => {
   return user
 }
 
-test("by token the profile shows the user with every organization, by key with the key's alone", async () => {
+test('a token’s profile shows all organizations of the user, a key’s profile only its own', async () => {
   const user = { id: first.userId, email: owner.email, name: 'Ada' }
   const [one, two] = [first, second].map(({ organizationId }, index) => ({
     id: organizationId,
@@ -54,7 +54,7 @@ test("by token the profile shows the user with every organization, by key with t
   expect(await read(await callerOf(second.apiKey, second.organizationId))).toEqual({ ...user, organizations: [two] })
 })
 
-test('a profile is not shown to a credential that is no longer good', async () => {
+test('an invalid credential gets no profile', async () => {
   const caller = await callerOf(second.apiKey, second.organizationId)
   await access.database.crossTenantQuery(
     'check the database',
@@ -63,12 +63,12 @@ test('a profile is not shown to a credential that is no longer good', async () =
   await expect(profile(access.database, caller)).rejects.toBeInstanceOf(CredentialChanged)
 })
 
-test('one address in two spellings is one user', () => {
+test('two spellings of an address are one user', () => {
   expect(emailKey('Ada@EXAMPLE.com')).toBe('ada@example.com')
   expect(emailKey('ada@bücher.example')).toBe(emailKey('ADA@xn--bcher-kva.example'))
 })
 
-test('the profile tells what the request was sent with, what that may do and when it ends', async () => {
+test('the profile describes the credential of the request, with its scopes and expiry', async () => {
   const byKey = await callerOf(second.apiKey, second.organizationId)
   const end = '2090-01-31T12:00:00.000Z'
   await access.database.crossTenantQuery(

@@ -9,7 +9,7 @@ export interface StoredUser {
   passwordHash: string | null
 }
 
-/** The user of this address, in any organization. */
+/** The user with this address, in any organization. */
 export async function findUserByEmail(database: Database, email: string): Promise<StoredUser | undefined> {
   const rows = await database.crossTenantQuery<StoredUser>(
     'create an organization',
@@ -29,7 +29,7 @@ export async function insertUser(
   )
 }
 
-/** What the request was sent with, as a row. */
+/** The credential of the request, as a row. */
 const credentialOf = (caller: Caller): Sql => {
   const scopes = sql`${caller.scopes}::text[] as scopes`
   const end = (table: string) => sql`to_char(${raw(table)}.expires_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt"`
@@ -43,8 +43,8 @@ const credentialOf = (caller: Caller): Sql => {
 }
 
 /**
- * The caller's own profile as JSON text. By session: the user with every organization it is in. By API key: the key's
- * maker with the key's organization alone, as role `none` when the maker has left it.
+ * The caller's profile as JSON. With a session: the user with all their organizations. With an API key: the key's
+ * creator with only the key's organization, with role `none` if the creator has left it.
  */
 export async function profile(database: Database, caller: Caller): Promise<string> {
   const memberships =

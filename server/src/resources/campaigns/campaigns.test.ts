@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-test('a campaign is a draft, because nothing can send it yet', async () => {
+test('a campaign can only be a draft', async () => {
   const { call } = organization
   const created = await call('POST', '/v5/campaigns', { body: { name: 'Spring', status: 'draft' } })
   expect(created).toMatchObject({
@@ -25,7 +25,7 @@ test('a campaign is a draft, because nothing can send it yet', async () => {
   expect((await call('GET', `/v5/campaigns/${created.body.id}`)).text).toBe(created.text)
 })
 
-test('kind and purpose are one of their words', async () => {
+test('kind and purpose accept only the listed values', async () => {
   const { call } = organization
   const body = { name: 'Welcome', kind: 'sequence', purpose: 'transactional' }
   expect(await call('POST', '/v5/campaigns', { body })).toMatchObject({ status: 201, body })
@@ -37,7 +37,7 @@ test('kind and purpose are one of their words', async () => {
   ])
 })
 
-test('what the service will make of a campaign cannot be sent', async () => {
+test('fields that the service will set are read-only', async () => {
   const { call } = organization
   const body = { name: 'Spring', audience: {}, schedule: {}, stats: {}, statusReason: 'none' }
   const refused = await call('POST', '/v5/campaigns', { body })
@@ -47,7 +47,7 @@ test('what the service will make of a campaign cannot be sent', async () => {
   )
 })
 
-test('the owner is a member of the organization', async () => {
+test('the owner must be a member of the organization', async () => {
   const otherOrganization = await service.newOrganization()
   const { call, userId } = organization
   const own = await call('POST', '/v5/campaigns', { body: { name: 'Mine', ownerId: userId } })
@@ -56,7 +56,7 @@ test('the owner is a member of the organization', async () => {
   expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [{ field: 'ownerId' }] } })
 })
 
-test('a search reads name and subject, every word of it somewhere', async () => {
+test('a search requires every word in name or subject', async () => {
   const { call } = await service.newOrganization()
   const body = { name: 'Frühling 2027', subject: 'Neue Angebote', description: 'Geheim' }
   await call('POST', '/v5/campaigns', { body })

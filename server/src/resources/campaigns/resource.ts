@@ -14,7 +14,7 @@ import {
 
 const statuses = ['draft', 'scheduled', 'preparing', 'running', 'paused', 'completed', 'cancelled', 'failed'] as const
 
-/** Nothing sends yet, so nothing but a draft can be true. */
+/** Campaigns cannot be sent yet, so the only valid status is draft. */
 function prepare(values: JsonObject): Prepared {
   const faults: BodyFault[] = []
   if (values.status !== undefined && values.status !== 'draft') {

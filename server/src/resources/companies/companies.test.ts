@@ -7,7 +7,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-test('two companies cannot share a registrable domain; those without one, and those of another organization, can', async () => {
+test('a registrable domain is unique among the companies of an organization', async () => {
   const [ours, theirs] = [await service.newOrganization(), await service.newOrganization()]
   const first = await ours.call('POST', '/v5/companies', { body: { name: 'Acme', domain: 'WWW.Acme.co.uk.' } })
   expect(first).toMatchObject({ status: 201, body: { domain: 'www.acme.co.uk' } })
@@ -16,7 +16,7 @@ test('two companies cannot share a registrable domain; those without one, and th
   expect(second.body.details).toMatchObject([{ field: 'domain', id: first.body.id }])
   for (const body of [
     { name: 'Another registrant', domain: 'other.co.uk' },
-    // Under a suffix that a platform lets its users register in.
+    // Under a public suffix on which a platform lets its users register names.
     { name: 'One project', domain: 'one.github.io' },
     { name: 'Another project', domain: 'two.github.io' },
     { name: 'No domain' },
@@ -29,7 +29,7 @@ test('two companies cannot share a registrable domain; those without one, and th
   )
 })
 
-test('a company cannot take another one’s domain later, and keeps its own when it changes the host', async () => {
+test('a company cannot change to the domain of another, but can change the host within its own', async () => {
   const { call } = await service.newOrganization()
   const { body: first } = await call('POST', '/v5/companies', { body: { name: 'Acme', domain: 'acme.com' } })
   const { body: second } = await call('POST', '/v5/companies', { body: { name: 'Other', domain: 'other.com' } })
@@ -40,7 +40,7 @@ test('a company cannot take another one’s domain later, and keeps its own when
   expect((await call('PATCH', `/v5/companies/${first.id}`, { body: { domain: 'www.acme.com' } })).status).toBe(200)
 })
 
-test('a deleted company frees its domain, and comes back only while the domain is free', async () => {
+test('a deleted company releases its domain and can be restored only while the domain is free', async () => {
   const { call } = await service.newOrganization()
   const body = { name: 'Acme', domain: 'acme.com' }
   const { body: first } = await call('POST', '/v5/companies', { body })
@@ -53,7 +53,7 @@ test('a deleted company frees its domain, and comes back only while the domain i
   expect(await call('POST', `/v5/companies/${first.id}/restore`)).toMatchObject({ status: 200, body })
 })
 
-test('a domain is an exact filter, and its registrable part is none', async () => {
+test('filters on domain match the exact domain, not its registrable part', async () => {
   const { call } = await service.newOrganization()
   await call('POST', '/v5/companies', { body: { name: 'Acme', domain: 'www.acme.com' } })
   const count = async (filter: string) => (await call('GET', `/v5/companies/count?${filter}`)).body.count
@@ -63,7 +63,7 @@ test('a domain is an exact filter, and its registrable part is none', async () =
   expect(await count('filter.domain.not=acme.com')).toBe(1)
 })
 
-test.each(['annualRevenue', 'fundingTotal'])('%s is exact to its twentieth digit', async (name) => {
+test.each(['annualRevenue', 'fundingTotal'])('%s is exact to 20 digits', async (name) => {
   const { call } = await service.newOrganization()
   const exact = '12345678901234567890'
   const values = [exact, '12345678901234567891', '-0.0000000000000000001', '1250000.50', '0']
@@ -81,7 +81,7 @@ test.each(['annualRevenue', 'fundingTotal'])('%s is exact to its twentieth digit
 })
 
 test.each(['123456789012345678901', '1.00000000000000000000', '1e5', '1,5', 'NaN', '', ' 1', '+1', '.5', 12, 1.5])(
-  'an amount is a decimal of at most 20 digits in a string: %j is none',
+  'an amount must be a decimal string of at most 20 digits, unlike %j',
   async (annualRevenue) => {
     const { call } = await service.newOrganization()
     const response = await call('POST', '/v5/companies', { body: { name: 'Acme', annualRevenue } })
@@ -90,7 +90,7 @@ test.each(['123456789012345678901', '1.00000000000000000000', '1e5', '1,5', 'NaN
   },
 )
 
-test('a search reads name, nickname, domain and subtitle, and nothing else', async () => {
+test('a search covers name, nickname, domain and subtitle only', async () => {
   const { call } = await service.newOrganization()
   const body = {
     name: 'Acme',
@@ -107,7 +107,7 @@ test('a search reads name, nickname, domain and subtitle, and nothing else', asy
   for (const word of ['desert', 'acme%20desert', '%25']) expect([word, await count(word)]).toEqual([word, 0])
 })
 
-test('handles are kept bare, whatever form they were copied in', async () => {
+test('handles are stored without prefix, whatever form is sent', async () => {
   const { call } = await service.newOrganization()
   const body = {
     name: 'Acme',

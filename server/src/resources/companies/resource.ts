@@ -17,10 +17,10 @@ import {
 } from '../../platform/model/fields.ts'
 import { customProperties, externalIds } from '../../platform/resource/properties.ts'
 
-/** What makes two domains one company's: the part that was registered (`mail.example.co.uk` is `example.co.uk`). */
+/** The registrable part of a domain, which identifies the company (`example.co.uk` for `mail.example.co.uk`). */
 export const domainKey = (name: string): string => getDomain(name, { allowPrivateDomains: true }) ?? name
 
-/** Companies are unique by registrable domain; that is not a field, so it is made here. */
+/** Companies are unique by registrable domain, which is stored in a hidden column. */
 function prepare(values: JsonObject): Prepared {
   if (!('domain' in values)) return { values }
   const { domain: name } = values

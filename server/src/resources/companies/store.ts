@@ -6,7 +6,7 @@ import { companies } from './resource.ts'
 export const companyStore = standardStore(companies, {
   async afterWrite(transaction, written, pending) {
     await syncExternalIds(transaction, companies, written, pending)
-    // Companies are matched by name and domain too: the former ones still tell which company is meant.
+    // Imports also match companies by name and domain, so former values are stored as edits too.
     await storeEdits(transaction, companies, pending, ['tags', 'externalIds', 'name', 'domain'])
   },
   singleStatement: {

@@ -22,14 +22,14 @@ const names = async (query: string): Promise<string[]> =>
 
 const both = ['Nobody’s', 'Ada']
 
-test('a contact shows its company, by id and with name and domain', async () => {
+test('a contact shows the id, name and domain of its company', async () => {
   const { body } = await call('GET', contactPath)
   expect(body).toMatchObject({ companyId, company: { id: companyId, name: 'Acme', domain: 'acme.com' } })
   const { body: part } = await call('GET', `${contactPath}?select[]=company.name&select[]=companyId`)
   expect(part).toEqual({ companyId, company: { name: 'Acme' } })
 })
 
-test('while its company is deleted a contact shows none, in every answer and every filter, until it is restored', async () => {
+test('a contact shows no company while the company is deleted, in responses and filters', async () => {
   const before = await call('GET', contactPath)
   await call('DELETE', `/v5/companies/${companyId}`)
   const alone = await call('GET', contactPath)
@@ -50,7 +50,7 @@ test('while its company is deleted a contact shows none, in every answer and eve
     ['filter.company.domain.endsWith=.com', []],
     [`companyId=${companyId}`, []],
     ['query=acme', []],
-    // Both have none, so the order is that of their ids.
+    // Neither has a company, so they are ordered by id.
     ['orderBy=company&sort=desc', both],
     ['orderBy=companyId&sort=asc', [...both].reverse()],
   ]
@@ -67,7 +67,7 @@ test('while its company is deleted a contact shows none, in every answer and eve
   expect(await names('query=acme')).toEqual(['Ada'])
 })
 
-test('a change of a contact whose company is deleted keeps the company for its return', async () => {
+test('changing a contact keeps its deleted company for a later restore', async () => {
   await call('DELETE', `/v5/companies/${companyId}`)
   const changed = await call('PATCH', contactPath, { body: { nickname: 'Countess' } })
   expect(changed.body).toMatchObject({ nickname: 'Countess', companyId: null, company: null })
@@ -75,14 +75,14 @@ test('a change of a contact whose company is deleted keeps the company for its r
   expect((await call('GET', contactPath)).body).toMatchObject({ nickname: 'Countess', companyId })
 })
 
-test('a company that was taken away while it was deleted stays away', async () => {
+test('a deleted company that is removed from a contact stays removed after a restore', async () => {
   await call('DELETE', `/v5/companies/${companyId}`)
   expect((await call('PATCH', contactPath, { body: { companyId: null } })).status).toBe(200)
   await call('POST', `/v5/companies/${companyId}/restore`)
   expect((await call('GET', contactPath)).body).toMatchObject({ companyId: null, company: null })
 })
 
-test('a deleted company cannot be given to a contact', async () => {
+test('a contact cannot be assigned to a deleted company', async () => {
   await call('DELETE', `/v5/companies/${companyId}`)
   for (const response of [
     await call('POST', '/v5/contacts', { body: { name: 'Bob', companyId } }),
@@ -95,7 +95,7 @@ test('a deleted company cannot be given to a contact', async () => {
   }
 })
 
-test('a company’s new name changes its contacts’ tag, but neither their revision nor their time', async () => {
+test('renaming a company changes the ETag of its contacts, but neither revision nor updatedAt', async () => {
   const before = await call('GET', contactPath)
   const tag = before.headers.get('etag') ?? ''
   await call('PATCH', `/v5/companies/${companyId}`, { body: { name: 'Babbage & Co' } })
@@ -114,7 +114,7 @@ test('a company’s new name changes its contacts’ tag, but neither their revi
 
 const revision = (headers: Headers): string => /^"(\d+)-/.exec(headers.get('etag') ?? '')?.[1] ?? 'none'
 
-test('a change of what a contact does not show of its company leaves the contact’s tag', async () => {
+test('changing other fields of a company keeps the ETag of its contacts', async () => {
   const tag = (await call('GET', contactPath)).headers.get('etag')
   await call('PATCH', `/v5/companies/${companyId}`, { body: { bio: 'Anvils' } })
   expect((await call('GET', contactPath)).headers.get('etag')).toBe(tag)

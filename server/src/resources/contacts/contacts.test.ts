@@ -7,7 +7,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-test('two contacts of one team cannot share an address; two organizations can', async () => {
+test('an email address is unique among the contacts of a team', async () => {
   const [ours, theirs] = [await service.newOrganization(), await service.newOrganization()]
   const first = await ours.call('POST', '/v5/contacts', { body: { email: 'Ada@Example.com' } })
   expect(first.status).toBe(201)
@@ -25,7 +25,7 @@ test('two contacts of one team cannot share an address; two organizations can', 
   expect(other.status).toBe(201)
 })
 
-test('a name follows first and last name until it says something else', async () => {
+test('name follows first and last name until it is set to something else', async () => {
   const { call } = await service.newOrganization()
   const { body: created } = await call('POST', '/v5/contacts', { body: { firstName: 'Ada', lastName: 'Lovelace' } })
   expect(created.name).toBe('Ada Lovelace')
@@ -38,7 +38,7 @@ test('a name follows first and last name until it says something else', async ()
   expect((await call('PATCH', path, { body: { lastName: 'Byron' } })).body.name).toBe('Countess of Lovelace')
 })
 
-test('of a name that is set, the part that the request does not say comes from the name', async () => {
+test('a name part that the request omits is taken from the name', async () => {
   const { call } = await service.newOrganization()
   const { body: created } = await call('POST', '/v5/contacts', { body: { name: 'X Y', firstName: 'Q' } })
   expect(created).toMatchObject({ name: 'X Y', firstName: 'Q', lastName: 'Y' })
@@ -46,7 +46,7 @@ test('of a name that is set, the part that the request does not say comes from t
   expect(changed).toMatchObject({ name: 'A B', firstName: 'A', lastName: 'C' })
 })
 
-test('a contact needs an address, a phone or a name, when it is made and when it is changed', async () => {
+test('a contact requires an email, a phone or a name, on creation and on change', async () => {
   const { call } = await service.newOrganization()
   const empty = await call('POST', '/v5/contacts', { body: { city: 'Paris' } })
   expect(empty).toMatchObject({ status: 422, body: { code: 'missing_required_field', details: [{ field: 'email' }] } })
@@ -56,7 +56,7 @@ test('a contact needs an address, a phone or a name, when it is made and when it
   expect(cleared).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [{ field: 'phone' }] } })
 })
 
-test('a change that changes nothing keeps revision and time', async () => {
+test('a change without effect keeps revision and updatedAt', async () => {
   const { call } = await service.newOrganization()
   const created = await call('POST', '/v5/contacts', {
     body: { email: 'ada@example.com', customProperties: { a: { b: 1 } } },
@@ -69,7 +69,7 @@ test('a change that changes nothing keeps revision and time', async () => {
   expect(same.body).toEqual(created.body)
 })
 
-test('a deleted contact is gone, frees its address, and comes back only while the address is free', async () => {
+test('a deleted contact releases its address and can be restored only while the address is free', async () => {
   const { call } = await service.newOrganization()
   const { body: created } = await call('POST', '/v5/contacts', { body: { email: 'ada@example.com' } })
   const path = `/v5/contacts/${created.id}`
@@ -84,7 +84,7 @@ test('a deleted contact is gone, frees its address, and comes back only while th
   expect((await call('GET', path)).body).toEqual(restored.body)
 })
 
-test('teams contacts of one person share the person', async () => {
+test('the contacts of one person in two teams share the root contact', async () => {
   const { call } = await service.newOrganization()
   const { body: team } = await call('POST', '/v5/teams', { body: { name: 'Berlin' } })
   const { body: first } = await call('POST', '/v5/contacts', { body: { email: 'ada@example.com' } })

@@ -15,7 +15,7 @@ async function newTeam({ call }: TestOrganization): Promise<string> {
   return (await call('POST', '/v5/teams', { body: { name: 'Berlin' } })).body.id
 }
 
-test('one external id of a provider is one contact of a team', async () => {
+test('an external id of a provider is unique in a team', async () => {
   const organization = await service.newOrganization()
   const { call } = organization
   const teamId = await newTeam(organization)
@@ -35,7 +35,7 @@ test('one external id of a provider is one contact of a team', async () => {
   expect((await otherOrganization.call('POST', '/v5/contacts', linked('Ada', { billing: 'cus_1' }))).status).toBe(201)
 })
 
-test('a conflict names the contact of the same team, not another team’s with the same external id', async () => {
+test('a conflict names the contact of the same team, not one of another team', async () => {
   const organization = await service.newOrganization()
   const { call } = organization
   const teamId = await newTeam(organization)
@@ -46,7 +46,7 @@ test('a conflict names the contact of the same team, not another team’s with t
   expect(refused.body.details[0].message).toContain(here.id)
 })
 
-test('an external id is free again when it is removed, replaced or its contact is deleted', async () => {
+test('an external id is free again after it is removed or replaced, or its contact is deleted', async () => {
   const { call } = await service.newOrganization()
   const take = async (value: string) => (await call('POST', '/v5/contacts', linked('Other', { billing: value }))).status
   const { body: contact } = await call('POST', '/v5/contacts', linked('Ada', { billing: 'a', support: 's' }))
@@ -66,7 +66,7 @@ test('an external id is free again when it is removed, replaced or its contact i
   expect((await call('GET', `/v5/contacts/${other.id}`)).status).toBe(404)
 })
 
-test('a contact that is refused an external id keeps what it had', async () => {
+test('a contact keeps its external ids when a change is rejected', async () => {
   const organization = await service.newOrganization()
   const { call } = organization
   const teamId = await newTeam(organization)
@@ -90,7 +90,7 @@ test('external ids move with their contact to another team', async () => {
   expect((await call('POST', '/v5/contacts', linked('Eve', { billing: 'a' }, teamId))).status).toBe(409)
 })
 
-test('of two requests at the same time for one external id, one gets it', async () => {
+test('one of several simultaneous requests gets an external id', async () => {
   const { call } = await service.newOrganization()
   for (let round = 0; round < 5; round++) {
     const responses = await Promise.all(
@@ -100,7 +100,7 @@ test('of two requests at the same time for one external id, one gets it', async 
   }
 })
 
-test.each(['contacts', 'companies'])('a provider of %s has one name, however it is written', async (name) => {
+test.each(['contacts', 'companies'])('the provider names of %s ignore the case of the first letter', async (name) => {
   const { call } = await service.newOrganization()
   const path = `/v5/${name}`
   const { body: created } = await call('POST', path, linked('Ada', { HubSpot: ' h1 ', erp: 'e1' }))
@@ -136,7 +136,7 @@ test.each(['contacts', 'companies'])('a provider of %s has one name, however it 
   }
 })
 
-test('the key of a custom property is what it is written as', async () => {
+test('the keys of custom properties are case-sensitive', async () => {
   const { call } = await service.newOrganization()
   const { body } = await call('POST', '/v5/contacts', { body: { name: 'Ada', customProperties: { Plan: 1, plan: 2 } } })
   expect(body.customProperties).toEqual({ Plan: 1, plan: 2 })
@@ -153,7 +153,7 @@ test.each([
   [{ billing: ['x'] }],
   [{ billing: 'x'.repeat(201) }],
   [Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`provider${index}`, 'x']))],
-])('external ids are texts under the names of providers: %j are none', async (externalIds) => {
+])('external ids must be strings under valid provider names, unlike %j', async (externalIds) => {
   const { call } = await service.newOrganization()
   const refused = await call('POST', '/v5/contacts', { body: { name: 'Ada', externalIds } })
   expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_field_value' } })

@@ -3,10 +3,10 @@ import type { BodyFault } from '../../platform/model/errors.ts'
 import type { Prepared } from '../../platform/model/define.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 
-/** Characters that a first or a last name may have. */
+/** Maximum number of characters of a first or last name. */
 export const maxNamePartLength = 250
 
-/** What the declaration of a contact cannot say: the parts of a name, the folded address, what makes a contact findable. */
+/** Rules of contacts that the declaration cannot express: name parts, the email key, and the required fields. */
 export function prepareContact(values: JsonObject, current: JsonObject | undefined): Prepared {
   const withNames: JsonObject = { ...values, ...deriveNames(values, current) }
   const result: JsonObject = { ...current, ...withNames }
@@ -25,19 +25,19 @@ export function prepareContact(values: JsonObject, current: JsonObject | undefin
     })
   }
   const { email } = values
-  // An unchanged address keeps its person; a contact without an address would get a new one.
+  // An unchanged address keeps its root contact; a contact without an address would get a new one.
   if (email === undefined || (current && email === current.email)) return { values: withNames, faults }
   return { values: withNames, hidden: { email_key: typeof email === 'string' ? emailKey(email) : null }, faults }
 }
 
-/** Does the request change the field? A new record starts with nulls, so null says nothing there. */
+/** Whether the request changes the field. In a new record, null means that the field was not sent. */
 const isChange = (name: string, values: JsonObject, current: JsonObject | undefined): boolean =>
   current ? name in values && values[name] !== current[name] : values[name] !== null
 
 /**
- * `name` follows `firstName` and `lastName` as long as it equals them joined; a new name is split at its last space, and
- * null clears it alone. A value sent back unchanged changes nothing. What the request sends is stored as sent, except
- * that a null name follows the parts when the same request changes one of them.
+ * `name` follows `firstName` and `lastName` as long as it equals them joined. A new name is split at its last space; a
+ * null name clears only the name. A value that is sent back unchanged changes nothing. Values are stored as sent,
+ * except that a null name follows the parts if the same request changes one of them.
  */
 function deriveNames(values: JsonObject, current: JsonObject | undefined): JsonObject {
   const isChanged = (name: string) => isChange(name, values, current)

@@ -128,12 +128,12 @@ export const contacts = defineResource({
       hasNoForeignKey: true,
     }),
     blockedAt: timestamp({ label: 'Blocked at', readOnly: true }),
-    // The last one: what the company decides stands behind what is stored rendered.
+    // Must be last: it depends on the company, which follows the stored rendering.
     companyId: reference('com', { label: 'Company', table: 'companies', equality: 'indexed' }),
   },
 })
 
-/** What a team's caller may change (interface 4.9), in the order of the answers. */
+/** The writable fields of the team-scoped contact (interface 4.9), in the order of the response. */
 const teamFields = [
   'name',
   'nickname',
@@ -151,7 +151,7 @@ const teamFields = [
   'employmentSeniority',
 ]
 
-/** The contact of the team-scoped family: exactly the fields of the interface's section 4.9. */
+/** The team-scoped contact: exactly the fields of interface 4.9. */
 export const teamContacts = narrowView(contacts, {
   component: 'TeamContact',
   propertyNames: ['id', 'createdAt', 'updatedAt', 'blockedAt', ...teamFields, 'companyId', 'rootContactId'],

@@ -3,8 +3,8 @@ import { sql } from '../../platform/model/sql.ts'
 import type { Key, RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 
 /**
- * People that a contact let go of, an hour later: those whom no other contact stands for go. Until then an address that
- * is changed and changed back is the same person's.
+ * Root contacts that a contact left an hour ago and that no other contact uses. Until then, changing an address and
+ * changing it back gives the same root contact.
  */
 export const orphanedRootContacts: RetentionPolicy = {
   name: 'root_contacts',
@@ -21,14 +21,14 @@ async function deleteOrphanedRootContacts(transaction: Transaction, keys: readon
     select id from root_contacts where organization_id = ${transaction.organization} and id = any(${ids}::uuid[])
     order by id for update skip locked`)
   const lockedIds = locked.map(({ id }) => id)
-  // A statement of its own: it sees every contact that came before the lock, and none can come after.
+  // A separate statement: it sees all contacts that were committed before the lock, and none can be added after it.
   const deleted = await transaction.query(sql`
     delete from root_contacts root
     where organization_id = ${transaction.organization} and id = any(${lockedIds}::uuid[]) and not exists (
       select from contacts where contacts.organization_id = ${transaction.organization}
         and contacts.root_contact_id = root.id)
     returning id`)
-  // Those that someone holds are looked at again.
+  // Root contacts that are locked elsewhere are checked again later.
   await transaction.query(sql`
     delete from root_contacts_left gone
     where organization_id = ${transaction.organization} and id = any(${ids}::uuid[]) and (

@@ -19,7 +19,8 @@ const steps: WriteSteps = {
   },
   singleStatement: {
     applies: (transaction, pending) => !touchesExternalIds(pending) && !hasEdits(transaction.actor, pending),
-    // Of the new person, who may turn out to be there already: locked, so that no purge takes them meanwhile.
+    // Id for a new root contact. If one with this email exists, it is locked instead, so that no purge deletes it
+    // meanwhile.
     prepare: (pending) => void (pending.columns.root_contact_id = newId()),
     tables: (organization) => sql`person as (
       insert into root_contacts (organization_id, id, email_key)
@@ -34,16 +35,16 @@ const steps: WriteSteps = {
 
 export const contactStore = standardStore(contacts, steps)
 
-/** The same records through a team: the same rules. */
+/** The same records and rules through a team. */
 export const teamContactStore = standardStore(teamContacts, steps)
 
 /**
- * Something happens with these contacts (uuids) now: `lastActivityAt` says so. Neither revision nor `updatedAt` does, for
- * a change that someone has begun is none the worse for it.
+ * Sets `lastActivityAt` of these contacts (uuids) to now. Revision and `updatedAt` stay, so that a change that someone
+ * has begun does not conflict.
  */
 export async function updateLastActivity(transaction: Transaction, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
-  // Locked in id order, so that two sets never wait for each other in a circle; written only where it is not said yet.
+  // Locked in id order, so that two sets cannot deadlock. Written only where the value changes.
   const change = sql`
     update contacts record set last_activity_at = now()
     from (
@@ -55,8 +56,8 @@ export async function updateLastActivity(transaction: Transaction, ids: readonly
 }
 
 /**
- * The person behind each contact: one for each distinct address of the organization, so that two teams' contacts of one
- * person share it; a contact without an address is a person of its own.
+ * Assigns the root contact of each contact: one per distinct address of the organization, so that the contacts of one
+ * person in two teams share it. A contact without an address gets its own.
  */
 async function assignRootContacts(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
   const changed = pending.filter(({ before, columns }) => !before || 'email_key' in columns)
@@ -66,7 +67,7 @@ async function assignRootContacts(transaction: Transaction, pending: readonly Pe
   const rootsByEmail: RootContact[] = keys.map((key) => ({ id: newId(), email_key: key }))
   const rootsWithoutEmail = changedWithoutEmail.map(() => ({ id: newId(), email_key: null }))
   const byKey = new Map<string, string>()
-  // Whom the purge took between the two statements, who was known for the first and gone for the second, is made again.
+  // A purge may delete a root contact between the two statements; it is then created again.
   for (let wanted = [...rootsByEmail, ...rootsWithoutEmail]; wanted.length > 0;) {
     for (const { id, email_key: key } of await ensureRootContacts(transaction, wanted)) byKey.set(key, id)
     wanted = rootsByEmail.filter(({ email_key: key }) => !byKey.has(String(key)))
@@ -84,13 +85,13 @@ interface RootContact {
   email_key: string | null
 }
 
-/** Makes those that are not there; gives those with an address as they are then. */
+/** Creates the missing root contacts and returns the current ones with an address. */
 async function ensureRootContacts(
   transaction: Transaction,
   roots: readonly RootContact[],
 ): Promise<{ id: string; email_key: string }[]> {
   const keys = roots.flatMap(({ email_key: key }) => key ?? [])
-  // One after the other, but without a trip between them.
+  // Both statements are sent without waiting in between.
   const [, known] = await Promise.all([
     transaction.query(
       prepared(sql`

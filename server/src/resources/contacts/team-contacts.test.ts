@@ -47,7 +47,7 @@ test('the record has exactly the twenty fields of the interface', async () => {
   expect((await call('GET', `/api/teams/${teamId}/contacts`)).body).toEqual([one.body])
 })
 
-test('a change takes exactly the fields of the interface, all at once, and answers with the record', async () => {
+test('a change accepts exactly the writable fields of the interface and returns the record', async () => {
   const { call } = organization
   const { body: before } = await call('GET', path)
   const changed = await call('PATCH', path, { body: changes })
@@ -57,7 +57,7 @@ test('a change takes exactly the fields of the interface, all at once, and answe
   expect(Object.keys(changes).sort()).toEqual(shown.slice(4, -2).sort())
 })
 
-test('a change refuses every other field of a contact, and nothing is changed', async () => {
+test('a change with any other field of a contact is rejected and changes nothing', async () => {
   const { call } = organization
   const whole = await call('GET', `/v5/contacts/${contactId}`)
   const others = Object.keys(whole.body).filter((name) => !(name in changes))
@@ -71,7 +71,7 @@ test('a change refuses every other field of a contact, and nothing is changed', 
   expect((await call('GET', `/v5/contacts/${contactId}`)).text).toBe(whole.text)
 })
 
-test('both families show one contact', async () => {
+test('both families of routes show the same contact', async () => {
   const { call } = organization
   await call('PATCH', path, { body: { name: 'Augusta Ada Byron' } })
   const { body: whole, headers } = await call('GET', `/v5/contacts/${contactId}`)
@@ -85,23 +85,23 @@ test('both families show one contact', async () => {
   expect(stale.status).toBe(412)
 })
 
-test('a team sees its own contacts alone', async () => {
+test('a team sees only its own contacts', async () => {
   const { call } = organization
   const { body: team } = await call('POST', '/v5/teams', { body: { name: 'Berlin' } })
-  const elsewhere = `/api/teams/${team.id}/contacts`
-  expect((await call('GET', elsewhere)).body).toEqual([])
+  const otherPath = `/api/teams/${team.id}/contacts`
+  expect((await call('GET', otherPath)).body).toEqual([])
   for (const options of [['GET'], ['PATCH', { city: 'Paris' }]] as const) {
     const [method, body] = options
-    const response = await call(method, `${elsewhere}/${contactId}`, body === undefined ? {} : { body })
+    const response = await call(method, `${otherPath}/${contactId}`, body === undefined ? {} : { body })
     expect(response).toMatchObject({ status: 404, body: { code: 'not_found' } })
   }
-  expect((await call('GET', `${elsewhere}?startingAfter=${contactId}`)).status).toBe(404)
+  expect((await call('GET', `${otherPath}?startingAfter=${contactId}`)).status).toBe(404)
   await call('PATCH', `/v5/contacts/${contactId}`, { body: { teamId: team.id } })
   expect((await call('GET', path)).status).toBe(404)
-  expect((await call('GET', `${elsewhere}/${contactId}`)).body.city).toBe('London')
+  expect((await call('GET', `${otherPath}/${contactId}`)).body.city).toBe('London')
 })
 
-test('what the record does not have is no filter, no order and no selection', async () => {
+test('fields that the record lacks cannot be filtered, ordered or selected', async () => {
   const { call, teamId } = organization
   const list = `/api/teams/${teamId}/contacts`
   for (const query of [
@@ -118,7 +118,7 @@ test('what the record does not have is no filter, no order and no selection', as
   ])
 })
 
-test('the family has neither create nor delete', async () => {
+test('the team-scoped routes have neither create nor delete', async () => {
   const { call, teamId } = organization
   for (const [method, url] of [
     ['POST', `/api/teams/${teamId}/contacts`],
@@ -130,7 +130,7 @@ test('the family has neither create nor delete', async () => {
   }
 })
 
-test('null clears each field, but not the last of what a contact is found by', async () => {
+test('null clears each field, except the last of email, phone and name', async () => {
   const { call } = organization
   await call('PATCH', path, { body: changes })
   const cleared = await call('PATCH', path, {
@@ -147,7 +147,7 @@ test('null clears each field, but not the last of what a contact is found by', a
   })
 })
 
-test('an unchanged name keeps the parts of the name', async () => {
+test('an unchanged name keeps its parts', async () => {
   const { call } = organization
   const parts = { firstName: 'Mary Ann', lastName: 'Van der Berg' }
   await call('PATCH', `/v5/contacts/${contactId}`, { body: parts })

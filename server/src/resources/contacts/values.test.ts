@@ -17,7 +17,7 @@ async function newContact(body: Json = {}): Promise<{ path: string; body: Json; 
   return { ...created, path: `/v5/contacts/${created.body.id}` }
 }
 
-test('custom properties are merged key by key, deep down; lists and values are replaced, null removes', async () => {
+test('custom properties are merged deeply by key; lists and values are replaced, and null removes a key', async () => {
   const { path } = await newContact({ customProperties: { plan: 'pro', seats: 3, nested: { a: 1, b: { c: [1, 2] } } } })
   const patch = async (customProperties: Json) =>
     (await call('PATCH', path, { body: { customProperties } })).body.customProperties
@@ -32,7 +32,7 @@ test('custom properties are merged key by key, deep down; lists and values are r
   expect(await patch({ plan: null, nested: null, absent: null })).toEqual({})
 })
 
-test('numbers, texts and booleans of custom properties come back as they were sent', async () => {
+test('values of custom properties are returned as they were sent', async () => {
   const customProperties = {
     integer: 9007199254740991,
     decimal: -0.1,
@@ -52,7 +52,7 @@ test('numbers, texts and booleans of custom properties come back as they were se
 const keys = (count: number, prefix = 'key') =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, index]))
 
-test('there are at most 200 custom properties, at creation and after every change', async () => {
+test('a contact has at most 200 custom properties, on creation and after a change', async () => {
   const { path } = await newContact({ customProperties: keys(200) })
   for (const customProperties of [keys(201), { ...keys(150), ...keys(51, 'other') }]) {
     const refused = await call('POST', '/v5/contacts', { body: { name: 'Ada', customProperties } })
@@ -68,7 +68,7 @@ test('there are at most 200 custom properties, at creation and after every chang
   expect(Object.keys(swapped.body.customProperties)).toHaveLength(200)
 })
 
-test('custom properties are at most 64 KiB of JSON together', async () => {
+test('custom properties have at most 64 KiB of JSON in total', async () => {
   const sized = (bytes: number) => ({ text: 'x'.repeat(bytes - '{"text":""}'.length) })
   const { path } = await newContact({ customProperties: sized(64 * 1024) })
   const refused = await call('POST', '/v5/contacts', { body: { name: 'Ada', customProperties: sized(64 * 1024 + 1) } })
@@ -79,7 +79,7 @@ test('custom properties are at most 64 KiB of JSON together', async () => {
 })
 
 test.each(['1st', '_private', 'with space', 'dotted.key', 'dash-ed', 'ключ', '', 'x'.repeat(65)])(
-  'the key %j of a custom property is refused, and named',
+  'the custom property key %j is rejected by name',
   async (key) => {
     const { path } = await newContact()
     for (const response of [
@@ -99,7 +99,7 @@ test.each([
   { nested: { '': 1 } },
   { nested: { deep: { deeper: { '.': 1 } } } },
   { nested: [{ a: 1 }, { list: [{ 'a.b': 1 }] }] },
-])('a nested key that no filter can name is refused: %j', async (customProperties) => {
+])('a nested key that filters cannot address is rejected: %j', async (customProperties) => {
   const { path } = await newContact()
   for (const refused of [
     await call('POST', '/v5/contacts', { body: { name: 'Ada', customProperties } }),
@@ -112,7 +112,7 @@ test.each([
   }
 })
 
-test('a record with a nested key that no filter can name can be changed, and loses the key', async () => {
+test('a record with an invalid nested key can be changed, and the key can be removed', async () => {
   const { path, body } = await newContact({ customProperties: { nested: { a: 1 } } })
   await service.database.crossTenantQuery(
     'check the database',
@@ -124,7 +124,7 @@ test('a record with a nested key that no filter can name can be changed, and los
   expect(await patch({ nested: { 'a.b': null } })).toEqual({ plan: 'pro', nested: {} })
 })
 
-test('blocking notes the time once, unblocking clears it, and neither does anything twice', async () => {
+test('blocking sets blockedAt and unblocking clears it; repeating either has no effect', async () => {
   const { path, headers: first } = await newContact()
   const blocked = await call('POST', `${path}/block`)
   expect(blocked.status).toBe(200)
@@ -142,7 +142,7 @@ test('blocking notes the time once, unblocking clears it, and neither does anyth
   expect((await call('DELETE', `${path}/block`)).status).toBe(404)
 })
 
-test('a name is split at its last space, and one without a space is a first name', async () => {
+test('a name is split at its last space; without one, it is the first name', async () => {
   for (const [name, firstName, lastName] of [
     ['Ada', 'Ada', null],
     ['Ada Lovelace', 'Ada', 'Lovelace'],
@@ -155,7 +155,7 @@ test('a name is split at its last space, and one without a space is a first name
   }
 })
 
-test('clearing the name keeps its parts; clearing a part leaves the rest of the name', async () => {
+test('clearing the name keeps its parts; clearing a part keeps the rest of the name', async () => {
   const { path } = await newContact({ name: 'Ada Lovelace', email: 'ada.names@example.com' })
   const patch = async (body: Json) => {
     const { name, firstName, lastName } = (await call('PATCH', path, { body })).body
@@ -173,7 +173,7 @@ test('clearing the name keeps its parts; clearing a part leaves the rest of the 
   expect(await patch({ name: null })).toEqual([null, 'Ada', 'Byron'])
 })
 
-test('values that are sent back unchanged change nothing', async () => {
+test('sending values back unchanged has no effect', async () => {
   const parts = { firstName: 'Mary Ann', lastName: 'Van der Berg' }
   const { path, body } = await newContact({ ...parts, name: undefined, phone: '+49 30 1234567' })
   expect(body.name).toBe('Mary Ann Van der Berg')
@@ -193,7 +193,7 @@ test('values that are sent back unchanged change nothing', async () => {
   await expectUnchanged({ firstName: 'Mary Ann' })
 })
 
-test('a part of a name has at most 250 characters, also when it was split from the name', async () => {
+test('a name part has at most 250 characters, also when it is split from the name', async () => {
   const long = 'x'.repeat(250)
   expect((await call('POST', '/v5/contacts', { body: { name: `${long} ${long}` } })).status).toBe(201)
   const refused = await call('POST', '/v5/contacts', { body: { name: `${long}x y` } })
@@ -202,7 +202,7 @@ test('a part of a name has at most 250 characters, also when it was split from t
   expect((await call('GET', path)).body.name).toHaveLength(501)
 })
 
-test('tags are a set: each word once, in the order given', async () => {
+test('tags are unique and keep their order', async () => {
   const { body, path } = await newContact({ tags: ['vip', 'Berlin', 'vip', 'VIP'] })
   expect(body.tags).toEqual(['vip', 'Berlin', 'VIP'])
   expect((await call('PATCH', path, { body: { tags: [] } })).body.tags).toEqual([])
@@ -213,7 +213,7 @@ test('tags are a set: each word once, in the order given', async () => {
   }
 })
 
-test('a phone number is stored in E.164 form, and found in whatever form it is written', async () => {
+test('a phone number is stored in E.164 form and found in any notation', async () => {
   const { body } = await newContact({ phone: '+44 (0)20 7123 4567' })
   expect(body.phone).toBe('+442071234567')
   const ids = async (filter: string) =>
@@ -228,7 +228,7 @@ test('a phone number is stored in E.164 form, and found in whatever form it is w
   expect(await ids('phone=reception')).toEqual([])
 })
 
-test('what is not a possible phone number is refused', async () => {
+test('an impossible phone number is rejected', async () => {
   for (const phone of ['+1 555 0100', '+999 123 456 789', '030 1234567', '+1 800 FLOWERS']) {
     const refused = await call('POST', '/v5/contacts', { body: { phone } })
     expect([phone, refused.status, refused.body.code]).toEqual([phone, 422, 'invalid_field_value'])
@@ -236,7 +236,7 @@ test('what is not a possible phone number is refused', async () => {
   }
 })
 
-test('a time zone is stored by its canonical name wherever one is taken, and found by any of its names', async () => {
+test('a time zone is stored by its canonical name and found by any of its names', async () => {
   const organization = await service.newOrganization()
   const { body } = await organization.call('POST', '/v5/contacts', { body: { name: 'Ada', timeZone: 'europe/berlin' } })
   expect(body.timeZone).toBe('Europe/Berlin')

@@ -4,7 +4,7 @@ import { listTag } from '../../platform/http/etag.ts'
 import type { RouteResponse, PublicRoute } from '../../platform/http/route.ts'
 import { explorerStyle } from './explorer-style.ts'
 
-// Addresses are relative to /v5/swagger, so that a proxy may put the service under a path of its own.
+// URLs are relative to /v5/swagger, so that a proxy can serve the service under a path.
 const page = `<!doctype html>
 <html lang="en">
   <head>
@@ -43,7 +43,7 @@ function resolve(part, spec) {
   return resolve(lookUp(spec, steps), spec)
 }
 
-// Every answer has these headers. Shown once for each status of an operation, they are half of what the page draws.
+// Every response has these headers. Shown for each status of an operation, they would be half of the page.
 const common = ['X-Request-Id', 'Version', 'RateLimit', 'RateLimit-Policy']
 
 function withoutCommonHeaders(part) {
@@ -87,7 +87,7 @@ window.SwaggerUIBundle({
   validatorUrl: null,
 })
 
-// A browser may keep the page for its Back button: a credential and what was read with it are forgotten all the same.
+// A browser may keep the page for its Back button: clear credentials and data anyway.
 addEventListener('pagehide', () => document.getElementById('explorer').replaceChildren())
 addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
 `
@@ -138,7 +138,7 @@ function explorerFile(name: string, mediaType: string, read: () => Promise<strin
   }
 }
 
-/** A text that stays the same while the service runs: made at its first use, asked for again with its tag. */
+/** A response that stays the same while the service runs: created on first use, with an ETag. */
 export function cachedResponse(
   make: () => Promise<string>,
   headers: Record<string, string>,

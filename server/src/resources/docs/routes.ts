@@ -24,7 +24,7 @@ const documentation = {
   query: { kind: 'none' },
 } satisfies Partial<PublicRoute>
 
-/** The description of the API, for programs and for people. */
+/** The API description, for programs and for people. */
 export const docsRoutes = (document: () => OpenApi): Route[] => [
   {
     ...documentation,

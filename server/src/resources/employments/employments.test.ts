@@ -15,20 +15,20 @@ beforeEach(async () => {
 })
 afterAll(() => service.close())
 
-test('an employment belongs to the contact of its path, and says so', async () => {
+test('an employment belongs to the contact in its path', async () => {
   const created = await call('POST', path, { body: { organization: 'Acme', title: 'Engineer', start: '2020-01' } })
   expect(created).toMatchObject({ status: 201, body: { contactId, organization: 'Acme', current: false, end: null } })
   const { body: other } = await call('POST', '/v5/contacts', { body: { name: 'Bob' } })
-  const elsewhere = `/v5/contacts/${other.id}/employments`
-  expect((await call('GET', elsewhere)).body).toEqual([])
-  expect((await call('GET', `${elsewhere}/count`)).body).toEqual({ count: 0 })
+  const otherPath = `/v5/contacts/${other.id}/employments`
+  expect((await call('GET', otherPath)).body).toEqual([])
+  expect((await call('GET', `${otherPath}/count`)).body).toEqual({ count: 0 })
   for (const method of ['GET', 'DELETE'])
-    expect((await call(method, `${elsewhere}/${created.body.id}`)).status).toBe(404)
-  expect((await call('PATCH', `${elsewhere}/${created.body.id}`, { body: { title: 'Spy' } })).status).toBe(404)
+    expect((await call(method, `${otherPath}/${created.body.id}`)).status).toBe(404)
+  expect((await call('PATCH', `${otherPath}/${created.body.id}`, { body: { title: 'Spy' } })).status).toBe(404)
   expect((await call('GET', `${path}/${created.body.id}`)).body).toEqual(created.body)
 })
 
-test('a job that is still held has no end', async () => {
+test('a current job cannot have an end', async () => {
   const refused = await call('POST', path, { body: { organization: 'Acme', current: true, end: '2020-01' } })
   expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [{ field: 'end' }] } })
   const { body: created } = await call('POST', path, {
@@ -44,7 +44,7 @@ test('a job that is still held has no end', async () => {
   expect((await call('PATCH', one, { body: { end: '2021-01', current: false } })).status).toBe(200)
 })
 
-test('a job does not end before it starts', async () => {
+test('a job cannot end before it starts', async () => {
   const { body: created } = await call('POST', path, {
     body: { organization: 'Acme', start: '2020-05', end: '2020-05' },
   })
@@ -64,7 +64,7 @@ test.each(['2020', '2020-13', '2020-00', '2020-1', '2020-01-01', 'May 2020', '']
   },
 )
 
-test('under a deleted contact there are no employments, and with it they come back', async () => {
+test('the employments of a deleted contact are not found until it is restored', async () => {
   const { body: created } = await call('POST', path, { body: { organization: 'Acme' } })
   await call('DELETE', `/v5/contacts/${contactId}`)
   const one = `${path}/${created.id}`
@@ -82,7 +82,7 @@ test('under a deleted contact there are no employments, and with it they come ba
   expect((await call('GET', path)).body).toEqual([created])
 })
 
-test('a list of employments is filtered and ordered like any other', async () => {
+test('employments can be filtered and ordered', async () => {
   for (const [organization, start] of [
     ['Acme', '2020-01'],
     ['Babbage', '2018-07'],

@@ -3,7 +3,7 @@ import { defineResource, type Prepared } from '../../platform/model/define.ts'
 import { flag, id, month, reference, text, timestamp, type JsonObject } from '../../platform/model/fields.ts'
 import { contacts } from '../contacts/resource.ts'
 
-/** A job that is still held has no end, and none ends before it starts. */
+/** A current job has no end, and no job ends before it starts. */
 function prepare(values: JsonObject, current: JsonObject | undefined): Prepared {
   const after = { ...current, ...values }
   const faults: BodyFault[] = []
@@ -16,7 +16,7 @@ function prepare(values: JsonObject, current: JsonObject | undefined): Prepared 
   return { values, faults }
 }
 
-/** Two jobs of a contact are one when employer, title and start are the same, whatever the case. */
+/** Two jobs of a contact are the same if employer, title and start are equal, ignoring case. */
 export const jobKey = ({ organization, title, start }: JsonObject): string =>
   [organization, title, start].map((part) => String(part ?? '').toLowerCase()).join('\n')
 

@@ -10,13 +10,13 @@ const steps: WriteSteps = {
   afterWrite: (transaction, _, pending) => storeEditedValues(transaction, contacts, pending.flatMap(editedJobs)),
 }
 
-/** The jobs of one contact. */
+/** The employments of one contact. */
 export const employmentStore = standardStore(employments, steps)
 
-/** The jobs of all contacts. A new one names its contact in the column `contact_id`. */
+/** The employments of all contacts. A new one names its contact in the column `contact_id`. */
 export const allEmploymentStore = standardStore(withoutParent(employments), steps)
 
-/** A job that was changed or deleted on purpose: no import changes it or adds it as it was before. */
+/** Records a job that a person changed or deleted: imports never change it or add the previous version again. */
 function editedJobs({ before, values, columns }: PendingChange) {
   if (!before || !(Object.keys(values).length > 0 || typeof columns.deleted_at === 'string')) return []
   const keys = new Set([jobKey(before), jobKey({ ...before, ...values })])

@@ -31,7 +31,7 @@ const home = {
   handle: async (request) => ({ ...(await respond(request)), status: 200 }),
 } satisfies Partial<PublicRoute>
 
-/** Where a person begins who knows only the address of the service. */
+/** Start page for people who know only the address of the service. */
 export const homeRoutes: readonly PublicRoute[] = [
   {
     ...home,
@@ -58,7 +58,7 @@ async function respond(request: PublicRequest): Promise<Omit<RouteResponse, 'sta
   return { text, headers: { ...headers, ...vary } }
 }
 
-/** With AUTH_ORIGIN, people log in at one host and programs use the other one. */
+/** With AUTH_ORIGIN, people log in at one host and programs use the other. */
 function linksOf({ services, client }: PublicRequest): Record<'api' | 'openapi' | 'explorer' | 'account', string> {
   const accountOrigin = pageOrigin(services, client)
   const isSeparate = services.pageOrigin !== undefined && hostOf(services.origin) !== hostOf(accountOrigin)
@@ -88,7 +88,7 @@ ${callToAction}
   )
 }
 
-/** Services that were found to have people: that does not change back while they run. */
+/** Services that are known to have users, which does not change while they run. */
 const servicesWithUsers = new WeakSet<Services>()
 
 async function isWithoutUsers(services: Services): Promise<boolean> {

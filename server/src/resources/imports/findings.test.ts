@@ -5,7 +5,7 @@ import { rowStatuses } from './resource.ts'
 
 const guide = await readFile(new URL('../../../../docs/guides/imports.md', import.meta.url), 'utf8')
 
-test('the guide explains every code and every state of a row, and no other', () => {
+test('the guide explains exactly the existing finding codes and row states', () => {
   const explained = [...guide.matchAll(/^\| `(\w+)` +\| (.+?) +\|$/gm)].map(([, name, text]) => [name, text] as const)
   const codes = explained.filter(([name = '']) => name in findingCodes)
   expect(Object.fromEntries(codes)).toEqual(findingCodes)
@@ -13,7 +13,7 @@ test('the guide explains every code and every state of a row, and no other', () 
   expect(states).toEqual(rowStatuses)
 })
 
-test('a finding carries the hint of its code', () => {
+test('a finding has the hint of its code', () => {
   for (const code of Object.keys(findingCodes) as FindingCode[]) {
     expect(finding(code, 'contact.email', 'is odd')).toEqual({
       code,

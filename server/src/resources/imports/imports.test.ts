@@ -17,7 +17,7 @@ afterAll(() => service.close())
 
 const call: TestOrganization['call'] = (method, path, options) => organization.call(method, path, options)
 
-/** A new import, with its URL. */
+/** Creates an import; returns it with its URL. */
 async function newImport(body: Record<string, unknown> = {}): Promise<Json> {
   const created = await call('POST', '/v5/imports', { body: { name: 'Landing page', ...body } })
   expect([created.status, created.text]).toEqual([201, expect.anything()])
@@ -28,7 +28,7 @@ const act = (id: string, action: string, options = {}) => call('POST', `/v5/impo
 
 const secretOf = (triggerUrl: string): string => triggerUrl.slice(-43)
 
-/** Pushes a lead of its own, and gives the status. */
+/** Pushes a new lead; returns the status. */
 const push = async (triggerUrl: string): Promise<number> =>
   (await pusher(service, new URL(triggerUrl).pathname)()).status
 
@@ -41,7 +41,7 @@ const readImport = async (id: string): Promise<Json> => (await call('GET', `/v5/
 const rowsOf = async (id: string): Promise<number> =>
   Object.values<number>((await readImport(id)).stats.counts).reduce((sum, count) => sum + count, 0)
 
-test('the URL is in the answer that makes the import, and in nothing after it', async () => {
+test('only the response that creates an import contains its URL', async () => {
   const created = await call('POST', '/v5/imports', { body: { name: 'Landing page' } })
   expect(created.status).toBe(201)
   const { triggerUrl, ...record } = created.body
@@ -71,7 +71,7 @@ test('the URL is in the answer that makes the import, and in nothing after it', 
   expect(service.logged.filter((line) => line.includes(secret))).toEqual([])
 })
 
-test('of the URL the database keeps a hash alone', async () => {
+test('the database stores only a hash of the URL', async () => {
   const { id, triggerUrl } = await newImport()
   const secret = secretOf(triggerUrl)
   const stored = await inDatabase<{ hash: Buffer; text: string }>(
@@ -83,13 +83,13 @@ test('of the URL the database keeps a hash alone', async () => {
   }
 })
 
-test('an import brings its leads to the default team unless it names another one', async () => {
+test('an import uses the default team unless it names another', async () => {
   const { body: team } = await call('POST', '/v5/teams', { body: { name: `Team ${randomUUID()}` } })
   expect((await newImport()).teamId).toBe(organization.teamId)
   expect((await newImport({ teamId: team.id })).teamId).toBe(team.id)
 })
 
-test('a team that was deleted cannot be named', async () => {
+test('an import cannot use a deleted team', async () => {
   const { body: team } = await call('POST', '/v5/teams', { body: { name: `Team ${randomUUID()}` } })
   await call('DELETE', `/v5/teams/${team.id}`)
   const { id } = await newImport()
@@ -104,7 +104,7 @@ test('a team that was deleted cannot be named', async () => {
   }
 })
 
-test('the same Idempotency-Key gives the same import with the same URL, and makes nothing more', async () => {
+test('repeating the Idempotency-Key returns the same import and URL and creates nothing', async () => {
   const headers = { 'idempotency-key': randomUUID() }
   const body = { name: `Import ${randomUUID()}` }
   const first = await call('POST', '/v5/imports', { body, headers })
@@ -120,7 +120,7 @@ test('the same Idempotency-Key gives the same import with the same URL, and make
   expect(await push(again.body.triggerUrl)).toBe(200)
 })
 
-test('a disabled import takes nothing from that moment on, keeps what it took, and is enabled again', async () => {
+test('a disabled import rejects pushes, keeps its rows and can be enabled again', async () => {
   const { id, triggerUrl } = await newImport()
   expect(await push(triggerUrl)).toBe(200)
   const disabled = await act(id, 'disable')
@@ -138,13 +138,13 @@ test('a disabled import takes nothing from that moment on, keeps what it took, a
   for (const action of ['disable', 'enable']) expect((await act(id, action, stale)).status).toBe(412)
 })
 
-test('disabledAt is set by its own routes alone', async () => {
+test('disabledAt is read-only', async () => {
   const { id } = await newImport()
   const refused = await call('PATCH', `/v5/imports/${id}`, { body: { disabledAt: null } })
   expect(refused.body.details).toEqual([{ field: 'disabledAt', message: 'is read-only' }])
 })
 
-test('a deleted import takes nothing; restored, it takes leads at the URL that it had', async () => {
+test('a deleted import rejects pushes; after a restore, its URL works again', async () => {
   const { id, triggerUrl } = await newImport()
   expect(await push(triggerUrl)).toBe(200)
   expect((await call('DELETE', `/v5/imports/${id}`)).status).toBe(204)
@@ -157,7 +157,7 @@ test('a deleted import takes nothing; restored, it takes leads at the URL that i
   expect(await rowsOf(id)).toBe(2)
 })
 
-test('a team that a live import brings contacts to stays; an import restored after it is of the default team', async () => {
+test('a team with an import cannot be deleted; an import restored after its team moves to the default team', async () => {
   const { body: team } = await call('POST', '/v5/teams', { body: { name: `Team ${randomUUID()}` } })
   const { id } = await newImport({ teamId: team.id })
   const refused = await call('DELETE', `/v5/teams/${team.id}`)
@@ -168,11 +168,11 @@ test('a team that a live import brings contacts to stays; an import restored aft
   expect(await act(id, 'restore')).toMatchObject({ status: 200, body: { id, teamId: organization.teamId } })
 })
 
-test('the stats tell how many rows are in each state, how fast rows end, and since when the oldest waits', async () => {
+test('the stats show rows per state, finished rows per second and the oldest waiting row', async () => {
   const { id, stats } = await newImport()
   const none = Object.fromEntries(rowStatuses.map((status) => [status, 0]))
   expect(stats).toEqual({ counts: none, rowsPerSecond: 0, oldestPendingAt: null })
-  // As many rows of each state as its place in the list says; those that wait are not to be taken before tomorrow.
+  // Each state has as many rows as its position in the list. Waiting rows are not due before tomorrow.
   const planted = rowStatuses.flatMap((status, index) =>
     Array.from({ length: index + 1 }, () => ({ id: newId(), status })),
   )
@@ -201,7 +201,7 @@ test('the stats tell how many rows are in each state, how fast rows end, and sin
   expect(Math.abs(Date.parse(later.oldestPendingAt) - Date.now())).toBeLessThan(60_000)
 })
 
-test('each push is one row of its import, and of no other', async () => {
+test('each push creates one row in its import only', async () => {
   const [one, other] = [await newImport(), await newImport()]
   for (let round = 0; round < 3; round++) expect(await push(one.triggerUrl)).toBe(200)
   expect([await rowsOf(one.id), await rowsOf(other.id)]).toEqual([3, 0])
@@ -213,7 +213,7 @@ test.each([
   ['member', { read: 200, write: 403 }],
   ['viewer', { read: 200, write: 403 }],
   ['admin', { read: 200, write: 200 }],
-] as const)('a person with the role %s sees imports, and changes them if the role says so', async (role, expected) => {
+] as const)('a person with the role %s can read imports and change them as the role allows', async (role, expected) => {
   const own = await service.newOrganization()
   await inDatabase(
     sql`update members set role = ${role} where organization_id = ${readId('org', own.organizationId)}::uuid`,
@@ -233,7 +233,7 @@ test.each([
   expect(await byToken('POST', '/v5/imports', { name: 'New' })).toBe(expected.write === 200 ? 201 : 403)
 })
 
-test('bootstrap’s import is one like any other', async () => {
+test('the import of bootstrap is like any other', async () => {
   const { call: callAsOwner, importId, triggerUrl, teamId } = await service.newOrganization()
   expect((await callAsOwner('GET', '/v5/imports')).body).toMatchObject([
     { id: importId, name: 'Bootstrap', teamId, tags: [], mergePolicy: 'fill', disabledAt: null },

@@ -11,7 +11,7 @@ import {
 } from '../../platform/model/fields.ts'
 import { rotationBody } from '../../platform/routes/one-time-secret.ts'
 
-/** What an import can have to say about a row; the list is closed, and the hint tells what can be done. */
+/** Codes of the findings of a row, with hints. The list is closed. */
 export const findingCodes = {
   unknown_member: 'The field is stored in the payload but not used. Check its spelling against /v5/docs.',
   unknown_parameter: 'The parameter is stored with the row but not used. Send data in the body.',
@@ -35,13 +35,13 @@ export type FindingCode = keyof typeof findingCodes
 /** A warning or an error of a row. */
 export interface Finding {
   code: FindingCode
-  /** Where in the payload, as `company.website`; empty for the whole of it. */
+  /** Path in the payload, such as `company.website`; empty for the whole payload. */
   path: string
   message: string
   hint: string
 }
 
-/** A finding with the hint of its code. */
+/** Creates a finding with the hint of its code. */
 export const finding = (code: FindingCode, path: string, message: string): Finding => ({
   code,
   path,
@@ -61,11 +61,11 @@ export const findingSchema: Schema = {
   },
 }
 
-/** What an import may do to a field that holds something: leave it, or replace it unless a person changed it. */
+/** What an import does to a field that has a value: keep it, or replace it unless a person changed it. */
 export const mergePolicies = ['fill', 'overwrite'] as const
 export type MergePolicy = (typeof mergePolicies)[number]
 
-/** The states of a row, in the order of its life. */
+/** The states of a row, in the order of its life cycle. */
 export const rowStatuses = [
   'PENDING',
   'PROCESSING',
@@ -82,7 +82,7 @@ export type RowStatus = (typeof rowStatuses)[number]
 
 const count = { type: 'integer', minimum: 0 }
 
-/** A source of leads: other systems push them at its secret URL. */
+/** A source of leads: other systems push to its secret URL. */
 export const imports = defineResource({
   name: 'imports',
   singular: 'import',
@@ -145,5 +145,5 @@ export const imports = defineResource({
   },
 })
 
-/** What a rotation is asked for with, over HTTP and on the command line. */
+/** Parameters of a rotation, in the API and on the command line. */
 export const importRotationShape = rotationBody('URLs')

@@ -4,7 +4,7 @@ import { pushKeyHours } from './intake/intake-store.ts'
 
 const hour = 60 * 60
 
-/** Rows that came to their end so many days ago, with what was pushed. */
+/** Rows that finished this many days ago, with their payloads. */
 export const finishedRows = (days: number): RetentionPolicy => ({
   name: 'rows',
   table: 'import_rows',
@@ -14,7 +14,7 @@ export const finishedRows = (days: number): RetentionPolicy => ({
   excluded: () => sql`record.status in ('PENDING', 'RETRYING', 'PROCESSING')`,
 })
 
-/** An import whose rows are still to be worked on stays with them. */
+/** An import with unfinished rows is retained. */
 export const hasWaitingRows = (organization: Sql): Sql => sql`exists (
   select from import_rows waiting where waiting.organization_id = ${organization} and waiting.import_id = record.id
     and waiting.status in ('PENDING', 'RETRYING', 'PROCESSING'))`
@@ -28,7 +28,7 @@ export const pushKeys: RetentionPolicy = {
   ttlSeconds: pushKeyHours * hour,
 }
 
-/** URLs from before a rotation whose time is over. */
+/** Previous URLs that have expired after a rotation. */
 export const expiredTriggers: RetentionPolicy = {
   name: 'import_triggers',
   table: 'import_triggers',

@@ -16,7 +16,7 @@ afterAll(() => service.close())
 
 const call: TestOrganization['call'] = (method, path, options) => organization.call(method, path, options)
 
-/** A new import, with its URL. */
+/** Creates an import; returns it with its URL. */
 const newImport = async (): Promise<Json> =>
   (await call('POST', '/v5/imports', { body: { name: 'Landing page' } })).body
 
@@ -24,7 +24,7 @@ const rotate = (id: string, options = {}) => call('POST', `/v5/imports/${id}/rot
 
 const secretOf = (triggerUrl: string): string => triggerUrl.slice(-43)
 
-/** Pushes a lead of its own, and gives the status. */
+/** Pushes a new lead; returns the status. */
 const push = async (triggerUrl: string): Promise<number> =>
   (await pusher(service, new URL(triggerUrl).pathname)()).status
 
@@ -32,7 +32,7 @@ const uuidOf = (id: string): string => readId('imp', id) ?? ''
 const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
   service.database.crossTenantQuery<Row>('check the database', statement)
 
-test('a rotation gives a new URL, and the one before is good until its overlap ends', async () => {
+test('a rotation returns a new URL; the previous one works until the overlap ends', async () => {
   const { id, triggerUrl } = await newImport()
   const before = Date.now()
   const rotated = await rotate(id, { body: { overlapSeconds: 600 } })
@@ -52,7 +52,7 @@ test('a rotation gives a new URL, and the one before is good until its overlap e
   expect([await push(triggerUrl), await push(newUrl)]).toEqual([404, 200])
 })
 
-test('without an overlap every URL from before ends at once', async () => {
+test('without an overlap, all previous URLs are revoked immediately', async () => {
   const { id, triggerUrl: first } = await newImport()
   const { triggerUrl: second } = (await rotate(id)).body
   const { triggerUrl: third, previousUrlExpiresAt } = (await rotate(id, { body: { overlapSeconds: 0 } })).body
@@ -60,7 +60,7 @@ test('without an overlap every URL from before ends at once', async () => {
   expect([await push(first), await push(second), await push(third)]).toEqual([404, 404, 200])
 })
 
-test('the overlap is a day unless said, and a body need not be sent to say so', async () => {
+test('the default overlap is one day, also without a body', async () => {
   const { id } = await newImport()
   for (const options of [{}, { body: {} }]) {
     const before = Date.now()
@@ -71,7 +71,7 @@ test('the overlap is a day unless said, and a body need not be sent to say so', 
 })
 
 test.each([-1, 2_592_001, 1.5, '60', null])(
-  'an overlap of %j is refused, and the URL stays',
+  'an overlap of %j is rejected and changes nothing',
   async (overlapSeconds) => {
     const { id, triggerUrl } = await newImport()
     const refused = await rotate(id, { body: { overlapSeconds } })
@@ -85,7 +85,7 @@ test.each([-1, 2_592_001, 1.5, '60', null])(
   },
 )
 
-test('a rotation takes no other member, and says which one was meant', async () => {
+test('a rotation rejects unknown fields with a suggestion', async () => {
   const { id } = await newImport()
   const refused = await rotate(id, { body: { overlapSecond: 1 } })
   expect(refused.status).toBe(422)
@@ -94,7 +94,7 @@ test('a rotation takes no other member, and says which one was meant', async () 
   ])
 })
 
-test('after any rotations a URL ends with the shortest overlap since it was the newest, and the newest has no end', async () => {
+test('after any rotations, a URL expires with the shortest overlap since it was current, and the current one never', async () => {
   const overlaps = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 60, max: 2_592_000 })), {
     minLength: 1,
     maxLength: 6,
@@ -116,7 +116,7 @@ test('after any rotations a URL ends with the shortest overlap since it was the 
       for (const [index, url] of urls.entries()) {
         const ends = endOf.get(hash('sha256', secretOf(url)))
         const seconds = ends ? Math.round((ends.getTime() - start) / 1000) : ends === null ? Infinity : 0
-        // Within what the requests themselves took.
+        // Allows for the duration of the requests.
         const isRight = seconds === expected[index] || Math.abs(seconds - (expected[index] ?? 0)) < 30
         expect([index, isRight, seconds, expected[index]]).toEqual([index, true, seconds, expected[index]])
       }
@@ -125,7 +125,7 @@ test('after any rotations a URL ends with the shortest overlap since it was the 
   )
 })
 
-test('a rotation is a change: it raises the revision and heeds If-Match', async () => {
+test('a rotation increments the revision and supports If-Match', async () => {
   const { id } = await newImport()
   const before = await call('GET', `/v5/imports/${id}`)
   const ifMatch = { headers: { 'if-match': before.headers.get('etag') ?? '' } }
@@ -140,7 +140,7 @@ test('a rotation is a change: it raises the revision and heeds If-Match', async 
   expect(await push(rotated.body.triggerUrl)).toBe(200)
 })
 
-test('a rotation that is repeated with its Idempotency-Key is one rotation', async () => {
+test('a rotation repeated with its Idempotency-Key happens once', async () => {
   const { id, triggerUrl } = await newImport()
   const options = { headers: { 'idempotency-key': randomUUID() }, body: { overlapSeconds: 60 } }
   const first = await rotate(id, options)
@@ -149,7 +149,7 @@ test('a rotation that is repeated with its Idempotency-Key is one rotation', asy
   expect([await push(triggerUrl), await push(again.body.triggerUrl)]).toEqual([200, 200])
 })
 
-test('of rotations at the same moment one URL is the newest, and each is good', async () => {
+test('after simultaneous rotations, one URL is current and all work', async () => {
   const { id } = await newImport()
   const responses = await Promise.all(Array.from({ length: 6 }, () => rotate(id)))
   expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 200))

@@ -1,6 +1,6 @@
 import type { Intake } from './intake/push.ts'
 
-/** What the routes of imports use besides. */
+/** Adds the intake to the services that routes use. */
 declare module '../../platform/http/route.ts' {
   interface Services {
     intake: Intake

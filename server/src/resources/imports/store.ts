@@ -12,13 +12,13 @@ import { generateTriggerSecret } from './trigger.ts'
 
 export const importStore = standardStore(imports, { beforeWrite: assignTeams })
 
-/** An import and the secret part of its new URL, which only its hash is kept of. */
+/** An import and the secret of its new URL, of which only the hash is stored. */
 export interface ImportWithSecret {
   written: WrittenRecord
   secret: string
 }
 
-/** Makes an import with its trigger URL. Errors: 422. */
+/** Creates an import with its trigger URL. Errors: 422. */
 export async function createImport(transaction: Transaction, values: JsonObject): Promise<ImportWithSecret> {
   const written = await writeOne(importStore, transaction, { kind: 'create', values })
   return { written, secret: await addTrigger(transaction, written.id) }
@@ -26,24 +26,23 @@ export async function createImport(transaction: Transaction, values: JsonObject)
 
 export interface Rotation {
   importId: string
-  /** How long the URLs from before stay good; 0 ends them at once. */
+  /** Seconds for which previous URLs stay valid; 0 revokes them immediately. */
   overlapSeconds: number
-  /** Revisions that the caller allows; any when undefined. */
+  /** Revisions that the caller allows; undefined allows any. */
   revisions?: readonly number[] | undefined
 }
 
 /**
- * Gives the import a new trigger URL. No URL from before stays good for longer than the overlap, and one that has an end
- * already keeps it when it is earlier: whoever repeats a rotation whose answer was lost ends nothing too early.
- * Errors: 404, 412.
+ * Replaces the trigger URL. Previous URLs expire after the overlap, or earlier if they already expire earlier: so a
+ * rotation that is repeated because its response was lost revokes nothing too early. Errors: 404, 412.
  */
 export async function rotateTrigger(
   transaction: Transaction,
   { importId, overlapSeconds, revisions }: Rotation,
 ): Promise<ImportWithSecret & { previousEndsAt: string | null }> {
-  // No field changes and the revision does: a caller who read the import before has not seen this.
+  // The revision changes although no field does, because a caller who has read the import has not seen the rotation.
   const columns = ({ name }: JsonObject) => ({ name: name ?? null })
-  // Locks the import, so that of two rotations at once one sees what the other did.
+  // Locks the import, so that of two concurrent rotations one sees the effect of the other.
   const change = { kind: 'update', id: importId, values: {}, columns, revisions } as const
   const written = await writeOne(importStore, transaction, change)
   const previous = await transaction.query<{ endsAt: string }>(sql`
@@ -61,7 +60,7 @@ export async function rotateTrigger(
   return { written, secret, previousEndsAt: overlapSeconds === 0 ? null : (last ?? null) }
 }
 
-/** The import that `bootstrap` makes, in the transaction of the organization that it makes. */
+/** Inserts the import of `bootstrap`, in the transaction that creates its organization. */
 export async function insertFirstImport(
   db: CrossTenantConnection,
   first: { organizationId: string; id: string; teamId: string; name: string; secret: string },
@@ -76,7 +75,7 @@ export async function insertFirstImport(
   )
 }
 
-/** Every import that is not deleted, as a JSON array of records, the newest first. */
+/** All imports that are not deleted, as a JSON array, newest first. */
 export async function readAllImports(db: Connection): Promise<string> {
   const [row] = await db.query<{ text: string }>(sql`
     select '[' || coalesce(string_agg(text, ',' order by created_at desc, id desc), '') || ']' as text from (
@@ -86,7 +85,7 @@ export async function readAllImports(db: Connection): Promise<string> {
   return row.text
 }
 
-/** The uuids of the imports of this name, whatever its case and accents. */
+/** Uuids of the imports with this name, ignoring case and accents. */
 export async function findImports(db: Connection, name: string): Promise<string[]> {
   const rows = await db.query<{ id: string }>(sql`
     select id from imports

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const base = BigInt(alphabet.length)
 
-/** 62^43 is the first power that holds every 256-bit number. */
+/** 62^43 is the first power of 62 above 2^256. */
 const length = 43
 
-/** The secret part of a trigger URL: 32 random bytes as a number in base62, always of 43 characters. */
+/** The secret in a trigger URL: 32 random bytes as a base62 number, always 43 characters. */
 export function generateTriggerSecret(): string {
   let rest = BigInt(`0x${randomBytes(32).toString('hex')}`)
   let text = ''
@@ -17,6 +17,8 @@ export function generateTriggerSecret(): string {
   return text
 }
 
-/** The URL that other systems push at; `importId` in the form of the answers, `baseUrl` such as `https://crm.example/v5`. */
+/**
+ * The URL that other systems push to. `importId` in the form of the API, `baseUrl` such as `https://crm.example/v5`.
+ */
 export const triggerUrl = (baseUrl: string, importId: string, secret: string): string =>
   `${baseUrl}/imports/${importId}/trigger/${secret}`

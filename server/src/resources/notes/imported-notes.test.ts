@@ -20,7 +20,7 @@ afterAll(() => service.close())
 
 const uuid = (id: string): string => readId(id.slice(0, 3), id) ?? ''
 
-/** Ids of new contacts, the oldest first. */
+/** Creates contacts; returns their ids, oldest first. */
 async function newContacts(count: number): Promise<string[]> {
   const ids: string[] = []
   for (let number = 1; number <= count; number++) {
@@ -29,7 +29,7 @@ async function newContacts(count: number): Promise<string[]> {
   return ids
 }
 
-/** In a transaction of the import pipeline. */
+/** Runs `work` in a transaction of the import workers. */
 const asImport = <Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> =>
   service.database.transaction(serviceActor('work', uuid(organization.organizationId)), work)
 
@@ -39,7 +39,7 @@ const imported = (contactId: string, body: string, rowId = newId()): Change => (
   columns: { contact_id: uuid(contactId), source: 'import', import_row_id: rowId },
 })
 
-test('a set of notes from an import are notes like others, without an author, queued, and activity of their contacts', async () => {
+test('imported notes have no author, are queued and count as activity of their contacts', async () => {
   const { call } = organization
   const contactIds = await newContacts(3)
   const rowIds = contactIds.map(() => newId())
@@ -65,7 +65,7 @@ test('a set of notes from an import are notes like others, without an author, qu
   ).toHaveLength(1)
 })
 
-test('a pushed note that is corrected by hand stays a pushed one, and is changed, deleted and restored like any other', async () => {
+test('an imported note keeps its source when it is edited, deleted and restored', async () => {
   const { call } = organization
   const [contactId = ''] = await newContacts(1)
   await asImport((transaction) => allNoteStore.write(transaction, [imported(contactId, 'pushed')]))
@@ -82,7 +82,7 @@ test('a pushed note that is corrected by hand stays a pushed one, and is changed
   })
 })
 
-test('several notes for one contact in one set are all kept, in their order', async () => {
+test('several notes on one contact in one set are stored in order', async () => {
   const { call } = organization
   const [contactId = ''] = await newContacts(1)
   const changes = ['one', 'two', 'three'].map((body) => imported(contactId, body))
@@ -91,7 +91,7 @@ test('several notes for one contact in one set are all kept, in their order', as
   expect(body.map((note: Json) => note.body)).toEqual(['one', 'two', 'three'])
 })
 
-test('an import that fails after its notes leaves neither a note nor activity', async () => {
+test('a failed import leaves neither notes nor activity', async () => {
   const { call } = organization
   const [contactId = ''] = await newContacts(1)
   const failing = asImport(async (transaction) => {
@@ -103,7 +103,7 @@ test('an import that fails after its notes leaves neither a note nor activity', 
   expect((await call('GET', `/v5/contacts/${contactId}`)).body.lastActivityAt).toBeNull()
 })
 
-test('a note cannot be given to a contact of another organization', async () => {
+test('a note cannot be added to a contact of another organization', async () => {
   const [contactId = ''] = await newContacts(1)
   const theirs = organization
   organization = await service.newOrganization()
@@ -113,9 +113,9 @@ test('a note cannot be given to a contact of another organization', async () => 
   expect((await theirs.call('GET', `/v5/contacts/${contactId}`)).body.lastActivityAt).toBeNull()
 })
 
-test('a set locks its contacts in the order of their ids, so that none waits for another in a circle', async () => {
+test('a set locks its contacts in id order, so that two sets cannot deadlock', async () => {
   const [first = '', second = ''] = await newContacts(2)
-  // Now the first one lies behind the second one.
+  // Now the first contact is stored after the second one.
   await organization.call('PATCH', `/v5/contacts/${first}`, { body: { city: 'London' } })
   const lock = (transaction: Transaction, id: string) =>
     transaction.query(sql`select from contacts
@@ -127,22 +127,22 @@ test('a set locks its contacts in the order of their ids, so that none waits for
     await lock(transaction, first)
     notes = asImport(async (another) => {
       attempts++
-      // Without an index records come in the order in which they lie.
+      // Without an index, records are read in physical order.
       await another.query(sql`select set_config(name, 'off', true), ${another.organization}
         from unnest(array['enable_indexscan', 'enable_bitmapscan', 'enable_indexonlyscan']) name`)
       return allNoteStore.write(another, [imported(second, 'to the second'), imported(first, 'to the first')])
     })
     await until('the set waits', isWaiting)
-    // The set waits for the first one, and so must not hold this one.
+    // The set waits for the first contact, so it must not hold the second.
     await lock(transaction, second)
   })
   await notes
-  // A circle would have been broken, and tried again.
+  // A deadlock would have been broken and retried.
   expect(attempts).toBe(2)
   expect((await organization.call('GET', '/v5/notes/count')).body).toEqual({ count: 2 })
 })
 
-/** Does a transaction wait for a lock of another one? */
+/** Whether a transaction waits for a lock. */
 async function isWaiting(): Promise<boolean> {
   const waiting = await service.database.crossTenantQuery(
     'check the database',

@@ -33,29 +33,30 @@ const newContact = async (name: string): Promise<string> =>
   (await call('POST', '/v5/contacts', { body: { name } })).body.id
 
 async function newNote(body: string, of = contactId): Promise<Json> {
-  const made = await call('POST', `/v5/contacts/${of}/notes`, { body: { body } })
-  expect(made.status).toBe(201)
-  return made.body
+  const created = await call('POST', `/v5/contacts/${of}/notes`, { body: { body } })
+  expect(created.status).toBe(201)
+  return created.body
 }
 
 const bodies = async (query = ''): Promise<string[]> =>
   (await call('GET', `/v5/notes${query}`)).body.map(({ body }: { body: string }) => body)
 
-test('a note belongs to the contact of its path, and says so', async () => {
-  const made = await call('POST', path, { body: { body: 'Prefers letters.\n\nNot on Mondays.' } })
-  expect(made).toMatchObject({
+test('a note belongs to the contact in its path', async () => {
+  const created = await call('POST', path, { body: { body: 'Prefers letters.\n\nNot on Mondays.' } })
+  expect(created).toMatchObject({
     status: 201,
     body: { contactId, body: 'Prefers letters.\n\nNot on Mondays.', source: 'manual', importRowId: null },
   })
-  expect(made.headers.get('location')).toBe(`${path}/${made.body.id}`)
-  const elsewhere = `/v5/contacts/${await newContact('Bob')}/notes`
-  expect((await call('GET', elsewhere)).body).toEqual([])
-  for (const method of ['GET', 'DELETE']) expect((await call(method, `${elsewhere}/${made.body.id}`)).status).toBe(404)
-  expect((await call('PATCH', `${elsewhere}/${made.body.id}`, { body: { body: 'Other' } })).status).toBe(404)
-  expect((await call('GET', `${path}/${made.body.id}`)).body).toEqual(made.body)
+  expect(created.headers.get('location')).toBe(`${path}/${created.body.id}`)
+  const otherPath = `/v5/contacts/${await newContact('Bob')}/notes`
+  expect((await call('GET', otherPath)).body).toEqual([])
+  for (const method of ['GET', 'DELETE'])
+    expect((await call(method, `${otherPath}/${created.body.id}`)).status).toBe(404)
+  expect((await call('PATCH', `${otherPath}/${created.body.id}`, { body: { body: 'Other' } })).status).toBe(404)
+  expect((await call('GET', `${path}/${created.body.id}`)).body).toEqual(created.body)
 })
 
-test('a note may be long, up to a hundred thousand characters of any script, and is found by its last word', async () => {
+test('a note can have 100,000 characters of any script and is found by its last word', async () => {
   const text = `${'Ünïcödé, и кириллица тоже. '.repeat(4000).slice(0, 99_991)} Quixotic`
   const { id } = await newNote(text)
   expect((await call('GET', `/v5/notes/${id}`)).body.body).toBe(text)
@@ -64,23 +65,23 @@ test('a note may be long, up to a hundred thousand characters of any script, and
   expect(longer).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [{ field: 'body' }] } })
 })
 
-test('the notes of all contacts stand together, the newest first, as the very records that their contacts have', async () => {
+test('the list of all notes contains the same records as the lists of the contacts, newest first', async () => {
   const other = await newContact('Bob')
-  const made = [await newNote('one'), await newNote('two', other), await newNote('three')]
+  const created = [await newNote('one'), await newNote('two', other), await newNote('three')]
   const { body: all } = await call('GET', '/v5/notes')
-  expect(all).toEqual([...made].reverse())
+  expect(all).toEqual([...created].reverse())
   expect((await call('GET', '/v5/notes/count')).body).toEqual({ count: 3 })
-  for (const note of made) {
+  for (const note of created) {
     const one = await call('GET', `/v5/notes/${note.id}`)
     const same = await call('GET', `/v5/contacts/${note.contactId}/notes/${note.id}`)
     expect([one.text, one.headers.get('etag')]).toEqual([same.text, same.headers.get('etag')])
   }
   expect(await bodies(`?filter.contactId.equals=${contactId}`)).toEqual(['three', 'one'])
   expect(await bodies(`?contactId=${other}&sort=asc`)).toEqual(['two'])
-  expect(await bodies(`?startingAfter=${made[2]?.id}&limit=1`)).toEqual(['two'])
+  expect(await bodies(`?startingAfter=${created[2]?.id}&limit=1`)).toEqual(['two'])
 })
 
-test('a note is changed, deleted and restored without its contact in the path, and made only with it', async () => {
+test('a note can be changed, deleted and restored without its contact in the path, but not created', async () => {
   const { id } = await newNote('one')
   const one = `/v5/notes/${id}`
   const { headers } = await call('GET', one)
@@ -101,9 +102,9 @@ test('a note is changed, deleted and restored without its contact in the path, a
   expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
 })
 
-test('the notes of a deleted contact are nowhere, on no verb and in no count, and with it they come back', async () => {
+test('the notes of a deleted contact are not found by any request until the contact is restored', async () => {
   const kept = await newNote('kept', await newContact('Bob'))
-  const made = await newNote('gone with Ada')
+  const created = await newNote('gone with Ada')
   const deleted = await newNote('deleted before')
   await call('DELETE', `/v5/notes/${deleted.id}`)
   await call('DELETE', `/v5/contacts/${contactId}`)
@@ -113,23 +114,23 @@ test('the notes of a deleted contact are nowhere, on no verb and in no count, an
     expect([query, await bodies(query)]).toEqual([query, []])
     expect([query, (await call('GET', `/v5/notes/count${query}`)).body]).toEqual([query, { count: 0 }])
   }
-  expect((await call('GET', `/v5/notes?startingAfter=${made.id}`)).status).toBe(404)
-  for (const one of [`/v5/notes/${made.id}`, `${path}/${made.id}`]) {
+  expect((await call('GET', `/v5/notes?startingAfter=${created.id}`)).status).toBe(404)
+  for (const one of [`/v5/notes/${created.id}`, `${path}/${created.id}`]) {
     const responses = [
       await call('GET', one),
       await call('PATCH', one, { body: { body: 'Other' } }),
       await call('DELETE', one),
-      await call('POST', `${one.replace(made.id, deleted.id)}/restore`),
+      await call('POST', `${one.replace(created.id, deleted.id)}/restore`),
     ]
     for (const response of responses) expect(response).toMatchObject({ status: 404, body: { code: 'not_found' } })
   }
   await call('POST', `/v5/contacts/${contactId}/restore`)
-  expect((await call('GET', `/v5/notes/${made.id}`)).body).toEqual(made)
+  expect((await call('GET', `/v5/notes/${created.id}`)).body).toEqual(created)
   expect((await call('POST', `/v5/notes/${deleted.id}/restore`)).status).toBe(200)
   expect(await bodies()).toEqual(['deleted before', 'gone with Ada', 'kept'])
 })
 
-/** A member beside the owner, whose the organization's API keys are from now on. */
+/** Adds a member who becomes the creator of the organization’s API keys. */
 async function newKeyCreator(): Promise<string> {
   const [id, email] = [newId(), `${newId()}@example.com`]
   const own = sql`${uuid(organization.organizationId)}::uuid`
@@ -143,7 +144,7 @@ async function newKeyCreator(): Promise<string> {
 
 const bySession: Call = (...args) => callAs(service, organization.accessToken)(...args)
 
-test('the author is who is logged in, or the maker of the key, and stays so whoever changes the text', async () => {
+test('the author is the logged-in user or the creator of the key, and does not change with the text', async () => {
   const maker = await newKeyCreator()
   const { body: typed } = await bySession('POST', path, { body: { body: 'typed' } })
   expect(typed.authorId).toBe(organization.userId)
@@ -156,7 +157,7 @@ test('the author is who is logged in, or the maker of the key, and stays so whoe
   expect(await bodies(`?filter.authorId.not=${maker}`)).toEqual(['typed'])
 })
 
-test('an author who leaves the organization stays the author, and the key they made writes on in no name', async () => {
+test('an author who leaves remains the author, and their API key then writes notes without an author', async () => {
   const maker = await newKeyCreator()
   const note = await newNote('before')
   await database(sql`delete from members where user_id = ${uuid(maker)}::uuid`)
@@ -164,7 +165,7 @@ test('an author who leaves the organization stays the author, and the key they m
   expect(await newNote('after')).toMatchObject({ body: 'after', authorId: null })
 })
 
-/** The texts that wait for the reasoning step, the first one first. */
+/** Texts queued for the reasoning step, in order. */
 const queue = async (): Promise<string[]> => {
   const rows = await database(sql`select body from notes
     where organization_id = ${uuid(organization.organizationId)}::uuid
@@ -172,11 +173,11 @@ const queue = async (): Promise<string[]> => {
   return rows.map(({ body }) => body)
 }
 
-/** What the reasoning step does to a note that it has read. */
+/** Marks a note as read by the reasoning step. */
 const read = (note: Json) =>
   database(sql`update notes set reasoning_queued_at = null where id = ${uuid(note.id)}::uuid`)
 
-test('a new note waits for the reasoning step, and again whenever its text becomes another', async () => {
+test('a note is queued for the reasoning step when it is created and whenever its text changes', async () => {
   const note = await newNote('first')
   expect(note.reasoningQueuedAt).toBe(note.createdAt)
   await newNote('second')
@@ -190,7 +191,7 @@ test('a new note waits for the reasoning step, and again whenever its text becom
   expect(await bodies('?filter.reasoningQueuedAt.not=null&sort=asc')).toEqual(['first, corrected', 'second'])
 })
 
-test('what leaves the text as it is does not queue the note, and a deleted note does not wait', async () => {
+test('a change without a new text does not queue the note, and a deleted note leaves the queue', async () => {
   const [note, waiting] = [await newNote('read'), await newNote('waiting')]
   await read(note)
   const one = `/v5/notes/${note.id}`
@@ -212,7 +213,7 @@ test('what leaves the text as it is does not queue the note, and a deleted note 
   }
 })
 
-test('a new note is the latest activity of its contact and of no other; its later life is none', async () => {
+test('creating a note counts as activity of its contact; changing it does not', async () => {
   const other = await newContact('Bob')
   const before = await call('GET', `/v5/contacts/${contactId}`)
   expect(before.body.lastActivityAt).toBeNull()
@@ -230,7 +231,7 @@ test('a new note is the latest activity of its contact and of no other; its late
   expect(ids).toEqual([contactId, other])
 })
 
-test('a note that someone adds does not make the change fail that another has begun', async () => {
+test('adding a note does not conflict with a concurrent change of the contact', async () => {
   const { headers } = await call('GET', `/v5/contacts/${contactId}`)
   await newNote('meanwhile')
   const changed = await call('PATCH', `/v5/contacts/${contactId}`, {
@@ -240,13 +241,13 @@ test('a note that someone adds does not make the change fail that another has be
   expect(changed).toMatchObject({ status: 200, body: { city: 'London' } })
 })
 
-test('activity never goes back: one that is later stays', async () => {
+test('lastActivityAt never moves back', async () => {
   await database(sql`update contacts set last_activity_at = '2999-01-01Z' where id = ${uuid(contactId)}::uuid`)
   await newNote('earlier')
   expect((await call('GET', `/v5/contacts/${contactId}`)).body.lastActivityAt).toBe('2999-01-01T00:00:00.000Z')
 })
 
-test('words of a query and parts of them are found in any case and accent, under the contact and across all', async () => {
+test('a search ignores case and accents and finds parts of words, for one contact and for all', async () => {
   const other = await newContact('Bob')
   await newNote('Möchte ein Angebot für 200 Stühle', other)
   await newNote('Asked for an offer: 200 chairs')
@@ -259,7 +260,7 @@ test('words of a query and parts of them are found in any case and accent, under
   expect(own).toEqual(['Asked for an offer: 200 chairs'])
 })
 
-test('a contact of another organization takes no note and shows none', async () => {
+test('notes of another organization are not accessible', async () => {
   const note = await newNote('ours')
   const otherOrganization = await service.newOrganization()
   const responses = [
@@ -276,7 +277,7 @@ test('a contact of another organization takes no note and shows none', async () 
   expect((await call('GET', `/v5/contacts/${contactId}`)).body.lastActivityAt).toBe(note.createdAt)
 })
 
-test('who may only read writes no note; a member does', async () => {
+test('a viewer cannot write notes, a member can', async () => {
   const note = await newNote('one')
   const readingKey = await organization.withScopes(['*:*:read', 'contact:*:write'])
   const setRole = (role: string) =>

@@ -2,11 +2,11 @@ import { defineResource, listedAcrossParents, type Prepared } from '../../platfo
 import { choice, id, longText, reference, timestamp, type JsonObject } from '../../platform/model/fields.ts'
 import { contacts } from '../contacts/resource.ts'
 
-/** A new text waits for the reasoning step, whoever writes it. */
+/** A new text is queued for the reasoning step, whoever writes it. */
 const prepare = (values: JsonObject): Prepared =>
   values.body === undefined ? { values } : { values, hidden: { reasoning_queued_at: 'now' } }
 
-/** What is worth remembering of a contact: entered by hand, or the `note` of a push. */
+/** A note on a contact: entered by hand, or the `note` of a push. */
 export const notes = defineResource({
   name: 'notes',
   singular: 'note',
@@ -51,5 +51,5 @@ export const notes = defineResource({
   },
 })
 
-/** The notes of all contacts: a deleted contact's are not there, as they are not under the contact. */
+/** The notes of all contacts that are not deleted. */
 export const allNotes = listedAcrossParents(notes)

@@ -6,7 +6,7 @@ import { allNoteStore, noteStore } from './store.ts'
 export const notePart: Part = {
   resources: [notes],
   routes: [
-    // Without `create`: a note is made where its contact is named.
+    // Without `create`: a note is created under its contact.
     ...standardRoutes(allNoteStore, {
       path: '/v5/notes',
       operations: ['list', 'count', 'get', 'update', 'delete', 'restore'],

@@ -13,8 +13,8 @@ import { allNotes, notes } from './resource.ts'
 export const noteStore = storeOf(notes)
 
 /**
- * The notes of all contacts that are there. A new one names its contact in the column `contact_id`; what an import brings
- * says where it comes from in `source` and `import_row_id`.
+ * The notes of all contacts that are not deleted. A new one names its contact in the column `contact_id`; an imported
+ * one also sets `source` and `import_row_id`.
  */
 export const allNoteStore = storeOf(allNotes)
 
@@ -25,20 +25,20 @@ function storeOf(resource: Resource): StandardStore {
       writeSet(transaction, resource, changes, {
         ...options,
         steps: {
-          beforeWrite: (_, pending) => resolve(transaction, pending, options?.parentId),
+          beforeWrite: (_, pending) => beforeWrite(transaction, pending, options?.parentId),
           afterWrite: (_, __, pending) => storeEditedValues(transaction, contacts, pending.flatMap(editedText)),
         },
       }),
   }
 }
 
-/** A text that was changed or deleted on purpose: no import adds it again. */
+/** Records a text that a person changed or deleted: imports never add it again. */
 function editedText({ before, values, columns }: PendingChange) {
   if (!before || !('body' in values || typeof columns.deleted_at === 'string')) return []
   return [{ id: readId(contacts.idPrefix, String(before.contactId)) ?? '', field: 'notes', value: String(before.body) }]
 }
 
-async function resolve(
+async function beforeWrite(
   transaction: Transaction,
   pending: readonly PendingChange[],
   parentId: string | undefined,
@@ -46,12 +46,12 @@ async function resolve(
   const created = pending.filter(({ before }) => before === undefined)
   if (created.length === 0) return
   await assignAuthor(transaction, created)
-  // Before the notes: their foreign key locks the contacts too, but in the order of the notes.
+  // Before the insert of the notes, whose foreign keys would lock the contacts in the order of the notes.
   const contactIds = created.map(({ columns }) => parentId ?? String(columns.contact_id))
   await updateLastActivity(transaction, contactIds)
 }
 
-/** The author is the one in whose name it is written, if that is a member: the maker of an API key may have left. */
+/** The author is the user of the caller, if they are a member: the creator of an API key may have left. */
 async function assignAuthor(transaction: Transaction, created: readonly PendingChange[]): Promise<void> {
   const { userId } = transaction.actor
   if (userId === null) return

@@ -15,7 +15,7 @@ import { imports, rowStatuses } from '../imports/resource.ts'
 
 const anything = { type: 'object', additionalProperties: true }
 
-/** What a row did to one record: the fields that it set, before and after. */
+/** How a row changed one record: the fields that it set, before and after. */
 export const changeSchema = {
   type: 'object',
   required: ['object', 'id', 'action', 'before', 'after'],
@@ -31,7 +31,7 @@ export const changeSchema = {
 
 const parent = { parameter: 'importId', resource: imports, column: 'import_id', isSmall: false }
 
-/** One push, whole: what was sent, what was found wrong with it, what came of it. */
+/** A push with its payload, findings and results. */
 export const rowDetails = defineResource({
   name: 'rows',
   singular: 'row',
@@ -44,7 +44,7 @@ export const rowDetails = defineResource({
   parent,
   hidden: { losses: 'integer', lease: 'uuid' },
   fields: {
-    // Ids are in the order of creation: no index gives them of one import alone.
+    // Ids are in creation order, but no index has them for one import.
     id: { ...id('row'), order: 'scan' },
     object: {
       ...text({ label: 'Object', description: 'Always `row`', readOnly: true, nullable: false }),
@@ -97,7 +97,7 @@ export const rowDetails = defineResource({
         nullable: false,
         schema: anything,
       }),
-      // As it was written, the order of its members included.
+      // Type `json` keeps the text as it was pushed, including the order of its properties.
       databaseType: 'json',
     },
     parameters: document({
@@ -123,7 +123,7 @@ export const rowDetails = defineResource({
   },
 })
 
-/** The rows of a list: without the payload, which may have a megabyte each. */
+/** Rows in lists: without the payload, which can have a megabyte each. */
 export const rows = narrowView(rowDetails, {
   component: 'ImportRow',
   propertyNames: [

@@ -25,7 +25,7 @@ const changedSchema: Schema = {
   },
 }
 
-/** A change of every row that the query selects. */
+/** An action on all rows that the query selects. */
 const byFilter = (action: RowAction, summary: string, description: string): WriteRoute => ({
   kind: 'write',
   method: 'POST',

@@ -32,7 +32,7 @@ type Action = keyof typeof allowed
 const resultingStatus = { retry: 'PENDING', cancel: 'CANCELLED' } as const
 const mayBe = (action: Action, status: RowStatus): boolean => (allowed[action] as readonly RowStatus[]).includes(status)
 
-test.each(['retry', 'cancel'] as const)('%s changes the rows whose state allows it, and no others', async (action) => {
+test.each(['retry', 'cancel'] as const)('%s changes only the rows whose state allows it', async (action) => {
   await addRows(service, importId, everyStatus)
   const other = await addImport(service, organization)
   await addRows(service, other, everyStatus)
@@ -49,7 +49,7 @@ test.each(['retry', 'cancel'] as const)('%s changes the rows whose state allows 
   expect((await call('POST', `${path}/${action}`)).body).toEqual({ dryRun: false, count: 0, remaining: 0 })
 })
 
-test('rows that are retried by filter are as those that are retried one by one', async () => {
+test('a retry by filter has the same result as a retry of a single row', async () => {
   const createdAt = '2026-01-01T00:00:00.000Z'
   const sample: SampleRow = {
     status: 'PARTIAL',
@@ -73,7 +73,7 @@ test('rows that are retried by filter are as those that are retried one by one',
   expect((await call('GET', `${path}/${other}`)).body.updatedAt).not.toBe(createdAt)
 })
 
-test('a cancelled row has left the queue and has an end', async () => {
+test('a cancelled row leaves the queue and is finished', async () => {
   const [id = ''] = await addRows(service, importId, [{ status: 'RETRYING', errorCodes: ['processing_failed'] }])
   const before = await call('GET', `${path}/${id}`)
   await call('POST', `${path}/cancel`)
@@ -102,7 +102,7 @@ test.each([
   ['filter.status.gt=DEAD', 'filter.status.gt', 'supports equals'],
   ['filter.createdAt.gt=yesterday', 'filter.createdAt.gt', 'expected an ISO 8601 date'],
   ['filter.status.in=', 'filter.status.in', 'expected a value'],
-])('?%s is refused, and nothing is changed', async (query, field, message) => {
+])('?%s is rejected and changes nothing', async (query, field, message) => {
   await addRows(service, importId, everyStatus)
   for (const action of ['retry', 'cancel']) {
     const { status, body } = await call('POST', `${path}/${action}?${query}`)
@@ -115,12 +115,12 @@ test.each([
   expect(await statusesOf(service, importId)).toEqual(rowStatuses)
 })
 
-test('every fault of a change by filter is told at once, before whether the import is there', async () => {
+test('all errors of a change by filter are reported at once, before an unknown import', async () => {
   const { status, body } = await call('POST', `/v5/imports/imp_${'0'.repeat(32)}/rows/cancel?dryRun=1&colour=red`)
   expect([status, body.details.map(({ field }: { field: string }) => field)]).toEqual([400, ['colour', 'dryRun']])
 })
 
-test('a change by filter takes no body', async () => {
+test('a change by filter accepts no body', async () => {
   await addRows(service, importId, everyStatus)
   for (const action of ['retry', 'cancel']) {
     expect((await call('POST', `${path}/${action}`, { body: { filter: 'all' } })).status).toBe(422)
@@ -128,7 +128,7 @@ test('a change by filter takes no body', async () => {
   expect(await statusesOf(service, importId)).toEqual(rowStatuses)
 })
 
-test('with an Idempotency-Key a change by filter is done once; the key is not good for another filter', async () => {
+test('an Idempotency-Key makes a change by filter happen once and is invalid for another filter', async () => {
   await addRows(service, importId, [{ status: 'DEAD' }])
   const once = { headers: { 'idempotency-key': 'once' } }
   const first = await call('POST', `${path}/retry?filter.status.equals=DEAD`, once)
@@ -140,7 +140,7 @@ test('with an Idempotency-Key a change by filter is done once; the key is not go
   expect(await statusesOf(service, importId)).toEqual(['PENDING', 'DEAD'])
 })
 
-test('one call changes ten thousand rows at most, the oldest first, and tells how many are left', async () => {
+test('one call changes at most ten thousand rows, oldest first, and returns how many remain', async () => {
   const uuid = readId('imp', importId)
   await service.database.crossTenantQuery(
     'check the database',
@@ -212,11 +212,11 @@ const drawnCalls = fc.array(
   { minLength: 1, maxLength: 6 },
 )
 
-/** How many rows the import has in each state, as it tells itself. */
+/** Number of rows in each state, from the stats of the import. */
 const countsOf = async (id: string): Promise<Record<string, number>> =>
   (await call('GET', `/v5/imports/${id}`)).body.stats.counts
 
-test('whatever is retried and cancelled in which order, rows are as the filters say and the import’s counts are theirs', async () => {
+test('after any sequence of retries and cancellations, row states and import counts match the model', async () => {
   await fc.assert(
     fc.asyncProperty(drawnRows, drawnCalls, async (drawn, calls) => {
       const id = await addImport(service, organization)

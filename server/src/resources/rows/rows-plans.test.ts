@@ -12,7 +12,7 @@ import { changeRows } from './store.ts'
 
 const size = 60_000
 const organizationId = '00000000-0000-7000-8000-000000000001'
-/** Nearly all of its rows are done; and one that was pushed at so fast that nearly none are. */
+/** `done`: nearly all rows are finished. `waiting`: rows arrived so fast that nearly none are finished. */
 const imports = { done: '00000000-0000-7000-8000-000000000002', waiting: '00000000-0000-7000-8000-000000000003' }
 type Of = keyof typeof imports
 const organization = organizationParameter(organizationId)
@@ -39,7 +39,7 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-/** The later the number the younger the row. A row in five thousand is dead, one in a thousand in conflict. */
+/** Adds rows in order of age, oldest first. One in 5000 is dead, one in 1000 in conflict. */
 async function fill(of: Of, count: number): Promise<void> {
   const id = imports[of]
   await client.query(
@@ -76,7 +76,7 @@ async function planOf(of: Of, query: string) {
   return planPage(rows, request, scopeOf(of))
 }
 
-/** A page, one more row to know whether there are others, and the import. */
+/** The rows of a page, one more to know whether others follow, and the import. */
 const page = 30
 
 test.each([
@@ -85,18 +85,18 @@ test.each([
   ['done', 'the page before one in the middle', 'endingBefore={middle}', page],
   ['done', 'the dead', 'filter.status.equals=DEAD', page],
   ['done', 'the dead, from the middle', 'filter.status.equals=DEAD&startingAfter={middle}', page],
-  ['done', 'those that are done, behind a thousand that wait', 'filter.status.equals=PROCESSED', page],
-  ['waiting', 'the few that are done, where nearly all wait', 'filter.status.equals=PROCESSED', page],
-  ['waiting', 'those that wait', 'filter.status.equals=PENDING&sort=asc', page],
+  ['done', 'the finished, behind a thousand waiting ones', 'filter.status.equals=PROCESSED', page],
+  ['waiting', 'the few finished, where nearly all are waiting', 'filter.status.equals=PROCESSED', page],
+  ['waiting', 'the waiting', 'filter.status.equals=PENDING&sort=asc', page],
   ['done', 'the dead of a day', 'filter.status.equals=DEAD&filter.createdAt.lt=2026-01-01T06:00', page],
   ['done', 'two rare states', 'filter.status.in=DEAD,CONFLICT', 100],
-  ['done', 'the dead by another order', 'filter.status.equals=DEAD&orderBy=finishedAt', page],
-  ['done', 'a code of errors', 'filter.errorCodes.has=worker_lost', 100],
-  ['done', 'a code of errors that none has', 'filter.errorCodes.has=invalid_payload', 100],
-  ['done', 'whatever has errors', 'filter.errorCodes.isEmpty=false', page],
+  ['done', 'the dead in another order', 'filter.status.equals=DEAD&orderBy=finishedAt', page],
+  ['done', 'an error code', 'filter.errorCodes.has=worker_lost', 100],
+  ['done', 'an error code without rows', 'filter.errorCodes.has=invalid_payload', 100],
+  ['done', 'rows with errors', 'filter.errorCodes.isEmpty=false', page],
   ['done', 'the rows of a contact', 'filter.contactId.equals=con_0123456789abcdef0123456789abcdef', page],
-  ['done', 'the youngest', 'filter.createdAt.gte=2026-01-01T16:00', page],
-] as const)('%s: a page of %s costs what it shows', async (of, _, query, max) => {
+  ['done', 'the newest', 'filter.createdAt.gte=2026-01-01T16:00', page],
+] as const)('%s: a page with %s reads only the rows that it shows', async (of, _, query, max) => {
   const plan = await planOf(of, query)
   expect(plan.isExpensive).toBe(false)
   expect(recordsRead(await explain(client, toSql(plan.statement)))).toBeLessThanOrEqual(max)
@@ -107,7 +107,7 @@ test.each([
   ['filter.status.equals=PENDING', 1010],
   ['filter.errorCodes.has=worker_lost', 100],
   ['filter.contactId.equals=con_0123456789abcdef0123456789abcdef', page],
-])('counting by %s costs what it counts', async (query, max) => {
+])('counting by %s reads only the rows that it counts', async (query, max) => {
   const plan = planCount(rows, readFilters(rows, readQuery(`/?${query}`)), scopeOf('done'))
   expect(plan.isExpensive).toBe(false)
   expect(recordsRead(await explain(client, plan.statement))).toBeLessThanOrEqual(max)
@@ -119,11 +119,11 @@ test.each([
   'filter.status.not=PROCESSED',
   'filter.warningCodes.has=x',
   'filter.runAt.lt=2026',
-])('%s is served by no index, and so passes the gate', async (query) => {
+])('%s uses no index and is limited as unindexed', async (query) => {
   expect((await planOf('done', query.replace('=2026', '=2026-01-01'))).isExpensive).toBe(true)
 })
 
-/** The records that a change by filter looks at, all of its statements together; nothing is kept of it. */
+/** Number of rows that all statements of a change by filter read. Everything is rolled back. */
 async function costOf(of: Of, action: 'retry' | 'cancel', query: string): Promise<{ count: number; cost: number }> {
   let cost = 0
   const transaction: Transaction = {
@@ -159,8 +159,8 @@ test.each([
   ['waiting', 'cancel', 'filter.createdAt.lt=2026-01-01T00:10'],
   ['waiting', 'retry', 'filter.status.equals=DEAD'],
   ['done', 'retry', 'filter.contactId.equals=con_0123456789abcdef0123456789abcdef'],
-] as const)('%s: %s of ?%s costs what it changes', async (of, action, query) => {
+] as const)('%s: %s with ?%s reads only the rows that it changes', async (of, action, query) => {
   const { count, cost } = await costOf(of, action, query)
-  // Each is found, locked, changed and looked for again; those with errors are all looked at, for each state.
+  // Each row is found, locked, changed and read again; rows with errors are read once per state.
   expect(cost).toBeLessThanOrEqual(5 * count + 600)
 })

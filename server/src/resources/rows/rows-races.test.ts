@@ -17,13 +17,13 @@ beforeAll(async () => {
   for (const statement of journal) await service.database.crossTenantQuery('check the database', statement)
 })
 beforeEach(async () => {
-  // Of its own, because what one claims is whatever of the organization's rows has waited longest.
+  // A new organization for each test, because a claim takes the oldest waiting rows of the organization.
   organization = await service.newOrganization()
   call = organization.call
 })
 afterAll(() => service.close())
 
-/** Every change of a row's state, as the database saw it. */
+/** Every change of the state of a row, as the database saw it. */
 const journal = [
   sql`create table journal (
     number bigint generated always as identity, row_id uuid, was text, is_now text, lease uuid, changes int)`,
@@ -45,7 +45,7 @@ interface Step {
 const ends: readonly RowStatus[] = ['PARTIAL', 'INVALID', 'CONFLICT']
 const retryable: readonly RowStatus[] = ['RETRYING', 'PARTIAL', 'INVALID', 'CONFLICT', 'DEAD', 'CANCELLED']
 
-/** What became of a row on which a worker had an effect, which `changes` tells. */
+/** Outcome of a row with one change, so that `changes` counts effects. */
 const outcome = (id: string, status: RowStatus): Outcome => ({
   rowId: id,
   status,
@@ -56,7 +56,7 @@ const outcome = (id: string, status: RowStatus): Outcome => ({
   changes: [{ object: 'contact', id: showId('con', id), action: 'created', before: {}, after: {} }],
 })
 
-/** Ends rows as a worker does: in one transaction with their effects, those alone that are still its own. */
+/** Finishes rows like a worker: in one transaction with their effects, and only rows that the claim still has. */
 async function finishClaimed(claimNext: Claim, status: RowStatus): Promise<string[]> {
   return service.database.transaction(serviceActor('work', claimNext.organizationId), async (transaction) => {
     const claimed = await lockRows(transaction, claimNext)
@@ -68,12 +68,12 @@ async function finishClaimed(claimNext: Claim, status: RowStatus): Promise<strin
   })
 }
 
-const claimNext = (most: number, leaseSeconds: number): Promise<Claim> =>
+const claimNext = (maxRows: number, leaseSeconds: number): Promise<Claim> =>
   service.database.transaction(serviceActor('work', readId('org', organization.organizationId) ?? ''), (transaction) =>
-    claimRows(transaction, { maxRows: most, leaseSeconds }),
+    claimRows(transaction, { maxRows, leaseSeconds }),
   )
 
-test('rows that are retried and cancelled while they are worked on are each oneâ€™s alone', async () => {
+test('rows that are retried and cancelled during processing change hands without losing an effect', async () => {
   const importId = await addImport(service, organization)
   const path = `/v5/imports/${importId}/rows`
   const ids = await addRows(
@@ -89,7 +89,8 @@ test('rows that are retried and cancelled while they are worked on are each oneâ
 
   const work = async () => {
     while (!isOver()) {
-      // A lease of no length ends at once: other workers take the row over, and this one's end is void.
+      // A lease of zero seconds expires immediately: another worker takes the row over, and the first one cannot finish
+      // it.
       const claimed = await claimNext(5, round % 4 === 0 ? 0 : 30)
       if (claimed.rowIds.length === 0) continue
       round += 1
@@ -137,7 +138,7 @@ test('rows that are retried and cancelled while they are worked on are each oneâ
     ...[...ends, 'PROCESSED', 'RETRYING', 'PENDING', 'DEAD'].map((now) => `PROCESSING ${now}`),
   ]
   expect([...kinds].filter((kind) => !possible.includes(kind))).toEqual([])
-  // All of it happened, or nothing was proved.
+  // Otherwise, the test would prove nothing.
   for (const kind of [
     'PENDING CANCELLED',
     'CANCELLED PENDING',
@@ -147,7 +148,7 @@ test('rows that are retried and cancelled while they are worked on are each oneâ
   ]) {
     expect([kind, kinds.has(kind)]).toEqual([kind, true])
   }
-  // A lease ends a row once, and what is told was done once.
+  // A lease finishes a row once, and everything that was reported happened once.
   const ended = steps.filter(({ was, is_now: now }) => was === 'PROCESSING' && now !== 'PROCESSING')
   const byLease = ended.filter(({ lease }) => lease !== null).map(({ row_id: id, lease }) => `${id} ${lease}`)
   expect(new Set(byLease).size).toBe(byLease.length)
@@ -162,7 +163,7 @@ test('rows that are retried and cancelled while they are worked on are each oneâ
 
 const retryPolicy = { attempts: 3, firstDelaySeconds: 0, maxDelaySeconds: 0 }
 
-/** The counts that an import tells are those of its rows. */
+/** Expects the counts of the import to match its rows. */
 async function expectCounts(importId: string): Promise<void> {
   const rows = await service.database.crossTenantQuery<{ status: RowStatus; count: string }>(
     'check the database',
@@ -173,7 +174,7 @@ async function expectCounts(importId: string): Promise<void> {
   expect(body.stats.counts).toEqual(Object.fromEntries(rowStatuses.map((status) => [status, counted.get(status) ?? 0])))
 }
 
-test('a worker whose row was taken over, came to an end and was retried cannot end it', async () => {
+test('a worker cannot finish a row that another worker took over and that was retried since', async () => {
   const importId = await addImport(service, organization)
   const [id = ''] = await addRows(service, importId, [{}])
   const one = `/v5/imports/${importId}/rows/${id}`
@@ -187,12 +188,12 @@ test('a worker whose row was taken over, came to an end and was retried cannot e
   await releaseRows(service.database, quick)
   const { body } = await call('GET', one)
   expect([body.status, body.attempts, body.changes.length]).toEqual(['PENDING', 0, 1])
-  // The next worker's effects are told with those of the first.
+  // The changes of the second worker are added to those of the first.
   await finishClaimed(await claimNext(1, 30), 'PROCESSED')
   expect((await call('GET', one)).body.changes).toHaveLength(2)
 })
 
-test('a retry waits for the end that a worker is giving the row, and then sees it', async () => {
+test('a retry waits for the worker that is finishing the row and sees the result', async () => {
   const importId = await addImport(service, organization)
   const [id = ''] = await addRows(service, importId, [{}])
   const claimed = await claimNext(1, 30)
@@ -203,14 +204,14 @@ test('a retry waits for the end that a worker is giving the row, and then sees i
       await lockRows(transaction, claimed)
       const request = retry()
       await until('the retry waits for the row', async () => (await waitingForLocks()) > 0)
-      // By filter nobody waits: the row is a worker's.
+      // A change by filter does not wait: a worker has the row.
       const { body } = await call('POST', `/v5/imports/${importId}/rows/retry`)
       expect(body).toEqual({ dryRun: false, count: 0, remaining: 0 })
       await finishRows(transaction, [outcome(claimed.rowIds[0] ?? '', 'INVALID')])
-      return { asked: request }
+      return { request }
     },
   )
-  expect(await pendingRetry.asked).toMatchObject({
+  expect(await pendingRetry.request).toMatchObject({
     status: 200,
     body: { status: 'PENDING', changes: [{ action: 'created' }] },
   })

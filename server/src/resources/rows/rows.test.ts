@@ -41,7 +41,7 @@ const rowFields = {
   contactId,
 }
 
-test('a list of rows tells what became of each, and one row tells everything', async () => {
+test('a list of rows shows results, and a single row shows everything', async () => {
   const [id = ''] = await addRows(service, importId, [{ status: 'PARTIAL', ...rowFields }])
   const { body: listed } = await call('GET', path)
   expect(listed).toEqual([
@@ -70,7 +70,7 @@ test('a list of rows tells what became of each, and one row tells everything', a
   expect(part.body).toEqual({ status: 'PARTIAL', errors })
 })
 
-test('a list of rows is filtered, ordered and paged like any other, but not by what it does not show', async () => {
+test('rows can be filtered, ordered and paged by the fields of the list', async () => {
   const ids = await addRows(service, importId, [
     { status: 'PROCESSED', contactId, createdAt: '2026-01-01T00:00:00.000Z' },
     { status: 'DEAD', errorCodes: ['worker_lost'], createdAt: '2026-01-02T00:00:00.000Z' },
@@ -100,7 +100,7 @@ test('a list of rows is filtered, ordered and paged like any other, but not by w
 
 test.each(
   rowStatuses.filter((status) => ['PARTIAL', 'INVALID', 'CONFLICT', 'DEAD', 'CANCELLED', 'RETRYING'].includes(status)),
-)('a row that is %s is retried: it waits as if it was new, and tells still what it did', async (status) => {
+)('a %s row can be retried: it is queued like a new one and keeps its changes', async (status) => {
   const [id = ''] = await addRows(service, importId, [{ status, ...rowFields }])
   const { body: before, headers } = await call('GET', `${path}/${id}`)
   const retried = await call('POST', `${path}/${id}/retry`)
@@ -125,7 +125,7 @@ test.each(
 })
 
 test.each(rowStatuses.filter((status) => ['PENDING', 'PROCESSING', 'PROCESSED', 'DUPLICATE'].includes(status)))(
-  'a row that is %s is not retried, and stays as it is',
+  'a %s row cannot be retried and stays unchanged',
   async (status) => {
     const [id = ''] = await addRows(service, importId, [{ status, ...rowFields }])
     const before = await call('GET', `${path}/${id}`)
@@ -136,7 +136,7 @@ test.each(rowStatuses.filter((status) => ['PENDING', 'PROCESSING', 'PROCESSED', 
   },
 )
 
-test('If-Match lets a retry through only for the row as it was read, and is told before the row is found locked', async () => {
+test('If-Match is checked before a retry and before the state of the row', async () => {
   const [id = '', done = ''] = await addRows(service, importId, [{ status: 'DEAD' }, { status: 'PROCESSED' }])
   const retry = (row: string, tag: string) => call('POST', `${path}/${row}/retry`, { headers: { 'if-match': tag } })
   const tag = (await call('GET', `${path}/${id}`)).headers.get('etag') ?? ''
@@ -146,7 +146,7 @@ test('If-Match lets a retry through only for the row as it was read, and is told
   expect((await retry(id, tag)).status).toBe(412)
 })
 
-test('a retry with an Idempotency-Key is done once, and told twice', async () => {
+test('a retry with an Idempotency-Key happens once and is replayed', async () => {
   const [id = ''] = await addRows(service, importId, [{ status: 'DEAD' }])
   const once = { headers: { 'idempotency-key': 'again' } }
   const [first, second] = [
@@ -158,16 +158,16 @@ test('a retry with an Idempotency-Key is done once, and told twice', async () =>
   expect((await call('POST', `${path}/${id}/retry`)).status).toBe(423)
 })
 
-test('a retry takes neither a body nor parameters', async () => {
+test('a retry accepts neither a body nor parameters', async () => {
   const [id = ''] = await addRows(service, importId, [{ status: 'DEAD' }])
   expect((await call('POST', `${path}/${id}/retry`, { body: { force: true } })).status).toBe(422)
   expect((await call('POST', `${path}/${id}/retry?dryRun=true`)).status).toBe(400)
   expect((await call('GET', `${path}/${id}`)).body.status).toBe('DEAD')
 })
 
-test('rows of another import, of a deleted one and of another organization are not there', async () => {
+test('rows of another import, a deleted import or another organization are not found', async () => {
   const [id = ''] = await addRows(service, importId, [{ status: 'DEAD' }])
-  const elsewhere = await addImport(service, organization)
+  const otherImport = await addImport(service, organization)
   const deleted = await addImport(service, organization)
   const [lost = ''] = await addRows(service, deleted, [{ status: 'DEAD' }])
   const theirs = await service.newOrganization()
@@ -179,10 +179,10 @@ test('rows of another import, of a deleted one and of another organization are n
     await caller('POST', `${at}/retry`),
     await caller('POST', `${at}/cancel?dryRun=true`),
   ]
-  expect((await call('GET', `/v5/imports/${elsewhere}/rows`)).body).toEqual([])
+  expect((await call('GET', `/v5/imports/${otherImport}/rows`)).body).toEqual([])
   for (const method of ['GET', 'POST']) {
     const suffix = method === 'POST' ? '/retry' : ''
-    expect((await call(method, `/v5/imports/${elsewhere}/rows/${id}${suffix}`)).status).toBe(404)
+    expect((await call(method, `/v5/imports/${otherImport}/rows/${id}${suffix}`)).status).toBe(404)
   }
   expect((await call('DELETE', `/v5/imports/${deleted}`)).status).toBe(204)
   const responses = [
@@ -194,7 +194,7 @@ test('rows of another import, of a deleted one and of another organization are n
   expect((await call('GET', `${path}/${id}`)).body.status).toBe('DEAD')
 })
 
-test('who may read rows may not retry or cancel them for that', async () => {
+test('the scope to read rows does not allow retrying or cancelling them', async () => {
   const [id = ''] = await addRows(service, importId, [{ status: 'DEAD' }])
   const reader = await organization.withScopes(['row:*:read'])
   expect((await reader('GET', `${path}/${id}`)).status).toBe(200)

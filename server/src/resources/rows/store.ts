@@ -14,21 +14,21 @@ import type { ColumnsOf } from '../../platform/resource/write.ts'
 import type { RowStatus } from '../imports/resource.ts'
 import { rowDetails, rows } from './resource.ts'
 
-/** Rows as lists show them. */
+/** Rows as shown in lists. */
 export const rowStore = standardStore(rows)
 
-/** Rows with everything there is of them. */
+/** Rows with all fields. */
 export const rowDetailsStore = standardStore(rowDetails)
 
-/** What a caller can do to rows, and from which states. */
+/** An action that a caller can apply to rows in certain states. */
 interface Transition {
   from: readonly RowStatus[]
   columns: Readonly<Record<string, JsonValue>>
 }
 
 /**
- * The fencing token goes: a worker that still holds it can no longer end the row. What the row did to records stays, as
- * its next end adds to it.
+ * Clears the fencing token, so that a worker that still has it cannot finish the row. Changes of records stay, and the
+ * next run adds to them.
  */
 const retry: Transition = {
   from: ['RETRYING', 'PARTIAL', 'INVALID', 'CONFLICT', 'DEAD', 'CANCELLED'],
@@ -54,7 +54,7 @@ const cancel: Transition = {
 const transitions = { retry, cancel }
 export type RowAction = keyof typeof transitions
 
-/** Why a row cannot be retried; the others can. */
+/** Why a row in this state cannot be retried. All other states can. */
 const notRetryable: Partial<Record<RowStatus, string>> = {
   PENDING: 'This row is already waiting to be processed.',
   PROCESSING: 'This row is being processed. Try again when it has finished.',
@@ -63,24 +63,24 @@ const notRetryable: Partial<Record<RowStatus, string>> = {
   DUPLICATE: 'This row contained nothing new, so there is nothing to retry. Push its payload again to apply it again.',
 }
 
-/** What puts a row back into the queue. Errors: 423 for one that came to a good end, or has not come to one yet. */
+/** Columns that queue a row again. Errors: 423 if it was successful or is not finished yet. */
 export const retryColumns: ColumnsOf = ({ status }) => {
   const reason = notRetryable[status as RowStatus]
   if (reason !== undefined) throw new ApiError('resource_locked', reason)
   return retry.columns
 }
 
-/** Rows that one call changes at most, so that it stays within the time of a statement. */
+/** Maximum number of rows that one call changes, so that it stays within the statement timeout. */
 export const maxChangedRows = 10_000
 
-/** What a change by filter did, or would do. */
+/** Result of a change by filter. */
 export interface RowsChanged {
   count: number
-  /** Rows that the filter still selects, for the next call. */
+  /** Number of matching rows that are left for the next call. */
   remaining: number
 }
 
-/** Changes the oldest of an import's rows that the filter selects and whose state allows it. Errors: 404. */
+/** Changes the oldest rows of an import that match the filter and whose state allows it. Errors: 404. */
 export async function changeRows(
   db: Transaction,
   importId: string,
@@ -99,7 +99,9 @@ export async function changeRows(
   return { count: ids.length, remaining: await countRemaining() }
 }
 
-/** The ids of the oldest rows that the filters select among these states: each state by itself, as its index has them. */
+/**
+ * Ids of the oldest rows in these states that match the filters. Each state is read separately, as the index has them.
+ */
 async function findOldest(
   db: Transaction,
   importId: string,
@@ -117,8 +119,8 @@ async function findOldest(
 }
 
 /**
- * Locks those of the rows that are free and in one of these states still. Never waits, and so never in a circle: a row
- * that a worker takes in this moment is its own, one that is locked here is passed over by workers.
+ * Locks the rows that are unlocked and still in one of these states. It never waits, so it cannot deadlock: a row that
+ * a worker has locked is skipped here, and workers skip rows that are locked here.
  */
 async function lockAvailable(
   db: Transaction,
@@ -132,7 +134,7 @@ async function lockAvailable(
   return locked.map(({ id }) => id)
 }
 
-/** The filters, and one of these states. */
+/** Adds the condition that the row is in one of these states. */
 function withStatuses({ filter, words }: Filters, statuses: readonly RowStatus[]): Filters {
   const target = findTarget(rows, 'status')
   if ('fault' in target) throw new Error('rows have a status')

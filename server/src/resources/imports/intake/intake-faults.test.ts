@@ -34,7 +34,7 @@ const check = (statement: ReturnType<typeof sql>) =>
 const idsOf = async (target: TestImport): Promise<string[]> =>
   (await rowsOf(service.database, target)).map(({ shown }) => shown)
 
-/** A connection of the test's own, on which it holds the rows so that nothing can be inserted. */
+/** Locks the table of rows on a separate connection, so that nothing can be inserted. */
 async function lockRows(): Promise<{ release(): Promise<void> }> {
   const client = new pg.Client(testDatabase.connection)
   await client.connect()
@@ -59,7 +59,7 @@ const inserting = async (): Promise<number> => {
   return row.count
 }
 
-test('what the database refuses hurts no other push of its batch, and is not told in the log', async () => {
+test('a push that the database rejects does not affect its batch and is not logged', async () => {
   const target = await newImport(service, organization)
   const word = `poison-${randomUUID()}`
   await check(
@@ -84,7 +84,7 @@ test('what the database refuses hurts no other push of its batch, and is not tol
   expect(service.logged.filter((line) => line.includes(word))).toEqual([])
 })
 
-test('while the database takes nothing, pushes are told so in time, and what was told 200 is there', async () => {
+test('while the database is blocked, pushes get 503 in time, and those with a 200 are stored', async () => {
   const target = await newImport(service, organization)
   expect((await target.push()).status).toBe(200)
   const { release } = await lockRows()
@@ -104,7 +104,7 @@ test('while the database takes nothing, pushes are told so in time, and what was
   expect(await idsOf(target)).toHaveLength(2)
 })
 
-test('a push whose sender has left is kept, and the service does not stop before it is', async () => {
+test('a push whose client has disconnected is stored before the service stops', async () => {
   const leaving = await startTestService({}, { ...testDatabase, drop: async () => undefined })
   const target = await newImport(service, organization)
   const { release } = await lockRows()
@@ -120,7 +120,7 @@ test('a push whose sender has left is kept, and the service does not stop before
   expect(await idsOf(target)).toHaveLength(1)
 })
 
-test('connections that break under the pushes cost no push that was told 200, and double none', async () => {
+test('broken database connections neither lose nor duplicate a push with a 200', async () => {
   const target = await newImport(service, organization)
   let isDone = false
   let broken = 0
@@ -150,11 +150,11 @@ test('connections that break under the pushes cost no push that was told 200, an
   expect(new Set(rows).size).toBe(rows.length)
   expect(stored.filter((id) => !rows.includes(id))).toEqual([])
   expect(rows.length).toBeLessThanOrEqual(responses.length)
-  // No replay was asked for, so none is told, although the service itself sent some pushes twice.
+  // No client repeated a push, so none is marked as a replay, although the service sent some inserts twice.
   expect(responses.filter(({ headers }) => headers.has('idempotent-replayed'))).toEqual([])
 })
 
-/** An intake in this process whose statements go through `around`, and what was pushed at it. */
+/** An intake in this process whose statements go through `around`. */
 async function localIntake(around: (send: () => Promise<Json[]>, count: number) => Promise<Json[]>) {
   const target = await newImport(service, organization)
   let count = 0
@@ -173,9 +173,9 @@ async function localIntake(around: (send: () => Promise<Json[]>, count: number) 
 
 const newKey = () => ({ keyHash: Buffer.from(newId()), requestHash: Buffer.alloc(32) })
 
-test('an insert that is sent again because its first answer was lost keeps each push once', async () => {
+test('an insert that is repeated because its response was lost stores each push once', async () => {
   const { target, push, accepted, trigger } = await localIntake(async (send, count) => {
-    // The first statement found the import; the second is the insert.
+    // The first statement finds the import; the second is the insert.
     if (count === 2) await send()
     return send()
   })
@@ -186,7 +186,7 @@ test('an insert that is sent again because its first answer was lost keeps each 
   expect(accepted).toEqual([trigger.organizationId])
 })
 
-test('a push whose fate cannot be told is a 503, and those of its batch that were kept are kept', async () => {
+test('a push with an unknown outcome gets 503, and the rest of its batch is stored', async () => {
   const { target, push } = await localIntake(async (send, count) => {
     if (count === 4) throw new Error('the connection is lost')
     return send()
@@ -198,7 +198,7 @@ test('a push whose fate cannot be told is a 503, and those of its batch that wer
   expect(await rowsOf(service.database, target)).toHaveLength(3)
 })
 
-test('who waits for rows is told of an organization once a batch is kept, and not of a replay', async () => {
+test('import workers are notified once per organization and batch, and not for a replay', async () => {
   const { push, accepted, trigger } = await localIntake((send) => send())
   const key = newKey()
   await Promise.all([push(), push(key), push()])
@@ -207,7 +207,7 @@ test('who waits for rows is told of an organization once a batch is kept, and no
   expect(accepted).toEqual([trigger.organizationId])
 })
 
-test('a push whose import opened again before its fate was told is a 503, to be repeated', async () => {
+test('a push whose import was enabled again before the outcome was read gets a retryable 503', async () => {
   const { target, push } = await localIntake(async (send, count) => {
     const set = (disabledAt: string | null) =>
       check(sql`update imports set disabled_at = ${disabledAt} where id = ${target.uuid}::uuid`)
@@ -220,7 +220,7 @@ test('a push whose import opened again before its fate was told is a 503, to be 
   expect(await rowsOf(service.database, target)).toHaveLength(1)
 })
 
-test('however many wrong secrets come at once, two statements tell that they are', async () => {
+test('many simultaneous wrong secrets are checked with at most two statements', async () => {
   const { target, intake, sent } = await localIntake((send) => send())
   const before = sent()
   const guesses = Array.from({ length: 200 }, (_, index) =>

@@ -9,7 +9,7 @@ import { newId } from '../../../platform/model/ids.ts'
 
 let testDatabase: TestDatabase
 let service: TestService
-/** Another process on the same database, as far as anything in memory goes. */
+/** A second service on the same database, with its own memory. */
 let other: TestService
 let organization: TestOrganization
 
@@ -34,12 +34,12 @@ const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
 const rowIds = async (target: TestImport): Promise<string[]> =>
   (await rowsOf(service.database, target)).map(({ shown }) => shown)
 
-test('a push repeated with its key gets the first answer again, from any process, and makes no second row', async () => {
+test('a push repeated with its key gets the first response from any process and creates no second row', async () => {
   const target = await newImport(service, organization)
   const [key, lead] = [newId(), newLead()]
   const first = await target.push(lead, keyed(key))
   expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([200, null])
-  // What came of the row meanwhile is no part of the answer.
+  // The later state of the row is not part of the response.
   await check(
     sql`update import_rows set status = 'PROCESSED', updated_at = now() + interval '1 day' where import_id = ${target.uuid}::uuid`,
   )
@@ -51,7 +51,7 @@ test('a push repeated with its key gets the first answer again, from any process
   expect(await rowIds(target)).toEqual([first.body.id])
 })
 
-test('a push in another notation is the same push', async () => {
+test('the same push in another JSON notation is a repetition', async () => {
   const target = await newImport(service, organization)
   const [key, lead] = [newId(), newLead()]
   const first = await target.push(JSON.stringify({ ...lead, more: { a: 1, b: 2 } }), keyed(key))
@@ -64,7 +64,7 @@ test('a push in another notation is the same push', async () => {
   expect(await rowIds(target)).toEqual([first.body.id])
 })
 
-test('a key used for another body or query is 400 and names the header', async () => {
+test('a key used for another body or query gets 400, which names the header', async () => {
   const target = await newImport(service, organization)
   const [key, lead] = [newId(), newLead()]
   expect((await target.push(lead, keyed(key))).status).toBe(200)
@@ -80,7 +80,7 @@ test('a key used for another body or query is 400 and names the header', async (
   expect(await rowIds(target)).toHaveLength(1)
 })
 
-test('a key counts within its import', async () => {
+test('a key is scoped to its import', async () => {
   const [one, two] = [await newImport(service, organization), await newImport(service, organization)]
   const [key, lead] = [newId(), newLead()]
   const responses = [await one.push(lead, keyed(key)), await two.push(lead, keyed(key))]
@@ -91,7 +91,7 @@ test('a key counts within its import', async () => {
   expect(await rowIds(one)).not.toEqual(await rowIds(two))
 })
 
-test('a push may be repeated at the URL that came after a rotation', async () => {
+test('a push can be repeated at the new URL after a rotation', async () => {
   const target = await newImport(service, organization)
   const [key, lead] = [newId(), newLead()]
   const first = await target.push(lead, keyed(key))
@@ -103,7 +103,7 @@ test('a push may be repeated at the URL that came after a rotation', async () =>
   expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
 })
 
-test('a key that was used is no way into an import that was disabled', async () => {
+test('a used key gives no access to a disabled import', async () => {
   const target = await newImport(service, organization)
   const [key, lead] = [newId(), newLead()]
   expect((await target.push(lead, keyed(key))).status).toBe(200)
@@ -112,7 +112,7 @@ test('a key that was used is no way into an import that was disabled', async () 
   expectRefusal(await target.push(newLead(), keyed(key)), 404)
 })
 
-test('a push that is refused does not use its key up', async () => {
+test('a rejected push does not use its key', async () => {
   const target = await newImport(service, organization)
   const key = newId()
   expectRefusal(await target.push({ contact: {} }, keyed(key)), 400)
@@ -121,20 +121,20 @@ test('a push that is refused does not use its key up', async () => {
   expect([response.status, response.headers.get('idempotent-replayed')]).toEqual([200, null])
 })
 
-test.each(['', 'two words', 'x'.repeat(256), 'naïve'])('the key %j is 400', async (key) => {
+test.each(['', 'two words', 'x'.repeat(256), 'naïve'])('the key %j gets 400', async (key) => {
   const target = await newImport(service, organization)
   const { details } = expectRefusal(await target.push(newLead(), keyed(key)), 400, 'invalid_parameters')
   expect(details.map(({ field }) => field)).toEqual(['Idempotency-Key'])
   expect((await target.push(newLead(), keyed('x'.repeat(255)))).status).toBe(200)
 })
 
-test('fifty at once with one key, at two processes, make one row, and each gets its answer', async () => {
+test('fifty simultaneous pushes with one key at two processes create one row and get the same response', async () => {
   const target = await newImport(service, organization)
-  const elsewhere = pusher(other, target.path)
+  const pushToOther = pusher(other, target.path)
   for (let round = 0; round < 5; round++) {
     const [key, lead] = [newId(), newLead()]
     const responses = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? target.push : elsewhere)(lead, keyed(key))),
+      Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? target.push : pushToOther)(lead, keyed(key))),
     )
     expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
     expect(responses.filter(({ headers }) => !headers.has('idempotent-replayed'))).toHaveLength(1)
@@ -142,12 +142,12 @@ test('fifty at once with one key, at two processes, make one row, and each gets 
   }
 })
 
-test('of pushes at once that share a key and nothing else, one is kept and the others are refused', async () => {
+test('of simultaneous different pushes with one key, one is stored and the others are rejected', async () => {
   const target = await newImport(service, organization)
-  const elsewhere = pusher(other, target.path)
+  const pushToOther = pusher(other, target.path)
   const key = newId()
   const responses = await Promise.all(
-    Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? target.push : elsewhere)(newLead(), keyed(key))),
+    Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? target.push : pushToOther)(newLead(), keyed(key))),
   )
   const stored = responses.filter(({ status }) => status === 200)
   expect(await rowIds(target)).toEqual(stored.map(({ body }) => body.id))
@@ -156,13 +156,13 @@ test('of pushes at once that share a key and nothing else, one is kept and the o
     expectRefusal(response, 400, 'invalid_parameters')
 })
 
-test('many keys that meet at two processes in opposite orders make a row each', async () => {
+test('many keys pushed to two processes in opposite orders create one row each', async () => {
   const target = await newImport(service, organization)
-  const elsewhere = pusher(other, target.path)
+  const pushToOther = pusher(other, target.path)
   const pushes = Array.from({ length: 100 }, () => ({ key: newId(), lead: newLead() }))
   const [here, there] = await Promise.all([
     Promise.all(pushes.map(({ key, lead }) => target.push(lead, keyed(key)))),
-    Promise.all(pushes.toReversed().map(({ key, lead }) => elsewhere(lead, keyed(key)))),
+    Promise.all(pushes.toReversed().map(({ key, lead }) => pushToOther(lead, keyed(key)))),
   ])
   expect(here.map(({ status, text }) => `${status} ${text}`)).toEqual(
     there.toReversed().map(({ text }) => `200 ${text}`),
@@ -170,7 +170,7 @@ test('many keys that meet at two processes in opposite orders make a row each', 
   expect((await rowIds(target)).sort()).toEqual(here.map(({ body }) => body.id).sort())
 })
 
-test('after 24 hours a key counts as new', async () => {
+test('a key can be reused after 24 hours', async () => {
   const target = await newImport(service, organization)
   const [key, lead] = [newId(), newLead()]
   const age = (interval: string) =>
@@ -184,6 +184,6 @@ test('after 24 hours a key counts as new', async () => {
   const second = await target.push(newLead(), keyed(key))
   expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([200, null])
   expect(await rowIds(target)).toEqual([first.body.id, second.body.id])
-  // And then it is the new push's for as long again.
+  // The key then belongs to the new push for another 24 hours.
   expectRefusal(await target.push(lead, keyed(key)), 400)
 })

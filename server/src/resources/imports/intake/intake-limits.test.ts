@@ -6,7 +6,7 @@ import { type Json, startTestService, type TestOrganization, type TestService } 
 import { sql } from '../../../platform/model/sql.ts'
 import { generateTriggerSecret } from '../trigger.ts'
 
-/** Few enough to be used up, and so slow to come back that none does meanwhile. */
+/** Low enough to be used up, and refilled so slowly that no token returns during a test. */
 const quota = 30
 
 let service: TestService
@@ -20,7 +20,7 @@ afterAll(() => service.close())
 const check = (statement: ReturnType<typeof sql>) =>
   service.database.crossTenantQuery<Json>('check the database', statement)
 
-test('each import has a limit of its own, and an answer says what is left of it', async () => {
+test('each import has its own limit, and responses show what remains', async () => {
   const [one, two] = [await newImport(service, organization), await newImport(service, organization)]
   const first = await one.push()
   expect(first.headers.get('ratelimit-policy')).toBe(`"trigger";q=${quota};w=60`)
@@ -33,12 +33,12 @@ test('each import has a limit of its own, and an answer says what is left of it'
     expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
     expect(response.headers.get('ratelimit')).toMatch(/^"trigger";r=0;t=\d+$/)
   }
-  // A push that is refused for what it holds counts too.
+  // A push with invalid content counts too.
   expectRefusal(await two.push({ contact: {} }), 400)
   expect((await two.push()).headers.get('ratelimit')).toMatch(new RegExp(`^"trigger";r=${quota - 2};`))
 })
 
-test('an import that has used its limit up and is then disabled is 404, not 429', async () => {
+test('a disabled import returns 404, not 429, even if its limit is used up', async () => {
   const one = await newImport(service, organization)
   const responses = await Promise.all(Array.from({ length: quota + 1 }, () => one.push()))
   expect(responses.some(({ status }) => status === 429)).toBe(true)
@@ -46,7 +46,7 @@ test('an import that has used its limit up and is then disabled is 404, not 429'
   expectRefusal(await one.push(), 404)
 })
 
-test('wrong URLs are charged to their address, which refuses no good push', async () => {
+test('wrong URLs are charged to the client address and do not limit valid pushes', async () => {
   const own = await startTestService({ RATE_LIMIT_PER_MINUTE: String(quota) })
   const one = await newImport(own, await own.newOrganization())
   const withWrongSecret = pusher(own, one.path.replace(one.hash, generateTriggerSecret()))
@@ -60,7 +60,7 @@ test('wrong URLs are charged to their address, which refuses no good push', asyn
   expect(good.status).toBe(200)
 })
 
-test('the secret of a URL is in no answer, no line of the log and no metric, whatever is done with it', async () => {
+test('the secret of a URL never appears in responses, logs or metrics', async () => {
   const one = await newImport(service, organization)
   const { hash, path, importId } = one
   const send = (method: string, target: string, options = {}) => service.anonymous(method, target, options)
@@ -113,7 +113,7 @@ test('the secret of a URL is in no answer, no line of the log and no metric, wha
   for (const part of [hash, hash.slice(0, 20), hash.slice(20)]) {
     expect([...texts, ...service.logged, metrics].filter((text) => text.includes(part))).toEqual([])
   }
-  // What is told of a path that is not there still helps whoever misspelt it.
+  // The message for an unknown path still helps with a misspelled URL.
   expect(expectRefusal(await send('POST', `/v5/import/${importId}/trigger/x`), 404).description).toContain(
     `There is no route POST /v5/import/${importId}/trigger/…;`,
   )

@@ -1,18 +1,18 @@
 import type { Database } from '../../../platform/database/database.ts'
 import { raw, type Sql, sql } from '../../../platform/model/sql.ts'
 
-/** How long the Idempotency-Key of a push is remembered. */
+/** Hours for which the Idempotency-Key of a push is stored. */
 export const pushKeyHours = 24
 
 type CrossTenantDatabase = Pick<Database, 'crossTenantQuery'>
 
-/** An import that takes pushes, with the hashes of the secrets that it takes them under. */
+/** An import that accepts pushes, with the hashes of its valid secrets. */
 export interface OpenImport {
   organizationId: string
   hashes: readonly Buffer[]
 }
 
-/** A push on its way into a row of its id. */
+/** A push that is to be inserted as a row. */
 export interface NewRow {
   id: string
   organizationId: string
@@ -20,21 +20,21 @@ export interface NewRow {
   triggerHash: Buffer
   /** JSON as it was sent. */
   payload: Uint8Array
-  /** JSON too. */
+  /** JSON. */
   parameters: string
   key: { keyHash: Buffer; requestHash: Buffer } | undefined
 }
 
-/** What became of a push that made no row when it was inserted last. */
+/** Why the last insert did not return this push. */
 export type InsertOutcome =
-  | { kind: 'kept'; createdAt: Date }
+  | { kind: 'stored'; createdAt: Date }
   | { kind: 'replay'; id: string; createdAt: Date }
   | { kind: 'key reused' }
   | { kind: 'closed' }
-  /** What kept it out then does so no more. */
-  | { kind: 'again' }
+  /** The reason no longer applies: the push can be retried. */
+  | { kind: 'retry' }
 
-/** Those of the imports that take pushes. */
+/** Finds the imports that accept pushes. */
 export async function findOpenImports(
   database: CrossTenantDatabase,
   importIds: readonly string[],
@@ -50,9 +50,9 @@ export async function findOpenImports(
 }
 
 /**
- * Makes the rows of those pushes whose trigger is in force and whose key is new, all in one statement; the others get
- * none. Resolves, once that is durable, to when each row was made. It may be sent again with the same ids when the
- * outcome of a first try is unknown: what that made is not made again, and not told of either.
+ * Inserts, in one statement, the rows of pushes whose trigger is active and whose key is new. Resolves, once durable,
+ * to the creation time of each inserted row. It may be repeated with the same ids if the outcome of a first attempt is
+ * unknown: existing rows are neither inserted again nor returned.
  */
 export async function insertRows(database: CrossTenantDatabase, rows: readonly NewRow[]): Promise<Map<string, Date>> {
   const hasKeys = rows.some(({ key }) => key !== undefined)
@@ -64,7 +64,7 @@ export async function insertRows(database: CrossTenantDatabase, rows: readonly N
   return new Map(inserted.map(({ id, created_at }) => [id, created_at]))
 }
 
-/** What became of these, of which `insertRows` told nothing. */
+/** Finds out what happened to pushes that `insertRows` did not return. */
 export async function findInsertOutcomes(
   database: CrossTenantDatabase,
   rows: readonly NewRow[],
@@ -72,7 +72,7 @@ export async function findInsertOutcomes(
   const found = await database.crossTenantQuery<FoundOutcome>(
     'keep pushes',
     sql`select push.id, own.created_at as own_created_at, open.import_id is not null as is_open,
-        key.row_id as kept_id, key.created_at as kept_at, key.request_hash = push.request_hash as is_same
+        key.row_id as stored_id, key.created_at as stored_at, key.request_hash = push.request_hash as is_same
       from ${pushesSql(rows)}
       left join import_rows own on own.organization_id = push.organization_id and own.id = push.id
       left join (select trigger.* from import_triggers trigger ${joinImport} where ${isActive}) open
@@ -87,17 +87,17 @@ interface FoundOutcome {
   id: string
   own_created_at: Date | null
   is_open: boolean
-  kept_id: string | null
-  kept_at: Date | null
+  stored_id: string | null
+  stored_at: Date | null
   is_same: boolean | null
 }
 
-function toInsertOutcome({ own_created_at, is_open, kept_id, kept_at, is_same }: FoundOutcome): InsertOutcome {
-  if (own_created_at) return { kind: 'kept', createdAt: own_created_at }
+function toInsertOutcome({ own_created_at, is_open, stored_id, stored_at, is_same }: FoundOutcome): InsertOutcome {
+  if (own_created_at) return { kind: 'stored', createdAt: own_created_at }
   if (!is_open) return { kind: 'closed' }
-  if (!kept_id || !kept_at) return { kind: 'again' }
-  // The key was written in the transaction of its row, so it has the row's time.
-  return is_same ? { kind: 'replay', id: kept_id, createdAt: kept_at } : { kind: 'key reused' }
+  if (!stored_id || !stored_at) return { kind: 'retry' }
+  // The key was written in the transaction of its row, so both have the same time.
+  return is_same ? { kind: 'replay', id: stored_id, createdAt: stored_at } : { kind: 'key reused' }
 }
 
 const joinImport = sql`join imports
@@ -115,8 +115,8 @@ function insertSql(rows: readonly NewRow[], hasKeys: boolean): Sql {
     from ${open} where ${isActive}`
   const end = sql`on conflict (organization_id, id) do nothing returning id, created_at`
   if (!hasKeys) return sql`${insert} ${end}`
-  // In the order of the keys: two statements that met at two of them in opposite directions would deadlock.
-  return sql`with kept as (
+  // Ordered by key: otherwise, two statements with the same keys in opposite order would deadlock.
+  return sql`with stored_keys as (
       insert into import_push_keys (organization_id, import_id, key_hash, request_hash, row_id)
       select push.organization_id, push.import_id, push.key_hash, push.request_hash, push.id
       from ${open} where ${isActive} and push.key_hash is not null
@@ -125,7 +125,7 @@ function insertSql(rows: readonly NewRow[], hasKeys: boolean): Sql {
         set request_hash = excluded.request_hash, row_id = excluded.row_id, created_at = excluded.created_at
         where import_push_keys.created_at <= now() - ${raw(`interval '${pushKeyHours} hours'`)}
       returning row_id)
-    ${insert} and (push.key_hash is null or push.id in (select row_id from kept)) ${end}`
+    ${insert} and (push.key_hash is null or push.id in (select row_id from stored_keys)) ${end}`
 }
 
 function pushesSql(rows: readonly NewRow[]): Sql {
@@ -140,6 +140,6 @@ function pushesSql(rows: readonly NewRow[]): Sql {
     push (id, organization_id, import_id, trigger_hash, payload_start, payload_length, parameters, key_hash, request_hash)`
 }
 
-/** All payloads travel as one run of bytes: nothing of them is decoded, escaped or written out again on the way. */
+/** All payloads are sent as one byte array, so that none is decoded, escaped or rewritten on the way. */
 const payloadSql = (rows: readonly NewRow[]): Sql =>
   sql`convert_from(substr(${Buffer.concat(rows.map(({ payload }) => payload))}::bytea, push.payload_start, push.payload_length), 'UTF8')::json`

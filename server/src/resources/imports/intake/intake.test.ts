@@ -11,7 +11,7 @@ import { generateTriggerSecret } from '../trigger.ts'
 
 let testDatabase: TestDatabase
 let service: TestService
-/** Another process on the same database, as far as anything in memory goes. */
+/** A second service on the same database, with its own memory. */
 let other: TestService
 let organization: TestOrganization
 let target: TestImport
@@ -32,7 +32,7 @@ afterAll(async () => {
 const check = <Row extends object = Json>(statement: ReturnType<typeof sql>) =>
   service.database.crossTenantQuery<Row>('check the database', statement)
 
-test('a push is answered with exactly its row, which any other connection can read by then', async () => {
+test('the response to a push is its row, which is already committed', async () => {
   const lead = { ...newLead(), favourite: { colour: 'blue' }, n: 1.5 }
   const response = await target.push(lead)
   expect(response.status).toBe(200)
@@ -60,7 +60,7 @@ test('a push is answered with exactly its row, which any other connection can re
   expect(rows[0].updated_at.toISOString()).toBe(response.body.updatedAt)
 })
 
-test('a payload is kept as it was sent, whatever letters, numbers and escapes it holds', async () => {
+test('a payload is stored as sent, with any characters, numbers and escapes', async () => {
   const { contact } = newLead()
   const note = 'Zoë ✓ 😀 "quoted" \\ back\nline\u2028 ÅÄÖ 漢字 ﷽'
   const text = ` {"contact": {"email": "${contact.email}", "note": ${JSON.stringify(note)}},\n\t"big": 1234567.0625,
@@ -71,12 +71,12 @@ test('a payload is kept as it was sent, whatever letters, numbers and escapes it
   expect(rows.find(({ shown }) => shown === body.id)?.payload).toEqual(JSON.parse(text))
 })
 
-test('what stands in the query string is kept beside the payload, repeated names as lists', async () => {
+test('query parameters are stored with the payload, repeated ones as lists', async () => {
   const query = '?source=spring%20fair&utm=a&utm=b&utm=&empty&__proto__=x&%F0%9F%98%80=%22'
   const { status, body } = await target.push(newLead(), { query })
   expect(status).toBe(200)
-  const [row] = await check(sql`select parameters::text as kept from import_rows order by id desc limit 1`)
-  expect(JSON.parse(row.kept)).toEqual(
+  const [row] = await check(sql`select parameters::text as text from import_rows order by id desc limit 1`)
+  expect(JSON.parse(row.text)).toEqual(
     Object.fromEntries([
       ['source', 'spring fair'],
       ['utm', ['a', 'b', '']],
@@ -88,14 +88,14 @@ test('what stands in the query string is kept beside the payload, repeated names
   expect(body.status).toBe('PENDING')
 })
 
-test('rows stand in the order in which their pushes were accepted', async () => {
+test('rows are ordered by the acceptance of their pushes', async () => {
   const ordered = await newImport(service, organization)
   const ids: string[] = []
   for (let index = 0; index < 20; index++) ids.push((await ordered.push()).body.id)
   expect((await rowsOf(service.database, ordered)).map(({ shown }) => shown)).toEqual(ids)
 })
 
-test('no Authorization header is read: one that is wrong changes nothing', async () => {
+test('an Authorization header is ignored', async () => {
   for (const authorization of ['Bearer svc_wrong', `Bearer ${organization.apiKey}`, 'nonsense']) {
     expect((await target.push(newLead(), { headers: { authorization } })).status).toBe(200)
   }
@@ -104,12 +104,12 @@ test('no Authorization header is read: one that is wrong changes nothing', async
 const contact = { email: 'ada@example.com' }
 
 test.each<[string, unknown, string, string[]]>([
-  ['nothing', '', 'malformed_request', []],
+  ['an empty body', '', 'malformed_request', []],
   ['a text that is not JSON', '{"contact":', 'malformed_request', []],
   ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'malformed_request', []],
   ['33 levels', `${'['.repeat(33)}${']'.repeat(33)}`, 'malformed_request', []],
   [
-    'a member given twice',
+    'a duplicate key',
     '{"contact":{"email":"a@example.com","email":"b@example.com"}}',
     'malformed_request',
     ['contact.email'],
@@ -121,7 +121,7 @@ test.each<[string, unknown, string, string[]]>([
     'invalid_parameters',
     ['contact.name'],
   ],
-  ['a number that is not exact', '{"contact":{"email":"ada@example.com"},"n":1e400}', 'invalid_parameters', ['n']],
+  ['an inexact number', '{"contact":{"email":"ada@example.com"},"n":1e400}', 'invalid_parameters', ['n']],
   ['__proto__', '{"contact":{"email":"ada@example.com"},"__proto__":{}}', 'invalid_parameters', ['__proto__']],
   ['an array', [{ contact }], 'invalid_parameters', ['body']],
   ['no contact', {}, 'invalid_parameters', ['contact']],
@@ -132,7 +132,7 @@ test.each<[string, unknown, string, string[]]>([
     'invalid_parameters',
     ['contact.email', 'employment.seniority'],
   ],
-])('a body that holds %s is 400', async (_, body, code, fields) => {
+])('a push with %s gets 400', async (_, body, code, fields) => {
   const before = await rowsOf(service.database, target)
   const response = await target.push(body)
   const { details } = expectRefusal(response, 400, code)
@@ -145,12 +145,12 @@ test.each([
   ['?a=%ff', 'a'],
   ['?a=%00', 'a'],
   ['?%00=a', 'query'],
-])('the query string %s is 400', async (query, field) => {
+])('the query string %s gets 400', async (query, field) => {
   const { details } = expectRefusal(await target.push(newLead(), { query }), 400, 'invalid_parameters')
   expect(details.map((fault) => fault.field)).toEqual([field])
 })
 
-test('a body of more than 1 MiB is 413, one of exactly that is kept', async () => {
+test('a body of more than 1 MiB gets 413; one of exactly 1 MiB is stored', async () => {
   const whole = 1024 * 1024
   const text = (length: number) => {
     const [head, tail] = ['{"contact":{"email":"ada@example.com"},"filler":"', '"}']
@@ -166,12 +166,12 @@ test('a body of more than 1 MiB is 413, one of exactly that is kept', async () =
   expect(response?.status).toBe(413)
 })
 
-test('whatever is wrong with the URL, the 404 is one and the same, and no row is made', async () => {
+test('every invalid URL gets the same 404 and creates no row', async () => {
   const [disabled, deleted, rotated, expired, foreign] = await Promise.all(
     Array.from({ length: 5 }, () => newImport(service, organization)),
   )
   if (!disabled || !deleted || !rotated || !expired || !foreign) throw new Error('five imports were made')
-  // Remembered by the process, all of them.
+  // All of them are in the cache of the process.
   for (const one of [disabled, deleted, rotated, expired]) expect((await one.push()).status).toBe(200)
   await organization.call('POST', `/v5/imports/${disabled.importId}/disable`)
   await organization.call('DELETE', `/v5/imports/${deleted.importId}`)
@@ -211,7 +211,7 @@ test('whatever is wrong with the URL, the 404 is one and the same, and no row is
   expect(await check(sql`select count(*) as count from import_rows`)).toEqual(before)
 })
 
-test('what is wrong with the request beside its URL is not told to a stranger', async () => {
+test('an invalid URL gets 404 before any other error is reported', async () => {
   const withWrongSecret = pusher(service, target.path.replace(target.hash, generateTriggerSecret()))
   const headers = { 'idempotency-key': 'a key with spaces' }
   for (const options of [{ query: '?a=%zz' }, { headers }]) {
@@ -220,22 +220,22 @@ test('what is wrong with the request beside its URL is not told to a stranger', 
   expectRefusal(await withWrongSecret('{'), 404)
 })
 
-test('a disable counts at once in every process, for good pushes and for bad ones, and so does an enable', async () => {
+test('disabling and enabling an import takes effect immediately in every process', async () => {
   const one = await newImport(service, organization)
-  const elsewhere = pusher(other, one.path)
+  const pushToOther = pusher(other, one.path)
   const bad = { contact: {} }
-  expect([(await one.push()).status, (await elsewhere()).status]).toEqual([200, 200])
+  expect([(await one.push()).status, (await pushToOther()).status]).toEqual([200, 200])
   for (let round = 0; round < 3; round++) {
     await organization.call('POST', `/v5/imports/${one.importId}/disable`)
-    for (const body of [bad, newLead(), '{', bad]) expectRefusal(await elsewhere(body), 404)
+    for (const body of [bad, newLead(), '{', bad]) expectRefusal(await pushToOther(body), 404)
     await organization.call('POST', `/v5/imports/${one.importId}/enable`)
-    expectRefusal(await elsewhere(bad), 400)
-    expect((await elsewhere()).status).toBe(200)
+    expectRefusal(await pushToOther(bad), 400)
+    expect((await pushToOther()).status).toBe(200)
   }
   expect(await rowsOf(service.database, one)).toHaveLength(5)
 })
 
-test('a rotated URL is good beside the new one until the overlap ends, in every process', async () => {
+test('a rotated URL works in every process until its overlap ends', async () => {
   const one = await newImport(service, organization)
   const before = pusher(other, one.path)
   expect((await before()).status).toBe(200)

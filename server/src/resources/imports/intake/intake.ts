@@ -7,8 +7,8 @@ import { type InsertOutcome, findInsertOutcomes, insertRows, type NewRow } from 
 import { OpenImports } from './open-imports.ts'
 
 /**
- * What the intake's own pool needs: a connection for each batch under way, one to look triggers up; and milliseconds for a
- * batch, which together with those that a push may wait for its turn are five seconds.
+ * The connection pool of the intake: a connection for each concurrent batch, and one to look up triggers. `deadline` is
+ * in milliseconds for a batch; with the maximum time that a push waits in the queue, it adds up to five seconds.
  */
 export const intakePool = { size: 3, deadline: 3500 }
 
@@ -22,20 +22,20 @@ const defaultLimits: BatchLimits = {
 }
 
 export interface IntakeOptions {
-  /** A pool of its own, so that no other work can keep a push waiting. */
+  /** A separate pool, so that no other work delays a push. */
   database: Pick<Database, 'crossTenantQuery'>
-  /** Called after each commit, with the organizations that have new rows. */
+  /** Called after each commit with the organizations that have new rows. */
   onAccepted?: (organizationIds: ReadonlySet<string>) => void
   limits?: BatchLimits
 }
 
 /** The intake of one process. */
 export interface LocalIntake extends Intake {
-  /** Resolves when every push that was let in is kept or refused. */
+  /** Resolves when every accepted push is stored or rejected. */
   idle(): Promise<void>
 }
 
-/** Takes pushes in, many with each insert. */
+/** Stores pushes, many with each insert. */
 export const createIntake = (options: IntakeOptions): LocalIntake => new BatchingIntake(options)
 
 class BatchingIntake implements LocalIntake {
@@ -43,14 +43,14 @@ class BatchingIntake implements LocalIntake {
   readonly #onAccepted: (organizationIds: ReadonlySet<string>) => void
   readonly #imports: OpenImports
   readonly #batches: Batches<NewRow, StoredPush>
-  /** Pushes with a key that are under way, by import and key. */
+  /** Pushes with a key that are in progress, by import and key. */
   readonly #keyed = new Map<string, { requestHash: Buffer; outcome: Promise<StoredPush> }>()
 
   constructor({ database, onAccepted = () => undefined, limits = defaultLimits }: IntakeOptions) {
     this.#database = database
     this.#onAccepted = onAccepted
     this.#imports = new OpenImports(database)
-    this.#batches = new Batches(limits, (rows) => this.#keepAll(rows))
+    this.#batches = new Batches(limits, (rows) => this.#storeAll(rows))
   }
 
   find(importId: string, secret: string): Promise<Trigger | undefined> {
@@ -67,15 +67,15 @@ class BatchingIntake implements LocalIntake {
 
   async store(trigger: Trigger, push: Push): Promise<StoredPush> {
     try {
-      return await (push.key ? this.#keepOnce(trigger, push, push.key) : this.#add(trigger, push))
+      return await (push.key ? this.#storeOnce(trigger, push, push.key) : this.#add(trigger, push))
     } catch (error) {
       if (error instanceof TriggerClosed) this.#imports.forget(trigger)
       throw error
     }
   }
 
-  /** Of pushes at once with one key one goes to the database; the others wait for what it comes to. */
-  async #keepOnce(trigger: Trigger, push: Push, key: NonNullable<Push['key']>): Promise<StoredPush> {
+  /** Of concurrent pushes with the same key, one goes to the database; the others wait for its outcome. */
+  async #storeOnce(trigger: Trigger, push: Push, key: NonNullable<Push['key']>): Promise<StoredPush> {
     const name = `${trigger.importId} ${key.keyHash.toString('base64')}`
     for (;;) {
       const earlier = this.#keyed.get(name)
@@ -99,10 +99,10 @@ class BatchingIntake implements LocalIntake {
     return this.#batches.add(row, payload.length + parametersJson.length)
   }
 
-  async #keepAll(rows: readonly NewRow[]): Promise<(StoredPush | Error)[]> {
+  async #storeAll(rows: readonly NewRow[]): Promise<(StoredPush | Error)[]> {
     const inserted = await insertRows(this.#database, rows)
     const others = rows.filter(({ id }) => !inserted.has(id))
-    // What is made is made: a fault here is a fault of the others alone.
+    // The inserted rows are durable: an error here concerns only the others.
     const insertOutcomes =
       others.length === 0 ? noOutcomes : await findInsertOutcomes(this.#database, others).catch(toError)
     const outcomes = rows.map(({ id }): StoredPush | Error => {
@@ -124,7 +124,7 @@ const toError = (error: unknown): Error => (error instanceof Error ? error : new
 
 function outcomeOf(id: string, insertOutcome: InsertOutcome | undefined): StoredPush | Error {
   switch (insertOutcome?.kind) {
-    case 'kept':
+    case 'stored':
       return { id, createdAt: insertOutcome.createdAt, isReplay: false }
     case 'replay':
       return { id: insertOutcome.id, createdAt: insertOutcome.createdAt, isReplay: true }

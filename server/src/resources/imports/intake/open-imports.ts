@@ -8,7 +8,7 @@ import { Batches, type BatchLimits } from './push-batches.ts'
 
 const maxCachedImports = 10_000
 
-/** However many strangers knock, one statement at a time asks for them all, and pushes keep their connections. */
+/** All lookups share one statement at a time, so that many unknown triggers cannot use up the connections of pushes. */
 const readLimits: BatchLimits = {
   items: 500,
   bytes: 0,
@@ -19,11 +19,11 @@ const readLimits: BatchLimits = {
 }
 
 /**
- * Which secret opens which import. What was read is remembered in this process and good only to let a push in: whoever
- * keeps it asks the database again, and nobody is refused before the database was asked.
+ * Finds the import that a secret belongs to. Cached entries only let a push in: the insert checks the database again,
+ * and no push is rejected before the database was checked.
  */
 export class OpenImports {
-  readonly #known = new LRUCache<string, OpenImport>({ max: maxCachedImports })
+  readonly #cache = new LRUCache<string, OpenImport>({ max: maxCachedImports })
   readonly #reads: Batches<string, OpenImport | undefined>
 
   constructor(database: Pick<Database, 'crossTenantQuery'>) {
@@ -35,30 +35,30 @@ export class OpenImports {
 
   async find(importId: string, secret: string): Promise<Trigger | undefined> {
     const hash = sha256(secret)
-    const known = this.#known.get(importId)
-    const open = known && hasHash(known, hash) ? known : await this.#reread(importId)
+    const cached = this.#cache.get(importId)
+    const open = cached && hasHash(cached, hash) ? cached : await this.#reload(importId)
     return hasHash(open, hash) && open ? { organizationId: open.organizationId, importId, hash } : undefined
   }
 
   async isOpen({ importId, hash }: Trigger): Promise<boolean> {
-    return hasHash(await this.#reread(importId), hash)
+    return hasHash(await this.#reload(importId), hash)
   }
 
   forget({ importId }: Trigger): void {
-    this.#known.delete(importId)
+    this.#cache.delete(importId)
   }
 
-  async #reread(importId: string): Promise<OpenImport | undefined> {
+  async #reload(importId: string): Promise<OpenImport | undefined> {
     const open = await this.#reads.add(importId, 0)
-    if (open) this.#known.set(importId, open)
-    else this.#known.delete(importId)
+    if (open) this.#cache.set(importId, open)
+    else this.#cache.delete(importId)
     return open
   }
 }
 
-/** No secret has this hash; an import that is not there takes as long to refuse one as one that is. */
+/** No secret has this hash. It makes rejecting an unknown import take as long as rejecting a wrong secret. */
 const decoy = randomBytes(32)
 
-/** Every hash is compared, each in constant time. */
+/** Compares all hashes, each in constant time. */
 const hasHash = (open: OpenImport | undefined, hash: Buffer): boolean =>
   (open?.hashes ?? [decoy]).filter((storedHash) => timingSafeEqual(storedHash, hash)).length > 0

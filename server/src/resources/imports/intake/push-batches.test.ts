@@ -13,7 +13,7 @@ const limits: BatchLimits = {
   waitMilliseconds: 60_000,
 }
 
-/** Batches whose sending waits until it is let go, and what was sent. */
+/** Batches that are sent when released, and what was sent. */
 function heldBatches(given: Partial<BatchLimits> = {}) {
   const sent: number[][] = []
   const held: (() => void)[] = []
@@ -36,7 +36,7 @@ function heldBatches(given: Partial<BatchLimits> = {}) {
 
 const overloaded = expect.objectContaining({ code: 'overloaded', headers: { 'retry-after': expect.any(String) } })
 
-test('what comes at once goes together, in its order; what comes meanwhile waits for the next', async () => {
+test('simultaneous items are sent in one batch, in order; later ones wait for the next batch', async () => {
   const { batches, sent, releaseAll } = heldBatches({ maxConcurrent: 1 })
   const first = [1, 2, 3].map((item) => batches.add(item, 1))
   await until('the first batch is sent', () => sent.length === 1)
@@ -49,7 +49,7 @@ test('what comes at once goes together, in its order; what comes meanwhile waits
   ])
 })
 
-test('no more batches are under way than may be, and none has more items or bytes than it may', async () => {
+test('concurrency, items and bytes of batches stay within their limits', async () => {
   const { batches, sent, releaseAll } = heldBatches()
   const results = [
     ...Array.from({ length: 25 }, (_, item) => batches.add(item, 1)),
@@ -60,11 +60,12 @@ test('no more batches are under way than may be, and none has more items or byte
   expect(sent.map(({ length }) => length)).toEqual([10, 10])
   await releaseAll()
   await Promise.all(results)
-  // Five small ones and two large, two, one and none of the largest, which is larger than a batch and goes alone.
+  // Five small and two large items, two large ones, one, and the largest, which exceeds the limit of a batch and is
+  // sent alone.
   expect(sent.map(({ length }) => length)).toEqual([10, 10, 7, 2, 1, 1])
 })
 
-test('one item that cannot be sent fails alone, wherever it stands and however many there are', async () => {
+test('an item that cannot be sent fails alone', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }), async (poisonous) => {
       const stored: number[] = []
@@ -80,7 +81,7 @@ test('one item that cannot be sent fails alone, wherever it stands and however m
   )
 })
 
-test('a fault of the service’s state is told to the whole batch and not tried in parts', async () => {
+test('an error of the service fails the whole batch without sending its halves', async () => {
   let sent = 0
   const batches = new Batches<number, number>(limits, async () => {
     sent += 1
@@ -91,7 +92,7 @@ test('a fault of the service’s state is told to the whole batch and not tried 
   expect(sent).toBe(1)
 })
 
-test('an error of one item is its own', async () => {
+test('an error of one item does not affect the others', async () => {
   const refusal = new Error('not this one')
   const batches = new Batches<number, number>(limits, async (items) =>
     items.map((item) => (item === 2 ? refusal : item)),
@@ -104,7 +105,7 @@ test('an error of one item is its own', async () => {
   ])
 })
 
-test('beyond so many items or bytes that wait, the next is refused at once, and nothing else is', async () => {
+test('when the queue is full, only the next item is rejected', async () => {
   const { batches, sent, releaseAll } = heldBatches({ waitingItems: 20, waitingBytes: 1000 })
   const early = Array.from({ length: 20 }, (_, item) => batches.add(item, 1))
   await expect(batches.add(20, 1)).rejects.toEqual(overloaded)
@@ -116,7 +117,7 @@ test('beyond so many items or bytes that wait, the next is refused at once, and 
   expect(sent.flat()).toHaveLength(21)
 })
 
-test('what waits too long is refused and never sent', async () => {
+test('an item that waits too long is rejected and never sent', async () => {
   const { batches, sent, releaseAll } = heldBatches({ maxConcurrent: 1, waitMilliseconds: 50 })
   const first = batches.add(1, 1)
   await until('the first batch is sent', () => sent.length === 1)

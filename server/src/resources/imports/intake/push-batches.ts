@@ -1,12 +1,12 @@
 import { ApiError } from '../../../platform/model/errors.ts'
 
 export interface BatchLimits {
-  /** Of one batch. */
+  /** Limits of entry batch. */
   items: number
   bytes: number
-  /** Batches under way at once. */
+  /** Maximum number of concurrent batches. */
   maxConcurrent: number
-  /** Of what waits. */
+  /** Limits of the queue. */
   waitingItems: number
   waitingBytes: number
   waitMilliseconds: number
@@ -15,29 +15,31 @@ export interface BatchLimits {
 interface Waiting<Item, Result> {
   item: Item
   bytes: number
-  /** When it came, in milliseconds of `performance.now`. */
+  /** When it was added, in milliseconds of `performance.now`. */
   since: number
   resolve(result: Result): void
   reject(error: unknown): void
 }
 
-/** Sends what comes at about the same time together. `send` resolves to a result for each item, or an error of its own. */
+/**
+ * Sends items that arrive at about the same time in entry batch. `send` resolves to a result or an error for each item.
+ */
 export class Batches<Item, Result> {
   readonly #limits: BatchLimits
   readonly #send: (items: readonly Item[]) => Promise<(Result | Error)[]>
   readonly #waiting: Waiting<Item, Result>[] = []
   #waitingBytes = 0
-  #underWay = 0
+  #inProgress = 0
   #isScheduled = false
-  #lateness: NodeJS.Timeout | undefined
-  #whenIdle: (() => void)[] = []
+  #lateTimer: NodeJS.Timeout | undefined
+  #idleListeners: (() => void)[] = []
 
   constructor(limits: BatchLimits, send: (items: readonly Item[]) => Promise<(Result | Error)[]>) {
     this.#limits = limits
     this.#send = send
   }
 
-  /** Errors: 503 when too much waits already, or when its own turn does not come in time; what `send` says. */
+  /** Errors: 503 if the queue is full or the item waits too long; errors of `send`. */
   add(item: Item, bytes: number): Promise<Result> {
     const { waitingItems, waitingBytes } = this.#limits
     if (this.#waiting.length >= waitingItems || this.#waitingBytes + bytes > waitingBytes) {
@@ -52,15 +54,15 @@ export class Batches<Item, Result> {
     })
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
+  /** Resolves when the queue is empty and no batch is in progress. */
   async idle(): Promise<void> {
-    if (this.#waiting.length === 0 && this.#underWay === 0) return
-    await new Promise<void>((resolve) => this.#whenIdle.push(resolve))
+    if (this.#waiting.length === 0 && this.#inProgress === 0) return
+    await new Promise<void>((resolve) => this.#idleListeners.push(resolve))
   }
 
-  /** Not at once: what else this turn of the event loop brings goes along. */
+  /** Deferred, so that other items of this event-loop turn join the batch. */
   #schedule(): void {
-    if (this.#underWay >= this.#limits.maxConcurrent) this.#watchLateness()
+    if (this.#inProgress >= this.#limits.maxConcurrent) this.#rejectLate()
     else if (!this.#isScheduled) {
       this.#isScheduled = true
       setImmediate(() => {
@@ -71,31 +73,31 @@ export class Batches<Item, Result> {
   }
 
   #start(): void {
-    const batch = this.#take()
+    const batch = this.#takeBatch()
     if (batch.length === 0) return
-    this.#underWay += 1
-    void this.#settle(batch).finally(() => {
-      this.#underWay -= 1
+    this.#inProgress += 1
+    void this.#sendBatch(batch).finally(() => {
+      this.#inProgress -= 1
       if (this.#waiting.length > 0) this.#start()
-      else if (this.#underWay === 0) this.#whenIdle.splice(0).forEach((resolve) => resolve())
+      else if (this.#inProgress === 0) this.#idleListeners.splice(0).forEach((resolve) => resolve())
     })
     if (this.#waiting.length > 0) this.#schedule()
   }
 
-  #take(): Waiting<Item, Result>[] {
+  #takeBatch(): Waiting<Item, Result>[] {
     const { items, bytes: maxBytes } = this.#limits
     let bytes = 0
-    const count = this.#waiting.findIndex((one, index) => index === items || (bytes += one.bytes) > maxBytes)
+    const count = this.#waiting.findIndex((entry, index) => index === items || (bytes += entry.bytes) > maxBytes)
     const batch = this.#waiting.splice(0, count < 0 ? this.#waiting.length : Math.max(count, 1))
-    for (const one of batch) this.#waitingBytes -= one.bytes
+    for (const entry of batch) this.#waitingBytes -= entry.bytes
     return batch
   }
 
   /**
-   * What fails for a reason that is not the service's state fails because of an item: halves of the batch are sent again
-   * until that one stands alone.
+   * An error that is not about the state of the service (`ApiError`) is caused by an item: the halves of the batch are
+   * sent again until that item is alone.
    */
-  async #settle(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+  async #sendBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await this.#send(batch.map(({ item }) => item))
       batch.forEach(({ resolve, reject }, index) => {
@@ -107,19 +109,19 @@ export class Batches<Item, Result> {
       if (error instanceof ApiError || batch.length === 1) batch.forEach(({ reject }) => reject(error))
       else {
         const middle = batch.length >> 1
-        await this.#settle(batch.slice(0, middle))
-        await this.#settle(batch.slice(middle))
+        await this.#sendBatch(batch.slice(0, middle))
+        await this.#sendBatch(batch.slice(middle))
       }
     }
   }
 
-  /** Refuses what waits too long, while all that may be under way does not come back. */
-  #watchLateness(): void {
+  /** Rejects items that wait too long while all concurrent batches are busy. */
+  #rejectLate(): void {
     const [first] = this.#waiting
-    if (!first || this.#lateness) return
+    if (!first || this.#lateTimer) return
     const { waitMilliseconds } = this.#limits
     const check = () => {
-      this.#lateness = undefined
+      this.#lateTimer = undefined
       const now = performance.now()
       while (this.#waiting[0] && now - this.#waiting[0].since >= waitMilliseconds) {
         const late = this.#waiting.shift()
@@ -128,9 +130,9 @@ export class Batches<Item, Result> {
           overloaded('The push waited too long for the database. Try again after the seconds in Retry-After.'),
         )
       }
-      this.#watchLateness()
+      this.#rejectLate()
     }
-    this.#lateness = setTimeout(check, first.since + waitMilliseconds - performance.now() + 1).unref()
+    this.#lateTimer = setTimeout(check, first.since + waitMilliseconds - performance.now() + 1).unref()
   }
 }
 

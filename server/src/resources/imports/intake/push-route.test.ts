@@ -23,7 +23,7 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-test('the document says what the trigger takes and gives, and that it asks for no credential', async () => {
+test('the OpenAPI document describes request, responses and missing credential of the trigger', async () => {
   const document = openapi(routes, headings)
   const operation = document.paths[pushRoute.path]?.post
   expect(operation?.security).toEqual([])
@@ -51,7 +51,7 @@ test('the document says what the trigger takes and gives, and that it asks for n
   expect(component('AcceptedRow')?.(body), JSON.stringify(component('AcceptedRow')?.errors)).toBe(true)
 })
 
-test('any kind of JSON will do as media type, none too, and whatever the sender accepts', async () => {
+test('a push accepts any JSON media type or none, and any Accept header', async () => {
   const body = JSON.stringify(newLead())
   for (const type of [
     'application/json',
@@ -77,7 +77,7 @@ test.each([
   ['content-type', 'application/json; charset=iso-8859-1', 'Content-Type'],
   ['content-type', 'json', 'Content-Type'],
   ['content-encoding', 'gzip', 'Content-Encoding'],
-])('a body under %s: %s is 400 and names the header', async (name, value, field) => {
+])('a body with %s: %s gets 400, which names the header', async (name, value, field) => {
   const { details } = expectRefusal(
     await target.push(newLead(), { headers: { [name]: value } }),
     400,
@@ -86,7 +86,7 @@ test.each([
   expect(details).toEqual([{ field, message: expect.any(String) }])
 })
 
-test('the path takes nothing but POST, and says so', async () => {
+test('the path allows only POST', async () => {
   for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
     const response = await service.anonymous(method, target.path)
     expectRefusal(response, 405, 'method_not_allowed')
@@ -96,7 +96,7 @@ test('the path takes nothing but POST, and says so', async () => {
   expect([options.status, options.headers.get('allow')]).toEqual([204, 'OPTIONS, POST'])
 })
 
-test('a page of a permitted origin may push, and read the answer', async () => {
+test('a page of an allowed origin can push and read the response', async () => {
   const origin = 'https://forms.example.com'
   const open = await startTestService({ CORS_ORIGINS: origin }, { ...testDatabase, drop: async () => undefined })
   const preflight = await open.anonymous('OPTIONS', target.path, {

@@ -45,7 +45,10 @@ export const pushRoute: PushRoute = {
   }),
 }
 
-/** In a function of its own: what was read has several times the size of its text, and must not wait with it. */
+/**
+ * A separate function, so that the parsed payload, several times the size of its text, is not kept in memory while the
+ * push waits.
+ */
 function validate(
   bytes: Uint8Array,
   parameters: Record<string, string | string[]>,
@@ -57,7 +60,7 @@ function validate(
   return keyOf?.(payload)
 }
 
-/** A parameter that was repeated becomes the list of its values. */
+/** A repeated parameter becomes a list of its values. */
 function parametersOf(query: readonly QueryParameter[]): Record<string, string | string[]> {
   const values = new Map<string, string | string[]>()
   for (const { name, value } of query) {
@@ -65,6 +68,6 @@ function parametersOf(query: readonly QueryParameter[]): Record<string, string |
     if (Array.isArray(known)) known.push(value)
     else values.set(name, known === undefined ? value : [known, value])
   }
-  // Not by assignment: `__proto__` is a name like any other here.
+  // Not by assignment: `__proto__` is a valid name here.
   return Object.fromEntries(values)
 }

@@ -2,7 +2,7 @@ import type { JsonValue } from '../../../platform/model/fields.ts'
 import { ApiError, invalidParameters } from '../../../platform/model/errors.ts'
 import { readJson } from '../../../platform/http/json.ts'
 
-/** What the secret in a push's path opens, as it was found. Whether it still does is asked again when the push is kept. */
+/** The import that the secret in a path belongs to. It is checked again when the push is stored. */
 export interface Trigger {
   organizationId: string
   importId: string
@@ -10,30 +10,32 @@ export interface Trigger {
   hash: Buffer
 }
 
-/** An Idempotency-Key of a push, as hashes. */
+/** Hashes of the Idempotency-Key of a push. */
 export interface PushKey {
   keyHash: Buffer
-  /** Of all that makes two pushes the same. */
+  /** Hash of everything that makes two pushes equal. */
   requestHash: Buffer
 }
 
 export interface Push {
-  /** JSON that was read strictly, as it was sent. */
+  /** Validated JSON, as it was sent. */
   payload: Uint8Array
-  /** The query parameters, a list for one that was repeated. */
+  /** The query parameters; a repeated one is a list. */
   parameters: Readonly<Record<string, string | readonly string[]>>
   key: PushKey | undefined
 }
 
-/** A push that is kept: `id` is the row's uuid. */
+/** A stored push. `id` is the uuid of its row. */
 export interface StoredPush {
   id: string
   createdAt: Date
-  /** Kept by an earlier request with the same Idempotency-Key. */
+  /** Stored by an earlier request with the same Idempotency-Key. */
   isReplay: boolean
 }
 
-/** Reads the body of a push strictly. The contract has no 422 there: what could not be kept as it was sent is 400 too. */
+/**
+ * Parses the body of a push strictly. The contract has no 422 here, so JSON that cannot be stored as sent is a 400 too.
+ */
 export function readPushBody(bytes: Uint8Array): JsonValue {
   try {
     return readJson(bytes) as JsonValue
@@ -43,15 +45,15 @@ export function readPushBody(bytes: Uint8Array): JsonValue {
   }
 }
 
-/** Takes pushes in. */
+/** Stores pushes. */
 export interface Intake {
-  /** What the secret opens; undefined when it opens nothing, for whatever reason. */
+  /** Finds the trigger of a secret; undefined if it is not valid, for whatever reason. */
   find(importId: string, secret: string): Promise<Trigger | undefined>
-  /** For a refusal that never reached the database: does the trigger still open its import? */
+  /** For rejections that never reached the database: whether the trigger is still valid. */
   isOpen(trigger: Trigger): Promise<boolean>
-  /** Resolves once the row is durable. Errors: `TriggerClosed`; 400 for a key used with another push; 503. */
+  /** Resolves once the row is durable. Errors: `TriggerClosed`; 400 if the key was used for another push; 503. */
   store(trigger: Trigger, push: Push): Promise<StoredPush>
 }
 
-/** Thrown when what a trigger opened was disabled or deleted, or its secret replaced, since it was found. */
+/** Thrown if the import was disabled or deleted, or the secret replaced, since the trigger was found. */
 export class TriggerClosed extends Error {}

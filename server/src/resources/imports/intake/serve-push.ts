@@ -18,19 +18,19 @@ import { readBytes } from '../../../platform/http/request-body.ts'
 import type { RouteResponse, Serve, Services } from '../../../platform/http/route.ts'
 import { imports } from '../resource.ts'
 
-/** A push whose path opened an import; its body is not read yet. */
+/** A push with a valid secret. */
 export interface PushRequest {
   services: Services
   trigger: Trigger
   query: readonly QueryParameter[]
   bytes: Uint8Array
-  /** Makes the key of the request's Idempotency-Key and the payload that was read; undefined without the header. */
+  /** Creates the push key from the Idempotency-Key header and the parsed payload; undefined without the header. */
   keyOf: ((payload: JsonValue) => PushKey) | undefined
 }
 
 type Handle = (request: PushRequest) => Promise<RouteResponse>
 
-/** Answers a push: the secret in its path, the limit, the query, the body; then `handle` keeps it. */
+/** Handles a push: checks the secret in its path, the rate limit, the query and the body; then `handle` stores it. */
 export const servePush =
   (handle: Handle): Serve =>
   async (services, request, reply, progress) => {
@@ -43,7 +43,7 @@ export const servePush =
       await charge(services, reply, progress, 'push', trigger.importId)
       return await handlePush(handle, services, request, trigger)
     } catch (error) {
-      // What is remembered of an import must not let one that was disabled since answer in another way.
+      // A cached import that has been disabled since must give the same response as an unknown one.
       if (await isClosed(services, trigger, error)) throw await unknownTrigger(services, request, reply, progress)
       throw error
     }
@@ -64,7 +64,7 @@ async function handlePush(
   return handle({ services, trigger, query, bytes, keyOf })
 }
 
-/** The secret is no part of the request: a push may be repeated at the URL that came after a rotation. */
+/** The secret is not part of the hash, so that a push may be repeated at the new URL after a rotation. */
 function pushKey(header: string, url: string): (payload: JsonValue) => PushKey {
   const start = url.indexOf('?')
   const query = start < 0 ? '' : url.slice(start)
@@ -79,7 +79,7 @@ async function isClosed(services: Services, trigger: Trigger, error: unknown): P
   return error instanceof ApiError && error.status < 500 && !(await services.intake.isOpen(trigger))
 }
 
-/** The same answer whatever is wrong with the URL. Attempts that fail, and they alone, are charged to their address. */
+/** The same response for any invalid URL. Only failed attempts are charged to the address. */
 async function unknownTrigger(
   services: Services,
   request: FastifyRequest,

@@ -3,13 +3,13 @@ import type { JsonValue, JsonObject } from '../../../platform/model/fields.ts'
 import { companies } from '../../companies/resource.ts'
 import { isFreeMail, isSharedHost } from '../payload/free-mail.ts'
 
-/** What a company of a payload is called and known by, in the form that is stored. */
+/** Name and domain of a company in a payload, in stored form. */
 export interface CompanyIdentity {
   name?: string
   domain?: string
 }
 
-/** A company without a name is called by its nickname or domain; one with a website alone has the website's host as domain. */
+/** A company without a name is named by its nickname or domain. If there is only a website, its host is the domain. */
 export function identityOf({ name, nickname, domain, website }: JsonObject): CompanyIdentity {
   const domainOrHost = domain ?? (name === undefined ? hostOf(website) : undefined)
   const nameOrFallback = typeof name === 'string' ? name : asName(nickname ?? domainOrHost)
@@ -19,7 +19,7 @@ export function identityOf({ name, nickname, domain, website }: JsonObject): Com
   }
 }
 
-/** The host of a website as a company's own domain; undefined for a host that many share. */
+/** The host of a website as the domain of a company; undefined for a host that many companies share. */
 function hostOf(website: JsonValue | undefined): string | undefined {
   if (typeof website !== 'string') return undefined
   const host = new URL(website).hostname.replace(/^www\./, '')
@@ -28,7 +28,7 @@ function hostOf(website: JsonValue | undefined): string | undefined {
   return isFreeMail(read.value) || isSharedHost(read.value) ? undefined : read.value
 }
 
-/** A value in the place of a name, which has one line of at most 200 characters. */
+/** A value as a name: one line of at most 200 characters. */
 export function asName(value: JsonValue | undefined): string | undefined {
   if (typeof value !== 'string') return undefined
   // eslint-disable-next-line no-control-regex -- control characters are what it takes out

@@ -7,7 +7,7 @@ import type { Change } from '../../../platform/resource/write.ts'
 import { isStored } from './equality.ts'
 import type { MergePolicy } from '../resource.ts'
 
-/** What a row did to one record, as callers read it. */
+/** A change of one record by a row, as shown to callers. */
 export interface RowChange {
   object: string
   id: string
@@ -18,15 +18,15 @@ export interface RowChange {
 
 const noEdits = new Edits()
 
-/** A record as the rows of a batch see it, one after the other, before anything is written. */
+/** The state of a record during a batch: each row sees the changes of the previous ones, before anything is written. */
 export class Draft {
   readonly resource: Resource
-  /** The uuid, also of a record that is yet to be made. */
+  /** Uuid, also of a record that is yet to be created. */
   readonly id: string
-  /** What no import overwrites, nor adds again once it was removed. */
+  /** Edits by people: imports neither overwrite them nor add removed values again. */
   readonly edits: Edits
   readonly #isNew: boolean
-  /** Columns that no field sets. */
+  /** Columns that are not set by a field. */
   #columns: Record<string, JsonValue>
   #state: JsonObject
   #values: JsonObject = {}
@@ -44,14 +44,14 @@ export class Draft {
     this.edits = ('edits' in given && given.edits) || noEdits
   }
 
-  /** The record as it is by now. */
+  /** The current state of the record. */
   get state(): Readonly<JsonObject> {
     return this.#state
   }
 
   /**
-   * Takes the values in and tells what changed; undefined when nothing did. Values that break a rule between fields
-   * must not come here: the reader of the payload has left them out.
+   * Applies the values and returns the change; undefined if nothing changed. Values must not violate rules between
+   * fields: the payload reader leaves such values out.
    */
   apply(values: JsonObject): RowChange | undefined {
     const isCreation = this.#isNew && Object.keys(this.#values).length === 0
@@ -77,12 +77,12 @@ export class Draft {
     }
   }
 
-  /** Something happened with the record beside its fields: where it is written anyway, these columns are too. */
+  /** Adds columns to the write of this record, if there is one. */
   addColumns(columns: Record<string, JsonValue>): void {
     this.#columns = { ...this.#columns, ...columns }
   }
 
-  /** What is to be written in the end, if anything. */
+  /** The change to write, if any. */
   get change(): Change | undefined {
     const [values, columns] = [this.#values, this.#columns]
     if (Object.keys(values).length === 0) return undefined
@@ -92,31 +92,31 @@ export class Draft {
   }
 }
 
-/** Most values are plain: a new record has three dozen fields, of which a payload says a few. */
+/** The fast path matters: a new record has three dozen fields, of which a payload sets a few. */
 const isSame = (one: JsonValue | undefined, other: JsonValue): boolean => one === other || isDeepStrictEqual(one, other)
 
-/** Both parts of a name are protected by an edit of either. */
+/** A name is protected by an edit of either part. */
 const relatedFields: Record<string, readonly string[]> = { name: ['name', 'firstName', 'lastName'] }
 
-/** Why a record did not take a value: it has another one, a person changed or removed it, or there is no room for it. */
+/** Why a record did not accept a value: it has a different one, a person edited it, or the field is full. */
 export type Reason = 'present' | 'edited' | 'full'
 
-/** A value that a record did not take; of external ids the provider's. */
+/** A value that a record did not accept; for external ids, with the provider. */
 export interface NotStored {
   field: string
   provider?: string
   reason: Reason
 }
 
-/** Which of the incoming values a record takes, and which it does not although they say something else. */
+/** Incoming values that a record accepts, and those that it rejects although they differ. */
 export interface Merge {
   accepted: JsonObject
   notStored: NotStored[]
 }
 
 /**
- * What is empty is filled, and with `overwrite` what holds something is replaced; never what a person has changed, not
- * even to nothing. Tags and external ids are added to those there are, except those that a person removed.
+ * Fills empty fields and, with `overwrite`, replaces existing values; never a value that a person has changed or
+ * removed. Tags and external ids are added to existing ones, except those that a person removed.
  */
 export function merge(draft: Draft, incoming: JsonObject, policy: MergePolicy): Merge {
   const merged: Merge = { accepted: {}, notStored: [] }
@@ -149,7 +149,7 @@ function addTags({ resource, state, edits }: Draft, value: JsonValue, { accepted
   else accepted.tags = [...present, ...added]
 }
 
-/** A provider that the record has another id of contradicts it, so such a push does not come here. */
+/** Pushes that contradict an external id of the record are conflicts and never get here. */
 function addExternalIds({ resource, state, edits }: Draft, value: JsonValue, { accepted, notStored }: Merge): void {
   const present = objectOf(state.externalIds)
   const added: JsonObject = {}
@@ -164,7 +164,7 @@ function addExternalIds({ resource, state, edits }: Draft, value: JsonValue, { a
   if (Object.keys(added).length > 0) accepted.externalIds = { ...present, ...added }
 }
 
-/** How many items or properties the field may hold. */
+/** Maximum number of items or properties of the field. */
 function maxEntries({ fields }: Resource, name: string): number {
   const { maxItems, maxProperties } = fields[name]?.schema ?? {}
   return Number(maxItems ?? maxProperties ?? Infinity)

@@ -3,7 +3,7 @@ import { emailKey } from '../../../platform/model/normalizers.ts'
 import { domainKey } from '../../companies/resource.ts'
 import { handles } from '../payload/payload-fields.ts'
 
-/** Fields whose values can be spelt in several ways, and what is the same for all spellings. */
+/** Fields whose values have several spellings, and the key that is equal for all of them. */
 const comparisonKeys: Readonly<Record<string, (value: string) => string>> = {
   email: emailKey,
   domain: domainKey,
@@ -12,7 +12,7 @@ const comparisonKeys: Readonly<Record<string, (value: string) => string>> = {
   ...Object.fromEntries(handles.map((name) => [name, (handle: string) => handle.toLowerCase()])),
 }
 
-/** Does a record that has `present` hold what the incoming value says? A list does that holds all of its words. */
+/** Whether `present` contains the incoming value. A list does if it contains all its items. */
 export function isStored(name: string, present: JsonValue | undefined, value: JsonValue): boolean {
   if (Array.isArray(value)) return Array.isArray(present) && value.every((item) => present.includes(item))
   if (present === value) return true
@@ -22,7 +22,7 @@ export function isStored(name: string, present: JsonValue | undefined, value: Js
   )
 }
 
-/** `1250.50` and `1250.5` are one number. */
+/** `1250.50` and `1250.5` are the same number. */
 function decimalKey(value: string): string {
   return value.includes('.') ? value.replace(/\.?0+$/, '') : value
 }

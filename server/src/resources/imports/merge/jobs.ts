@@ -5,12 +5,12 @@ import { Draft, type RowChange } from './draft.ts'
 import { notStored } from './not-stored.ts'
 import { type Finding, finding, type MergePolicy } from '../resource.ts'
 
-/** By contact (uuid) and by what makes two jobs one. */
+/** By contact (uuid) and job key. */
 export type Jobs = Map<string, Map<string, Draft>>
 
 /**
- * Adds the jobs of a payload to a contact's history and returns those that were made or changed. A job that is known is
- * filled in: one that has ended is no longer current. One that a person changed or deleted is left as it is.
+ * Merges the jobs of a payload into the history of a contact and returns those that were created or changed. An
+ * existing job can get an end, which makes it no longer current. A job that a person changed or deleted stays as it is.
  */
 export function mergeJobs(
   jobs: Jobs,
@@ -33,7 +33,7 @@ export function mergeJobs(
     }
     const draft = found ?? new Draft(employments, newId(), { columns: { contact_id: person.id } })
     const update = found ? updateOf(found, values) : { accepted: values }
-    // Said twice in one payload, the first counts.
+    // If a job occurs twice in a payload, the first one counts.
     const isSkipped = isEdited || handledKeys.has(key) || !isAllowed(draft, update, policy)
     handledKeys.add(key)
     if (isSkipped) {
@@ -54,20 +54,23 @@ export function mergeJobs(
   return touched
 }
 
-/** What a job is told, and by which field of the payload where it is known already. */
+/** New values of a job and, if it exists already, the payload field that they come from. */
 interface JobUpdate {
   accepted: JsonObject
   field?: 'end' | 'current'
 }
 
-/** What is said of a job that is known: when it ended, or whether it is held. An end says that the job is over. */
+/**
+ * What a payload changes in an existing job: its end, or whether it is current. An end means that the job is not
+ * current.
+ */
 function updateOf({ state }: Draft, { end, current }: JsonObject): JobUpdate {
   if (typeof end === 'string' && end !== state.end) return { accepted: { end, current: false }, field: 'end' }
   if (typeof current === 'boolean' && current !== state.current) return { accepted: { current }, field: 'current' }
   return { accepted: {} }
 }
 
-/** A job that has ended is not held again. */
+/** An ended job does not become current again. */
 function isAllowed({ state }: Draft, { field, accepted }: JobUpdate, policy: MergePolicy): boolean {
   if (field === 'end') return state.end === null || policy === 'overwrite'
   if (field === 'current') return policy === 'overwrite' && (state.end === null || accepted.current === false)

@@ -21,7 +21,7 @@ export interface Locked {
   employers: ReadonlyMap<string, CurrentRow>
 }
 
-/** The people and companies that these rows may be about, as they are, locked until the transaction ends. */
+/** Reads and locks the contacts and companies that these rows may match, until the transaction ends. */
 export async function preloadRecords(
   transaction: Transaction,
   rows: readonly LeadRow[],
@@ -56,7 +56,7 @@ export async function preloadRecords(
 
 const byId = (rows: readonly CurrentRow[]) => new Map(rows.map((row) => [row.id, row]))
 
-/** Ids of one provider each, as a recordset takes them. */
+/** External ids as records for jsonb_to_recordset. */
 const externalIdsOf = (record: JsonObject | undefined) =>
   Object.entries(objectOf(record?.externalIds)).map(([provider, value]) => ({ provider, value }))
 
@@ -68,7 +68,7 @@ async function findContacts(transaction: Transaction, rows: readonly LeadRow[]):
     externalIdsOf(contact).map((external) => ({ team_id: uuid('tea', teamId), ...external })),
   )
   const lone = rows.flatMap(({ lead }) => loneExternalIds(lead.contact))
-  // By handles only those of whom nothing better is known.
+  // Handles are used only if nothing more reliable identifies the contact.
   const matchedByHandle = rows.filter(({ lead, teamId }) => contactKeys(lead.contact, teamId).length === 0)
   const byHandle = handleFields.map((name) => {
     const handles = matchedByHandle.flatMap(({ lead }) =>
@@ -89,15 +89,15 @@ async function findContacts(transaction: Transaction, rows: readonly LeadRow[]):
     join contacts contact on contact.organization_id = ${transaction.organization}
       and contact.email_key = wanted.email_key and contact.team_id = wanted.team_id and contact.deleted_at is null
     union
-    select held.contact_id from ${recordset(externals, 'wanted (team_id uuid, provider text, value text)')}
-    join contact_external_ids held on held.organization_id = ${transaction.organization}
-      and held.team_id = wanted.team_id and held.provider = wanted.provider and held.value = wanted.value
+    select owner.contact_id from ${recordset(externals, 'wanted (team_id uuid, provider text, value text)')}
+    join contact_external_ids owner on owner.organization_id = ${transaction.organization}
+      and owner.team_id = wanted.team_id and owner.provider = wanted.provider and owner.value = wanted.value
     ${lone.length > 0 ? formerHolders(transaction, contacts, 'externalIds', lone) : raw('')}
     ${matchedByHandle.length > 0 ? join(byHandle, '') : raw('')}`,
   )
 }
 
-/** Adds the records from which a person took one of these values of a field. */
+/** Adds records from which a person removed one of these values. */
 function formerHolders(
   transaction: Transaction,
   { singular }: Resource,
@@ -106,9 +106,9 @@ function formerHolders(
 ): Sql {
   return sql`
     union
-    select held.${identifier(`${singular}_id`)} from unnest(${[...new Set(digests)]}::text[]) as wanted (digest)
-    join ${identifier(`${singular}_edited_values`)} held on held.organization_id = ${transaction.organization}
-      and held.field = ${raw(`'${field}'`)} and held.digest = decode(wanted.digest, 'hex')`
+    select edited.${identifier(`${singular}_id`)} from unnest(${[...new Set(digests)]}::text[]) as wanted (digest)
+    join ${identifier(`${singular}_edited_values`)} edited on edited.organization_id = ${transaction.organization}
+      and edited.field = ${raw(`'${field}'`)} and edited.digest = decode(wanted.digest, 'hex')`
 }
 
 async function findCompanies(transaction: Transaction, rows: readonly LeadRow[]): Promise<CurrentRow[]> {
@@ -125,9 +125,9 @@ async function findCompanies(transaction: Transaction, rows: readonly LeadRow[])
     join companies company on company.organization_id = ${transaction.organization}
       and company.domain_key = wanted.key and company.deleted_at is null
     union
-    select held.company_id from ${recordset(wanted.flatMap(externalIdsOf), 'wanted (provider text, value text)')}
-    join company_external_ids held on held.organization_id = ${transaction.organization}
-      and held.provider = wanted.provider and held.value = wanted.value
+    select owner.company_id from ${recordset(wanted.flatMap(externalIdsOf), 'wanted (provider text, value text)')}
+    join company_external_ids owner on owner.organization_id = ${transaction.organization}
+      and owner.provider = wanted.provider and owner.value = wanted.value
     union
     select company.id from unnest(${names}::text[]) as wanted (name)
     join companies company on company.organization_id = ${transaction.organization}
@@ -136,7 +136,7 @@ async function findCompanies(transaction: Transaction, rows: readonly LeadRow[])
   )
 }
 
-/** The jobs of these contacts (uuids). */
+/** The employments of these contacts (uuids). */
 async function readJobs(transaction: Transaction, contactIds: readonly string[]): Promise<Jobs> {
   if (contactIds.length === 0) return new Map()
   const rows = await transaction.query<JobRow>(sql`
@@ -164,7 +164,7 @@ interface JobRow {
   end: string | null
 }
 
-/** Which of these texts are notes of these contacts (uuids) already. */
+/** Which of these texts exist as notes on these contacts (uuids). */
 async function readNotes(
   transaction: Transaction,
   contactIds: readonly string[],

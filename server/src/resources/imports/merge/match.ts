@@ -5,7 +5,7 @@ import { domainKey } from '../../companies/resource.ts'
 import { identityOf } from './company-identity.ts'
 import { type Draft, objectOf } from './draft.ts'
 
-/** What a contact is known by, the surer first: external ids, then the address. Within its team. */
+/** Keys of a contact within its team, most reliable first: external ids, then the email address. */
 export function contactKeys(contact: JsonObject, teamId: string): string[] {
   const { email } = contact
   return [
@@ -14,7 +14,7 @@ export function contactKeys(contact: JsonObject, teamId: string): string[] {
   ]
 }
 
-/** The handles that a person is known by, in the order of the fields. */
+/** Handles that identify a person, in the order of the fields. */
 export const handleFields = [
   'linkedinHandle',
   'githubHandle',
@@ -23,30 +23,30 @@ export const handleFields = [
   'facebookHandle',
 ] as const
 
-/** What a contact is known by when nothing better is: the handles. Their case does not count. */
+/** Fallback keys of a contact: handles, ignoring case. */
 export const handleKeys = (contact: JsonObject, teamId: string): string[] =>
   handleFields.flatMap((name) => {
     const handle = contact[name]
     return typeof handle === 'string' ? [`contact ${teamId} ${name} ${handle.toLowerCase()}`] : []
   })
 
-/** What the contact of a payload is looked for by. */
+/** The keys by which the contact of a payload is matched. */
 export function searchKeys(contact: JsonObject, teamId: string): string[] {
   const keys = contactKeys(contact, teamId)
   return keys.length > 0 ? keys : handleKeys(contact, teamId)
 }
 
-/** The digests of a contact's external ids where nothing else tells who it is; empty otherwise. */
+/** Digests of the external ids of a contact without an email; empty if there is an email. */
 export const loneExternalIds = ({ email, externalIds }: JsonObject): string[] =>
   email === undefined
     ? Object.entries(objectOf(externalIds)).map(([provider, value]) => digestOf(externalIdText(provider, value)))
     : []
 
-/** What a contact was known by until a person removed or replaced the external id. */
+/** Keys of external ids that a person removed or replaced. */
 export const formerContactKeys = (digests: readonly string[], teamId: string): string[] =>
   digests.map((digest) => `contact ${teamId} formerly ${digest}`)
 
-/** What a company is surely known by: external ids, then the part of its domain that was registered. */
+/** Reliable keys of a company: external ids, then the registrable domain. */
 export function companyKeys(company: JsonObject): string[] {
   const { domain } = company
   return [
@@ -55,19 +55,19 @@ export function companyKeys(company: JsonObject): string[] {
   ]
 }
 
-/** What a company is known by when nothing better is: its name, or one that it had until a person changed it. */
+/** Fallback key of a company: its name, or a former name that a person changed. */
 export const companyNameKey = (name: string): string => `company name ${name}`
 export const formerCompanyNameKey = (digest: string): string => `company formerly ${digest}`
 
 const externalKeys = ({ externalIds }: JsonObject): string[] =>
   Object.entries(objectOf(externalIds)).map(([provider, value]) => `external ${provider} ${String(value)}`)
 
-/** The records of a batch by their keys: found by those that they have now, not by those that they had. */
+/** The records of a batch by their current keys. */
 export class KeyedDrafts {
   readonly #byKey = new Map<string, Set<Draft>>()
   readonly #keys = new Map<Draft, readonly string[]>()
 
-  /** Files the record under these keys and no others. */
+  /** Indexes the record under exactly these keys. */
   put(draft: Draft, keys: readonly string[]): void {
     for (const key of this.#keys.get(draft) ?? []) this.#byKey.get(key)?.delete(draft)
     this.#keys.set(draft, keys)
@@ -78,13 +78,13 @@ export class KeyedDrafts {
     }
   }
 
-  /** Every record that has one of the keys. */
+  /** All records with one of the keys. */
   find(keys: readonly string[]): Draft[] {
     return [...new Set(keys.flatMap((key) => [...(this.#byKey.get(key) ?? [])]))]
   }
 }
 
-/** The companies that a payload may mean: none for a new one, several when its keys are several companies'. */
+/** The companies that a payload may refer to: none for a new one, several if its keys belong to different companies. */
 export function findCompanies(known: KeyedDrafts, company: JsonObject): Draft[] {
   const { name, domain } = identityOf(company)
   const identified = { ...company, ...(domain !== undefined && { domain }) }
@@ -95,7 +95,10 @@ export function findCompanies(known: KeyedDrafts, company: JsonObject): Draft[] 
   return known.find([formerCompanyNameKey(digestOf(name))]).filter((draft) => !isDifferentCompany(draft, identified))
 }
 
-/** Two domains, or two ids of one provider: then it is another company of the same name, unless a person changed them. */
+/**
+ * Whether a company with the same name is a different one: another domain or another id of the same provider, unless a
+ * person changed that.
+ */
 function isDifferentCompany({ state, edits }: Draft, company: JsonObject): boolean {
   const { domain } = company
   const hasOtherDomain = typeof domain === 'string' && typeof state.domain === 'string'
@@ -106,7 +109,7 @@ function isDifferentCompany({ state, edits }: Draft, company: JsonObject): boole
   )
 }
 
-/** The providers of which the record has another id than what was pushed says. */
+/** Providers for which the record has a different id than the push. */
 export function contradictions(state: Readonly<JsonObject>, pushed: JsonObject): string[] {
   const present = objectOf(state.externalIds)
   return Object.entries(objectOf(pushed.externalIds)).flatMap(([provider, value]) =>

@@ -7,7 +7,7 @@ import type { Outcome } from './reconcile.ts'
 const email = 'ada@a.example'
 const policies = ['fill', 'overwrite'] as const
 
-/** Pushes payloads at a new organization, with `fill` unless told otherwise. */
+/** Pushes payloads to a new organization, with `fill` by default. */
 function imported() {
   const fixture = newWorld()
   const push = (payload: JsonObject, mergePolicy: (typeof policies)[number] = 'fill') => {
@@ -23,7 +23,7 @@ const warningsOf = ({ warnings }: Outcome) => warnings.map(({ code, path }) => `
 const idsOf = (prefix: string, records: Map<string, JsonObject>) => [...records.keys()].map((id) => showId(prefix, id))
 
 describe.each(policies)('with %s', (policy) => {
-  test('another external id of the same system is a conflict that names the contact and stores nothing', () => {
+  test('a second external id of a provider is a conflict that names the contact and stores nothing', () => {
     const { world: fixture, push } = imported()
     push({ contact: { email, externalIdCrm: 'c1', externalIdErp: 'e1' } })
     const before = structuredClone([...fixture.contacts])
@@ -34,14 +34,14 @@ describe.each(policies)('with %s', (policy) => {
     expect(refused).toMatchObject({ status: 'CONFLICT', contactId: null, companyId: null, changes: [] })
     expect(refused.errors).toMatchObject([{ code: 'external_id_conflict', path: 'contact.externalIdCrm' }])
     expect(refused.errors[0]?.message).toContain(idsOf('con', fixture.contacts)[0])
-    // Found by one of its ids, and contradicted by the other.
+    // Matched by one id and contradicted by the other.
     const both = push({ contact: { externalIdCrm: 'c1', externalIdErp: 'e2' } }, policy)
     expect(both).toMatchObject({ status: 'CONFLICT', errors: [{ path: 'contact.externalIdErp' }] })
     expect([...fixture.contacts]).toEqual(before)
     expect(fixture.companies.size).toBe(0)
   })
 
-  test('another external id of the same system is a conflict that names the company', () => {
+  test('a second external id of a provider is a conflict that names the company', () => {
     const { world: fixture, push } = imported()
     push({ contact: { email }, company: { name: 'Acme', domain: 'acme.example', externalIdCrm: 'c1' } })
     const refused = push({ contact: { email }, company: { domain: 'acme.example', externalIdCrm: 'c2' } }, policy)
@@ -54,7 +54,7 @@ describe.each(policies)('with %s', (policy) => {
   })
 })
 
-test('rows of one batch contradict each other as pushes one by one do', () => {
+test('rows of one batch conflict with each other like separate pushes', () => {
   const { world: fixture, batch } = imported()
   const outcomes = batch(
     { contact: { email, externalIdCrm: 'c1' }, company: { name: 'Acme', domain: 'acme.example', externalIdCrm: 'x1' } },
@@ -66,7 +66,7 @@ test('rows of one batch contradict each other as pushes one by one do', () => {
   expect(fixture.contacts.size).toBe(2)
 })
 
-test('a conflict between companies names them', () => {
+test('a conflict between companies names all of them', () => {
   const { world: fixture, push } = imported()
   push({ contact: { email: 'a@a.example' }, company: { name: 'Acme', domain: 'acme.example' } })
   push({ contact: { email: 'b@a.example' }, company: { name: 'Other', externalIdCrm: 'c1' } })
@@ -93,21 +93,21 @@ const full = {
   company: { name: 'Acme', domain: 'acme.example', annualRevenue: '1250.50', stack: ['a', 'b'], tags: ['x'] },
 }
 
-test('a push is a duplicate when all that it contains is stored, however it is spelt', () => {
+test('a push is a duplicate if all its values are stored, in any spelling', () => {
   const { push } = imported()
   expect(push(full).status).toBe('PROCESSED')
   expect(push(full)).toMatchObject({ status: 'DUPLICATE', warnings: [] })
-  const spelt = {
+  const respelled = {
     contact: { email: 'ADA@a.example', name: 'Ada Lovelace', githubHandle: 'ada' },
     employment: { history: [{ organization: 'ACME', start: '2020-01' }] },
     company: { domain: 'www.acme.example', annualRevenue: '1250.5', stack: ['b'] },
   }
-  expect(push(spelt)).toMatchObject({ status: 'DUPLICATE', warnings: [] })
-  // What no record has a place for is stored with the row.
+  expect(push(respelled)).toMatchObject({ status: 'DUPLICATE', warnings: [] })
+  // A value without a field is stored with the row.
   expect(push({ contact: { ...full.contact, colour: 'blue' } })).toMatchObject({ status: 'DUPLICATE' })
 })
 
-test('fill warns of each value that it did not store, and such a push is no duplicate', () => {
+test('with fill, each value that is not stored causes a warning, and the push is not a duplicate', () => {
   const { push } = imported()
   push(full)
   const outcome = push({
@@ -138,7 +138,7 @@ test('fill warns of each value that it did not store, and such a push is no dupl
   expect(push({ contact: { email, name: 'Ada King' } })).toMatchObject({ status: 'PROCESSED', changes: [] })
 })
 
-test('overwrite replaces what fill keeps, and warns of a job that it would begin again and of one said twice', () => {
+test('with overwrite, existing values are replaced; reopened and repeated jobs cause warnings', () => {
   const { push } = imported()
   push(full)
   const history = [
@@ -157,7 +157,7 @@ test('overwrite replaces what fill keeps, and warns of a job that it would begin
   ])
 })
 
-test('a push with a value that cannot be used is no duplicate', () => {
+test('a push with an unusable value is not a duplicate', () => {
   const { push } = imported()
   push({ contact: { email } })
   expect(push({ contact: { email, website: 'none' } })).toMatchObject({
@@ -167,7 +167,7 @@ test('a push with a value that cannot be used is no duplicate', () => {
   })
 })
 
-test('no company is made for a contact that keeps another one', () => {
+test('no company is created for a contact that keeps another one', () => {
   const { world: fixture, push } = imported()
   const first = push({ contact: { email }, company: { name: 'Acme' } })
   const second = push({ contact: { email, bio: 'Sells' }, company: { name: 'Babbage' } })
@@ -175,7 +175,7 @@ test('no company is made for a contact that keeps another one', () => {
   expect(warningsOf(second)).toEqual(['existing_value_kept company'])
   expect(fixture.companies.size).toBe(1)
   expect([...fixture.contacts.values()]).toMatchObject([{ companyId: first.companyId, bio: 'Sells' }])
-  // One that is there already takes what is said of it.
+  // An existing company still gets the pushed values.
   const other = push({ contact: { email: 'bob@b.example' }, company: { name: 'Babbage' } })
   const known = push({ contact: { email }, company: { name: 'Babbage', employeesCount: 3 } })
   expect(known).toMatchObject({ companyId: other.companyId, changes: [{ after: { employeesCount: 3 } }] })
@@ -189,7 +189,7 @@ test.each([
   ['https://www.acme.example/about', 'acme.example'],
   ['http://shop.acme.co.uk:8080', 'shop.acme.co.uk'],
   ['https://acme.github.io/site', 'acme.github.io'],
-])('a company with the website %s alone is the one of %s', (website, domain) => {
+])('a company with only the website %s gets the domain %s', (website, domain) => {
   const { world: fixture, push } = imported()
   const first = push({ contact: { email }, company: { website } })
   expect(first).toMatchObject({ status: 'PROCESSED', warnings: [], errors: [] })
@@ -208,7 +208,7 @@ test.each([
   'https://sites.google.com/view/acme',
   'http://192.0.2.7/',
   'http://localhost:8080',
-])('the website %s stands for no company', (website) => {
+])('the website %s does not identify a company', (website) => {
   const { world: fixture, push } = imported()
   expect(push({ contact: { email }, company: { website } })).toMatchObject({
     status: 'PARTIAL',
@@ -217,14 +217,14 @@ test.each([
   expect(fixture.companies.size).toBe(0)
 })
 
-test('a website does not stand for a company that has a name or domain', () => {
+test('the host of a website is not used for a company with a name or domain', () => {
   const { world: fixture, push } = imported()
   push({ contact: { email }, company: { name: 'Acme', website: 'https://acme.example' } })
   push({ contact: { email: 'b@b.example' }, company: { domain: 'b.example', website: 'https://acme.example' } })
   expect([...fixture.companies.values()].map(({ domain }) => domain)).toEqual([null, 'b.example'])
 })
 
-test('a company with a nickname alone is one company, however often it is pushed', () => {
+test('a company with only a nickname is created once, however often it is pushed', () => {
   const { world: fixture, push } = imported()
   for (const address of [email, 'bob@b.example', email]) {
     push({ contact: { email: address }, company: { nickname: 'Acme' } }, 'overwrite')

@@ -13,7 +13,7 @@ export function notStored(path: string, reason: Reason): Finding {
   }
 }
 
-/** Where in the payload the member of a field stands, if not under the field's own name. */
+/** Paths of contact fields that differ from `contact.<field>`. */
 const contactPaths: Readonly<Record<string, string>> = {
   companyId: 'company',
   employmentTitle: 'employment.title',
@@ -29,13 +29,13 @@ function pathOf(part: 'contact' | 'company', field: string, provider: string | u
   return (part === 'contact' ? contactPaths[field] : undefined) ?? `${part}.${field}`
 }
 
-/** The member that brings the id of a provider. */
+/** Path of the external id of a provider. */
 export const externalIdPath = (part: 'contact' | 'company', provider: string): string =>
   `${part}.externalId${provider.charAt(0).toUpperCase()}${provider.slice(1)}`
 
-/** Warnings about what is stored with the row although no record has a place for it. */
+/** Warnings about values that are stored with the row, although no record has a field for them. */
 const storedWithRow: readonly string[] = ['unknown_member', 'unknown_parameter']
 
-/** Is everything that the push contains stored? */
+/** Whether everything in the push is stored. */
 export const isAllStored = (warnings: readonly Finding[]): boolean =>
   warnings.every(({ code }) => storedWithRow.includes(code))

@@ -12,7 +12,7 @@ import { reconcile } from './reconcile.ts'
 const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
 const few = (...values: string[]) => fc.constantFrom(...values)
 
-/** Few values, so that people and companies meet often and in every way. */
+/** Few distinct values, so that people and companies often match in every way. */
 const payloads: fc.Arbitrary<JsonObject> = fc
   .record({
     contact: fc.record({
@@ -63,7 +63,7 @@ const rows = fc
   })
   .map(({ payload, mergePolicy, tag }) => rowOf(payload, { mergePolicy, tags: [tag] }))
 
-test('a batch comes to the same as its rows one by one, whatever they are', () => {
+test('a batch has the same result as its rows one by one', () => {
   fc.assert(
     fc.property(fc.array(rows, { maxLength: 4 }), fc.array(rows, { maxLength: 12 }), (first, batch) => {
       const [whole, single] = [newWorld(), newWorld()]
@@ -80,7 +80,7 @@ test('a batch comes to the same as its rows one by one, whatever they are', () =
   )
 })
 
-test('a row that was worked on and comes again changes nothing', () => {
+test('processing a row again changes nothing', () => {
   fc.assert(
     fc.property(fc.array(rows, { maxLength: 4 }), rows, (first, row) => {
       const fixture = newWorld()
@@ -102,7 +102,7 @@ test('a row that was worked on and comes again changes nothing', () => {
   )
 })
 
-test('no two contacts of a team share an address or an external id, no two companies a domain', () => {
+test('email addresses, external ids and domains stay unique', () => {
   fc.assert(
     fc.property(fc.array(rows, { maxLength: 16 }), (batch) => {
       const fixture = newWorld()
@@ -122,7 +122,7 @@ test('no two contacts of a team share an address or an external id, no two compa
 
 const ada = { contact: { email: 'ada@a.example', name: 'Ada Lovelace' } }
 
-test('a field that holds something stays, or is replaced where the import says so, but never by nothing', () => {
+test('an existing value is kept or, with overwrite, replaced, but never by null', () => {
   const fixture = newWorld()
   run(fixture, rowOf({ ...ada, employment: { title: 'Countess' } }))
   run(
@@ -143,7 +143,7 @@ test('a field that holds something stays, or is replaced where the import says s
   ])
 })
 
-test('what a person has changed or cleared is neither overwritten nor filled', () => {
+test('a field that a person changed or cleared is neither overwritten nor filled', () => {
   const fixture = newWorld()
   run(fixture, rowOf({ ...ada, employment: { title: 'Countess' } }))
   const [[id, record] = ['', {}]] = [...fixture.contacts]
@@ -163,7 +163,7 @@ test('what a person has changed or cleared is neither overwritten nor filled', (
   }
 })
 
-test('keys of different contacts are a conflict that changes nothing and names them', () => {
+test('keys of different contacts are a conflict that names them and changes nothing', () => {
   const fixture = newWorld()
   run(fixture, rowOf(ada), rowOf({ contact: { email: 'bob@b.example', externalIdCrm: '1' } }))
   const before = canonical(fixture)
@@ -179,7 +179,7 @@ test('keys of different contacts are a conflict that changes nothing and names t
   expect(canonical(fixture)).toEqual(before)
 })
 
-test('a company is found by external id or domain before its name, and never by a name that several have', () => {
+test('a company is matched by external id or domain before its name, and never by an ambiguous name', () => {
   const fixture = newWorld()
   const push = (email: string, company: JsonObject) => run(fixture, rowOf({ contact: { email }, company }))[0]
   const first = push('a@a.example', { name: 'Acme', domain: 'acme.example' })
@@ -194,7 +194,7 @@ test('a company is found by external id or domain before its name, and never by 
   expect(fixture.contacts.size).toBe(4)
 })
 
-test('a contact without an address or a name is called by what it has, and told so', () => {
+test('a contact without an address or a name gets another value as its name, with a warning', () => {
   const fixture = newWorld()
   const [byHandle, byId] = run(
     fixture,
@@ -205,7 +205,7 @@ test('a contact without an address or a name is called by what it has, and told 
   for (const outcome of [byHandle, byId]) expect(outcome?.warnings).toMatchObject([{ code: 'made_up_name' }])
 })
 
-test('tags and external ids that a record has no room for are left out and told', () => {
+test('tags and external ids beyond the limit are left out with a warning', () => {
   const fixture = newWorld()
   const tags = (from: number) => Array.from({ length: 60 }, (_, index) => `tag ${from + index}`)
   run(fixture, rowOf(ada, { tags: tags(0) }))
@@ -214,7 +214,7 @@ test('tags and external ids that a record has no room for are left out and told'
   expect([...fixture.contacts.values()]).toMatchObject([{ tags: tags(0), bio: 'Wrote notes' }])
 })
 
-test('a name that was made up is one line', () => {
+test('a substituted name is a single line', () => {
   const fixture = newWorld()
   run(
     fixture,
@@ -224,7 +224,7 @@ test('a name that was made up is one line', () => {
   expect([...fixture.companies.values()].map(({ name }) => String(name).length)).toEqual([200])
 })
 
-test('a company that nothing names is left out, and the lead is kept', () => {
+test('a company without a name is left out, and the rest of the lead is stored', () => {
   const fixture = newWorld()
   const [outcome] = run(fixture, rowOf({ ...ada, company: { employeesCount: 3 } }))
   expect(outcome).toMatchObject({ status: 'PARTIAL', companyId: null, errors: [{ code: 'company_without_name' }] })
@@ -232,7 +232,7 @@ test('a company that nothing names is left out, and the lead is kept', () => {
   expect(fixture.companies.size).toBe(0)
 })
 
-test('a job that was held is ended by the push that says when, and one that was deleted stays away', () => {
+test('a push can end a current job and does not add a deleted job again', () => {
   const fixture = newWorld()
   const push = (job: JsonObject) => rowOf({ ...ada, employment: { history: [{ organization: 'Acme', ...job }] } })
   run(fixture, push({ start: '2020-01', current: true }))
@@ -253,7 +253,7 @@ test('a job that was held is ended by the push that says when, and one that was 
   })
 })
 
-test('a note is kept once, whoever pushes the same words again', () => {
+test('a note is stored once, however often the same text is pushed', () => {
   const fixture = newWorld()
   const push = (note: string) => rowOf({ contact: { ...ada.contact, note } })
   const [first, again, other] = run(fixture, push('met at the fair'), push('met at the fair'), push('call back'))

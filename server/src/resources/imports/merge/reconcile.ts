@@ -25,26 +25,26 @@ import { allNotStored, externalIdPath, isAllStored, notStored } from './not-stor
 import type { Lead } from '../payload/payload.ts'
 import { type Finding, finding, type MergePolicy, type RowStatus } from '../resource.ts'
 
-/** A row with its payload read, and what its import says about it. */
+/** A row with its parsed payload and the settings of its import. */
 export interface LeadRow {
   id: string
   lead: Lead
-  /** In the form of the answers. */
+  /** In the form of the API. */
   teamId: string
   tags: readonly string[]
   mergePolicy: MergePolicy
 }
 
-/** What the database knows of the people and companies that a batch may be about. */
+/** The stored contacts and companies that a batch may match. */
 export interface PreloadedRecords {
   contacts: readonly Draft[]
   companies: readonly Draft[]
   jobs: Jobs
-  /** `<contact uuid> <text>` of each note that there is. */
+  /** `<contact uuid> <text>` of each existing note. */
   notes: Set<string>
 }
 
-/** What became of a row. */
+/** The result of a row. */
 export interface Outcome {
   rowId: string
   status: RowStatus
@@ -55,7 +55,7 @@ export interface Outcome {
   changes: RowChange[]
 }
 
-/** What is to be written for a batch: one set for each resource, and the end of each row. */
+/** Everything to write for a batch: one set of changes per resource, and the outcome of each row. */
 export interface Plan {
   companies: Change[]
   contacts: Change[]
@@ -65,8 +65,8 @@ export interface Plan {
 }
 
 /**
- * Goes through the rows in their order, each seeing what those before it did, so that a batch comes to the same as its
- * rows one by one. Pure: nothing is read or written. Matching and merging are those of docs/guides/imports.md.
+ * Processes the rows in order, each seeing the changes of the previous ones, so that a batch has the same result as its
+ * rows one by one. Pure: nothing is read or written. docs/guides/imports.md describes matching and merging.
  */
 export function reconcile(rows: readonly LeadRow[], preloaded: PreloadedRecords): Plan {
   const batch = new Batch(preloaded)
@@ -75,21 +75,21 @@ export function reconcile(rows: readonly LeadRow[], preloaded: PreloadedRecords)
 }
 
 class Batch {
-  readonly #known: PreloadedRecords
+  readonly #preloaded: PreloadedRecords
   readonly #contacts = new KeyedDrafts()
   readonly #companies = new KeyedDrafts()
-  readonly #touched = new Set<Draft>()
+  readonly #changed = new Set<Draft>()
   readonly #notes: Change[] = []
 
   constructor(preloaded: PreloadedRecords) {
-    this.#known = preloaded
+    this.#preloaded = preloaded
     for (const draft of preloaded.contacts) this.#contacts.put(draft, contactKeysOf(draft))
     for (const draft of preloaded.companies) this.#companies.put(draft, companyKeysOf(draft))
   }
 
   get changes(): Omit<Plan, 'outcomes'> {
     const of = (name: string) =>
-      [...this.#touched].flatMap(({ resource, change }) => (resource.name === name && change ? [change] : []))
+      [...this.#changed].flatMap(({ resource, change }) => (resource.name === name && change ? [change] : []))
     return {
       companies: of('companies'),
       contacts: of('contacts'),
@@ -114,10 +114,10 @@ class Batch {
     }
     if (errors.length > 0) return outcome
     const [contact] = people
-    const employer = this.#takeCompany(row, { found: employers[0], contact }, outcome)
-    const person = this.#takeContact(row, contact, employer, outcome)
-    this.#takeJobs(row, person, outcome)
-    this.#takeNote(row, person, outcome)
+    const employer = this.#mergeCompany(row, { found: employers[0], contact }, outcome)
+    const person = this.#mergeContact(row, contact, employer, outcome)
+    this.#mergeJobs(row, person, outcome)
+    this.#addNote(row, person, outcome)
     outcome.contactId = showId('con', person.id)
     if (employer) outcome.companyId = showId('com', employer.id)
     if (outcome.errors.length > 0) outcome.status = 'PARTIAL'
@@ -125,7 +125,10 @@ class Batch {
     return outcome
   }
 
-  /** An id that a person took from a contact does not find it any more, but tells that a new one may be the same. */
+  /**
+   * An external id that a person removed from a contact no longer matches it, but suggests that a new contact may be
+   * the same person.
+   */
   #contactConflicts({ lead: { contact }, teamId }: LeadRow, people: readonly Draft[]): Finding[] {
     const found = conflictsOf('contact', people, contact)
     if (people.length > 0) return found
@@ -139,8 +142,8 @@ class Batch {
     )
   }
 
-  /** A company is made for the contact that works there, so not for one that keeps another company. */
-  #takeCompany(
+  /** A company is created only for a contact that will work there, not for one that keeps its current company. */
+  #mergeCompany(
     { lead, mergePolicy }: LeadRow,
     { found, contact }: { found: Draft | undefined; contact: Draft | undefined },
     outcome: Outcome,
@@ -166,7 +169,7 @@ class Batch {
     return draft
   }
 
-  #takeContact(row: LeadRow, found: Draft | undefined, employer: Draft | undefined, outcome: Outcome): Draft {
+  #mergeContact(row: LeadRow, found: Draft | undefined, employer: Draft | undefined, outcome: Outcome): Draft {
     const { lead, tags, teamId, mergePolicy } = row
     const draft = found ?? new Draft(contacts, newId(), { columns: {} })
     const incoming: JsonObject = {
@@ -176,30 +179,30 @@ class Batch {
     }
     if (!found) Object.assign(incoming, fallbackName(lead.contact, outcome))
     const { accepted, notStored } = merge(draft, incoming, mergePolicy)
-    // The tags are the import's: a push does not contain them.
+    // Tags come from the import, not from the push.
     const ofPush = notStored.filter(({ field, reason }) => field !== 'tags' || reason === 'full')
     outcome.warnings.push(...allNotStored('contact', ofPush))
-    // Its team decides whom a contact is matched with, so it is no value to merge.
+    // The team determines matching, so it is not a value to merge.
     this.#change(draft, found ? accepted : { ...accepted, teamId }, outcome)
     this.#contacts.put(draft, contactKeysOf(draft))
     return draft
   }
 
-  #takeJobs({ lead, mergePolicy }: LeadRow, person: Draft, outcome: Outcome): void {
-    for (const draft of mergeJobs(this.#known.jobs, person, lead.history, mergePolicy, outcome)) {
-      this.#touched.add(draft)
+  #mergeJobs({ lead, mergePolicy }: LeadRow, person: Draft, outcome: Outcome): void {
+    for (const draft of mergeJobs(this.#preloaded.jobs, person, lead.history, mergePolicy, outcome)) {
+      this.#changed.add(draft)
     }
   }
 
-  /** The same words are not noted twice, nor again after a person changed or deleted them. */
-  #takeNote({ id, lead: { note } }: LeadRow, person: Draft, outcome: Outcome): void {
-    if (note === undefined || this.#known.notes.has(`${person.id} ${note}`)) return
+  /** The same text is not added twice, nor after a person changed or deleted it. */
+  #addNote({ id, lead: { note } }: LeadRow, person: Draft, outcome: Outcome): void {
+    if (note === undefined || this.#preloaded.notes.has(`${person.id} ${note}`)) return
     if (person.edits.hasValue('notes', note)) {
       outcome.warnings.push(notStored('contact.note', 'edited'))
       return
     }
-    this.#known.notes.add(`${person.id} ${note}`)
-    // As the note's store would do, but in the contact's own write.
+    this.#preloaded.notes.add(`${person.id} ${note}`)
+    // Like the store of notes, but within the write of the contact.
     person.addColumns({ last_activity_at: 'now' })
     const noteId = newId()
     const columns = { contact_id: person.id, source: 'import', import_row_id: id }
@@ -211,12 +214,12 @@ class Batch {
   #change(draft: Draft, values: JsonObject, outcome: Outcome): void {
     const change = draft.apply(values)
     if (!change) return
-    this.#touched.add(draft)
+    this.#changed.add(draft)
     outcome.changes.push(change)
   }
 }
 
-/** The companies that contradict the push, or contradict each other. */
+/** Conflicts between the push and the matched companies. */
 const companyConflicts = ({ company }: Lead, employers: readonly Draft[]): Finding[] =>
   company ? conflictsOf('company', employers, company) : []
 
@@ -242,13 +245,11 @@ function companyKeysOf({ state, edits }: Draft): string[] {
   return [...companyKeys(state), companyNameKey(String(state.name)), ...former]
 }
 
-/** A new contact needs an address or a name: without either, what it has stands for the name. */
+/** A new contact requires an email, a phone or a name; otherwise, another value is used as its name. */
 function fallbackName(contact: JsonObject, outcome: Outcome): JsonObject {
   if (contact.email !== undefined || contact.phone !== undefined || contact.name !== undefined) return {}
-  const preloaded = ['nickname', ...handleFields].map((field) => contact[field])
-  const name = asName(
-    [...preloaded, ...Object.values(objectOf(contact.externalIds))].find((value) => value !== undefined),
-  )
+  const names = ['nickname', ...handleFields].map((field) => contact[field])
+  const name = asName([...names, ...Object.values(objectOf(contact.externalIds))].find((value) => value !== undefined))
   outcome.warnings.push(finding('made_up_name', 'contact.name', `missing; "${String(name)}" is used as the name`))
   return { name: name ?? null }
 }

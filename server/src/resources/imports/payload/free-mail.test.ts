@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { isFreeMail } from './free-mail.ts'
 
 test.each(['gmail.com', 'gmx.de', 'yahoo.co.jp', 'hotmail.fr', 'web.de', 'qq.com', 'hey.com', 'mailinator.com'])(
-  '%s and what is below it is free mail',
+  '%s and its subdomains are free mail',
   (domain) => {
     expect(isFreeMail(domain)).toBe(true)
     expect(isFreeMail(`mail.${domain}`)).toBe(true)
@@ -20,6 +20,6 @@ test.each([
   'apple.com',
   'sap.com',
   '',
-])('%j is not', (domain) => {
+])('%j is not free mail', (domain) => {
   expect(isFreeMail(domain)).toBe(false)
 })

@@ -1,6 +1,6 @@
 const splitWords = (text: string): string[] => text.trim().split(/\s+/)
 
-/** Providers with a domain for each country, and the suffixes under which they give out addresses. */
+/** Providers with domains in many countries, and the suffixes of their domains. */
 const suffixesByProvider: Record<string, string> = {
   aol: 'com at be ca ch cl co.nz co.uk com.ar com.au com.br com.mx cz de dk es fi fr hu ie in it jp kr nl pl se',
   gmail: 'com',
@@ -22,7 +22,7 @@ const suffixesByProvider: Record<string, string> = {
   ymail: 'com',
 }
 
-/** The others: mail for anyone, the mailboxes of internet providers, relays, and the best known throw-away ones. */
+/** Other domains: public mail providers, internet providers, relays, and well-known disposable mail. */
 const otherDomains = splitWords(`
   icloud.com mac.com me.com privaterelay.appleid.com msn.com windowslive.com aim.com bellsouth.net
   proton.me pm.me tuta.com tuta.io tutamail.com keemail.me hey.com fastmail.com fastmail.fm duck.com hushmail.com
@@ -76,7 +76,7 @@ const freeMailDomains = new Set([
   ...otherDomains,
 ])
 
-/** Where companies have pages below the host of somebody else. Hosts that the Public Suffix List knows need no place here. */
+/** Hosts on which many companies have pages. Hosts on the Public Suffix List need no entry. */
 const pageHosts = new Set(
   splitWords(`
   facebook.com fb.com fb.me instagram.com linkedin.com twitter.com x.com github.com gitlab.com tiktok.com youtube.com
@@ -87,13 +87,13 @@ const pageHosts = new Set(
 `),
 )
 
-/** Does a provider give out addresses of this domain, or of one above it, to anyone? `domain` as it is stored. */
+/** Whether the domain, or one above it, gives mail addresses to anyone. `domain` in stored form. */
 export const isFreeMail = (domain: string): boolean => isWithin(domain, freeMailDomains)
 
-/** Do many companies have their pages on this host? */
+/** Whether many companies have pages on this host. */
 export const isSharedHost = (domain: string): boolean => isWithin(domain, pageHosts)
 
-/** Is it one of the domains, or below one of them? */
+/** Whether it is one of the domains, or below one of them. */
 function isWithin(domain: string, domains: ReadonlySet<string>): boolean {
   for (let name = domain; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
     if (domains.has(name)) return true

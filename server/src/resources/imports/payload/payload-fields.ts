@@ -6,26 +6,26 @@ import { contacts } from '../../contacts/resource.ts'
 import { employments } from '../../employments/resource.ts'
 import { notes } from '../../notes/resource.ts'
 
-/** One member of a push (interface 4.8). */
+/** A property of a push (interface 4.8). */
 export interface PayloadProperty {
   description: string
-  /** Whose rules hold for the value, so that an import takes what REST takes. */
+  /** The field whose rules apply, so that an import accepts the same values as the REST API. */
   field: Field
-  /** A value that cannot be used refuses the push; others are left out of it. */
+  /** An invalid value rejects the push; otherwise, it is left out. */
   isStrict?: boolean
-  /** What the documentation narrows the value to. */
+  /** The documented values. */
   choices?: readonly string[]
 }
 
-/** One object of a push. */
+/** An object of a push. */
 export interface PayloadObject {
   description: string
   properties: ReadonlyMap<string, PayloadProperty>
-  /** Members that are objects of their own, or lists of them. */
+  /** Properties that are objects, or lists of objects. */
   parts: readonly string[]
-  /** What a member that is not known may have been meant for. */
+  /** Names to suggest for an unknown property. */
   names: readonly string[]
-  /** Where the ids of other providers are kept. */
+  /** The field that stores external ids. */
   externalIds?: Field
 }
 
@@ -40,10 +40,13 @@ function part(
   return { description, properties: new Map(properties), names, ...more, parts }
 }
 
-/** The member that brings the id of a provider: its name begins in upper case here, in lower case where it is kept. */
+/**
+ * Property with the id of a provider. The provider starts with an upper-case letter here, and with a lower-case one
+ * when stored.
+ */
 export const externalIdForm = /^externalId([A-Z][A-Za-z0-9]{0,39})$/
 
-/** Other spellings of handles, and the fields that they mean. */
+/** Alternative names of handles, and the fields that they stand for. */
 export const aliases: readonly (readonly [alias: string, name: string])[] = [
   ['gitHubHandle', 'githubHandle'],
   ['linkedInHandle', 'linkedinHandle'],
@@ -58,7 +61,7 @@ export const handles: readonly string[] = [
   'twitterHandle',
 ]
 
-/** Members that are called like the fields that they become. */
+/** Properties with the same name as their field. */
 const sameNamed = <F extends Fields>(
   { fields }: Resource<F>,
   descriptions: { [Name in keyof F & string]?: string },
@@ -70,7 +73,7 @@ const sameNamed = <F extends Fields>(
 
 const profile = 'the handle, with or without `@`, or the profile URL'
 
-/** The handles of a person or a company, in every spelling. */
+/** The handles of a person or company, under all names. */
 function handlesOf(fields: Fields): [string, PayloadProperty][] {
   const spellings = [...handles.map((name) => [name, name] as const), ...aliases]
   return spellings.flatMap(([spelling, name]) => {
@@ -82,7 +85,7 @@ function handlesOf(fields: Fields): [string, PayloadProperty][] {
 
 const seniorityChoices = ['JUNIOR', 'MID', 'SENIOR', 'EXECUTIVE']
 
-/** The four words in any case, kept in lower case; other resources know more of them. */
+/** The four documented values in any case, stored in lower case. Other resources accept more. */
 const seniority: Field = {
   ...contacts.fields.employmentSeniority,
   schema: { type: 'string' },
@@ -172,13 +175,13 @@ export const pushPart = part(
   { parts: ['contact', 'employment', 'company'] },
 )
 
-/** Is the value a text of several lines? */
+/** Whether the value is multi-line text. */
 export const isLongText = ({ field }: PayloadProperty): boolean => field.normalize === normalizers.multiLine
 
-/** The JSON type of a member's values; null is taken beside it. */
+/** JSON type of the property. Null is accepted too. */
 export const typeOf = ({ field }: PayloadProperty) => field.schema.type as 'string' | 'integer' | 'boolean' | 'array'
 
-/** The part of a push in JSON Schema: its types, not what else a value has to be to be taken. */
+/** JSON Schema of an object of a push. It covers the types, not all rules. */
 export function schemaOf(part: PayloadObject, parts: Record<string, Schema> = {}): Schema {
   const properties = [...part.properties].map(([name, property]) => [name, propertySchema(property)] as const)
   const externalId = { type: ['string', 'null'], description: 'Id at the provider that the field name ends with' }

@@ -12,11 +12,11 @@ import {
   typeOf,
 } from './payload-fields.ts'
 
-/** Faults or warnings told of one push. */
+/** Maximum number of errors or warnings of a push. */
 const maxReported = 100
-/** Items of a list that are looked at, for those that can be used; the others need only be of the right type. */
+/** Maximum number of list items that are validated; of the rest, only the type is checked. */
 export const maxExaminedItems = 1000
-/** Characters of a sender's own name that are told. */
+/** Maximum number of characters shown of a name chosen by the sender. */
 const maxNameLength = 100
 
 export const isObject = (value: JsonValue): value is JsonObject =>
@@ -25,11 +25,11 @@ export const isObject = (value: JsonValue): value is JsonObject =>
 export const isBlank = (value: JsonValue): boolean =>
   value === null || (typeof value === 'string' && value.trim() === '')
 
-/** A member of what was pushed, where every name is possible; null when it is absent. */
+/** A property of a pushed object, with any name; null if absent. */
 export const ownValue = (object: JsonObject, name: string): JsonValue =>
   Object.hasOwn(object, name) ? (object[name] ?? null) : null
 
-/** A name that the sender made, fit for a path. */
+/** A name chosen by the sender, shortened for a path. */
 export function displayName(name: string): string {
   if (name === '') return '""'
   return name.length > maxNameLength
@@ -37,7 +37,7 @@ export function displayName(name: string): string {
     : name
 }
 
-/** By the type of a field's schema: what a value of it is in JSON, and how that is said. */
+/** For each schema type: the check for JSON values, and its description. */
 const jsonTypes = {
   string: { matches: (value: JsonValue) => typeof value === 'string', label: 'a string' },
   integer: { matches: (value: JsonValue) => Number.isInteger(value), label: 'an integer' },
@@ -45,26 +45,29 @@ const jsonTypes = {
   array: { matches: (value: JsonValue) => Array.isArray(value), label: 'an array of strings' },
 }
 
-/** What senders probably meant: each repeats its own unknown names, and finding out costs 5 µs. Bounded: they are theirs. */
+/**
+ * Cache of suggestions: each sender repeats its own unknown names, and computing a suggestion takes 5 µs. It is
+ * bounded, because senders choose the names.
+ */
 const suggestionCache = new Map<PayloadObject, Map<string, string | undefined>>()
 const maxCachedSuggestions = 1000
 
 function suggestionFor(name: string, part: PayloadObject): string | undefined {
-  const known = suggestionCache.get(part) ?? new Map<string, string | undefined>()
-  suggestionCache.set(part, known)
-  if (known.has(name)) return known.get(name)
+  const cached = suggestionCache.get(part) ?? new Map<string, string | undefined>()
+  suggestionCache.set(part, cached)
+  if (cached.has(name)) return cached.get(name)
   const suggestion = suggest(name, part.names)
-  if (known.size < maxCachedSuggestions && name.length <= maxNameLength) known.set(name, suggestion)
+  if (cached.size < maxCachedSuggestions && name.length <= maxNameLength) cached.set(name, suggestion)
   return suggestion
 }
 
-/** Reads the objects of a push and collects what is wrong with them. */
+/** Reads the objects of a push and collects errors and warnings. */
 export class PayloadReader {
-  /** What refuses the push. */
+  /** Errors that reject the push. */
   readonly faults: Fault[]
   readonly #warnings: Finding[] = []
-  #untold = 0
-  #unknowns = 0
+  #unlisted = 0
+  #unknownCount = 0
 
   constructor(faults: Fault[] = []) {
     this.faults = faults
@@ -72,14 +75,14 @@ export class PayloadReader {
 
   get warnings(): Finding[] {
     const last = this.#warnings.at(-1)
-    if (!last || this.#untold === 0) return this.#warnings
+    if (!last || this.#unlisted === 0) return this.#warnings
     return [
       ...this.#warnings.slice(0, -1),
-      { ...last, message: `${last.message}; ${this.#untold} more are not listed` },
+      { ...last, message: `${last.message}; ${this.#unlisted} more are not listed` },
     ]
   }
 
-  /** The push is refused, and nothing more would be told. */
+  /** The push is rejected, and no more errors would be reported. */
   get isFull(): boolean {
     return this.faults.length >= maxReported
   }
@@ -90,10 +93,10 @@ export class PayloadReader {
 
   warn(code: FindingCode, path: string, message: string): void {
     if (this.#warnings.length < maxReported) this.#warnings.push(finding(code, path, message))
-    else this.#untold += 1
+    else this.#unlisted += 1
   }
 
-  /** The values of an object that can be used, by their names in the payload; of aliases, by the names that they mean. */
+  /** The usable values of an object by name; aliases are replaced by the names that they stand for. */
   readObject(object: JsonObject, prefix: string, part: PayloadObject): JsonObject {
     const values: JsonObject = {}
     const externalIds: JsonObject = {}
@@ -110,13 +113,13 @@ export class PayloadReader {
       }
     }
     for (const [alias, name] of aliases) {
-      if (values[alias] !== undefined) this.#unalias(values, prefix, alias, name)
+      if (values[alias] !== undefined) this.#resolveAlias(values, prefix, alias, name)
     }
     if (Object.keys(externalIds).length > 0) values.externalIds = externalIds
     return values
   }
 
-  /** The value in the form that is stored. What cannot be used is warned of, or refuses the push. */
+  /** The value in stored form. An invalid value causes a warning or, if strict, an error. */
   usable(field: Field, prefix: string, name: string, value: JsonValue, isStrict = false): JsonValue | undefined {
     const read = readValue(field, name, value, 'create')
     if (!Array.isArray(read)) return read.value
@@ -133,15 +136,15 @@ export class PayloadReader {
       this.reject(`${prefix}${name}`, `expected ${label} or null`)
       return undefined
     }
-    if (Array.isArray(value)) return this.#words(property.field, `${prefix}${name}`, value)
+    if (Array.isArray(value)) return this.#list(property.field, `${prefix}${name}`, value)
     if (isBlank(value)) return undefined
-    // A text of several lines is stored as it was written.
+    // Multi-line text is stored as it was sent.
     const trimmed = typeof value === 'string' && !isLongText(property) ? value.trim() : value
     return this.usable(property.field, prefix, name, trimmed, property.isStrict)
   }
 
-  /** The items of a list that can be used, as far as the field holds so many. */
-  #words(field: Field, path: string, items: JsonValue[]): JsonValue | undefined {
+  /** The usable items of a list, up to the limit of the field. */
+  #list(field: Field, path: string, items: JsonValue[]): JsonValue | undefined {
     if (items.length === 0) return undefined
     const max = Number(field.schema.maxItems)
     const isTrimmed = items.every((item) => typeof item === 'string' && item.trim() === item)
@@ -156,7 +159,7 @@ export class PayloadReader {
       if (typeof item !== 'string') this.reject(itemPath, 'expected a string')
       else if (usable.size <= max && examined < maxExaminedItems) {
         examined += 1
-        if (this.#isWord(field, itemPath, item)) usable.add(item)
+        if (this.#isUsableItem(field, itemPath, item)) usable.add(item)
       }
     }
     if (usable.size > max || items.length > maxExaminedItems)
@@ -164,7 +167,7 @@ export class PayloadReader {
     return usable.size > 0 ? [...usable].slice(0, max) : undefined
   }
 
-  #isWord(field: Field, path: string, item: string): boolean {
+  #isUsableItem(field: Field, path: string, item: string): boolean {
     if (isBlank(item)) {
       this.warn('unusable_value', path, 'is blank')
       return false
@@ -186,8 +189,8 @@ export class PayloadReader {
     Object.assign(externalIds, this.usable(field, prefix, name, { [provider]: value }))
   }
 
-  /** The name itself wins over another spelling of it. */
-  #unalias(values: JsonObject, prefix: string, alias: string, name: string): void {
+  /** The name itself takes precedence over its alias. */
+  #resolveAlias(values: JsonObject, prefix: string, alias: string, name: string): void {
     const value = values[alias] ?? null
     delete values[alias]
     if (values[name] === undefined) values[name] = value
@@ -195,8 +198,8 @@ export class PayloadReader {
   }
 
   #unknown(part: PayloadObject, prefix: string, name: string): void {
-    this.#unknowns += 1
-    const suggestion = this.#unknowns <= maxSuggestions ? suggestionFor(name, part) : undefined
+    this.#unknownCount += 1
+    const suggestion = this.#unknownCount <= maxSuggestions ? suggestionFor(name, part) : undefined
     const message = suggestion === undefined ? 'unknown field' : `unknown field; did you mean ${suggestion}?`
     this.warn('unknown_member', `${prefix}${displayName(name)}`, message)
   }

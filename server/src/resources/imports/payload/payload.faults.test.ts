@@ -14,7 +14,7 @@ const ofJob = (job: JsonValue): JsonValue => ({
 const ofCompany = (company: JsonObject): JsonValue => ({ contact: { email }, company })
 
 test.each<[string, JsonValue, [field: string, message: RegExp][]]>([
-  ['no object', [], [['body', /object/]]],
+  ['a body that is not an object', [], [['body', /object/]]],
   ['null', null, [['body', /object/]]],
   ['no contact', {}, [['contact', /required/]]],
   ['a contact of null', { contact: null }, [['contact', /object/]]],
@@ -26,15 +26,19 @@ test.each<[string, JsonValue, [field: string, message: RegExp][]]>([
   ['an address of null', { contact: { email: null, name: 'Ada' } }, [['contact.email', /required/]]],
   ['a blank address', { contact: { email: ' ' } }, [['contact.email', /required/]]],
   [
-    'a handle that is none, and no address',
+    'an invalid handle and no address',
     { contact: { facebookHandle: 'https://facebook.com/profile.php?id=1' } },
     [['contact.email', /required, unless there is a usable/]],
   ],
-  ['a blank external id, and no address', { contact: { externalIdX: ' ' } }, [['contact.email', /required/]]],
-  ['an address that is none', ofContact({ email: 'ada' }), [['contact.email', /email address/]]],
+  ['a blank external id and no address', { contact: { externalIdX: ' ' } }, [['contact.email', /required/]]],
+  ['an invalid address', ofContact({ email: 'ada' }), [['contact.email', /email address/]]],
   ['two addresses', ofContact({ email: 'ada@example.com, bob@example.com' }), [['contact.email', /email address/]]],
   ['a long address', ofContact({ email: `a@${'x'.repeat(400)}.com` }), [['contact.email', /320/]]],
-  ['a bad address beside a handle', ofContact({ email: 'ada', xHandle: 'ada' }), [['contact.email', /email address/]]],
+  [
+    'an invalid address with a handle',
+    ofContact({ email: 'ada', xHandle: 'ada' }),
+    [['contact.email', /email address/]],
+  ],
   ['an address that is a number', ofContact({ email: 5 }), [['contact.email', /string or null/]]],
   ['a name that is a list', ofContact({ name: ['Ada'] }), [['contact.name', /string or null/]]],
   ['a note that is an object', ofContact({ note: {} }), [['contact.note', /string or null/]]],
@@ -46,7 +50,7 @@ test.each<[string, JsonValue, [field: string, message: RegExp][]]>([
     [['employment.seniority', /one of JUNIOR, MID, SENIOR, EXECUTIVE$/]],
   ],
   [
-    'a seniority of letters that only fold to its own',
+    'a seniority with letters that only fold to valid ones',
     { contact: { email }, employment: { seniority: '\u017fenior' } },
     [['employment.seniority', /one of/]],
   ],
@@ -65,7 +69,7 @@ test.each<[string, JsonValue, [field: string, message: RegExp][]]>([
   ['a count that is a fraction', ofCompany({ foundedYear: 1.5 }), [['company.foundedYear', /integer or null/]]],
   ['tags that are a text', ofCompany({ tags: 'a' }), [['company.tags', /array of strings or null/]]],
   [
-    'items that are none',
+    'invalid items',
     ofCompany({ tags: ['a', null, 'b', 1] }),
     [
       ['company.tags.1', /string/],
@@ -83,13 +87,13 @@ test.each<[string, JsonValue, [field: string, message: RegExp][]]>([
       ['company.tags', /array/],
     ],
   ],
-])('%s refuses the push', (_, payload, expected) => {
+])('%s rejects the push', (_, payload, expected) => {
   const faults = faultsOf(payload)
   expect(faults.map(({ field }) => field)).toEqual(expected.map(([field]) => field))
   for (const [index, [, message]] of expected.entries()) expect(faults[index]?.message).toMatch(message)
 })
 
-test('faults are told up to 100, also of jobs beyond those that are kept', () => {
+test('at most 100 errors are reported, including those of jobs beyond the limit', () => {
   expect(faultsOf({ contact: { email }, company: { tags: Array(5000).fill(1) } })).toHaveLength(100)
   const history = [...Array<JsonValue>(100).fill({ organization: 'Acme' }), { start: 'May' }]
   expect(faultsOf({ contact: { email }, employment: { history } })).toMatchObject([
@@ -97,7 +101,7 @@ test('faults are told up to 100, also of jobs beyond those that are kept', () =>
   ])
 })
 
-test('a megabyte of anything is read in moderate time', () => {
+test('any megabyte of payload is read in bounded time', () => {
   const names = Array.from({ length: 80_000 }, (_, index) => [`m${index}`, 1] as const)
   const payloads: JsonValue[] = [
     ofContact(Object.fromEntries(names)),

@@ -45,7 +45,7 @@ const value: fc.Arbitrary<JsonValue> = fc.oneof(
   { weight: 2, arbitrary: fc.integer() },
   { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<JsonValue> },
 )
-/** A value that is often of the member's own type. */
+/** A value that often has the type of the property. */
 function fitting(schema: JsonObject): fc.Arbitrary<JsonValue> {
   const [type] = schema.type as string[]
   if (type === 'integer') return fc.oneof({ weight: 9, arbitrary: fc.integer({ min: -5, max: 12_000 }) }, value)
@@ -87,7 +87,7 @@ const push = fc.record(
 
 const runs = { seed, numRuns: 1000 }
 
-test('the payloads of the laws below are often taken, and often with something in them', () => {
+test('the generated payloads are often valid and often not empty', () => {
   const leads = fc.sample(push, { seed, numRuns: 300 }).flatMap((payload) => {
     const read = readPush(payload, {})
     return 'lead' in read ? [read.lead] : []
@@ -96,7 +96,7 @@ test('the payloads of the laws below are often taken, and often with something i
   expect(leads.filter(({ company, history }) => company && history.length > 0).length).toBeGreaterThan(10)
 })
 
-test('any JSON value gives faults or a lead', () => {
+test('any JSON value gives errors or a lead', () => {
   const any = fc.oneof(
     fc.jsonValue() as fc.Arbitrary<JsonValue>,
     fc.record({ contact: value, employment: value, company: value }),
@@ -110,7 +110,7 @@ test('any JSON value gives faults or a lead', () => {
   )
 })
 
-test('what comes of a push is what REST takes and would store', () => {
+test('a push yields values that the REST API accepts and would store', () => {
   fc.assert(
     fc.property(push, (payload) => {
       const read = readPush(payload, {})
@@ -135,7 +135,7 @@ test('what comes of a push is what REST takes and would store', () => {
   )
 })
 
-/** The payload that says what a lead says. */
+/** The payload that expresses a lead. */
 function payloadOf({ contact, company, history, note }: Lead): JsonObject {
   const { employmentTitle: title = null, employmentSeniority: seniority = null, ...person } = contact
   return {
@@ -153,7 +153,7 @@ function withExternalIds({ externalIds, ...values }: JsonObject): JsonObject {
   return { ...values, ...Object.fromEntries(members) }
 }
 
-test('a lead that is pushed again in its own words is the same lead, without a warning', () => {
+test('a lead that is expressed as a payload again gives the same lead without warnings', () => {
   fc.assert(
     fc.property(push, (payload) => {
       const read = readPush(payload, {})
@@ -167,7 +167,7 @@ test('a lead that is pushed again in its own words is the same lead, without a w
   )
 })
 
-test('the schema and the reader agree on the types, whatever is pushed', () => {
+test('the JSON Schema and the reader agree on the types of any payload', () => {
   const validate = new Ajv2020({ allErrors: true, validateFormats: false, strict: false }).compile(pushSchema)
   const isOfType = (message: string) =>
     /^(?:expected an? (?:string|integer|boolean|array|object)|is required$)/.test(message)

@@ -7,12 +7,12 @@ const email = 'ada@example.com'
 
 const warningsOf = ({ warnings }: Lead) => warnings.map(({ code, path, message }) => [code, path, message])
 
-/** What comes of one member of the contact, beside an address. */
+/** The lead of a contact with an email and these properties. */
 const contactWith = (members: JsonObject) => leadOf({ contact: { email, ...members } })
 const companyWith = (company: JsonObject) => leadOf({ contact: { email }, company })
 const historyOf = (...history: JsonValue[]) => leadOf({ contact: { email }, employment: { history } })
 
-test('the example of the documentation is taken whole', () => {
+test('the documented example is accepted completely', () => {
   const lead = leadOf(pushExample)
   expect([lead.warnings, lead.errors]).toEqual([[], []])
   expect(lead.contact).toMatchObject({
@@ -31,7 +31,7 @@ test('the example of the documentation is taken whole', () => {
   ])
 })
 
-test('an address alone is a lead', () => {
+test('an email address alone is a lead', () => {
   expect(leadOf({ contact: { email: 'Ada@Example.com' } })).toEqual({
     contact: { email: 'Ada@Example.com' },
     company: undefined,
@@ -42,7 +42,7 @@ test('an address alone is a lead', () => {
   })
 })
 
-test('null, blank texts and empty lists are absent, silently, in every place', () => {
+test('null, blank text and empty lists count as absent without a warning', () => {
   const lead = leadOf({
     contact: {
       email,
@@ -73,14 +73,14 @@ test('null, blank texts and empty lists are absent, silently, in every place', (
   expect(leadOf({ contact: { email }, employment: { history: null }, company: {} }).company).toBeUndefined()
 })
 
-test('an external id or a handle stands for an address', () => {
+test('an external id or a handle can replace the email address', () => {
   expect(leadOf({ contact: { email: null, externalIdClearbit: 'c1' } }).contact).toEqual({
     externalIds: { clearbit: 'c1' },
   })
   expect(leadOf({ contact: { linkedInHandle: 'in/ada' } }).contact).toEqual({ linkedinHandle: 'ada' })
 })
 
-test.each(['JUNIOR', 'Mid', 'senior', 'eXecutive'])('the seniority %s is kept in lower case', (seniority) => {
+test.each(['JUNIOR', 'Mid', 'senior', 'eXecutive'])('the seniority %s is stored in lower case', (seniority) => {
   const { contact } = leadOf({ contact: { email }, employment: { seniority } })
   expect(contact.employmentSeniority).toBe(seniority.toLowerCase())
 })
@@ -100,7 +100,7 @@ test.each<[string, JsonObject, RegExp]>([
   ['domain', { domain: 'not a domain' }, /domain/],
   ['externalIdX', { externalIdX: 'x'.repeat(201) }, /200 characters/],
   ['note', { note: 'x'.repeat(100_001) }, /100000 characters/],
-])('a contact’s %s that cannot be used is left out with a warning: %#', (name, members, message) => {
+])('an unusable %s of a contact is left out with a warning: %#', (name, members, message) => {
   const lead = contactWith(members)
   expect(lead.contact).toEqual({ email })
   expect(lead.note).toBeUndefined()
@@ -133,7 +133,7 @@ test.each<[string, JsonValue, RegExp]>([
   ['ticker', 'x'.repeat(21), /20 characters/],
   ['twitterHandle', 'https://twitter.com/intent/user?screen_name=acme', /handle/],
   ['externalIdX', 'x'.repeat(201), /200 characters/],
-])('a company’s %s of %j is left out with a warning', (name, value, message) => {
+])('an unusable %s of a company, %j, is left out with a warning', (name, value, message) => {
   const lead = companyWith({ nickname: 'Acme', [name]: value })
   expect(lead.company).toEqual({ nickname: 'Acme' })
   expect(lead.warnings).toHaveLength(1)
@@ -141,7 +141,7 @@ test.each<[string, JsonValue, RegExp]>([
   expect(lead.warnings[0]?.message).toMatch(message)
 })
 
-test('values are brought into the form that REST stores', () => {
+test('values are normalized like in the REST API', () => {
   const { company, warnings } = companyWith({
     domain: ' WWW.Bücher.example. ',
     twitterHandle: '@acme',
@@ -159,7 +159,7 @@ test('values are brought into the form that REST stores', () => {
   })
 })
 
-test('spaces around a value do not count, and a note is stored as it was written', () => {
+test('surrounding spaces are removed, except in a note', () => {
   const { contact, note, history, company, warnings } = leadOf({
     contact: {
       email: ' ada@example.com\n',
@@ -190,7 +190,7 @@ test('spaces around a value do not count, and a note is stored as it was written
   expect(company).toEqual({ name: 'Acme', domain: 'acme.example', tags: ['vip'], annualRevenue: '12' })
 })
 
-test('of a list only the items that cannot be used are left out, and what is more than 100', () => {
+test('only the unusable items of a list, and those beyond 100, are left out', () => {
   const lead = companyWith({ tags: ['a', ' ', 'x'.repeat(101), 'b', 'a'], stack: ['', ''] })
   expect(lead.company).toEqual({ tags: ['a', 'b'] })
   expect(warningsOf(lead)).toEqual([
@@ -208,7 +208,7 @@ test('of a list only the items that cannot be used are left out, and what is mor
   expect(companyWith({ tags: many.map((_, index) => `tag ${index % 100}`) }).warnings).toEqual([])
 })
 
-test('another spelling of a handle is taken; the name itself wins where the two differ', () => {
+test('an alias of a handle is accepted; the name itself takes precedence', () => {
   expect(contactWith({ gitHubHandle: 'a', linkedInHandle: 'b', xHandle: '@c' }).contact).toEqual({
     email,
     githubHandle: 'a',
@@ -225,7 +225,7 @@ test('another spelling of a handle is taken; the name itself wins where the two 
   expect(companyWith({ gitHubHandle: 'acme' }).company).toEqual({ githubHandle: 'acme' })
 })
 
-test('external ids are kept by the provider’s name, at most 50', () => {
+test('at most 50 external ids are stored, by provider', () => {
   const constructed = contactWith({ externalIdConstructor: ' c ', externalIdToString: 't', externalIdZ9: 'z\n' })
   expect(Object.entries(constructed.contact.externalIds ?? {})).toEqual([
     ['constructor', 'c'],
@@ -249,7 +249,7 @@ test('external ids are kept by the provider’s name, at most 50', () => {
   expect(leadOf({ contact: { email }, employment: { externalIdX: '1' } }).warnings[0]?.code).toBe('unknown_member')
 })
 
-test('a personal domain becomes the website when there is none that can be used', () => {
+test('a personal domain becomes the website if there is no usable one', () => {
   expect(contactWith({ domain: 'Ada.Example' }).contact).toEqual({ email, website: 'https://ada.example' })
   const both = contactWith({ domain: 'ada.example', website: 'http://lovelace.example/me' })
   expect(both.contact).toEqual({ email, website: 'http://lovelace.example/me' })
@@ -263,7 +263,7 @@ test('a personal domain becomes the website when there is none that can be used'
   expect(repaired.warnings.map(({ path }) => path)).toEqual(['contact.website'])
 })
 
-test('the domain of a free-mail provider does not stand for a company', () => {
+test('a free-mail domain does not identify a company', () => {
   const lead = companyWith({ name: 'Acme', domain: 'mail.GMX.de' })
   expect(lead.company).toEqual({ name: 'Acme' })
   expect(warningsOf(lead)).toEqual([
@@ -286,7 +286,7 @@ test.each<[JsonObject, JsonObject | string]>([
   [{ organization: 'x'.repeat(201) }, 'organization is required'],
   [{ organization: 'Acme', start: '2020-02', end: '2020-01' }, 'end must not be earlier than start'],
   [{ organization: 'Acme', current: true, end: '2020-01' }, 'end must be empty for a current job'],
-])('the job %j is kept, or an error says why not', (job, expected) => {
+])('the job %j is stored, or an error says why not', (job, expected) => {
   const { history, errors } = historyOf({ organization: 'First' }, job)
   expect(history[0]).toEqual({ path: 'employment.history.0', values: { organization: 'First' } })
   if (typeof expected === 'string') {
@@ -298,7 +298,7 @@ test.each<[JsonObject, JsonObject | string]>([
   }
 })
 
-test('of more than 100 jobs the first are kept, with one warning', () => {
+test('of more than 100 jobs, the first 100 are stored with one warning', () => {
   const lead = historyOf(...Array.from({ length: 103 }, (_, index) => ({ organization: `Acme ${index}`, other: 1 })))
   expect(lead.history).toHaveLength(100)
   expect(lead.warnings.filter(({ code }) => code === 'unusable_value')).toMatchObject([{ path: 'employment.history' }])
@@ -324,13 +324,13 @@ test.each<[JsonValue, string, string]>([
     'unknown field; did you mean end?',
   ],
   [{ contact: { email, ['😀'.repeat(200)]: 1 } }, `contact.${'😀'.repeat(100)}…`, 'unknown field'],
-])('the unknown member of %j is told', (payload, path, message) => {
+])('the unknown property of %j is reported', (payload, path, message) => {
   const lead = leadOf(payload)
   expect(warningsOf(lead)).toEqual([['unknown_member', path, message]])
   expect(lead.contact).toEqual({ email })
 })
 
-test('each query parameter is told', () => {
+test('each query parameter is reported', () => {
   const parameters = Object.fromEntries([
     ['source', 'x'],
     ['__proto__', ['a', 'b']],
@@ -343,7 +343,7 @@ test('each query parameter is told', () => {
   ])
 })
 
-test('at most 100 warnings are told, and how many more there are', () => {
+test('at most 100 warnings are listed, with the number of others', () => {
   const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`q${index}`, 1]))
   expect(contactWith(members(100)).warnings.at(-1)?.message).toBe('unknown field')
   const { warnings } = contactWith(members(105))

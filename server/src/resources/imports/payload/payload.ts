@@ -8,26 +8,26 @@ import { isFreeMail } from './free-mail.ts'
 import { companyPart, contactPart, employmentPart, handles, jobPart, pushPart, schemaOf } from './payload-fields.ts'
 import { isBlank, isObject, maxExaminedItems, ownValue, PayloadReader, displayName } from './payload-reader.ts'
 
-/** What a push says, in the fields of the records that it is about. */
+/** The content of a push as fields of records. */
 export interface Lead {
-  /** Fields of contacts, as REST would store them; what the payload says nothing of is absent, never null. */
+  /** Fields of a contact in stored form. Absent values are omitted, never null. */
   contact: JsonObject
-  /** Fields of companies, the same way; undefined when there is nothing that can be used. */
+  /** Fields of a company in the same form; undefined if there are none. */
   company: JsonObject | undefined
-  /** Fields of employments for each job that can be kept, with its path such as `employment.history.0`. */
+  /** Fields of each valid employment, with its path such as `employment.history.0`. */
   history: { path: string; values: JsonObject }[]
   note: string | undefined
   warnings: Finding[]
-  /** Parts that cannot be kept. */
+  /** Parts that cannot be stored. */
   errors: Finding[]
 }
 
-/** A lead, or every fault that refuses the push. */
+/** A lead, or all errors that reject the push. */
 export type ReadPush = { lead: Lead } | { faults: Fault[] }
 
 const maxJobs = 100
 
-/** Reads the body of a push, which was parsed strictly before, and the query parameters beside it. Pure. */
+/** Reads the body of a push, which has been parsed strictly, and its query parameters. Pure. */
 export function readPush(payload: JsonValue, parameters: Record<string, JsonValue>): ReadPush {
   if (!isObject(payload)) return { faults: [{ field: 'body', message: 'expected an object' }] }
   const reader = new PayloadReader()
@@ -56,7 +56,7 @@ function readPart(reader: PayloadReader, payload: JsonObject, name: string): Jso
   return undefined
 }
 
-/** A contact with nothing that its name could follow from. */
+/** A contact without other values from which a name could follow. */
 const nameless = { email: null, phone: null, firstName: null, lastName: null }
 
 function readContact(
@@ -82,7 +82,7 @@ function readContact(
   return { contact, note }
 }
 
-/** The domain stands for the website, unless there is one; one of another site is not stored. */
+/** The domain is used as the website if there is none. A domain that differs from the website is not stored. */
 function readDomain(reader: PayloadReader, contact: JsonObject, domain: string): void {
   const { website } = contact
   if (website === undefined) {
@@ -114,7 +114,7 @@ function readHistory(reader: PayloadReader, history: JsonValue): { jobs: Lead['h
   }
   if (history.length > maxJobs)
     reader.warn('unusable_value', 'employment.history', `expected at most ${maxJobs} items; the rest was left out`)
-  // What is beyond the limit is not kept, but refuses the push like the rest.
+  // Jobs beyond the limit are not stored, but their errors reject the push too.
   const discarded = new PayloadReader(reader.faults)
   for (const [index, job] of history.entries()) {
     if (reader.isFull) break
@@ -139,7 +139,7 @@ function faultOf(job: JsonObject): Fault | undefined {
 
 const nullable = (schema: Schema): Schema => ({ ...schema, type: ['object', 'null'] })
 
-/** The body of a push, for the documentation. */
+/** JSON Schema of the body of a push, for the documentation. */
 export const pushSchema: Schema = {
   ...schemaOf(pushPart, {
     contact: schemaOf(contactPart),
@@ -149,7 +149,7 @@ export const pushSchema: Schema = {
   required: ['contact'],
 }
 
-/** A push with every kind of member. */
+/** An example with every kind of property. */
 export const pushExample: JsonObject = {
   contact: {
     email: 'ada@example.com',

@@ -23,8 +23,8 @@ import {
 } from './work-store.ts'
 
 /**
- * Works on rows that are claimed already, in one transaction: contacts, companies, jobs, notes and the rows' own ends are
- * kept together or not at all. Rows that the claim has lost meanwhile are left alone.
+ * Processes claimed rows in one transaction: contacts, companies, employments, notes and the outcomes of the rows are
+ * written together or not at all. Rows that the claim has lost meanwhile are skipped.
  */
 export async function processClaim(database: Database, claim: Claim): Promise<void> {
   await database.transaction(serviceActor('work', claim.organizationId), async (transaction) => {
@@ -34,9 +34,9 @@ export async function processClaim(database: Database, claim: Claim): Promise<vo
 }
 
 /**
- * Claims the organization's next rows and works on them. `claimed` is told the lease before the claim and its rows before
- * anything is done, for whoever has to clean up after a failure. False when there was nothing to do: another worker is
- * next, or has the rows.
+ * Claims the next rows of the organization and processes them. `onClaimed` receives the lease before the claim, and the
+ * rows before they are processed, for cleaning up after a failure. False if there was nothing to do: another worker has
+ * the lock or the rows.
  */
 export async function processNextBatch(
   database: Database,
@@ -46,12 +46,12 @@ export async function processNextBatch(
   const actor = serviceActor('work', organizationId)
   let claimedLeads: ClaimedLeads | undefined
   return database.transaction(actor, async (transaction) => {
-    // Repeated after it met another change, it has its rows already: nobody else can take them.
+    // A transaction that is retried after a conflict has its rows already; nobody else can claim them.
     if (claimedLeads) await lockWork(transaction)
     else {
       const lease = newId()
       onClaimed({ organizationId, lease, rowIds: 'all' })
-      // In a transaction of its own: a crash must not forget who had the rows.
+      // In a separate transaction, so that a crash does not undo the claim.
       claimedLeads = await database.transaction(actor, (claiming) =>
         claimAndRead(claiming, { ...limits, lease, acquireWorkLock }),
       )
@@ -76,11 +76,11 @@ interface ClaimOptions {
   maxRows: number
   leaseSeconds: number
   lease: string
-  /** Waits until the work may begin. */
+  /** Waits for the lock to process rows. */
   acquireWorkLock: () => Promise<void>
 }
 
-/** Claims rows and reads them; undefined when there are none for this worker. */
+/** Claims rows and reads them; undefined if there are none for this worker. */
 async function claimAndRead(
   transaction: Transaction,
   { acquireWorkLock, ...limits }: ClaimOptions,
@@ -106,13 +106,13 @@ async function processLeads(
   const rows = all.filter(({ id }) => locked.has(id))
   const invalid = leads.flatMap((one) => ('status' in one && locked.has(one.rowId) ? [one] : []))
   const plan = reconcile(rows, preloaded)
-  // The database ends the rows while the next set is being put together.
+  // The database finishes the rows while the next set is being prepared.
   await Promise.all([write(transaction, plan, preloaded), finishRows(transaction, [...plan.outcomes, ...invalid])])
 }
 
-/** Companies first, contacts before what belongs to them: each refers to what is there already. */
+/** Companies first, then contacts, then their dependent records, so that references exist. */
 async function write(transaction: Transaction, plan: Plan, { people, employers }: Locked): Promise<void> {
-  // Jobs were read without being locked; those that change are, as they are written.
+  // Employments were read without locks; changed ones are locked when they are written.
   const isNew = ({ kind }: Change) => kind === 'create'
   const [newJobs, changedJobs] = [plan.employments.filter(isNew), plan.employments.filter((change) => !isNew(change))]
   const locked = new Set([...employers.keys(), ...plan.companies.flatMap(({ id }) => id ?? [])])
@@ -127,7 +127,7 @@ async function write(transaction: Transaction, plan: Plan, { people, employers }
     if (changes.length > 0) await store.write(transaction, changes, { preloaded, locked })
 }
 
-/** Payloads were checked when they were pushed; one that fails now was taken by an older version. */
+/** Payloads were validated when they were pushed; one that is invalid now was accepted by an older version. */
 function leadOf({ id, payload, parameters, teamId, tags, mergePolicy }: ClaimedRow): LeadRow | Outcome {
   const read = readPush(payload, parameters)
   if ('lead' in read) return { id, lead: read.lead, teamId, tags, mergePolicy }

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** Pushes at the organization's import and waits for the end of the row. */
+/** Pushes to the import of the organization and waits until the row is finished. */
 async function push(payload: Json, { triggerUrl, importId, call }: TestOrganization = organization): Promise<Json> {
   const response = await service.anonymous('POST', new URL(triggerUrl).pathname, { body: payload })
   expect(response).toMatchObject({ status: 200, body: { object: 'row', status: 'PENDING' } })
@@ -20,13 +20,13 @@ async function push(payload: Json, { triggerUrl, importId, call }: TestOrganizat
   await until('the row came to an end', async () => {
     const { status, body } = await call('GET', path)
     row = body
-    // Where many wait at once, some are asked to come back later.
+    // With many simultaneous requests, some get a 503.
     return status === 200 && body.finishedAt !== null
   })
   return row
 }
 
-test('a push becomes a contact with its company, jobs and note, and the row tells so', async () => {
+test('a push creates a contact with company, employments and note, and the row lists the changes', async () => {
   const { call } = organization
   const row = await push({
     contact: {
@@ -69,7 +69,7 @@ test('a push becomes a contact with its company, jobs and note, and the row tell
   expect((await call('GET', `/v5/companies/${row.companyId}`)).body).toMatchObject({ annualRevenue: '1250000.50' })
 })
 
-test('what comes again is a duplicate, and what adds something is told with before and after', async () => {
+test('a repeated push is a duplicate; one with new values shows them before and after', async () => {
   const { call } = organization
   const lead = { contact: { email: 'bob@b.example', name: 'Bob', note: 'call back' }, company: { name: 'Bob Ltd' } }
   const first = await push(lead)
@@ -90,7 +90,7 @@ test('what comes again is a duplicate, and what adds something is told with befo
   expect({ ...after, bio: null, updatedAt: before.updatedAt }).toEqual(before)
 })
 
-test('an edit through the API is not overwritten, what an import set before is', async () => {
+test('an import overwrites its own values, but not edits through the API', async () => {
   const { call, importId } = organization
   await call('PATCH', `/v5/imports/${importId}`, { body: { mergePolicy: 'overwrite', tags: ['fair'] } })
   const { contactId } = await push({ contact: { email: 'cy@c.example', name: 'Cy', location: 'Paris', bio: 'One' } })
@@ -106,12 +106,15 @@ test('an edit through the API is not overwritten, what an import set before is',
   await call('PATCH', `/v5/imports/${importId}`, { body: { mergePolicy: 'fill', tags: [] } })
 })
 
-test('a lead goes to the team of its import, and meets no contact of another', async () => {
+test('a lead is matched only with contacts of the team of its import', async () => {
   const { call } = organization
   const { body: team } = await call('POST', '/v5/teams', { body: { name: 'Berlin' } })
-  const { body: made } = await call('POST', '/v5/imports', { body: { name: 'Berlin fair', teamId: team.id } })
+  const { body: otherImport } = await call('POST', '/v5/imports', { body: { name: 'Berlin fair', teamId: team.id } })
   const here = await push({ contact: { email: 'dora@d.example' } })
-  const there = await push({ contact: { email: 'dora@d.example' } }, { ...organization, ...made, importId: made.id })
+  const there = await push(
+    { contact: { email: 'dora@d.example' } },
+    { ...organization, ...otherImport, importId: otherImport.id },
+  )
   expect(there).toMatchObject({ status: 'PROCESSED' })
   expect(there.contactId).not.toBe(here.contactId)
   const people = (await call('GET', '/v5/contacts?filter.email.equals=dora@d.example')).body
@@ -119,7 +122,7 @@ test('a lead goes to the team of its import, and meets no contact of another', a
   expect(new Set(people.map(({ rootContactId }: Json) => rootContactId)).size).toBe(1)
 })
 
-test('keys of two contacts are a conflict, which a retry after the correction resolves', async () => {
+test('a push that matches two contacts is a conflict, which a retry after a correction resolves', async () => {
   const { call, importId } = organization
   const { body: eve } = await call('POST', '/v5/contacts', { body: { email: 'eve@e.example' } })
   const { body: other } = await call('POST', '/v5/contacts', { body: { name: 'Eve', externalIds: { crm: 'e1' } } })
@@ -134,7 +137,7 @@ test('keys of two contacts are a conflict, which a retry after the correction re
   expect((await call('GET', path)).body).toMatchObject({ contactId: eve.id, errors: [], errorCodes: [] })
 })
 
-test('what cannot be used is told and the rest is taken', async () => {
+test('unusable values are reported and the rest is stored', async () => {
   const row = await push({
     contact: { email: 'fay@f.example', website: 'not a url', timeZone: 'Mars/Base', emial: 'x' },
     employment: { history: [{ organization: 'F', start: '2021-01', end: '2020-01' }] },
@@ -152,7 +155,7 @@ test('what cannot be used is told and the rest is taken', async () => {
   expect(row).toMatchObject({ companyId: null, payload: { contact: { emial: 'x' } } })
 })
 
-test('fifty identical pushes at once make one contact', async () => {
+test('fifty simultaneous identical pushes create one contact', async () => {
   const fresh = await service.newOrganization()
   const rows = await Promise.all(
     Array.from({ length: 50 }, () =>
@@ -167,7 +170,7 @@ test('fifty identical pushes at once make one contact', async () => {
   expect(body.stats.counts).toMatchObject({ PENDING: 0, PROCESSING: 0, PROCESSED: 1, DUPLICATE: 49 })
 })
 
-test('what is pushed later is worked on later: the last push says what an overwriting import leaves', async () => {
+test('pushes are processed in order: with overwrite, the last push determines the values', async () => {
   const fresh = await service.newOrganization()
   await fresh.call('PATCH', `/v5/imports/${fresh.importId}`, { body: { mergePolicy: 'overwrite' } })
   const path = new URL(fresh.triggerUrl).pathname

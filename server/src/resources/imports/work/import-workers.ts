@@ -19,42 +19,47 @@ import {
 } from './work-store.ts'
 
 export interface ImportWorkersOptions {
-  /** Connections of its own, so that it neither starves the requests nor is starved by them. */
+  /** A separate pool, so that imports and requests do not starve each other. */
   database: Database
   log: Logger
-  /** Organizations worked for at a time; 0 leaves the rows to other processes. */
+  /** Number of organizations processed at a time; 0 leaves the rows to other processes. */
   workers: number
-  /** Seconds that a batch may take before another process may have its rows. */
+  /** Seconds that a batch may take before another process can take over its rows. */
   leaseSeconds: number
-  /** Does this process also sum up the counts of rows, for all? */
+  /** Whether this process also compacts the row counts, for all processes. */
   isMaintaining: boolean
-  /** Resolves once the database is there and has its tables. */
+  /** Resolves once the database is available and migrated. */
   ready: Promise<unknown>
 }
 
 export interface ImportWorkers {
-  /** There may be new rows: looks at once. */
+  /** Checks for new rows immediately. */
   wake(): void
-  /** Takes no more rows and waits for those under way. */
+  /** Stops claiming rows and waits for those in progress. */
   close(): Promise<void>
 }
 
-/** What the pool of the work needs: for each worker one to claim and one to work, two for the upkeep, and patience. */
+/**
+ * The pool of the workers: two connections per worker, to claim and to process, and two for maintenance. `deadline` in
+ * milliseconds.
+ */
 export const workPool = ({ importWorkers }: { importWorkers: number }): { size: number; deadline: number } => ({
   size: 2 * importWorkers + 2,
   deadline: 20_000,
 })
 
-/** Rows of a batch: more would hold their locks longer, fewer would cost more each. */
+/** Maximum rows of a batch: more would hold locks longer, fewer would cost more per row. */
 const maxRows = 200
-/** Milliseconds between two looks at an empty queue: the shortest after work, the longest after a while without. */
+/**
+ * Milliseconds between two checks of an empty queue: increases from the shortest to the longest while there is no work.
+ */
 const pollIntervals = { shortest: 20, longest: 1000 }
 const compactionInterval = 60_000
 const retryPolicy = { attempts: 8, firstDelaySeconds: 5, maxDelaySeconds: 3600 }
-/** Times that a batch which met another change is repeated as a whole. */
+/** Number of attempts for a batch after conflicts with other changes. */
 const maxConflictRetries = 3
 
-/** Works on accepted rows until it is closed. Several processes on one database share the work. */
+/** Processes accepted rows until it is closed. Several processes on one database share the work. */
 export function createImportWorkers({
   ready,
   workers,
@@ -72,7 +77,7 @@ export function createImportWorkers({
 type WorkerOptions = Pick<ImportWorkersOptions, 'database' | 'log' | 'leaseSeconds'>
 
 interface Context extends WorkerOptions {
-  /** Aborts when the work is closed. */
+  /** Aborts when the workers are closed. */
   signal: AbortSignal
 }
 
@@ -110,11 +115,11 @@ function startCountCompaction(ready: Promise<unknown>, { database, log }: Worker
       return compactionInterval
     },
   })
-  // New rows are no reason for it.
+  // New rows do not require compaction.
   return { close, wake: () => undefined }
 }
 
-/** Works on the organization's next rows; false when another worker has it, or has its rows. */
+/** Processes the next rows of the organization; false if another worker has the lock or the rows. */
 async function processOrganization(context: Context, organizationId: string): Promise<boolean> {
   const { database, leaseSeconds } = context
   let leased: LeasedRows | undefined
@@ -126,7 +131,7 @@ async function processOrganization(context: Context, organizationId: string): Pr
     const { rowIds } = leased
     if (rowIds !== 'all') await recover(context, { ...leased, rowIds }, error)
     else {
-      // Without an answer the claim may have been made all the same.
+      // Without a response, the claim may have been committed.
       await release(context, leased)
       if (error instanceof WorkLockTimeout) return false
       throw error
@@ -135,16 +140,18 @@ async function processOrganization(context: Context, organizationId: string): Pr
   }
 }
 
-/** Brings the rows of a claim to an end, or gives them back: only the end of this process leaves them to their lease. */
+/**
+ * Finishes or releases the rows of a failed claim. Only a crash of this process leaves them to the end of their lease.
+ */
 async function recover(context: Context, claim: Claim, error: unknown, conflicts = 1): Promise<void> {
   const retry = (rows: Claim, count: number) =>
     processClaim(context.database, rows).catch((next: unknown) => recover(context, rows, next, count))
-  // An outage says nothing about the rows. One that only takes too long may be their doing.
+  // An outage says nothing about the rows. A timeout may be caused by them.
   if (isOutage(error) || error instanceof WorkLockTimeout) return release(context, claim)
-  // A unique value was taken since it was looked for: who looks again finds its holder.
+  // Another transaction took a unique value since it was looked up: the next attempt finds its record.
   if (error instanceof UniqueConflict && conflicts < maxConflictRetries) return retry(claim, conflicts + 1)
   if (claim.rowIds.length <= 1) return isLockConflict(error) ? release(context, claim) : fail(context, claim, error)
-  // One of them spoils the batch: each by itself, and it spoils only its own.
+  // One row makes the batch fail: process each row alone.
   for (const rowId of claim.rowIds) await retry({ ...claim, rowIds: [rowId] }, 1)
 }
 
@@ -157,12 +164,15 @@ async function fail(context: Context, claim: Claim, error: unknown): Promise<voi
 const release = (context: Context, rows: LeasedRows): Promise<void> =>
   retryUntilLeaseEnds(context, () => releaseRows(context.database, rows))
 
-/** Until it has worked or the lease is over: then another process has the rows, and has counted this one as lost. */
+/**
+ * Retries until success or the end of the lease, after which another process has the rows and has counted this one as
+ * crashed.
+ */
 async function retryUntilLeaseEnds({ leaseSeconds, signal }: Context, write: () => Promise<void>): Promise<void> {
   await retryTransient({ signal, deadline: performance.now() + leaseSeconds * 1000, isTransient: isRetryable }, write)
 }
 
-/** Somebody else had a record for too long, or wanted it at the same time again and again. */
+/** Another transaction held a lock for too long, or conflicts kept recurring. */
 const isLockConflict = (error: unknown): boolean =>
   error instanceof ApiError && (sqlState(error.cause) === '55P03' || isTransactionConflict(error.cause))
 

@@ -7,20 +7,20 @@ import { newId, readId } from '../../../platform/model/ids.ts'
 import type { Outcome } from '../merge/reconcile.ts'
 import { type Finding, finding, type MergePolicy } from '../resource.ts'
 
-/** Rows that one worker has for a while, all of one organization. */
+/** Rows of one organization that a worker has leased. */
 export interface Claim {
   organizationId: string
-  /** The fencing token: what has another one by now is no longer ours to end. */
+  /** The fencing token: a row with a different one must not be finished by this worker. */
   lease: string
   rowIds: readonly string[]
 }
 
-/** Rows of a claim, or `all` while nobody has told which it got. */
+/** Rows of a claim, or `all` while the claimed rows are unknown. */
 export interface LeasedRows extends Omit<Claim, 'rowIds'> {
   rowIds: readonly string[] | 'all'
 }
 
-/** A row that is being worked on, with what its import says. */
+/** A row that is being processed, with the settings of its import. */
 export interface ClaimedRow {
   id: string
   payload: JsonValue
@@ -30,17 +30,17 @@ export interface ClaimedRow {
   mergePolicy: MergePolicy
 }
 
-/** Times that a row's process may end under it before the row is worked on alone; once more, and it is dead. */
+/** Number of crashes after which a row is processed alone. After one more, it is dead. */
 const maxLossesInBatch = 2
 
-/** Bytes of the payloads of a batch, as they are stored. */
+/** Maximum bytes of the stored payloads of a batch. */
 const maxBytes = 2 * 1024 * 1024
 
 const waiting = raw(`status in ('PENDING', 'RETRYING', 'PROCESSING')`)
 
 /**
- * The organization after `last` (uuid) that has a row to work on, in the order of their ids, from the first one again
- * after the last one: each gets a batch before any gets a second. Costs an index probe for each that only waits.
+ * The next organization after `last` (uuid) with a row to process, in id order and wrapping around: each organization
+ * gets one batch before any gets a second. Costs one index probe per organization that only has later rows.
  */
 export async function chooseOrganization(database: Database, last: string | undefined): Promise<string | undefined> {
   const found = last === undefined ? undefined : await organizationAfter(database, last)
@@ -65,13 +65,13 @@ async function organizationAfter(database: Database, last: string): Promise<stri
 }
 
 /**
- * Two turns of an organization, each had by one transaction at a time, until it ends. Who has the turn to claim keeps it
- * until it has the turn to work too: so rows are worked on in the order they were claimed, two batches never make the same
- * person, and the next batch is read while the last one is being written.
+ * Two advisory locks per organization, held until the transaction ends. A worker holds the lock for claims until it has
+ * the lock for processing: rows are processed in the order of the claims, two batches never create the same person, and
+ * the next batch is read while the previous one is being written.
  */
 const lockPrefixes = { claim: 'claims of ', work: 'imports of ' }
 
-/** False when another worker has it. */
+/** False if another worker has the lock. */
 export async function tryLockClaims(transaction: Transaction): Promise<boolean> {
   const [row] = await transaction.query<{ taken: boolean }>(
     sql`select pg_try_advisory_xact_lock(${lockKey(transaction, lockPrefixes.claim)}) as taken`,
@@ -79,7 +79,7 @@ export async function tryLockClaims(transaction: Transaction): Promise<boolean> 
   return row?.taken ?? false
 }
 
-/** Waits for it. */
+/** Waits for the lock to process rows. */
 export async function lockWork(transaction: Transaction): Promise<void> {
   await transaction
     .query(sql`select pg_advisory_xact_lock(${lockKey(transaction, lockPrefixes.work)})`)
@@ -90,21 +90,21 @@ export async function lockWork(transaction: Transaction): Promise<void> {
     })
 }
 
-/** The turn to work did not come in time: nothing is wrong with the rows. */
+/** The lock was not available in time. The rows are not the cause. */
 export class WorkLockTimeout extends Error {}
 
 const lockKey = ({ organization }: Transaction, turn: string) => sql`hashtextextended(${turn} || ${organization}, 0)`
 
 /**
- * Takes up to `most` rows of the organization for `leaseSeconds`, the longest waiting first. A row whose worker was lost
- * twice is taken alone, so that it takes no others with it; lost once more, it is dead.
+ * Claims up to `maxRows` rows of the organization for `leaseSeconds`, longest waiting first. A row whose worker crashed
+ * twice is claimed alone, so that it does not affect others; after a third crash, it is dead.
  */
 export async function claimRows(
   transaction: Transaction,
   { maxRows, leaseSeconds, lease = newId() }: { maxRows: number; leaseSeconds: number; lease?: string },
 ): Promise<Claim> {
   const lost = [finding('worker_lost', '', `the process ended ${maxLossesInBatch + 1} times while processing this row`)]
-  // A claim that a crash forgets is no loss: its rows wait as before.
+  // A claim that is lost in a crash does no harm: its rows are still waiting.
   const [, rows] = await Promise.all([
     transaction.query(
       sql`select set_config('synchronous_commit', 'off', true), ${transaction.organization} as organization`,
@@ -136,7 +136,7 @@ export async function claimRows(
   return { organizationId: transaction.organizationId, lease, rowIds: rowIds.sort() }
 }
 
-/** What was pushed as these rows, in the order of the pushes. Each is looked up by its key, however many there are. */
+/** The pushed data of these rows, in push order. Each row is looked up by its key, however many there are. */
 export async function readRows(transaction: Transaction, rowIds: readonly string[]): Promise<ClaimedRow[]> {
   return transaction.query<ClaimedRow>(sql`
     select row.id, row.payload, row.parameters, import.tags, import.merge_policy as "mergePolicy",
@@ -152,7 +152,7 @@ export async function readRows(transaction: Transaction, rowIds: readonly string
     order by row.id`)
 }
 
-/** The rows of the claim (uuids) that are still its own, locked until the transaction ends. */
+/** Locks the rows that still belong to the claim, until the transaction ends. Returns their uuids. */
 export async function lockRows(transaction: Transaction, { lease, rowIds }: Claim): Promise<Set<string>> {
   const rows = await transaction.query<{ id: string }>(sql`
     select row.id from (select unnest(${rowIds}::uuid[]) as id order by 1) wanted
@@ -164,12 +164,12 @@ export async function lockRows(transaction: Transaction, { lease, rowIds }: Clai
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Brings rows to their end, in the transaction of what they did. The caller holds them (`holdRows`). */
+/** Stores the outcomes of rows, in the transaction of their changes. The caller has locked them with `lockRows`. */
 export async function finishRows(transaction: Transaction, outcomes: readonly Outcome[]): Promise<void> {
   const ids = new Parameter(outcomes.map(({ rowId }) => rowId))
   const uuids = (prefix: string, shown: (outcome: Outcome) => string | null) =>
     sql`${outcomes.map((one) => readId(prefix, shown(one) ?? '') ?? null)}::uuid[]`
-  // A document a line, and no parts of one document: PostgreSQL would parse those three times as long.
+  // One document per line: PostgreSQL takes three times as long to split one large document.
   const lines = (toText: (outcome: Outcome) => string) =>
     sql`string_to_array(${outcomes.map(toText).join('\n')}, E'\n')`
   await transaction.query(sql`
@@ -187,22 +187,22 @@ export async function finishRows(transaction: Transaction, outcomes: readonly Ou
       ${lines(({ warnings }) => codesOf(warnings))}, ${lines(({ errors }) => codesOf(errors))})
       as ended (id, status, contact_id, company_id, warnings, errors, changes, warning_codes, error_codes)
     where row.organization_id = ${transaction.organization} and row.id = ended.id
-      -- Said for the planner, who else may look at all rows of the organization.
+      -- For the planner, which might otherwise scan all rows of the organization.
       and row.id = any(${ids}::uuid[])`)
 }
 
-/** Each code once, as PostgreSQL writes an array: they are words. */
+/** Distinct codes as a PostgreSQL array literal. They need no escaping. */
 const codesOf = (findings: readonly Finding[]): string =>
   `{${[...new Set(findings.map(({ code }) => code))].join(',')}}`
 
-/** How often a row that fails here is tried, each time after about twice as long. */
+/** How often a failing row is retried, with delays that double. */
 export interface RetryPolicy {
   attempts: number
   firstDelaySeconds: number
   maxDelaySeconds: number
 }
 
-/** A row that failed here is tried again after a while, a little sooner or later than others, or is dead at last. */
+/** Schedules a retry of a failed row, with jitter, or marks it as dead. */
 export async function failRow(
   database: Database,
   { organizationId, lease, rowIds: [rowId] }: Claim,
@@ -224,9 +224,9 @@ export async function failRow(
   )
 }
 
-/** Gives rows back that nothing happened to: the database was away, or this process is stopping. */
+/** Releases rows that were not processed: the database was unavailable, or this process is stopping. */
 export async function releaseRows(database: Database, { organizationId, lease, rowIds }: LeasedRows): Promise<void> {
-  // Leases end later than now: the queue's index finds them behind all that is due.
+  // Leases end in the future, so the index of the queue finds them after all due rows.
   const rowCondition = rowIds === 'all' ? raw('run_at > now()') : sql`id = any(${rowIds}::uuid[])`
   await database.transaction(serviceActor('work', organizationId), (transaction) =>
     transaction.query(sql`
@@ -238,7 +238,7 @@ export async function releaseRows(database: Database, { organizationId, lease, r
   )
 }
 
-/** Sums up what the counts of imports hold of more than two minutes ago, so that reading them stays cheap. */
+/** Compacts count entries of imports that are older than two minutes, so that reading them stays cheap. */
 export async function sumCounts(database: Database): Promise<void> {
   const grown = await database.crossTenantQuery<{ organization_id: string; import_id: string }>(
     'sum up the counts of imports',
