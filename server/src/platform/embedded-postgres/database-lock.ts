@@ -54,15 +54,18 @@ export async function acquireDatabaseLock(paths: DataPaths, options: DatabaseLoc
   for (;;) {
     const found = await probe(paths)
     let next: string
-    if (found === 'nobody') {
+    if (found === 'not running') {
       next = found
       await startServer(paths, options)
     } else if (found === 'without role') {
       next = found
       await prepareRole(paths)
-    } else if (found === 'silent' || found === 'changing') {
+    } else if (found === 'unresponsive' || found === 'starting or stopping') {
       next = found
-      if (performance.now() - since > (found === 'silent' ? responseTimeout : recoveryTimeout) && next === state) {
+      if (
+        performance.now() - since > (found === 'unresponsive' ? responseTimeout : recoveryTimeout) &&
+        next === state
+      ) {
         throw await unresponsiveError(paths)
       }
     } else {
@@ -71,7 +74,7 @@ export async function acquireDatabaseLock(paths: DataPaths, options: DatabaseLoc
       const byService = holder?.startsWith(`${serviceName} (`) ?? false
       if (byService && purpose !== 'service') return { client: found, attached: true }
       await found.end()
-      next = holder ?? 'nobody'
+      next = holder ?? 'another process'
       if (next === state && performance.now() - since > (byService ? grace : wait))
         throw inUseError(paths, next, byService)
     }
@@ -83,33 +86,35 @@ export async function acquireDatabaseLock(paths: DataPaths, options: DatabaseLoc
       const served = typeof found !== 'string'
       log(served ? `Waiting for ${state}, which is using the database.` : 'Waiting for PostgreSQL to respond.')
     }
-    if (signal?.aborted && found !== 'nobody') throw new Interrupted('Interrupted: the database was not opened.')
+    if (signal?.aborted && found !== 'not running') throw new Interrupted('Interrupted: the database was not opened.')
     await delay(50)
   }
 }
 
 /** A session with the server, or the reason why there is none. */
-async function probe(paths: DataPaths): Promise<pg.Client | 'nobody' | 'silent' | 'changing' | 'without role'> {
+async function probe(
+  paths: DataPaths,
+): Promise<pg.Client | 'not running' | 'unresponsive' | 'starting or stopping' | 'without role'> {
   try {
     return await connect(serviceConnection(paths.sockets, lockDatabase), responseTimeout)
   } catch (error) {
     if (isRoleMissing(error)) return 'without role'
     if (isConnectTimeout(error)) throw await unresponsiveError(paths)
     // Starting, stopping or recovering; terminated during the handshake; out of connections.
-    if (['57P03', '57P01', '53300'].includes(sqlState(error) ?? '')) return 'changing'
+    if (['57P03', '57P01', '53300'].includes(sqlState(error) ?? '')) return 'starting or stopping'
     const code = (error as NodeJS.ErrnoException).code ?? ''
     if (['ENOENT', 'ECONNREFUSED', 'ENOTDIR'].includes(code)) {
-      return (await livePostmaster(paths.cluster)) === undefined ? 'nobody' : 'silent'
+      return (await livePostmaster(paths.cluster)) === undefined ? 'not running' : 'unresponsive'
     }
     // The socket's backlog is full: the server is frozen or under load (connect(2)).
-    if (code === 'EAGAIN') return 'silent'
+    if (code === 'EAGAIN') return 'unresponsive'
     if (code === 'EACCES') {
       throw new StartError(
         `This user cannot access the database’s socket in ${paths.sockets}. Start as the user that started the database.`,
         { cause: error },
       )
     }
-    if (['ECONNRESET', 'EPIPE'].includes(code) || isTermination(error)) return 'changing'
+    if (['ECONNRESET', 'EPIPE'].includes(code) || isTermination(error)) return 'starting or stopping'
     throw explainSystemError(error, paths.sockets)
   }
 }

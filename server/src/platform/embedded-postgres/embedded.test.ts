@@ -69,7 +69,7 @@ test.concurrent(
     expect(await serverOf(options)).toBe(pid)
     expect(await query(next.connection, 'select answer from kept')).toEqual([{ answer: 42 }])
     await next.close()
-    await expect(serverOf(options)).rejects.toThrow('no server runs')
+    await expect(serverOf(options)).rejects.toThrow('no server is running')
   },
 )
 
@@ -105,7 +105,7 @@ test.concurrent('a running service restarts its server after a kill or a crash a
   await until('it answers', isAnswering(service.connection))
   expect(await startErrorOf({ ...options, log: () => undefined })).toContain('in use by rapport service')
   await service.close()
-  await expect(serverOf(options)).rejects.toThrow('no server runs')
+  await expect(serverOf(options)).rejects.toThrow('no server is running')
 })
 
 test.concurrent(

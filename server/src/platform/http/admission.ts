@@ -53,11 +53,11 @@ export function addAdmissionControl(
   // The framework's listener is the last one; observers are in front of it.
   const handle = (server.listeners('request') as RequestListener[]).at(-1)
   if (!handle) throw new Error('the framework has no request listener')
-  const refusal = new ApiError(
+  const apiError = new ApiError(
     'overloaded',
     'Too many requests are waiting. Try again after the seconds in Retry-After.',
   )
-  const json = { text: JSON.stringify(refusal.body()), headers: { 'content-type': 'application/json; charset=utf-8' } }
+  const json = { text: JSON.stringify(apiError.body()), headers: { 'content-type': 'application/json; charset=utf-8' } }
   const isAlwaysAdmittedRequest = ({ method, url = '' }: IncomingMessage) =>
     method === 'OPTIONS' || alwaysAdmitted.some((path) => path.test(url.split('?', 1)[0] ?? ''))
   server.removeListener('request', handle)
@@ -65,8 +65,8 @@ export function addAdmissionControl(
     if (longestWait() < maxWait || isAlwaysAdmittedRequest(request)) return handle(request, response)
     onRejected()
     const requestId = showId('req', newId())
-    const { text, headers } = wantsPage(request) ? errorPage(refusal, { requestId, home: home() }) : json
-    response.writeHead(refusal.status, {
+    const { text, headers } = wantsPage(request) ? errorPage(apiError, { requestId, home: home() }) : json
+    response.writeHead(apiError.status, {
       'content-length': String(Buffer.byteLength(text)),
       'retry-after': '1',
       'x-request-id': requestId,

@@ -53,7 +53,7 @@ export class ParserErrorHandler {
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   }
 
-  refuse(error: ParserError, socket: Socket): void {
+  handle(error: ParserError, socket: Socket): void {
     if (socket.writableEnded) return
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
@@ -68,13 +68,13 @@ export class ParserErrorHandler {
     else respond()
   }
 
-  #respond(socket: Duplex, refusal: ApiError): void {
+  #respond(socket: Duplex, apiError: ApiError): void {
     if (socket.writableEnded) return
     const requestId = showId('req', newId())
-    this.#log.info({ requestId, route: 'unparsed', status: refusal.status }, 'request')
-    const body = JSON.stringify(refusal.body())
+    this.#log.info({ requestId, route: 'unparsed', status: apiError.status }, 'request')
+    const body = JSON.stringify(apiError.body())
     const head = [
-      `HTTP/1.1 ${refusal.status} ${phrases[refusal.status] ?? 'Bad Request'}`,
+      `HTTP/1.1 ${apiError.status} ${phrases[apiError.status] ?? 'Bad Request'}`,
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${requestId}`,

@@ -23,7 +23,7 @@ const requestTimeout = 15_000
 /** Binds the port. Throws errors of `listen`, such as EADDRINUSE. */
 export async function reservePort(port: number, host: string): Promise<ReservedPort> {
   const rejectingServer = createServer((_request, response) => {
-    const refusal = new ApiError('overloaded', 'The service is starting. Try again in a moment.')
+    const apiError = new ApiError('overloaded', 'The service is starting. Try again in a moment.')
     const headers = {
       'content-type': 'application/json; charset=utf-8',
       'retry-after': '1',
@@ -34,7 +34,7 @@ export async function reservePort(port: number, host: string): Promise<ReservedP
       connection: 'close',
       ...createSecurityHeaders(false),
     }
-    response.writeHead(refusal.status, headers).end(JSON.stringify(refusal.body()))
+    response.writeHead(apiError.status, headers).end(JSON.stringify(apiError.body()))
   })
   let acceptConnection = (_socket: Socket): boolean => false
   // An accepted connection may be passed to another process, so nothing is read from it.

@@ -6,18 +6,18 @@ import type { Services } from './route.ts'
 
 /** Sends an error: a page for browsers, JSON for everyone else. */
 export function sendError(services: Services, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
-  const refusal = toApiError(error)
+  const apiError = toApiError(error)
   // An error without a cause (not ready, overloaded) is fully described by the request's log line.
-  if (refusal.status >= 500 && refusal.cause !== undefined) {
-    const level = refusal.code === 'internal_error' ? 'error' : 'warn'
+  if (apiError.status >= 500 && apiError.cause !== undefined) {
+    const level = apiError.code === 'internal_error' ? 'error' : 'warn'
     const { id: requestId, requestContext } = request
-    services.log[level]({ requestId, route: requestContext.route, err: errorForLog(refusal.cause) }, refusal.code)
+    services.log[level]({ requestId, route: requestContext.route, err: errorForLog(apiError.cause) }, apiError.code)
   }
-  void reply.code(refusal.status).headers(refusal.headers)
+  void reply.code(apiError.status).headers(apiError.headers)
   if (wantsPage(request)) {
-    const { text, headers } = errorPage(refusal, { requestId: request.id, home: `${basePath(services.origin)}/` })
+    const { text, headers } = errorPage(apiError, { requestId: request.id, home: `${basePath(services.origin)}/` })
     void reply.headers(headers).send(text)
-  } else void reply.type('application/json; charset=utf-8').send(JSON.stringify(refusal.body()))
+  } else void reply.type('application/json; charset=utf-8').send(JSON.stringify(apiError.body()))
 }
 
 /** Leaves out what PostgreSQL adds to its errors (the row, the value), so that no records enter the log. */

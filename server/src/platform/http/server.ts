@@ -77,7 +77,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       // Otherwise Node would silently use the first of two.
       joinDuplicateHeaders: true,
     },
-    clientErrorHandler: (error, socket) => parserErrors.refuse(error, socket),
+    clientErrorHandler: (error, socket) => parserErrors.handle(error, socket),
     frameworkErrors: (error, request, reply) => {
       beginRequest(request, reply)
       sendError(services, request, reply, error)

@@ -62,7 +62,7 @@ class QueryReader {
     return this.faults.length >= maxDetails
   }
 
-  refuse(field: string, message: string): undefined {
+  addError(field: string, message: string): undefined {
     this.faults.push({ field: field.slice(0, 200), message })
   }
 }
@@ -96,13 +96,13 @@ export function readFilters(resource: Resource, parameters: readonly QueryParame
 export function readChange(resource: Resource, parameters: readonly QueryParameter[]): ChangeRequest {
   const reader = read(resource, parameters, ['query', 'dryRun'])
   const dryRun = reader.scalars.get('dryRun') ?? 'false'
-  if (dryRun !== 'true' && dryRun !== 'false') reader.refuse('dryRun', 'expected true or false')
+  if (dryRun !== 'true' && dryRun !== 'false') reader.addError('dryRun', 'expected true or false')
   return { ...filtersOf(reader, resource, 'a change by filter'), dryRun: dryRun === 'true' }
 }
 
 function filtersOf(reader: QueryReader, resource: Resource, what: string): Filters {
   const words = readWords(reader, resource)
-  if (reader.selected.length > 0) reader.refuse('select', `${what} has no fields to select`)
+  if (reader.selected.length > 0) reader.addError('select', `${what} has no fields to select`)
   if (reader.faults.length > 0) throw invalidParameters(reader.faults)
   return { filter: { and: reader.conditions }, words }
 }
@@ -113,7 +113,7 @@ export function readOne(resource: Resource, parameters: readonly QueryParameter[
   for (const { name, value } of parameters) {
     if (reader.isFull) break
     if (!readSelectParameter(reader, name, value))
-      reader.refuse(name, unknownParameter(reader.suggestions, name, ['select[]']))
+      reader.addError(name, unknownParameter(reader.suggestions, name, ['select[]']))
   }
   const selection = readSelected(reader, resource)
   if (reader.faults.length > 0) throw invalidParameters(reader.faults)
@@ -137,20 +137,20 @@ function read(resource: Resource, parameters: readonly QueryParameter[], known: 
     else if (name.startsWith('filter.')) readFilter(reader, resource, name, value)
     else readShorthand(reader, resource, name, value, known)
   }
-  if (reader.conditions.length > maxFilters) reader.refuse('filter', `at most ${maxFilters} filters are allowed`)
+  if (reader.conditions.length > maxFilters) reader.addError('filter', `at most ${maxFilters} filters are allowed`)
   return reader
 }
 
 function readScalar(reader: QueryReader, name: string, value: string): void {
-  if (value === '') reader.refuse(name, 'expected a value')
-  else if (reader.scalars.has(name)) reader.refuse(name, 'is given twice; send it once')
+  if (value === '') reader.addError(name, 'expected a value')
+  else if (reader.scalars.has(name)) reader.addError(name, 'is given twice; send it once')
   else reader.scalars.set(name, value)
 }
 
 function readSelectParameter(reader: QueryReader, name: string, value: string): boolean {
   if (name !== 'select' && !/^select\[\d{0,3}\]$/.test(name)) return false
   const paths = name === 'select' ? value.split(',') : [value]
-  if (paths.includes('')) reader.refuse(name, 'expected the name of a field')
+  if (paths.includes('')) reader.addError(name, 'expected the name of a field')
   else reader.selected.push(...paths)
   return true
 }
@@ -166,11 +166,11 @@ function readFilter(reader: QueryReader, resource: Resource, name: string, value
     !('fault' in whole) &&
     (whole.field.filter !== 'properties' || whole.keys.length === 1)
   ) {
-    reader.refuse(name, `expected an operator, as in ${name.slice(0, 100)}.equals=`)
+    reader.addError(name, `expected an operator, as in ${name.slice(0, 100)}.equals=`)
     return
   }
   const target = findTarget(resource, path, reader.suggestions)
-  if ('fault' in target) reader.refuse(name, target.fault)
+  if ('fault' in target) reader.addError(name, target.fault)
   else addCondition(reader, name, target, operator, value)
 }
 
@@ -190,9 +190,9 @@ function readShorthand(
     return
   }
   const head = name.split('.')[0] ?? ''
-  if (resource.propertyNames.includes(head)) reader.refuse(name, target.fault)
+  if (resource.propertyNames.includes(head)) reader.addError(name, target.fault)
   else
-    reader.refuse(
+    reader.addError(
       name,
       unknownParameter(reader.suggestions, name, [...parametersOf(resource, known), ...resource.propertyNames]),
     )
@@ -207,12 +207,12 @@ function parametersOf(resource: Resource, known: readonly string[]): readonly st
 function addCondition(reader: QueryReader, name: string, target: Target, operator: string, value: string): void {
   const allowed = operatorsFor(target.field)
   if (allowed.length === 0 || (target.field.filter === 'properties' && target.keys.length === 0)) {
-    reader.refuse(name, `${target.name} is an object, which cannot be filtered by; use one of its fields`)
+    reader.addError(name, `${target.name} is an object, which cannot be filtered by; use one of its fields`)
   } else if (!isOperator(operator) || !allowed.includes(operator)) {
-    reader.refuse(name, `${target.name} supports ${allowed.join(', ')}; found "${operator.slice(0, 40)}"`)
+    reader.addError(name, `${target.name} supports ${allowed.join(', ')}; found "${operator.slice(0, 40)}"`)
   } else {
     const operand = readOperand(target, operator, value)
-    if ('fault' in operand) reader.refuse(name, operand.fault)
+    if ('fault' in operand) reader.addError(name, operand.fault)
     else reader.conditions.push({ target, operator, operand })
   }
 }
@@ -221,25 +221,25 @@ function readLimit(reader: QueryReader): number {
   const text = reader.scalars.get('limit')
   if (text === undefined) return defaultLimit
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
-  if (limit < 1 || limit > 100) reader.refuse('limit', 'expected a whole number from 1 to 100')
+  if (limit < 1 || limit > 100) reader.addError('limit', 'expected a whole number from 1 to 100')
   return limit
 }
 
 function readOrder(reader: QueryReader, resource: Resource): Order | undefined {
   const sort = reader.scalars.get('sort') ?? 'desc'
-  if (sort !== 'asc' && sort !== 'desc') reader.refuse('sort', 'expected asc or desc')
+  if (sort !== 'asc' && sort !== 'desc') reader.addError('sort', 'expected asc or desc')
   const path = reader.scalars.get('orderBy') ?? 'createdAt'
   // An embedded record is sorted by one of its fields.
   const target = findTarget(resource, path, reader.suggestions)
   const order = 'fault' in target ? target : orderBy(target, sort === 'desc')
-  return 'fault' in order ? reader.refuse('orderBy', faultOf(path, order.fault)) : order
+  return 'fault' in order ? reader.addError('orderBy', faultOf(path, order.fault)) : order
 }
 
 function readCursors(reader: QueryReader, resource: Resource, scope: CursorScope): Cursor | undefined {
   const after = reader.scalars.get('startingAfter')
   const before = reader.scalars.get('endingBefore')
   if (after !== undefined && before !== undefined) {
-    return reader.refuse('endingBefore', 'startingAfter and endingBefore cannot be combined; send one of them')
+    return reader.addError('endingBefore', 'startingAfter and endingBefore cannot be combined; send one of them')
   }
   const parameter = before === undefined ? 'startingAfter' : 'endingBefore'
   const text = before ?? after
@@ -249,13 +249,13 @@ function readCursors(reader: QueryReader, resource: Resource, scope: CursorScope
   if (id !== undefined) return { direction, parameter, at: { id } }
   if (hasIdForm(resource.idPrefix, text)) return { direction, parameter, at: { id: nilUuid } }
   if (!isCursor(text))
-    return reader.refuse(parameter, `expected the id of a ${displayNoun(resource.singular)} (${resource.idPrefix}_…)`)
+    return reader.addError(parameter, `expected the id of a ${displayNoun(resource.singular)} (${resource.idPrefix}_…)`)
   const read = readCursor(scope, text)
   if ('position' in read) return { direction, parameter, at: { position: read.position } }
   if (read.fault === 'otherOrder') {
-    return reader.refuse(parameter, `this cursor belongs to orderBy=${read.orderBy}`)
+    return reader.addError(parameter, `this cursor belongs to orderBy=${read.orderBy}`)
   }
-  if (read.fault === 'malformed') return reader.refuse(parameter, 'is not a valid cursor of this list')
+  if (read.fault === 'malformed') return reader.addError(parameter, 'is not a valid cursor of this list')
   // Well formed, but not a position in this list of this organization: treated like an id that does not exist.
   return { direction, parameter, at: { id: nilUuid } }
 }
@@ -264,20 +264,20 @@ function readWords(reader: QueryReader, resource: Resource): string[] {
   const text = reader.scalars.get('query')
   if (text === undefined) return []
   const words = text.split(/\s+/u).filter((word) => word !== '')
-  if (resource.search.length === 0) reader.refuse('query', `${resource.name} do not support full-text search`)
-  else if (words.length === 0) reader.refuse('query', 'expected a word')
+  if (resource.search.length === 0) reader.addError('query', `${resource.name} do not support full-text search`)
+  else if (words.length === 0) reader.addError('query', 'expected a word')
   else if (words.some(isEmptyAfterFolding))
-    reader.refuse('query', 'expected a search term with at least one letter, digit or sign besides accents')
-  else if (words.length > maxWords) reader.refuse('query', `expected at most ${maxWords} words`)
+    reader.addError('query', 'expected a search term with at least one letter, digit or sign besides accents')
+  else if (words.length > maxWords) reader.addError('query', `expected at most ${maxWords} words`)
   return words
 }
 
 function readSelected(reader: QueryReader, resource: Resource): Selection | undefined {
   if (reader.selected.length === 0) return undefined
   if (reader.selected.length > maxSelected) {
-    return reader.refuse('select[]', `at most ${maxSelected} fields can be selected`)
+    return reader.addError('select[]', `at most ${maxSelected} fields can be selected`)
   }
   const { selection, faults } = readSelection(resource, reader.selected, reader.suggestions)
-  for (const fault of faults) reader.refuse('select[]', fault)
+  for (const fault of faults) reader.addError('select[]', fault)
   return selection
 }
