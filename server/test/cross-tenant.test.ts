@@ -9,7 +9,9 @@ const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter
   (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
 )
 const texts = files.map((name) => readFileSync(join(sources, name), 'utf8'))
-const uses = texts.flatMap((text) => [...text.matchAll(/\.crossTenant(?:Query|Transaction)(?:<[^(]*>)?\(\s*'([^']+)'/g)])
+const uses = texts.flatMap((text) => [
+  ...text.matchAll(/\.crossTenant(?:Query|Transaction)(?:<[^(]*>)?\(\s*'([^']+)'/g),
+])
 
 test('every statement that spans organizations names a purpose of the closed list, and each purpose is used', () => {
   expect(new Set(uses.map(([, purpose]) => purpose))).toEqual(new Set(crossTenantPurposes))
