@@ -193,7 +193,7 @@ function startBackground({ config, origin, metrics, ...options }: BackgroundOpti
   const maintenance = createMaintenance({
     ...options,
     retentionPolicies: retentionPolicies(config),
-    rendered: resources.filter(({ renderingVersion: rendered }) => rendered !== undefined),
+    rendered: resources.filter(({ renderingVersion }) => renderingVersion !== undefined),
     purged: (name, count) => metrics.purged(name, count),
   })
   const keyMaintenance = createKeyMaintenance(options)

@@ -172,7 +172,7 @@ test('a contact that is made while its person goes gets another one, and no erro
   let tries = 0
   const other = new pg.Client(world.connection)
   await other.connect()
-  await world.database.transaction(serviceActor('upkeep', organization_id), async (transaction) => {
+  await world.database.transaction(serviceActor('maintenance', organization_id), async (transaction) => {
     tries++
     if (tries === 1) {
       // As if the purge came right behind the look for the person.
@@ -199,7 +199,7 @@ test('a person who goes between being known and being looked up is made again', 
       return null;
     end $$;
     create trigger take_away after insert on root_contacts for each statement execute function take_away()`)
-  await world.database.transaction(serviceActor('upkeep', organization_id), async (transaction) => {
+  await world.database.transaction(serviceActor('maintenance', organization_id), async (transaction) => {
     await contactStore.write(transaction, [{ kind: 'create', values: { email: 'ada@example.com' }, columns: {} }])
   })
   await world.client.query('drop trigger take_away on root_contacts; drop function take_away')

@@ -2,7 +2,7 @@ import type { Caller } from '../model/caller.ts'
 import { showId } from '../model/ids.ts'
 import type { ActorKind } from './store.ts'
 
-/** What the log tells of a person (uuid) who did something: who it was, and from where. */
+/** The audit log's fields for a person (uuid): who they are and where the request came from. */
 export const userActor = (userId: string, { address, requestId }: { address: string; requestId: string }) => ({
   actorKind: 'user' as const,
   actorId: showId('usr', userId),
@@ -10,14 +10,14 @@ export const userActor = (userId: string, { address, requestId }: { address: str
   requestId,
 })
 
-/** The same of what they did to their own account. */
+/** The same, for a change to the person's own account. */
 export const ownAccountEvent = (userId: string, client: { address: string; requestId: string }) => ({
   ...userActor(userId, client),
   recordType: 'user',
   recordId: showId('usr', userId),
 })
 
-/** The caller as the audit log names it: the key itself, or the person whose session it is. */
+/** The caller as the audit log names it: the API key, or the session's user. */
 export const actorOf = (caller: Caller): { actorKind: ActorKind; actorId: string } =>
   caller.kind === 'key'
     ? { actorKind: 'key', actorId: showId('key', caller.credentialId) }

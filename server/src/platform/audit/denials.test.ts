@@ -35,7 +35,7 @@ function createTestDenials(logged: string[] = []) {
   return createDenials({ database: access.database, log, clock: () => access.clock.now })
 }
 
-test('the same refusal is told again after a minute, another one at once', async () => {
+test('a repeated denial is recorded again after a minute, a different one immediately', async () => {
   const denials = createTestDenials()
   const recordMissingScope = async (scope: string) => {
     denials.record(caller, client, missingScope(scope))
@@ -53,7 +53,7 @@ test('the same refusal is told again after a minute, another one at once', async
   expect((await readDenials())[0]?.whole).not.toContain('never told')
 })
 
-test('a refusal that could not be written is logged, and the next one is tried', async () => {
+test('a denial that cannot be written is logged, and the next one is tried', async () => {
   const logged: string[] = []
   const denials = createTestDenials(logged)
   const broken: Caller = { ...caller, live: sql`no_such_column` }

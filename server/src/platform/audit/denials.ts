@@ -5,25 +5,25 @@ import type { Database } from '../database/database.ts'
 import { actorOf } from './actor.ts'
 import { recordEvent } from './store.ts'
 
-/** A refusal that an organization should know of. */
+/** A rejected request that the organization should know about. */
 export interface Denial {
   action: 'scope.denied' | 'access.denied'
-  /** The scope that was lacking, or why the credential was refused. */
+  /** The missing scope, or the reason the credential was rejected. */
   scopeOrReason: string
-  /** The path of the route, with its parameters in braces. */
+  /** The route's path, with its parameters in braces. */
   route: string
 }
 
-/** Writes refusals into the audit log, off the request's way. */
+/** Writes denials to the audit log without delaying the request. */
 export interface Denials {
-  /** Each credential and subject once a minute; a fault of the database is told in the log alone. */
+  /** Records each credential and subject at most once a minute. A database failure is only logged. */
   record(caller: Caller, client: { address: string; requestId: string }, denial: Denial): void
-  /** Resolves once nothing is on its way into the log. */
+  /** Resolves once no write is pending. */
   idle(): Promise<void>
 }
 
 const interval = 60_000
-/** Pairs of credential and subject that are remembered: room for each scope of some hundred credentials. */
+/** Maximum pairs of credential and subject to remember: enough for every scope of some hundred credentials. */
 const maxRemembered = 10_000
 
 export function createDenials({
@@ -49,9 +49,10 @@ export function createDenials({
       const write = database
         .transaction(caller, (transaction) => recordEvent(transaction, event))
         .catch((error: unknown) => {
-          // The next one is tried again. One of a credential that has just ended is told by what ended it.
+          // Retry on the next denial. If the credential has just been revoked, the revocation itself is in the audit
+          // log.
           recordedAt.delete(key)
-          log.warn({ action, err: error }, 'a refusal could not be written to the audit log')
+          log.warn({ action, err: error }, 'a denial could not be written to the audit log')
         })
         .finally(() => pendingWrites.delete(write))
       pendingWrites.add(write)

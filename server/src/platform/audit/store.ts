@@ -4,7 +4,7 @@ import type { JsonObject } from '../model/fields.ts'
 import { newId } from '../model/ids.ts'
 import type { StandardAction } from '../model/define.ts'
 
-/** The audit log's actions beside the standard changes of resources; identity/audit-log/actions.ts declares them. */
+/** The audit log's actions other than the standard changes; identity/audit-log/actions.ts declares them. */
 export interface NamedActions {
   'scope.denied': string
   'access.denied': string
@@ -14,17 +14,17 @@ export type NamedAction = keyof NamedActions
 
 export type AuditAction = NamedAction | StandardAction
 
-/** Who can have done something: a person, an API key, the command line, or nobody knows who. */
+/** Kinds of actors: a person, an API key, the command line, or an unknown caller. */
 export const actorKinds = ['user', 'key', 'command', 'anonymous'] as const
 export type ActorKind = (typeof actorKinds)[number]
 
-/** What happened. Holds names and ids; never a secret, and no value of a field. */
+/** What happened. Contains names and ids, never secrets or field values. */
 export interface PersonEvent {
   action: AuditAction
   actorKind: ActorKind
-  /** As callers see it, such as `usr_…`; null for whoever is not known. */
+  /** As callers see it, such as `usr_…`; null if unknown. */
   actorId: string | null
-  /** The singular noun of what it is about, such as `import`. */
+  /** The record's singular noun, such as `import`. */
   recordType?: string | undefined
   /** As callers see it, such as `imp_…`. */
   recordId?: string | undefined
@@ -39,7 +39,7 @@ export interface AuditEvent extends PersonEvent {
   organizationId: string
 }
 
-/** Writes the event down in the transaction of what it tells: both are kept, or neither is. */
+/** Inserts the event in the transaction of the change it describes, so both are committed or neither. */
 export async function recordEvent(transaction: Transaction | CrossTenantConnection, event: AuditEvent): Promise<void> {
   const hasOrganization = 'organization' in transaction
   if (hasOrganization && transaction.organizationId !== event.organizationId) {
@@ -51,7 +51,7 @@ export async function recordEvent(transaction: Transaction | CrossTenantConnecti
     values (${organization}, ${newId()}::uuid, ${eventValues(event)})`)
 }
 
-/** Writes down what the command line did, in the transaction of its effect. */
+/** Records what the command line did, in the transaction of the change. */
 export const recordCommand = (
   transaction: Transaction | CrossTenantConnection,
   organizationId: string,
@@ -59,7 +59,7 @@ export const recordCommand = (
   record: { recordType: string; recordId: string },
 ): Promise<void> => recordEvent(transaction, { organizationId, action, actorKind: 'command', actorId: null, ...record })
 
-/** The columns that an event fills besides whose it is and its id, and their values. */
+/** The columns of an event other than its organization and id, and their values. */
 export const eventColumns = sql`action, actor_kind, actor_id, record_type, record_id, address, request_id, details`
 
 export const eventValues = (event: PersonEvent) =>

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ApiError } from '../model/errors.ts'
 import { createConcurrencyLimiter, type ConcurrencyLimiter } from './concurrency-limiter.ts'
 
-/** Works whose end the test decides, in the order they were started. */
+/** Tasks that end when the test says so, listed in the order in which they started. */
 function controlledTasks(limiter: ConcurrencyLimiter) {
   const started: string[] = []
   const endings = new Map<string, () => void>()
@@ -20,7 +20,7 @@ function controlledTasks(limiter: ConcurrencyLimiter) {
       outcomes.set(name, outcome)
       return outcome
     },
-    /** Ends a work and lets the next begin. */
+    /** Ends a task and lets the next one start. */
     async end(name: string): Promise<void> {
       endings.get(name)?.()
       await outcomes.get(name)
@@ -34,7 +34,7 @@ const overloaded = (error: unknown): boolean =>
 
 const baseOptions = { concurrency: 2, queue: 64, waitMilliseconds: 10_000 }
 
-test('as many works run at a time as allowed, the others in their order', async () => {
+test('no more tasks run at once than allowed, and the others run in order', async () => {
   const { started, run, end } = controlledTasks(createConcurrencyLimiter(baseOptions))
   for (const name of ['1', '2', '3', '4']) void run('a', name)
   expect(started).toEqual(['1', '2'])
@@ -46,11 +46,11 @@ test('as many works run at a time as allowed, the others in their order', async 
   await end('4')
 })
 
-test('the result of a work comes through', async () => {
+test('run resolves to the result of the task', async () => {
   expect(await createConcurrencyLimiter(baseOptions).run('a', () => Promise.resolve(42))).toBe(42)
 })
 
-test('an organization with fifty waiting delays the one of another by no turn while it runs more', async () => {
+test('fifty waiting tasks of one organization do not delay the task of another', async () => {
   const { started, run, end } = controlledTasks(createConcurrencyLimiter(baseOptions))
   for (let index = 0; index < 52; index += 1) void run('a', `a${index}`)
   void run('b', 'b')
@@ -61,14 +61,14 @@ test('an organization with fifty waiting delays the one of another by no turn wh
   expect(started).toHaveLength(53)
 })
 
-test('with one work at a time organizations take turns', async () => {
+test('organizations take turns when one task runs at a time', async () => {
   const { started, run, end } = controlledTasks(createConcurrencyLimiter({ ...baseOptions, concurrency: 1 }))
   for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) void run(name.charAt(0), name)
   for (let index = 0; index < 6; index += 1) await end(started.at(-1) ?? '')
   expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2'])
 })
 
-test('a full queue refuses at once and starts nothing', async () => {
+test('a full queue rejects a task immediately and does not start it', async () => {
   const { started, run, end } = controlledTasks(createConcurrencyLimiter({ ...baseOptions, concurrency: 1, queue: 2 }))
   for (const name of ['1', '2', '3']) void run('a', name)
   expect(overloaded(await run('a', '4'))).toBe(true)
@@ -76,21 +76,21 @@ test('a full queue refuses at once and starts nothing', async () => {
   expect(started).toEqual(['1', '2', '3'])
 })
 
-test('a newcomer takes the newest place of the organization that fills the queue', async () => {
+test('a newcomer replaces the newest waiter of the organization that fills the queue', async () => {
   const { started, run, end } = controlledTasks(createConcurrencyLimiter({ ...baseOptions, concurrency: 1, queue: 4 }))
   for (const name of ['a1', 'a2', 'a3', 'a4']) void run('a', name)
   const newest = run('a', 'a5')
   void run('b', 'b1')
   expect(overloaded(await newest)).toBe(true)
   void run('b', 'b2')
-  // Two and two now: neither may take more.
+  // Both have two waiters now, so neither may take more.
   expect(overloaded(await run('b', 'b3'))).toBe(true)
   expect(overloaded(await run('a', 'a6'))).toBe(true)
   for (let index = 0; index < 5; index += 1) await end(started.at(-1) ?? '')
   expect(started).toEqual(['a1', 'a2', 'b1', 'a3', 'b2'])
 })
 
-test('who waits too long is refused and its place is free again', async () => {
+test('a task that waits too long is rejected and frees its place in the queue', async () => {
   const { started, run, end } = controlledTasks(
     createConcurrencyLimiter({ concurrency: 1, queue: 1, waitMilliseconds: 20 }),
   )
@@ -103,7 +103,7 @@ test('who waits too long is refused and its place is free again', async () => {
   expect(await third).toBe('3')
 })
 
-test('works that throw, at once or later, give their place back', async () => {
+test('tasks that throw, synchronously or later, release their slot', async () => {
   const limiter = createConcurrencyLimiter({ ...baseOptions, concurrency: 1 })
   const thrown = new Error('thrown')
   for (let round = 0; round < 3; round += 1) {
@@ -117,7 +117,7 @@ test('works that throw, at once or later, give their place back', async () => {
   expect(await limiter.run('b', () => Promise.resolve('still open'))).toBe('still open')
 })
 
-test('any arrivals and endings: never more than allowed run, and each one runs or is refused', async () => {
+test('in any order of events, no more tasks run than allowed, and each one runs or is rejected', async () => {
   const steps = fc.array(fc.oneof(fc.constantFrom('a', 'b', 'c'), fc.constant('end')), { maxLength: 60 })
   await fc.assert(
     fc.asyncProperty(

@@ -1,21 +1,21 @@
 import { ApiError } from '../model/errors.ts'
 
 export interface ConcurrencyLimiterOptions {
-  /** Works at a time. */
+  /** Maximum tasks running at once. */
   concurrency: number
-  /** Works that may wait, in all. */
+  /** Maximum tasks waiting, in total. */
   queue: number
   waitMilliseconds: number
-  /** What a work is told that is refused. */
+  /** The error descriptions for a rejected task. */
   messages?: { full: string; late: string }
 }
 
 export interface ConcurrencyLimiter {
   /**
-   * Runs `work` when its turn comes; `overloaded` (503) when the queue is full or the wait too long, and then `work`
-   * was not started. Works of one party share what there is: those of an organization, or of an address.
+   * Runs `work` once a slot is free. Throws `overloaded` (503), without starting `work`, if the queue is full or the
+   * wait is too long. Slots are shared fairly among the keys: organizations or addresses.
    */
-  run<Result>(tenant: string, work: () => Promise<Result>): Promise<Result>
+  run<Result>(tenantKey: string, work: () => Promise<Result>): Promise<Result>
 }
 
 const expensiveQueryMessages = {
@@ -25,7 +25,7 @@ const expensiveQueryMessages = {
 
 interface Waiter {
   resume(): void
-  refuse(reason: Rejection): void
+  reject(reason: Rejection): void
 }
 
 interface Tenant {
@@ -33,32 +33,32 @@ interface Tenant {
   waiting: Waiter[]
 }
 
-/** Why there is no place: too many wait already, or the wait was too long. */
+/** Why there is no slot: the queue is full, or the wait was too long. */
 export type Rejection = 'full' | 'late'
 
 export interface FairSemaphoreOptions {
-  /** Places. */
+  /** Number of slots. */
   concurrency: number
-  /** How many may wait for one, in all. */
+  /** Maximum waiters, in total. */
   queue: number
   createError: (reason: Rejection) => Error
 }
 
-/** Gives a place back; a second call does nothing. */
+/** Frees the slot; a second call does nothing. */
 export type Release = () => void
 
 export interface FairSemaphore {
   /**
-   * What gives a place back: at once where there is one, so that the work begins in this turn of the event loop, else after
-   * waiting so many milliseconds at most. Parties share the places: the next
-   * one goes to the party that has the fewest, among equals to the one whose last start is longest ago, so that one with
-   * fifty waiting delays another's one by a single turn at most. Of a full queue a newcomer takes the newest place of the
-   * party that holds most, as long as its own would still hold fewer. Error: what `rejected` says.
+   * Acquires a slot: synchronously if one is free, so that the work starts in the same tick, otherwise after waiting at
+   * most `waitMilliseconds`. The next free slot goes to the tenant that holds the fewest slots; among equals, to the
+   * one whose last start is the oldest. A tenant with fifty waiters thus delays another by at most one turn. If the
+   * queue is full, a new waiter replaces the newest waiter of the tenant with the most waiters, provided that its own
+   * tenant still has fewer. Rejects with the error from `createError`.
    */
-  acquire(tenant: string, waitMilliseconds: number): Release | Promise<Release>
+  acquire(tenantKey: string, waitMilliseconds: number): Release | Promise<Release>
 }
 
-/** Runs few costly works at a time. */
+/** Limits how many expensive tasks run at once. */
 export function createConcurrencyLimiter({
   waitMilliseconds,
   messages = expensiveQueryMessages,
@@ -68,8 +68,8 @@ export function createConcurrencyLimiter({
   const createError = (reason: Rejection) => new ApiError('overloaded', messages[reason], { headers })
   const semaphore = createFairSemaphore({ ...options, createError })
   return {
-    async run<Result>(tenant: string, work: () => Promise<Result>): Promise<Result> {
-      const slot = semaphore.acquire(tenant, waitMilliseconds)
+    async run<Result>(tenantKey: string, work: () => Promise<Result>): Promise<Result> {
+      const slot = semaphore.acquire(tenantKey, waitMilliseconds)
       const release = slot instanceof Promise ? await slot : slot
       try {
         return await work()
@@ -80,24 +80,24 @@ export function createConcurrencyLimiter({
   }
 }
 
-/** The one queue in front of whatever only so many may use at a time. */
+/** A fair semaphore with a bounded queue. */
 export function createFairSemaphore({ concurrency, queue, createError }: FairSemaphoreOptions): FairSemaphore {
-  /** By name, those that run or wait, in the order of their last start. */
+  /** By key: the tenants with running or waiting tasks, in the order of their last start. */
   const tenants = new Map<string, Tenant>()
   let running = 0
   let waiting = 0
 
-  function start(name: string, tenant: Tenant): void {
+  function start(tenantKey: string, tenant: Tenant): void {
     running += 1
     tenant.running += 1
-    tenants.delete(name)
-    tenants.set(name, tenant)
+    tenants.delete(tenantKey)
+    tenants.set(tenantKey, tenant)
   }
 
-  function finish(name: string, tenant: Tenant): void {
+  function finish(tenantKey: string, tenant: Tenant): void {
     running -= 1
     tenant.running -= 1
-    removeIfIdle(name, tenant)
+    removeIfIdle(tenantKey, tenant)
     startNext()
   }
 
@@ -107,30 +107,30 @@ export function createFairSemaphore({ concurrency, queue, createError }: FairSem
       if (entry[1].waiting.length > 0 && entry[1].running < (chosen?.[1].running ?? Infinity)) chosen = entry
     }
     if (!chosen) return
-    const [name, tenant] = chosen
+    const [tenantKey, tenant] = chosen
     const waiter = tenant.waiting.shift()
     waiting -= 1
-    start(name, tenant)
+    start(tenantKey, tenant)
     waiter?.resume()
   }
 
-  function removeIfIdle(name: string, tenant: Tenant): void {
-    if (tenant.running === 0 && tenant.waiting.length === 0) tenants.delete(name)
+  function removeIfIdle(tenantKey: string, tenant: Tenant): void {
+    if (tenant.running === 0 && tenant.waiting.length === 0) tenants.delete(tenantKey)
   }
 
-  /** Makes room in a full queue for one more of `party`, if that is fair. */
+  /** Makes room in a full queue for one more waiter of this tenant, if that is fair. */
   function makeRoom(tenant: Tenant): boolean {
     const largest = [...tenants.values()].reduce((currentLargest, other) =>
       other.waiting.length > currentLargest.waiting.length ? other : currentLargest,
     )
     if (largest.waiting.length <= tenant.waiting.length + 1) return false
-    largest.waiting.at(-1)?.refuse('full')
+    largest.waiting.at(-1)?.reject('full')
     return true
   }
 
-  function waitForSlot(name: string, tenant: Tenant, waitMilliseconds: number): Promise<void> {
+  function waitForSlot(tenantKey: string, tenant: Tenant, waitMilliseconds: number): Promise<void> {
     if (waiting >= queue && !makeRoom(tenant)) {
-      removeIfIdle(name, tenant)
+      removeIfIdle(tenantKey, tenant)
       return Promise.reject(createError('full'))
     }
     waiting += 1
@@ -140,35 +140,35 @@ export function createFairSemaphore({ concurrency, queue, createError }: FairSem
           clearTimeout(timer)
           resolve()
         },
-        refuse: (reason: Rejection) => {
+        reject: (reason: Rejection) => {
           clearTimeout(timer)
           tenant.waiting.splice(tenant.waiting.indexOf(waiter), 1)
           waiting -= 1
-          removeIfIdle(name, tenant)
+          removeIfIdle(tenantKey, tenant)
           reject(createError(reason))
         },
       }
-      const timer = setTimeout(() => waiter.refuse('late'), waitMilliseconds)
+      const timer = setTimeout(() => waiter.reject('late'), waitMilliseconds)
       tenant.waiting.push(waiter)
     })
   }
 
-  function createRelease(name: string, tenant: Tenant): Release {
+  function createRelease(tenantKey: string, tenant: Tenant): Release {
     let isReleased = false
     return () => {
-      if (!isReleased) finish(name, tenant)
+      if (!isReleased) finish(tenantKey, tenant)
       isReleased = true
     }
   }
 
   return {
-    acquire(name, waitMilliseconds) {
-      const tenant = tenants.get(name) ?? { running: 0, waiting: [] }
-      tenants.set(name, tenant)
+    acquire(tenantKey, waitMilliseconds) {
+      const tenant = tenants.get(tenantKey) ?? { running: 0, waiting: [] }
+      tenants.set(tenantKey, tenant)
       if (running >= concurrency)
-        return waitForSlot(name, tenant, waitMilliseconds).then(() => createRelease(name, tenant))
-      start(name, tenant)
-      return createRelease(name, tenant)
+        return waitForSlot(tenantKey, tenant, waitMilliseconds).then(() => createRelease(tenantKey, tenant))
+      start(tenantKey, tenant)
+      return createRelease(tenantKey, tenant)
     },
   }
 }

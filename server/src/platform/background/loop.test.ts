@@ -4,7 +4,7 @@ import { retryTransient } from './retry.ts'
 
 const hour = 3_600_000
 
-/** A loop whose runs are counted, and what `run` says of each. */
+/** A loop that counts its runs; `run` decides what each returns. */
 function startCountedLoop(run: (count: number, signal: AbortSignal) => Promise<number>, retryMilliseconds = hour) {
   const errors: unknown[] = []
   const counts = { runs: 0 }
@@ -21,7 +21,7 @@ const flushEvents = async (count = 20) => {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('it runs again at once after work, and when it is woken; a wake during a run is not missed', async () => {
+test('the loop runs again immediately after work and when woken, even during a run', async () => {
   const { loop, counts } = startCountedLoop(async (count) => {
     if (count === 3) loop.wake()
     return count < 2 ? 0 : hour
@@ -35,7 +35,7 @@ test('it runs again at once after work, and when it is woken; a wake during a ru
   expect(counts.runs).toBe(4)
 })
 
-test('a failed run is reported and waited for, whoever wakes it; the close ends the wait', async () => {
+test('after a failed run the loop reports the error and waits, even if woken; close ends the wait', async () => {
   const unavailable = new Error('away')
   const { loop, errors, counts } = startCountedLoop(() => Promise.reject(unavailable))
   await flushEvents()
@@ -45,7 +45,7 @@ test('a failed run is reported and waited for, whoever wakes it; the close ends 
   await loop.close()
 })
 
-test('the close waits for the run under way, which sees the signal; what never became ready does nothing', async () => {
+test('close aborts the current run and waits for it; a loop that never became ready does not run', async () => {
   let isOver = false
   const { loop } = startCountedLoop(async (_, signal) => {
     await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -65,7 +65,7 @@ test('the close waits for the run under way, which sees the signal; what never b
 const unavailable = new Error('away')
 const isTransient = (error: unknown) => error === unavailable
 
-/** Fails with these errors, one after the other, and works then; counts. */
+/** Fails with these errors in turn, then succeeds; counts the calls. */
 function failingOperation(errors: readonly Error[]) {
   let count = 0
   return {
@@ -77,7 +77,7 @@ function failingOperation(errors: readonly Error[]) {
   }
 }
 
-test('what passes by itself is retried, what does not is an error at once', async () => {
+test('transient errors are retried, others are thrown immediately', async () => {
   const options = { signal: new AbortController().signal, deadline: performance.now() + hour, isTransient }
   const worked = failingOperation([unavailable])
   expect(await retryTransient(options, worked.write)).toBeUndefined()
@@ -86,7 +86,7 @@ test('what passes by itself is retried, what does not is an error at once', asyn
   await expect(retryTransient(options, failingOperation([broken]).write)).rejects.toBe(broken)
 })
 
-test('at the end the last error is given, and after the abort it is tried once more alone', async () => {
+test('at the deadline the last error is returned; after an abort there is one more attempt', async () => {
   const closing = new AbortController()
   const { signal } = closing
   const [late, closed] = [

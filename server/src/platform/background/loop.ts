@@ -1,30 +1,32 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface LoopOptions {
-  /** Resolves once the loop may begin; when it rejects, the loop does nothing. */
+  /** Resolves when the loop may start; if it rejects, the loop never runs. */
   ready: Promise<unknown>
-  /** Resolves to the milliseconds until the next run, or until `wake`. `signal` aborts when the loop is closed. */
+  /**
+   * Resolves to the milliseconds until the next run, which `wake` can shorten. `signal` aborts when the loop is closed.
+   */
   run: (signal: AbortSignal) => Promise<number>
   /** Called with the error of a failed run. */
   onError: (error: unknown) => void
-  /** Milliseconds after a failed run, which `wake` does not shorten. */
+  /** Milliseconds to wait after a failed run; `wake` does not shorten this. */
   retryMilliseconds: number
 }
 
 export interface Loop {
-  /** There may be something to do: runs at once. */
+  /** Runs immediately, because there may be work. */
   wake(): void
-  /** Starts no further run and waits for the current one. */
+  /** Starts no more runs and waits for the current one. */
   close(): Promise<void>
 }
 
-/** Runs something again and again in the background. */
+/** Runs a function repeatedly in the background. */
 export function startLoop({ ready, run, onError, retryMilliseconds }: LoopOptions): Loop {
   const closing = new AbortController()
   let waiting = new AbortController()
   const repeat = async () => {
     while (!closing.signal.aborted) {
-      // Before the run, so that it misses no wake.
+      // Set before the run, so that a wake during the run is not lost.
       waiting = new AbortController()
       try {
         const milliseconds = await run(closing.signal)
@@ -46,9 +48,9 @@ export function startLoop({ ready, run, onError, retryMilliseconds }: LoopOption
   }
 }
 
-/** Waits so many milliseconds, or until the signal aborts. */
+/** Waits for the given milliseconds, or until the signal aborts. */
 export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
   delay(milliseconds, undefined, { signal }).catch(() => undefined)
 
-/** A quarter more or less, so that several processes do not run at the same time. */
+/** Adds up to 25 % in either direction, so that several processes do not run at the same time. */
 export const withJitter = (milliseconds: number): number => milliseconds * (0.75 + Math.random() / 2)

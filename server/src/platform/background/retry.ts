@@ -1,9 +1,9 @@
 import { pause } from './loop.ts'
 
 export interface RetryOptions {
-  /** Aborts when no more is to be retried. */
+  /** Aborts when retries should stop. */
   signal: AbortSignal
-  /** When retrying is of no use any more, on the clock of `performance.now()`. */
+  /** When to stop retrying, on the clock of `performance.now()`. */
   deadline: number
   isTransient: (error: unknown) => boolean
 }
@@ -11,8 +11,8 @@ export interface RetryOptions {
 const retryMilliseconds = 500
 
 /**
- * Writes something, and retries transient failures until the end; after the abort once more at most. Undefined when it
- * worked, the last error when the end came first. Errors: the first one that is not transient, and the one of the last try
+ * Retries transient failures until the deadline, or at most once more after the abort. Returns undefined on success,
+ * and the last error if the deadline passed. Throws the first non-transient error, and the error of the last attempt
  * after the abort.
  */
 export async function retryTransient(

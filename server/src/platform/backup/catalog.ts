@@ -3,30 +3,33 @@ import type { Migration } from '../database/migrate.ts'
 import { SnapshotError, type SnapshotTable } from './format.ts'
 
 export interface CatalogTable extends SnapshotTable {
-  /** Rows, as the statistics have it. */
+  /** Row count according to the statistics. */
   estimate: number
 }
 
 export interface Catalog {
-  /** A table comes after those that it refers to. */
+  /** Every table follows the tables that it references. */
   tables: CatalogTable[]
-  /** Tables of the schema that no migration made: somebody else's. */
+  /** Tables in the schema that no migration created. */
   otherTables: string[]
 }
 
 export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** Names that the migrations give to what they make: what else the schema holds is not Rapport's. */
+/** The names of the objects that the migrations create. Anything else in the schema does not belong to Rapport. */
 export function namesCreatedBy(migrations: readonly Migration[]): Set<string> {
-  const createdNames =
+  const createStatement =
     /\bcreate\s+(?:or\s+replace\s+)?(?:unlogged\s+|materialized\s+)?(?:table|view|sequence|function|procedure|type|domain)\s+(?:if\s+not\s+exists\s+)?"?(\w+)"?|\brename\s+to\s+"?(\w+)"?/gi
   const names = migrations.flatMap(({ text }) =>
-    [...text.matchAll(createdNames)].map(([, created, renamed]) => created ?? renamed),
+    [...text.matchAll(createStatement)].map(([, created, renamed]) => created ?? renamed),
   )
   return new Set(['schema_migrations', ...names.filter((name) => name !== undefined)])
 }
 
-/** Our tables as the database has them now. Error: `SnapshotError` where one has a sequence, which no migration makes. */
+/**
+ * Rapport's tables as they are in the database now. Throws `SnapshotError` if one has a sequence, which no migration
+ * creates.
+ */
 export async function readCatalog(client: pg.Client, createdNames: ReadonlySet<string>): Promise<Catalog> {
   const { rows } = await client.query<{
     name: string
@@ -64,13 +67,13 @@ export async function readCatalog(client: pg.Client, createdNames: ReadonlySet<s
   }
 }
 
-/** What an extension brought belongs to it. */
+/** SQL condition: the object does not belong to an extension. */
 export const notFromExtension = (of: 'class' | 'routine' | 'type'): string => {
   const catalog = { class: 'pg_class', routine: 'pg_proc', type: 'pg_type' }[of]
   return `not exists (select from pg_depend where classid = '${catalog}'::regclass and objid = ${of}.oid and deptype = 'e')`
 }
 
-/** Each after those it needs; a circle is left as it comes, because references are checked after the load. */
+/** Puts every table after those it needs. Cycles keep their order, because references are checked after the load. */
 function sortByDependency<Table extends { name: string; needs: string[] }>(tables: readonly Table[]): Table[] {
   const remaining = new Map(tables.map((table) => [table.name, table]))
   const ordered: Table[] = []

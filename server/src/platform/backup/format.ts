@@ -1,19 +1,19 @@
 import { constants, crc32 } from 'node:zlib'
 import type { TableSum } from './row-sum.ts'
 
-// The file is gzip, and text inside: a line with the header; of each table its rows in COPY's text format, closed by a
-// line `\.`; a line with the sums. A second gzip member, stored uncompressed so that its length is known, is the trailer:
-// the length and the SHA-256 of all bytes before it. `zcat` shows the whole.
+// The file is gzip-compressed text: one line with the header; for each table, its rows in COPY's text format, closed by
+// a line `\.`; one line with the sums. The trailer is a second gzip member, stored uncompressed so that its length is
+// known. It contains the length and the SHA-256 of all bytes before it. `zcat` prints the whole file.
 
-/** What is wrong with a backup, or with the database it shall go to; for the person at the terminal. */
+/** A problem with a backup or its target database; the message is for the person at the terminal. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError'
 }
 
-/** How the header of every file begins that this Rapport writes. */
+/** The start of the header of every file that this version writes. */
 export const formatHeader = { format: 'rapport backup', formatVersion: 1 } as const
 
-/** The line after a table's rows; data cannot look like it, because COPY escapes backslashes. */
+/** The line after a table's rows. Data cannot look like it, because COPY escapes backslashes. */
 export const endOfRows = '\\.\n'
 
 export interface AppliedMigration {
@@ -24,21 +24,21 @@ export interface AppliedMigration {
 
 export interface SnapshotTable {
   name: string
-  /** Generated columns are left out: they follow from the others. */
+  /** Without generated columns. */
   columns: string[]
 }
 
 export interface SnapshotHeader {
   format: string
   formatVersion: number
-  /** The version of Rapport that took it. */
+  /** The version of Rapport that created the backup. */
   rapport: string
   takenAt: string
   postgresql: string
-  /** Of the SECRET that the database belongs to; null before its first start. */
+  /** Fingerprint of the database's SECRET; null before its first start. */
   secretFingerprint: string | null
   migrations: AppliedMigration[]
-  /** In the order of the file; a table comes after those that it refers to. */
+  /** In file order: every table follows the tables that it references. */
   tables: SnapshotTable[]
 }
 
@@ -46,16 +46,16 @@ export interface SnapshotSums {
   tables: Record<string, TableSum>
 }
 
-/** What a file holds, read to its end and found whole. */
+/** The contents of a file that was read to its end and verified. */
 export interface CheckedSnapshot {
   header: SnapshotHeader
   sums: SnapshotSums
-  /** Of all tables. */
+  /** In all tables. */
   rows: number
   bytes: number
 }
 
-/** The header of a file, from its first line. Error: `SnapshotError` where that is no backup that this Rapport reads. */
+/** Parses the header from the first line. Throws `SnapshotError` if this version cannot read the format. */
 export function readHeader(line: string): SnapshotHeader {
   const header = JSON.parse(line) as SnapshotHeader
   if (header.format !== formatHeader.format) throw new SnapshotError('This is not a Rapport backup.')
@@ -88,5 +88,5 @@ export function trailer(bytes: number, sha256: string): Buffer {
   return Buffer.concat([before, content, after])
 }
 
-/** Personal data compresses well and fast at once: higher levels take twice the time for a few per cent. */
+/** Personal data compresses well at a low level; higher levels take twice the time for a few per cent. */
 export const compression = { level: constants.Z_BEST_SPEED + 2 }

@@ -19,13 +19,13 @@ import { RowSum } from './row-sum.ts'
 export interface SnapshotRows {
   name: string
   columns: string[]
-  /** To be read to the end before the next table is asked for. */
+  /** Read it to the end before requesting the next table. */
   rows: AsyncIterable<Buffer>
 }
 
 /**
- * Reads a file to its end and checks every byte of it: nothing is touched for the sake of a file that is cut off or
- * changed. `onBytes` is told how far it got, and of how much. Errors: `SnapshotError`, `Interrupted`.
+ * Reads a file to its end and verifies every byte, so that nothing is changed for a truncated or damaged file.
+ * `onBytes` reports the progress. Throws `SnapshotError` or `Interrupted`.
  */
 export async function checkSnapshot(
   file: string,
@@ -68,11 +68,11 @@ export async function checkSnapshot(
   return checked
 }
 
-/** Reads a file once, in its order: the header, the tables, the sums. */
+/** Reads a file once, in order: header, tables, sums. */
 export class SnapshotReader {
   readonly #gunzip: Gunzip
   readonly #source: AsyncIterator<Buffer>
-  #held = Buffer.alloc(0)
+  #buffer = Buffer.alloc(0)
 
   constructor(file: string, { length, onChunk }: { length: number; onChunk?: (chunk: Buffer) => void }) {
     this.#gunzip = createGunzip({ chunkSize: 1 << 18 })
@@ -82,7 +82,7 @@ export class SnapshotReader {
         yield chunk
       }
     }
-    // Whoever reads is told of faults by the last stream.
+    // The last stream reports errors to the reader.
     pipeline(
       createReadStream(file, { end: length - 1, highWaterMark: 1 << 18 }),
       observe,
@@ -93,18 +93,18 @@ export class SnapshotReader {
   }
 
   async header(): Promise<SnapshotHeader> {
-    return readHeader(await this.#line())
+    return readHeader(await this.#readLine())
   }
 
-  /** The tables that the header names. */
+  /** The tables listed in the header. */
   async *tables({ tables }: SnapshotHeader): AsyncGenerator<SnapshotRows> {
     for (const { name, columns } of tables) yield { name, columns, rows: this.#rows() }
   }
 
-  /** The last line. Reads on to the end, so that what follows it is not overlooked. */
+  /** The last line. Reads to the end of the file, so that trailing data is detected. */
   async sums(): Promise<SnapshotSums> {
-    const sums = JSON.parse(await this.#line()) as SnapshotSums
-    if (this.#held.length > 0 || (await this.#more())) throw new Error('there is data after the end')
+    const sums = JSON.parse(await this.#readLine()) as SnapshotSums
+    if (this.#buffer.length > 0 || (await this.#readMore())) throw new Error('there is data after the end')
     return sums
   }
 
@@ -112,44 +112,47 @@ export class SnapshotReader {
     this.#gunzip.destroy()
   }
 
-  async #line(): Promise<string> {
+  async #readLine(): Promise<string> {
     for (let searchedFrom = 0; ;) {
-      const end = this.#held.indexOf(0x0a, searchedFrom)
+      const end = this.#buffer.indexOf(0x0a, searchedFrom)
       if (end >= 0) return this.#take(end + 1).toString('utf8')
-      searchedFrom = this.#held.length
-      if (!(await this.#more())) throw new Error('it is truncated')
+      searchedFrom = this.#buffer.length
+      if (!(await this.#readMore())) throw new Error('it is truncated')
     }
   }
 
-  /** Whole rows up to the line that closes a table. What is held begins with a row, so the line shows at its start too. */
+  /**
+   * Yields complete rows, up to the line that closes a table. The buffer always starts with a row, so the closing line
+   * may also be at its start.
+   */
   async *#rows(): AsyncGenerator<Buffer> {
     for (;;) {
-      if (this.#held.length >= endOfRows.length) {
-        if (this.#held.subarray(0, endOfRows.length).toString('latin1') === endOfRows) {
+      if (this.#buffer.length >= endOfRows.length) {
+        if (this.#buffer.subarray(0, endOfRows.length).toString('latin1') === endOfRows) {
           this.#take(endOfRows.length)
           return
         }
-        const close = this.#held.indexOf(`\n${endOfRows}`)
-        const end = close >= 0 ? close : this.#held.lastIndexOf(0x0a)
+        const close = this.#buffer.indexOf(`\n${endOfRows}`)
+        const end = close >= 0 ? close : this.#buffer.lastIndexOf(0x0a)
         if (end >= 0) {
           yield this.#take(end + 1)
           continue
         }
       }
-      if (!(await this.#more())) throw new Error('it is truncated')
+      if (!(await this.#readMore())) throw new Error('it is truncated')
     }
   }
 
   #take(length: number): Buffer {
-    const taken = this.#held.subarray(0, length)
-    this.#held = this.#held.subarray(length)
+    const taken = this.#buffer.subarray(0, length)
+    this.#buffer = this.#buffer.subarray(length)
     return taken
   }
 
-  async #more(): Promise<boolean> {
+  async #readMore(): Promise<boolean> {
     const { done, value } = await this.#source.next()
     if (done) return false
-    this.#held = this.#held.length === 0 ? Buffer.from(value) : Buffer.concat([this.#held, value])
+    this.#buffer = this.#buffer.length === 0 ? Buffer.from(value) : Buffer.concat([this.#buffer, value])
     return true
   }
 }

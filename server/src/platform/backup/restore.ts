@@ -21,32 +21,31 @@ import { copyRows, sessionSettings } from './take.ts'
 
 export interface RestoreOptions {
   connection: pg.ClientConfig
-  /** What `checkSnapshot` found in the file. */
+  /** The result of `checkSnapshot` for the file. */
   checked: CheckedSnapshot
   migrationsFolder: string
   onProgress?: (progress: RestoreProgress) => void
-  /** What else belongs to the same transaction, at its end. */
+  /** More work for the end of the same transaction. */
   finish?: (client: pg.Client) => Promise<void>
-  /** Interrupts it, up to the moment from which it cannot be taken back. */
+  /** Interrupts the restore, until the commit begins. */
   signal?: AbortSignal | undefined
 }
 
-/** How far a restore is in the stage that it has come to. */
+/** The progress within a stage. */
 export interface RestoreProgress {
   stage: 'Restoring' | 'Comparing' | 'Building'
   done: number
   total: number
   unit: string
-  /** The table, index or constraint that it is at. */
+  /** The current table, index or constraint. */
   item: string
 }
 
 type OnProgress = (progress: RestoreProgress) => void
 
 /**
- * Puts the snapshot of a file in the place of what Rapport has in the database, in one transaction: it is all there or
- * nothing has changed. The schema is that of the snapshot, so `migrate` comes next. Errors: `SnapshotError`,
- * `Interrupted`.
+ * Replaces Rapport's data with the snapshot, in one transaction: it is complete, or nothing has changed. The schema is
+ * the snapshot's, so run `migrate` next. Throws `SnapshotError` or `Interrupted`.
  */
 export async function restoreSnapshot(file: string, options: RestoreOptions): Promise<void> {
   const { connection, checked, migrationsFolder, signal } = options
@@ -66,7 +65,7 @@ export async function restoreSnapshot(file: string, options: RestoreOptions): Pr
     await createSchema(client, applied)
     await assertSameTables(client, checked.header, applied)
     await fillTables(client, file, options)
-    // From here on it cannot be taken back.
+    // From here on it cannot be undone.
     signal?.removeEventListener('abort', interrupt)
     isCommitting = true
     await client.query('commit')
@@ -74,12 +73,12 @@ export async function restoreSnapshot(file: string, options: RestoreOptions): Pr
     throw explainError(error, { isCommitting, isInterrupted: signal?.aborted ?? false })
   } finally {
     signal?.removeEventListener('abort', interrupt)
-    // Without a farewell: after a fault a copy may be half-way. The server rolls back.
+    // Not a graceful close: after an error a copy may be half done. The server rolls back.
     client.connection.stream.destroy()
   }
 }
 
-/** What was lost with a connection, in words; the rest as it is. */
+/** Explains what a lost connection means; returns other errors unchanged. */
 function explainError(
   error: unknown,
   { isCommitting, isInterrupted }: { isCommitting: boolean; isInterrupted: boolean },
@@ -94,7 +93,7 @@ function explainError(
   return error
 }
 
-/** Puts the rows into the empty tables and makes sure of them. */
+/** Loads the rows into the empty tables and verifies them. */
 async function fillTables(
   client: pg.Client,
   file: string,
@@ -102,9 +101,9 @@ async function fillTables(
 ) {
   const tables = checked.header.tables.map(({ name }) => quoteIdentifier(name))
   const dropped = await dropIndexes(client, tables, { keys: true })
-  // Our own triggers: what they would do is in the rows already.
+  // Disable our own triggers: their effects are already in the rows.
   for (const table of tables) await client.query(`alter table ${table} disable trigger user`)
-  // A migration may have put rows in.
+  // A migration may have inserted rows.
   await client.query(`truncate ${tables.join(', ')}`)
   await loadRows(client, file, checked, onProgress)
   await compareRows(client, checked, onProgress)
@@ -116,7 +115,7 @@ async function fillTables(
   await finish?.(client)
 }
 
-/** The migrations that the snapshot's schema is made of. */
+/** The migrations that created the snapshot's schema. */
 export function findAppliedMigrations(
   { migrations: theirs, rapport }: SnapshotHeader,
   ours: readonly Migration[],
@@ -137,15 +136,18 @@ export function findAppliedMigrations(
   })
 }
 
-/** Memory for building indexes: 128 MB, or what the server is set to. */
+/** Memory for building indexes: 128 MB, or the server's setting if that is larger. */
 const indexBuildMemory = `select set_config('maintenance_work_mem',
   greatest(pg_size_bytes('128MB'), pg_size_bytes(current_setting('maintenance_work_mem'))) / 1024 || 'kB', false)`
 
-/** A restore that was killed must not go on building indexes under its locks. Not every system can tell the server. */
+/**
+ * If the restore is killed, the server must not keep building indexes under its locks. Not every platform supports this
+ * check.
+ */
 const detectClientLoss = (client: pg.Client) =>
   client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined)
 
-/** A service that starts meanwhile waits, as for a migration. */
+/** A service that starts during the restore waits, as for a migration. */
 async function lockMigrations(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1) locked', [
     migrationLockKey,
@@ -156,7 +158,7 @@ async function lockMigrations(client: pg.Client): Promise<void> {
   )
 }
 
-/** Only names that our own migrations made become part of a statement. */
+/** Only names that our own migrations created become part of a statement. */
 async function assertSameTables(
   client: pg.Client,
   { tables, rapport }: SnapshotHeader,
@@ -193,7 +195,8 @@ async function loadRows(
     await reader.header()
     for await (const { name, columns, rows } of reader.tables(header)) {
       item = name
-      // Frozen: the table was made in this transaction, so nobody can miss its rows, and vacuum need not touch them.
+      // Frozen: the table was created in this transaction, so no other transaction can miss its rows, and vacuum can
+      // skip them.
       const text = `copy ${quoteIdentifier(name)} (${columns.map(quoteIdentifier).join(', ')}) from stdin with (freeze)`
       await pipeline(rows, client.query(copyFrom(text)))
     }
@@ -202,7 +205,7 @@ async function loadRows(
   }
 }
 
-/** What the database now holds is what the file says, row by row. */
+/** Verifies that the database contains exactly the rows of the file. */
 async function compareRows(client: pg.Client, { header, sums, rows: total }: CheckedSnapshot, onProgress: OnProgress) {
   let done = 0
   for (const table of header.tables) {
@@ -219,7 +222,7 @@ async function compareRows(client: pg.Client, { header, sums, rows: total }: Che
   }
 }
 
-/** The sum of a table as it stands. */
+/** The sum of a table's current rows. */
 async function computeTableSum(client: pg.Client, table: SnapshotTable, onRows: (rows: number) => void) {
   const sum = new RowSum()
   for await (const chunk of copyRows(client, table)) {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** How many rows a table has, and the sum of their SHA-256: the same in whatever order the rows come. */
+/** A table's row count and the sum of the rows' SHA-256 digests, which does not depend on their order. */
 export interface TableSum {
   rows: number
   sha256: string
@@ -9,12 +9,12 @@ export interface TableSum {
 const newline = 0x0a
 const wordCount = 8
 
-/** Sums up the rows of a table as COPY's text format has them: one a line, line ends within values escaped. */
+/** Sums up a table's rows in COPY's text format: one row per line, with line breaks in values escaped. */
 export class RowSum {
   readonly #sum = new Uint32Array(wordCount)
   #rows = 0
-  /** The beginning of a row whose end is yet to come. */
-  #begun: Buffer[] = []
+  /** The start of a row that continues in the next chunk. */
+  #partialRow: Buffer[] = []
 
   get rows(): number {
     return this.#rows
@@ -24,19 +24,19 @@ export class RowSum {
     let from = 0
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
       const row = chunk.subarray(from, end)
-      this.#addRow(this.#begun.length === 0 ? row : Buffer.concat([...this.#begun.splice(0), row]))
+      this.#addRow(this.#partialRow.length === 0 ? row : Buffer.concat([...this.#partialRow.splice(0), row]))
       from = end + 1
     }
-    if (from < chunk.length) this.#begun.push(chunk.subarray(from))
+    if (from < chunk.length) this.#partialRow.push(chunk.subarray(from))
   }
 
   result(): TableSum {
-    if (this.#begun.length > 0) throw new Error('The last row is incomplete.')
+    if (this.#partialRow.length > 0) throw new Error('The last row is incomplete.')
     const sha256 = [...this.#sum].map((word) => word.toString(16).padStart(8, '0')).join('')
     return { rows: this.#rows, sha256 }
   }
 
-  /** Adding, unlike XOR, tells apart a row that is there twice from one that is not there. */
+  /** Unlike XOR, addition distinguishes a duplicate row from a missing one. */
   #addRow(row: Buffer): void {
     const digest = hash('sha256', row, 'buffer')
     for (let word = 0; word < wordCount; word++) {

@@ -4,7 +4,7 @@ import { createMigrationsTable, type Migration, noTransactionMarker } from '../d
 import { notFromExtension } from './catalog.ts'
 import { SnapshotError } from './format.ts'
 
-/** Removes what the migrations made; what somebody else put into the schema stays. */
+/** Drops what the migrations created; other objects in the schema stay. */
 export async function dropSchema(client: pg.Client, ownNames: ReadonlySet<string>): Promise<void> {
   const { rows } = await client.query<{ kind: string; name: string; identity: string }>(
     `select case relkind when 'v' then 'view' when 'm' then 'materialized view' else 'table' end as kind,
@@ -23,8 +23,8 @@ export async function dropSchema(client: pg.Client, ownNames: ReadonlySet<string
   )
   const ours = rows.filter(({ name }) => ownNames.has(name))
   try {
-    // All of a kind at once, because they depend on each other. A routine that takes a table's rows depends on the table;
-    // the other way round, a generated column or an index depends on a routine.
+    // All objects of a kind are dropped at once, because they may depend on each other. A routine that takes a table's
+    // rows depends on the table; a generated column or an index depends on a routine.
     for (const kind of ['materialized view', 'view', 'routine of rows', 'table', 'routine', 'type']) {
       const list = ours.filter((one) => one.kind === kind).map(({ identity }) => identity)
       if (list.length > 0) await client.query(`drop ${kind.replace(' of rows', '')} if exists ${list.join(', ')}`)
@@ -47,11 +47,11 @@ export async function dropSchema(client: pg.Client, ownNames: ReadonlySet<string
   }
 }
 
-/** Makes the schema of these migrations where nothing is, as a part of the running transaction. */
+/** Applies these migrations to an empty schema, in the current transaction. */
 export async function createSchema(client: pg.Client, migrations: readonly Migration[]): Promise<void> {
   await client.query(createMigrationsTable)
   for (const { text } of migrations) {
-    // On tables without rows, that nobody else sees, nothing has to be done concurrently.
+    // Nothing needs to be built concurrently on empty tables that no one else sees.
     const isNonTransactional = text.split('\n', 1)[0]?.trim() === noTransactionMarker
     await client.query(isNonTransactional ? text.replaceAll(/\bconcurrently\b/gi, '') : text)
   }

@@ -26,24 +26,22 @@ import { RowSum } from './row-sum.ts'
 
 export interface SnapshotOptions {
   connection: pg.ClientConfig
-  /** Where our migrations are: they say which tables are ours. */
+  /** The migrations define which tables belong to Rapport. */
   migrationsFolder: string
-  /** The version of this Rapport. */
   version: string
-  /** So many rows of so many (as the statistics have it) are written. */
+  /** Reports the rows written and the total according to the statistics. */
   onProgress?: (done: number, total: number) => void
-  /** Interrupts it. */
   signal?: AbortSignal | undefined
 }
 
 export interface TakenSnapshot extends CheckedSnapshot {
-  /** Tables that are not Rapport's and were left out. */
+  /** Tables that do not belong to Rapport and were left out. */
   otherTables: string[]
 }
 
 /**
- * Takes a snapshot of the database into a file, which appears complete or not at all; others go on reading and writing
- * meanwhile. Errors: `SnapshotError`, `Interrupted`.
+ * Writes a snapshot of the database to a file, which appears complete or not at all. Reads and writes continue
+ * meanwhile. Throws `SnapshotError` or `Interrupted`.
  */
 export async function takeSnapshotFile(
   file: string,
@@ -59,7 +57,7 @@ export async function takeSnapshotFile(
   const handle = await open(partFile, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new SnapshotError(`${file} cannot be written (${error.code}).`, { cause: error })
   })
-  // Who begins later takes the name over.
+  // A backup that starts later takes over the file name.
   const ownsPartFile = async () => (await stat(partFile).catch(() => undefined))?.ino === (await handle.stat()).ino
   try {
     const taken = await takeSnapshot(createWriter(handle), options)
@@ -82,7 +80,7 @@ export async function takeSnapshotFile(
   }
 }
 
-/** The handle's own stream would close it, before what was written is on the disk. */
+/** The handle's own stream would close it before the data is synced to disk. */
 const createWriter = (handle: FileHandle): Writable => {
   const write = async (chunk: Buffer, done: (error?: Error) => void) => {
     let writeError: Error | undefined
@@ -94,7 +92,7 @@ const createWriter = (handle: FileHandle): Writable => {
   return new Writable({ write: (chunk: Buffer, _encoding, done) => void write(chunk, done) })
 }
 
-/** Writes a snapshot of the database to a stream and closes that. Errors: `SnapshotError`, `Interrupted`. */
+/** Writes a snapshot of the database to a stream and closes the stream. Throws `SnapshotError` or `Interrupted`. */
 export async function takeSnapshot(out: Writable, options: SnapshotOptions): Promise<TakenSnapshot> {
   const client = await connect({ ...options.connection, keepAlive: true, application_name: 'rapport backup' })
   const { signal } = options
@@ -124,12 +122,12 @@ export async function takeSnapshot(out: Writable, options: SnapshotOptions): Pro
     throw signal?.aborted ? new Interrupted('Interrupted: no backup was made.', { cause: error }) : error
   } finally {
     signal?.removeEventListener('abort', interrupt)
-    // A copy that was broken off would be read to its end by a farewell.
+    // A graceful close would read an interrupted copy to its end.
     client.connection.stream.destroy()
   }
 }
 
-/** The same text for the same value on every server; no limits of time. */
+/** Makes every server print the same text for the same value, and removes time limits. */
 export const sessionSettings = `set statement_timeout = 0; set idle_in_transaction_session_timeout = 0;
   set lock_timeout = '30s'; set timezone = 'UTC'; set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres';
   set bytea_output = 'hex'; set extra_float_digits = 1; set client_encoding = 'UTF8'`
@@ -140,8 +138,8 @@ interface OpenSnapshot {
 }
 
 /**
- * The tables are locked (as a reader does) before the snapshot begins: a table that a migration rewrote after that would
- * show as empty in it.
+ * The tables are locked (in the mode of a reader) before the snapshot begins: a table that a migration rewrites later
+ * would look empty in it.
  */
 async function beginSnapshot(client: pg.Client, options: SnapshotOptions): Promise<OpenSnapshot> {
   const ownNames = namesCreatedBy(await readMigrations(options.migrationsFolder))
@@ -191,7 +189,7 @@ async function buildHeader(
   }
 }
 
-/** The text of the file; `sums` are complete when it ends. */
+/** The text of the file. `sums` is complete when it ends. */
 async function* contents(
   client: pg.Client,
   { catalog, header }: OpenSnapshot,
@@ -216,7 +214,7 @@ async function* contents(
   yield `${JSON.stringify(sums)}\n`
 }
 
-/** The rows of a table in COPY's text format, in chunks that end anywhere. */
+/** A table's rows in COPY's text format, in chunks that can end anywhere. */
 export const copyRows = (
   client: pg.Client,
   { name, columns }: { name: string; columns: readonly string[] },

@@ -29,7 +29,7 @@ const refusal = async (connection: pg.ClientConfig): Promise<string> => {
   return (error as StartError).message
 }
 
-/** A user as managed databases give them: no superuser, and owner of nothing but what is said. */
+/** A user as in a managed database: not a superuser, and the owner of nothing by default. */
 async function createPlainUser(
   connection: TestDatabase['connection'],
   { onTestFinished }: TestContext,
@@ -40,18 +40,18 @@ async function createPlainUser(
   return name
 }
 
-test('a fit database passes and is left as it was', async (context) => {
+test('a suitable database passes the check and is left unchanged', async (context) => {
   const connection = await emptyDatabase(context)
   await checkDatabase(connection, 'assumed')
   expect(await run(connection, `select extname from pg_extension where extname <> 'plpgsql'`)).toEqual([])
 })
 
-test('several processes may check a database at once', async (context) => {
+test('several processes can check a database at once', async (context) => {
   const connection = await emptyDatabase(context)
   await expect(Promise.all([1, 2, 3, 4].map(() => checkDatabase(connection, 'assumed')))).resolves.toHaveLength(4)
 })
 
-test('an owner who is no superuser will do; without the right to make extensions that is said', async (context) => {
+test('an owner need not be a superuser, but must be allowed to create extensions', async (context) => {
   const connection = await emptyDatabase(context)
   const user = await createPlainUser(connection, context)
   await run(connection, `grant create on schema public to ${user}`)
@@ -61,13 +61,13 @@ test('an owner who is no superuser will do; without the right to make extensions
   await run(connection, `revoke all on database ${connection.database} from ${user}`, `drop owned by ${user}`)
 })
 
-test('a user who may not make tables is told so', async (context) => {
+test('a user who may not create tables gets an error that says so', async (context) => {
   const connection = await emptyDatabase(context)
   const user = await createPlainUser(connection, context)
   expect(await refusal({ ...connection, user })).toContain('not allowed to create tables')
 })
 
-test('a database whose ctype knows only ASCII is refused, and one that is not UTF-8', async (context) => {
+test('a database with an ASCII-only ctype or an encoding other than UTF-8 is rejected', async (context) => {
   const connection = await emptyDatabase(context)
   const make = async (options: string) => {
     const database = `${connection.database}_other`
@@ -87,7 +87,7 @@ test('a database whose ctype knows only ASCII is refused, and one that is not UT
   await checkDatabase(await make(`${libc} locale 'C.UTF-8'`), 'assumed')
 })
 
-test('a name that is not there is an error of the setting; a server that is not there may come', async (context) => {
+test('an unknown database or user is a configuration error; an unreachable server is not', async (context) => {
   const connection = await emptyDatabase(context)
   expect(await refusal({ ...connection, database: 'nowhere' })).toContain('database "nowhere" does not exist')
   expect(await refusal({ ...connection, user: 'nobody_at_all' })).toContain('rejected the user')

@@ -7,8 +7,9 @@ import { sql } from '../model/sql.ts'
 import { StartError } from './start-error.ts'
 
 /**
- * Can Rapport live on this database? Run before migrating; leaves nothing behind. Returns warnings. Error: `StartError` that
- * says what is wrong and what to do. A database that is not reachable is no `StartError`: it may come (`isConnectionLoss`).
+ * Checks that Rapport can run on this database; call it before migrating. It leaves nothing behind. Returns warnings.
+ * Throws `StartError` with the problem and the remedy. An unreachable database is not a `StartError`, because it may
+ * become reachable (`isConnectionLoss`).
  */
 export async function checkDatabase(connection: pg.ClientConfig, durability: Durability): Promise<string[]> {
   const [first, second] = [await connectOrExplain(connection), await connectOrExplain(connection)]
@@ -34,7 +35,7 @@ async function connectOrExplain(connection: pg.ClientConfig): Promise<pg.Client>
   }
 }
 
-/** A connection that was refused for good, in words; undefined when the error is another one. */
+/** Explains a permanent connection failure; undefined for any other error. */
 export function explainConnectionError(error: unknown): StartError | undefined {
   const message = error instanceof Error ? error.message : String(error)
   const state = sqlState(error) ?? ''
@@ -53,18 +54,18 @@ async function checkServer(client: pg.Client): Promise<string[]> {
     version: number
     name: string
     encoding: string
-    reading: boolean
-    may: boolean
+    isReplica: boolean
+    mayCreate: boolean
     user: string
     isSuperuser: boolean
   }>(
     `select current_setting('server_version_num')::int as version, current_database() as name,
-       current_setting('server_encoding') as encoding, pg_is_in_recovery() as reading,
-       coalesce(has_schema_privilege(current_schema(), 'create'), false) as may,
+       current_setting('server_encoding') as encoding, pg_is_in_recovery() as "isReplica",
+       coalesce(has_schema_privilege(current_schema(), 'create'), false) as "mayCreate",
        current_user as user, current_setting('is_superuser') = 'on' as "isSuperuser"`,
   )
   const found = rows[0]
-  if (!found) throw new Error('no answer')
+  if (!found) throw new Error('the server version query returned no row')
   const major = Math.floor(found.version / 10_000)
   if (major < 15) throw new StartError(`Rapport needs PostgreSQL 15 or newer; this is PostgreSQL ${major}.`)
   if (found.encoding !== 'UTF8') {
@@ -72,8 +73,8 @@ async function checkServer(client: pg.Client): Promise<string[]> {
       `The database ${found.name} has the encoding ${found.encoding}; Rapport needs UTF8. ${createDatabaseAdvice}`,
     )
   }
-  if (found.reading) throw new StartError('This database is a read-only replica. Set DATABASE_URL to the primary.')
-  if (!found.may) {
+  if (found.isReplica) throw new StartError('This database is a read-only replica. Set DATABASE_URL to the primary.')
+  if (!found.mayCreate) {
     throw new StartError(
       `The user of DATABASE_URL is not allowed to create tables in the database ${found.name}. Ask an administrator to run: grant create on schema public to <user>`,
     )
@@ -85,8 +86,8 @@ const superuserWarning = (user: string): string =>
   `The database user ${user} is a superuser, which the service does not need. Give it a role that owns its database and nothing else (docs/guides/self-hosting.md, "Use a separate role").`
 
 /**
- * A pooler in transaction mode gives one backend to several clients in turn; sessions, and what they hold, then mix. It
- * shows when a second client's transaction runs on the backend of the first, or drives the first to another one.
+ * A pooler in transaction mode lets several clients share a backend, which mixes up their sessions. This shows when the
+ * second client's transaction runs on the first client's backend, or moves the first client to another one.
  */
 async function checkSessions(first: pg.Client, second: pg.Client): Promise<void> {
   const poolerError = () =>
@@ -112,7 +113,7 @@ async function readBackendPid(client: pg.Client): Promise<number | undefined> {
 
 const extensions = ['pg_trgm']
 
-/** Makes the extensions, tries them and takes all back. */
+/** Creates the extensions, tests them and rolls back. */
 async function checkExtensions(client: pg.Client): Promise<void> {
   await client.query('begin')
   try {
@@ -128,7 +129,7 @@ async function createExtension(client: pg.Client, extension: string): Promise<vo
     await client.query(`create extension if not exists ${extension}`)
   } catch (error) {
     const state = sqlState(error)
-    // Another process makes it at this moment, so it can be made.
+    // Another process is creating it right now, so creating it is possible.
     if (state === '23505' || state === '42710') return
     const message = error instanceof Error ? error.message : String(error)
     const advice: Record<string, string> = {
@@ -140,14 +141,14 @@ async function createExtension(client: pg.Client, extension: string): Promise<vo
   }
 }
 
-/** What the database makes of letters beyond ASCII. */
+/** How the database handles letters beyond ASCII. */
 export interface CharacterSupport {
   ctype: string
-  /** Trigrams of a word of Cyrillic letters: 0 where they are no letters. */
+  /** Number of trigrams in a Cyrillic word; 0 if the database does not treat these as letters. */
   trigrams: number
 }
 
-/** Asks a database that has the extension. */
+/** Requires the extension pg_trgm. */
 export async function readCharacterSupport(client: pg.Client): Promise<CharacterSupport | undefined> {
   const { rows } = await client.query<CharacterSupport>(
     `select cardinality(show_trgm('Жы')) as trigrams,
@@ -156,7 +157,7 @@ export async function readCharacterSupport(client: pg.Client): Promise<Character
   return rows[0]
 }
 
-/** With the ctype C, trigrams of letters beyond ASCII are empty: searches would be slow, without any other sign. */
+/** With the ctype C, letters beyond ASCII have no trigrams. Searches would be slow without any other symptom. */
 async function checkCharacterSupport(client: pg.Client): Promise<void> {
   const found = await readCharacterSupport(client).catch((error: unknown) => {
     if (sqlState(error) !== '42883') throw error
@@ -171,8 +172,8 @@ async function checkCharacterSupport(client: pg.Client): Promise<void> {
 }
 
 /**
- * What only a session of the pool shows: whether its limits hold, without which one query could occupy the database without
- * end, and whether its commits last. Returns warnings.
+ * Checks what only a session of the pool shows: that its limits apply (without them one query could occupy the database
+ * indefinitely) and that its commits are durable. Returns warnings.
  */
 async function checkPool(connection: pg.ClientConfig, durability: Durability): Promise<string[]> {
   const database = new Database({ connection, size: 1 })

@@ -7,7 +7,7 @@ import { Database } from './database.ts'
 
 const size = 2 * availableParallelism() + 3
 
-/** Nobody listens there: how many would be asked at a time shows before the first has an answer. */
+/** No server listens here: the number of concurrent statements shows before the first one fails. */
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rapport-turns-'))
@@ -25,21 +25,21 @@ async function concurrentStatements(
   return total
 }
 
-test('over a Unix socket statements take turns, whether it is named by itself or within a connection string', async () => {
+test('over a Unix socket concurrent statements are limited, also when a connection string names the socket', async () => {
   expect(await concurrentStatements({ host: folder, port: 5432 })).toBe(size - 3)
   expect(await concurrentStatements({ connectionString: `postgres://somebody@/rapport?host=${folder}` })).toBe(size - 3)
 })
 
-test('a database of another machine has as many statements as connections', async () => {
+test('statements to another machine are limited only by the connections', async () => {
   expect(await concurrentStatements({ connectionString: 'postgres://somebody@127.0.0.1:1/rapport' })).toBe(size)
 })
 
-test('a connection string that cannot be read is told to whoever asks, not to whoever opens', async () => {
+test('an unreadable connection string fails the statements, not the constructor', async () => {
   const connectionString = `postgres://somebody@localhost/rapport?sslrootcert=${join(folder, 'missing.pem')}`
   expect(await concurrentStatements({ connectionString })).toBe(0)
 })
 
-test('whoever has a connection made for them counts once: as many as there are connections foresee no wait', async () => {
+test('requests whose connection is being opened count once, and only more than twice the connections predict a wait', async () => {
   const sockets = new Set<Socket>()
   const silent = createServer((socket) => void sockets.add(socket.on('error', () => undefined)))
   await new Promise<void>((resolve) => void silent.listen(0, '127.0.0.1', resolve))

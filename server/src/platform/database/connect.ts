@@ -1,6 +1,9 @@
 import pg from 'pg'
 
-/** A single connection that outlives its own faults: an idle client's unheard `error` would end the process. */
+/**
+ * Opens a single connection. Its errors are handled, because an unhandled `error` event of an idle client would end the
+ * process.
+ */
 export async function connect(connection: pg.ClientConfig, timeout = 10_000): Promise<pg.Client> {
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: Math.ceil(timeout) })
   client.on('error', () => undefined)
@@ -8,12 +11,12 @@ export async function connect(connection: pg.ClientConfig, timeout = 10_000): Pr
     await client.connect()
     return client
   } catch (error) {
-    // Not awaited: the farewell to a frozen server would never end.
+    // Not awaited: a graceful close would never finish on a frozen server.
     client.end().catch(() => undefined)
     throw error
   }
 }
 
-/** The words of `pg` for a server that took the connection and stays silent. */
+/** The error that `pg` throws for a server that accepts the connection and never responds. */
 export const isConnectTimeout = (error: unknown): boolean =>
   error instanceof Error && error.message === 'timeout expired'

@@ -9,7 +9,7 @@ const client = () => ({ release: () => undefined }) as unknown as pg.PoolClient
 const connect = async () => client()
 const defaultDeadline = () => performance.now() + 4500
 
-/** Asks for a connection, and tells whether it has come. */
+/** Requests a connection and returns its state. */
 async function requestConnection(queue: ConnectionQueue, deadline = defaultDeadline()) {
   const place: { client?: pg.PoolClient; error?: unknown } = {}
   queue.acquire(connect, deadline).then(
@@ -22,7 +22,7 @@ async function requestConnection(queue: ConnectionQueue, deadline = defaultDeadl
 
 const flush = () => vi.advanceTimersByTimeAsync(0)
 
-test('so many have a connection at a time, and a release is the turn of whoever came next', async () => {
+test('the number of connections in use is limited, and a release serves the next in line', async () => {
   const queue = new ConnectionQueue(2)
   const [first, , third, fourth] = [
     await requestConnection(queue),
@@ -36,7 +36,7 @@ test('so many have a connection at a time, and a release is the turn of whoever 
   expect([third.client === undefined, fourth.client === undefined, queue.length]).toEqual([false, true, 1])
 })
 
-test('whoever keeps a connection for long keeps nobody from a turn, and counts once', async () => {
+test('a connection in use for long frees its slot for others, and only once', async () => {
   const queue = new ConnectionQueue(1)
   const [first, second] = [await requestConnection(queue), await requestConnection(queue)]
   await vi.advanceTimersByTimeAsync(100)
@@ -46,13 +46,13 @@ test('whoever keeps a connection for long keeps nobody from a turn, and counts o
   expect(third.client).toBeUndefined()
 })
 
-test('a connection that could not be made ends the turn', async () => {
+test('a connection that cannot be opened frees its slot', async () => {
   const queue = new ConnectionQueue(1)
   await expect(queue.acquire(() => Promise.reject(new Error('away')), defaultDeadline())).rejects.toThrow('away')
   expect((await requestConnection(queue)).client).toBeDefined()
 })
 
-test('nobody has a turn whose time is over', async () => {
+test('a request past its deadline gets no connection', async () => {
   const queue = new ConnectionQueue(1)
   const first = await requestConnection(queue)
   const late = await requestConnection(queue, performance.now() + 50)
@@ -63,7 +63,7 @@ test('nobody has a turn whose time is over', async () => {
   expect([late.error, next.client]).toEqual([expect.any(Error), expect.anything()])
 })
 
-test('the one who has waited longest says how long the line is, unless their time is over', async () => {
+test('longestWait reports the longest waiter that is not past its deadline', async () => {
   const queue = new ConnectionQueue(1)
   await requestConnection(queue)
   await requestConnection(queue, performance.now() + 50)

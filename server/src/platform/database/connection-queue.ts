@@ -8,41 +8,44 @@ interface Waiter {
   deadline: number
 }
 
-/** Milliseconds after which whoever has a connection counts as one that waits, for a lock or a disk, and computes nothing. */
+/**
+ * Milliseconds after which a connection in use no longer counts: it is probably waiting for a lock or a disk, not using
+ * a processor.
+ */
 const slotHoldTime = 100
 
 /**
- * Who waits for a connection, in the order they came. Of a database that shares its processors with this process only so
- * many statements run at a time: more would be done no sooner, and keep this process from its turn.
+ * Queues requests for connections in order of arrival. If the database shares this machine's processors, only a limited
+ * number of statements run at once: more would not finish sooner, and would slow down this process.
  */
 export class ConnectionQueue {
-  readonly #limiter: FairSemaphore | undefined
+  readonly #semaphore: FairSemaphore | undefined
   readonly #waiting = new Set<Waiter>()
 
   constructor(concurrency: number) {
     const createError = () => new DeadlineExceeded()
-    if (concurrency < Infinity) this.#limiter = createFairSemaphore({ concurrency, queue: Infinity, createError })
+    if (concurrency < Infinity) this.#semaphore = createFairSemaphore({ concurrency, queue: Infinity, createError })
   }
 
   get length(): number {
     return this.#waiting.size
   }
 
-  /** Waits for a turn and for the connection that `connect` gives then; the turn ends when that is released. */
+  /** Waits for a slot, then for the connection from `connect`. Releasing the connection frees the slot. */
   async acquire(connect: () => Promise<pg.PoolClient>, deadline: number): Promise<pg.PoolClient> {
     const waiter = { since: performance.now(), deadline }
     this.#waiting.add(waiter)
     try {
-      return this.#limiter ? await acquireSlot(this.#limiter, connect, deadline) : await connect()
+      return this.#semaphore ? await acquireSlot(this.#semaphore, connect, deadline) : await connect()
     } finally {
       this.#waiting.delete(waiter)
     }
   }
 
-  /** Milliseconds that the one who has waited longest has waited by now. */
+  /** Milliseconds that the longest waiter has been waiting. */
   get longestWait(): number {
     const now = performance.now()
-    // Whoever's time is over has been answered, and only waits to be let go.
+    // A waiter past its deadline has already been answered.
     for (const { since, deadline } of this.#waiting) if (deadline > now) return now - since
     return 0
   }
@@ -71,18 +74,18 @@ async function acquireSlot(semaphore: FairSemaphore, connect: () => Promise<pg.P
 }
 
 /**
- * What is reached over a Unix socket computes on this machine's processors; one of two statements may wait for a disk. So
- * many are shared by all processes of the service.
+ * Over a Unix socket the database uses this machine's processors. Two statements per processor, because one may be
+ * waiting for a disk; all processes of the service share them.
  */
 export const maxConcurrentStatements = (connection: pg.ClientConfig, processes = 1): number =>
   usesUnixSocket(connection) ? Math.max(1, Math.ceil((2 * availableParallelism()) / processes)) : Infinity
 
-/** As `pg` reads it: named by itself, within a connection string or by the environment. */
+/** Parsed by `pg` itself: the host can come from the configuration, a connection string or the environment. */
 function usesUnixSocket(connection: pg.ClientConfig): boolean {
   try {
     return new pg.Client(connection).host.startsWith('/')
   } catch {
-    // A certificate that cannot be read, for one: whoever connects is told.
+    // For example, a certificate cannot be read: connecting reports that.
     return false
   }
 }

@@ -1,4 +1,4 @@
-/** A connection that may span organizations; every use is one of this closed list, which a test knows. */
+/** The closed list of reasons for statements across organizations; a test checks their uses. */
 export const crossTenantPurposes = [
   'find the API key of a request',
   'find the session of a request',
@@ -20,8 +20,8 @@ export const crossTenantPurposes = [
   'choose whose rows to work on',
   'sum up the counts of imports',
   'send mails',
-  'purge what is no longer kept',
-  'take statistics',
+  'purge expired rows',
+  'update statistics',
   'refresh renderings',
 ] as const
 export type CrossTenantPurpose = (typeof crossTenantPurposes)[number]

@@ -16,91 +16,95 @@ import type { CrossTenantPurpose } from './cross-tenant-purposes.ts'
 import { organizationParameter, Parameter, prepared, render, Sql, sql } from '../model/sql.ts'
 import { NothingSent, type Send, type SendSingle, TransactionAttempt } from './transaction-attempt.ts'
 
-/** How a statement reaches the database: bound to one organization, which it has to name. */
+/** Runs statements for one organization, which every statement must reference. */
 export interface Connection {
   readonly organizationId: string
-  /** The organization as a bound parameter; a statement without it is refused. */
+  /** The organization as a bound parameter; a statement without it is rejected. */
   readonly organization: Sql
   query<Row extends object>(statement: Sql | FixedStatement): Promise<Row[]>
 }
 
-/** A connection inside one transaction: what it writes is kept together or not at all. */
+/** A connection inside a transaction: its writes are committed together or not at all. */
 export interface Transaction extends Connection {
   readonly isTransaction: true
-  /** In whose name it changes things. */
+  /** The actor that makes the changes. */
   readonly actor: Actor
   /**
-   * Runs the only statement of this transaction, in one round trip with the check of the credential and the commit. Nothing
-   * else may be sent before or after it.
+   * Runs the only statement of this transaction, in one round trip with the credential check and the commit. No other
+   * statement is allowed in the transaction.
    */
   runSingle<Row extends object>(statement: SingleStatement): Promise<Row[]>
 }
 
-/** A statement that writes, whose text is the same for every value. */
+/** A writing statement whose text is the same for all values. */
 export interface SingleStatement {
   name: string
-  /** What changes from request to request. */
+  /** The values that change from request to request. */
   values: readonly string[]
-  /** Its common tables, which write nothing unless `live` holds, and the answer that is selected from them. */
+  /**
+   * Its common table expressions, which must write nothing unless `live` is true, and the result selected from them.
+   */
   build: (values: readonly Parameter[], live: Sql) => { tables: Sql; result: Sql }
 }
 
 /**
- * A statement whose text is the same for every value, and whose plan no value decides: put together once for each caller,
- * prepared once for each connection.
+ * A statement whose text and plan are the same for all values: built once per caller and prepared once per connection.
  */
 export interface FixedStatement {
   name: string
-  /** What changes from request to request. */
+  /** The values that change from request to request. */
   values: readonly string[]
   build: (values: readonly Parameter[]) => Sql
 }
 
-/** The statement with its value, for one use. */
+/** The statement with its values, for a single use. */
 export const toSql = (statement: Sql | FixedStatement): Sql =>
   statement instanceof Sql ? statement : statement.build(statement.values.map((value) => new Parameter(value)))
 
-/** A connection that may span organizations. */
+/** A connection for statements across organizations. */
 export interface CrossTenantConnection {
   query<Row extends object>(statement: Sql): Promise<Row[]>
 }
 
 /**
- * Always true: for a statement about a person's own rows, which belong to no organization. It names the organization of a
- * connection that requires one.
+ * Always true. For statements about a person's own rows, which belong to no organization: it references the
+ * organization of a connection that requires one.
  */
 export const anyOrganization = (db: CrossTenantConnection | Transaction): Sql =>
   'organization' in db ? sql`${db.organization} is not null` : sql`true`
 
 export interface DatabaseOptions {
   connection: pg.ClientConfig
-  /** Connections at most. */
+  /** Maximum number of connections. */
   size: number
-  /** Milliseconds a request may wait for the database in all, connecting included. */
+  /** Milliseconds that a request may wait for the database in total, including connecting. */
   deadline?: number
-  /** On one machine with the database only so many statements run at a time; for requests, which come by the hundred. */
+  /**
+   * Limits how many statements run at once when the database is on the same machine. For requests, which arrive by the
+   * hundred.
+   */
   limitConcurrency?: boolean
-  /** Processes of the service, which share these turns. */
+  /** Number of processes that share this limit. */
   processes?: number
-  /** Where faults of idle connections are told; they never end the process. */
+  /** Reports errors of idle connections; they never end the process. */
   onIdleError?: (error: Error) => void
 }
 
 const statementTimeout = 3500
-/** Milliseconds: several round trips to a server that may be far away, with TLS. */
+/** Milliseconds to open a connection: several round trips to a server that may be far away, with TLS. */
 const connectionSetupTime = 1000
-/** So many wait for each connection at most: about a quarter of a second's work, however many come at once. */
+/** Maximum waiters per connection: about a quarter of a second's work. */
 const maxQueuePerConnection = 16
 const maxAttempts = 3
 
-/** The pool of connections, and the only place where a statement is sent. */
+/** The connection pool, and the only place that sends statements. */
 export class Database {
   readonly #pool: pg.Pool
   readonly #size: number
   readonly #deadline: number
-  readonly #fixed = new WeakMap<Actor, Map<string, FixedText>>()
-  readonly #line: ConnectionQueue
-  readonly #connected = new Set<pg.PoolClient>()
+  readonly #fixedTexts = new WeakMap<Actor, Map<string, FixedText>>()
+  readonly #queue: ConnectionQueue
+  readonly #connectedClients = new Set<pg.PoolClient>()
 
   constructor({
     connection,
@@ -112,7 +116,7 @@ export class Database {
   }: DatabaseOptions) {
     this.#size = size
     this.#deadline = deadline
-    this.#line = new ConnectionQueue(limitConcurrency ? maxConcurrentStatements(connection, processes) : Infinity)
+    this.#queue = new ConnectionQueue(limitConcurrency ? maxConcurrentStatements(connection, processes) : Infinity)
     this.#pool = new pg.Pool({
       ...connection,
       max: size,
@@ -126,40 +130,40 @@ export class Database {
         '-c idle_in_transaction_session_timeout=30000',
         '-c timezone=UTC',
         '-c jit=off',
-        // Starting workers costs more than the pages they would help with.
+        // Starting parallel workers costs more than the pages they would help with.
         '-c max_parallel_workers_per_gather=0',
       ].join(' '),
       pipeline: true,
     } as pg.PoolConfig)
     this.#pool.on('error', (error) => onIdleError?.(error))
-    // A client in use tells the one who waits for its answer.
+    // A client in use reports its errors through its pending query.
     this.#pool.on('connect', (client) => {
       client.on('error', () => undefined)
-      this.#connected.add(client)
+      this.#connectedClients.add(client)
     })
-    this.#pool.on('remove', (client) => this.#connected.delete(client))
+    this.#pool.on('remove', (client) => this.#connectedClients.delete(client))
   }
 
   /**
-   * Milliseconds that whoever has waited longest for a connection has waited by now, beyond what making one may take; 0
-   * while no more are there than twice the connections, for they may only have waited for this process, and Infinity when
-   * the line is so long that nobody should join it.
+   * Milliseconds that the longest waiter has been waiting for a connection, minus the time that opening one may take. 0
+   * while there are fewer than twice as many requests as connections, because they may only be waiting for this
+   * process. Infinity if the queue is full.
    */
   get longestWait(): number {
-    const { totalCount: made, idleCount: idle } = this.#pool
-    // Whoever has one made for them is in the line.
-    if (this.#line.length + this.#connected.size - idle < 2 * this.#size) return 0
-    if (this.#line.length >= maxQueuePerConnection * this.#size) return Infinity
-    const setupTime = this.#connected.size < made ? connectionSetupTime : 0
-    return Math.max(0, this.#line.longestWait - setupTime)
+    const { totalCount: total, idleCount: idle } = this.#pool
+    // A request whose connection is being opened is in the queue.
+    if (this.#queue.length + this.#connectedClients.size - idle < 2 * this.#size) return 0
+    if (this.#queue.length >= maxQueuePerConnection * this.#size) return Infinity
+    const setupTime = this.#connectedClients.size < total ? connectionSetupTime : 0
+    return Math.max(0, this.#queue.longestWait - setupTime)
   }
 
-  /** What the pool holds now, for metrics and the doctor. */
+  /** The pool's connections now, for metrics and the doctor. */
   get counts(): { total: number; idle: number; waiting: number } {
-    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#line.length }
+    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#queue.length }
   }
 
-  /** A connection for reads: each statement stands alone and checks the credential in the same trip. */
+  /** A connection for reads: each statement is independent and checks the credential in the same round trip. */
   reader(actor: Actor): Connection {
     const organization = organizationParameter(actor.organizationId)
     return {
@@ -178,11 +182,11 @@ export class Database {
   }
 
   #fixedQuery(actor: Actor, { name, values: given, build }: FixedStatement): pg.QueryConfig {
-    const known = this.#fixed.get(actor) ?? new Map<string, FixedText>()
-    this.#fixed.set(actor, known)
+    const known = this.#fixedTexts.get(actor) ?? new Map<string, FixedText>()
+    this.#fixedTexts.set(actor, known)
     let fixed = known.get(name)
     if (!fixed) {
-      // Values that no other can equal mark the places: an id of the request might be the organization's own.
+      // Unique markers find each value's position: a request's id could equal the organization's own.
       const markers = given.map(() => randomUUID())
       const { text, values } = render(build(markers.map((marker) => new Parameter(marker))))
       fixed = { text, values, positions: markers.map((marker) => values.indexOf(marker)) }
@@ -194,8 +198,8 @@ export class Database {
   }
 
   /**
-   * Runs `work` in a transaction of the caller's organization; a deadlock or a serialization failure repeats it.
-   * Resolves only once the commit is durable. Errors: `ApiError` (503 when the outcome is unknown), `CredentialChanged`.
+   * Runs `work` in a transaction of the caller's organization; retries after a deadlock or a serialization failure.
+   * Resolves only once the commit is durable. Throws `ApiError` (503 if the outcome is unknown) or `CredentialChanged`.
    */
   async transaction<Result>(actor: Actor, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     const organization = organizationParameter(actor.organizationId)
@@ -221,8 +225,8 @@ export class Database {
   }
 
   /**
-   * One statement that may span organizations. One with a name has the same text each time, and a plan that no value
-   * decides: it is prepared once for each connection.
+   * Runs one statement across organizations. Pass a name only if its text and plan are the same for all values: it is
+   * then prepared once per connection.
    */
   async crossTenantQuery<Row extends object>(
     _purpose: CrossTenantPurpose,
@@ -233,19 +237,19 @@ export class Database {
   }
 
   /**
-   * A transaction that may span organizations; `CredentialChanged` unless `live`, where it is given, holds. `patience`: milliseconds for it,
-   * instead of the deadline of all.
+   * Runs a transaction across organizations. Throws `CredentialChanged` if `live` is given and false. `timeout`:
+   * milliseconds, instead of the default deadline.
    */
   async crossTenantTransaction<Result>(
     _purpose: CrossTenantPurpose,
-    work: (crossTenantQuery: CrossTenantConnection) => Promise<Result>,
+    work: (connection: CrossTenantConnection) => Promise<Result>,
     live?: Sql,
     timeout?: number,
   ): Promise<Result> {
     return this.#transact(live && sql`select ${live} as live`, (send) => work({ query: send }), timeout)
   }
 
-  /** Does the database answer? Throws as any statement does. */
+  /** Throws if the database does not respond. */
   async ping(): Promise<void> {
     await this.#send(render(sql`select 1`))
   }
@@ -255,9 +259,12 @@ export class Database {
     await this.#pool.end()
   }
 
-  /** A single statement is its own transaction; one that met a connection of no more use is repeated on another. */
+  /**
+   * A single statement is its own transaction. If its connection turns out to be unusable, it is repeated on another
+   * one.
+   */
   #send<Row extends object>(query: pg.QueryConfig): Promise<Row[]> {
-    return this.#repeat(isUnusableConnection, undefined, async (deadline) => {
+    return this.#retry(isUnusableConnection, undefined, async (deadline) => {
       const attempt = new StatementAttempt(() => this.#acquire(deadline))
       return (await raceDeadline(attempt.query<Row & pg.QueryResultRow>(query), deadline, () => attempt.abandon())).rows
     })
@@ -268,13 +275,13 @@ export class Database {
     work: (send: Send, sendSingle: SendSingle) => Promise<Result>,
     timeout?: number,
   ): Promise<Result> {
-    return this.#repeat(isRetryable, timeout, async (deadline) =>
+    return this.#retry(isRetryable, timeout, async (deadline) =>
       new TransactionAttempt(await this.#connect(deadline)).run(check, work, deadline),
     )
   }
 
   #acquire(deadline: number): Promise<pg.PoolClient> {
-    return this.#line.acquire(() => this.#pool.connect(), deadline)
+    return this.#queue.acquire(() => this.#pool.connect(), deadline)
   }
 
   async #connect(deadline: number): Promise<pg.PoolClient> {
@@ -284,7 +291,7 @@ export class Database {
     })
   }
 
-  async #repeat<Result>(
+  async #retry<Result>(
     isRetryableError: (error: unknown) => boolean,
     timeout = this.#deadline,
     attempt: (deadline: number) => Promise<Result>,
@@ -296,7 +303,7 @@ export class Database {
       } catch (error) {
         const cause = error instanceof NothingSent ? error.cause : error
         const mayRetry = error instanceof NothingSent || isRetryableError(error)
-        // Every connection may know a statement as it was, and each attempt does away with one of them.
+        // Every connection may have the stale statement, and each attempt discards one of them.
         const maxCount = isStalePreparedStatement(cause) ? maxAttempts + this.#size : maxAttempts
         if (!mayRetry || count >= maxCount || performance.now() > deadline) throw toApiError(cause)
         await delay(Math.random() * 20 * count)
@@ -311,29 +318,29 @@ interface FixedText {
   positions: number[]
 }
 
-type CredentialChecked<Row> = Row & { credential_live: boolean; answer_present: boolean | null }
+type CredentialChecked<Row> = Row & { credential_live: boolean; result_present: boolean | null }
 
-/** The statement, and beside it whether the credential still holds, in one trip. */
+/** The statement together with the credential check, in one round trip. */
 function withCredentialCheck(actor: Actor, statement: Sql): Sql {
   assertScoped(statement)
-  return sql`select credential.live as credential_live, answer.* from (select ${actor.live} as live) credential
-    left join (select true as answer_present, statement.* from (${statement}) statement) answer on true`
+  return sql`select credential.live as credential_live, result.* from (select ${actor.live} as live) credential
+    left join (select true as result_present, statement.* from (${statement}) statement) result on true`
 }
 
-/** Whether the credential of the statement around it holds. */
+/** Whether the credential of the enclosing statement is valid. */
 const credentialIsLive = sql`(select live from credential)`
 
-/** The same for a statement that writes, and has to begin with its common tables. */
+/** The same for a writing statement, which has to start with its common table expressions. */
 function writeWithCredentialCheck(actor: Actor, { tables, result }: { tables: Sql; result: Sql }): Sql {
   assertScoped(tables)
   return sql`with credential as materialized (select ${actor.live} as live), ${tables}
-    select credential.live as credential_live, answer.* from credential
-    left join (select true as answer_present, answer.* from (${result}) answer) answer on true`
+    select credential.live as credential_live, result.* from credential
+    left join (select true as result_present, result.* from (${result}) result) result on true`
 }
 
 function checkedRows<Row extends object>(rows: CredentialChecked<Row>[]): Row[] {
   if (!rows[0]?.credential_live) throw new CredentialChanged()
-  return rows.filter((row) => row.answer_present)
+  return rows.filter((row) => row.result_present)
 }
 
 function assertScoped(statement: Sql): void {

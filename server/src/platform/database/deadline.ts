@@ -1,6 +1,6 @@
 import { DeadlineExceeded } from './failures.ts'
 
-/** Waits for the work until the deadline; `abandon` is called when it was late. */
+/** Waits for `work` until the deadline, then calls `abandon` and throws `DeadlineExceeded`. */
 export async function raceDeadline<Result>(
   work: Promise<Result>,
   deadline: number,

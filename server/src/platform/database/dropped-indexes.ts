@@ -1,9 +1,9 @@
 import type pg from 'pg'
 
-/** What was taken away from tables while they are filled, in the order in which it is made again. */
+/** Indexes and constraints that were dropped, in the order in which they are recreated. */
 export type DroppedIndexes = readonly { name: string; statement: string }[]
 
-/** In the order in which they lean on each other. */
+/** In the order of their dependencies. */
 const creationOrder = ['key', 'index', 'reference'] as const
 
 interface DroppedObject {
@@ -14,9 +14,9 @@ interface DroppedObject {
 }
 
 /**
- * Takes away the indexes and references of these tables, and their keys where that is asked for: over rows that are all
- * there they are built faster. `makeAgain` belongs into the same transaction, so that nobody ever sees the tables without
- * them. What carries more than its definition says stays, and so does what a key that stays needs.
+ * Drops the indexes and foreign keys of these tables, and on request their keys: building them after the load is
+ * faster. Call `recreateIndexes` in the same transaction, so that no one sees the tables without them. Keeps objects
+ * with properties that their definition does not show, and whatever a remaining key needs.
  */
 export async function dropIndexes(
   client: pg.Client,
@@ -34,7 +34,7 @@ export async function dropIndexes(
   }))
 }
 
-/** Makes what was laid aside again; `onNext` is told how many are made by now, and which comes next. */
+/** Recreates what was dropped. `onNext` reports how many are done and which is next. */
 export async function recreateIndexes(
   client: pg.Client,
   dropped: DroppedIndexes,

@@ -22,7 +22,7 @@ let folder: string
 let server: PostgresServer
 let connection: pg.ClientConfig
 
-/** A server with PostgreSQL's own defaults: the tests' common one writes nothing to the disk in time. */
+/** A server with PostgreSQL's defaults: the tests' shared server does not sync to disk. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rapport-durability-'))
   await chmod(folder, 0o755)
@@ -48,7 +48,7 @@ async function refusal(of: pg.ClientConfig = connection): Promise<string> {
   return (error as StartError).message
 }
 
-/** Reloads the configuration and waits until new sessions see it. */
+/** Reloads the configuration and waits until it applies to new sessions. */
 async function configure(name: string, value: 'on' | 'off'): Promise<void> {
   await administer(`alter system set ${name} = ${value}`)
   await administer('select pg_reload_conf()')
@@ -60,7 +60,7 @@ test('a database whose commits survive a crash passes without a warning', async 
 })
 
 test.each(['fsync', 'full_page_writes', 'synchronous_commit'])(
-  'a server that runs with %s off is refused with what to do, and accepted with a warning where the operator vouches for it',
+  'a server that runs with %s off is rejected with advice, and accepted with a warning if the operator vouches for it',
   async (name) => {
     await configure(name, 'off')
     const message = await refusal()
@@ -73,7 +73,7 @@ test.each(['fsync', 'full_page_writes', 'synchronous_commit'])(
   },
 )
 
-test('all that is off is reported at once', async () => {
+test('all settings that are off are reported at once', async () => {
   await configure('fsync', 'off')
   await configure('full_page_writes', 'off')
   expect(await refusal()).toContain('fsync and full_page_writes off')
@@ -86,7 +86,7 @@ test.each([
   ['alter database plain', 'alter database <name> reset synchronous_commit'],
   ['alter role plain in database plain', 'alter role <user> in database <name> reset synchronous_commit'],
   ['alter role all', 'alter role all reset synchronous_commit'],
-])('synchronous_commit that %s turns off is found, with how to turn it on', async (alter, advice) => {
+])('synchronous_commit turned off by %s is found, with advice on how to turn it on', async (alter, advice) => {
   await administer(`${alter} set synchronous_commit = off`)
   expect(await refusal()).toContain(advice)
   await administer(`${alter} set synchronous_commit = local`)
@@ -94,7 +94,7 @@ test.each([
   await administer(`${alter} reset synchronous_commit`)
 })
 
-test('synchronous_commit that the connection string turns off is found', async () => {
+test('synchronous_commit turned off by the connection string is found', async () => {
   const { host = '' } = connection
   const options = encodeURIComponent('-c synchronous_commit=off -c statement_timeout=3500')
   const connectionString = `postgres://plain@/plain?host=${encodeURIComponent(host)}&port=5432&options=${options}`
@@ -109,7 +109,7 @@ test('the pool leaves durability to the server', async () => {
   await database.close()
 })
 
-test('the service refuses such a database at its start, the doctor reports it, and the setting allows it', async () => {
+test('the service does not start on such a database, the doctor reports it, and the setting allows it', async () => {
   await administer('alter role plain set synchronous_commit = off')
   const { host = '' } = connection
   const environment = {

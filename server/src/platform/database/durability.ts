@@ -2,12 +2,12 @@ import type { Database } from './database.ts'
 import { sql } from '../model/sql.ts'
 import { StartError } from './start-error.ts'
 
-/** Whether PostgreSQL has to report that commits survive a crash, or the operator vouches for it. */
+/** `required`: PostgreSQL must report that commits survive a crash. `assumed`: the operator vouches for it. */
 export type Durability = 'required' | 'assumed'
 
 /**
- * Checks that a commit survives a crash of the server. Settings are read in a session of the pool, because a role, a database
- * and the connection string can each change `synchronous_commit`. Returns warnings. Error: `StartError`.
+ * Checks that commits survive a crash of the server. Reads the settings in a session of the pool, because a role, a
+ * database or the connection string can each change `synchronous_commit`. Returns warnings. Throws `StartError`.
  */
 export async function checkDurability(database: Database, durability: Durability): Promise<string[]> {
   const rows = await database.crossTenantQuery<{ name: string; setAt: string }>(

@@ -1,31 +1,33 @@
 import { DatabaseError } from 'pg'
 import { ApiError } from '../model/errors.ts'
 
-/** The request's time for the database is over. */
+/** The request has used up its time for the database. */
 export class DeadlineExceeded extends Error {}
 
-/** Thrown when a cached credential turns out to be revoked or changed: identify the caller again. */
+/** A cached credential was revoked or changed: identify the caller again. */
 export class CredentialChanged extends Error {}
 
-/** EAGAIN: the socket of a server that takes no more connections, such as a frozen one, is full (connect(2)). */
+/** EAGAIN: the socket's backlog is full, for example because the server is frozen (connect(2)). */
 const socketFaults = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTFOUND', 'EAGAIN'],
   ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'EADDRNOTAVAIL'],
 ])
 
-/** PostgreSQL's own words for "not now" (appendix A of its manual): shutting down, starting, out of connections. */
+/**
+ * PostgreSQL's codes for a temporary refusal (appendix A of its manual): shutting down, starting, out of connections.
+ */
 const unavailable = new Set(['57P01', '57P02', '57P03', '53300', '53400'])
 const outOfSpace = new Set(['53100', '53200'])
 
-/** The code PostgreSQL gave, or undefined when the error is not its own. */
+/** PostgreSQL's error code, or undefined if the error is from elsewhere. */
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof DatabaseError ? error.code : undefined
 
-/** Was the statement refused by this constraint? */
+/** Was the statement rejected by this constraint? */
 export const violatesConstraint = (error: unknown, constraint: string): boolean =>
   error instanceof DatabaseError && error.constraint === constraint
 
-/** Did the connection end, or never come about? What was under way on it is unknown. */
+/** Was the connection lost or never opened? The outcome of its pending statements is unknown. */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = (error as NodeJS.ErrnoException).code
@@ -36,43 +38,43 @@ export function isConnectionLoss(error: unknown): boolean {
   )
 }
 
-/** Is the database away or full, or was it when it should have confirmed? Nothing else would succeed now either. */
+/** Is the database unreachable or full, or did it fail to confirm a commit? Other statements would fail now too. */
 export const isOutage = (error: unknown): boolean =>
   isConnectionLoss(error) ||
   outOfSpace.has(sqlState(error) ?? '') ||
   (error instanceof ApiError && error.cause !== undefined && isOutage(error.cause))
 
-/** Will it pass by itself? An outage, or a statement that took too long for now. */
+/** Is it worth retrying? True for an outage, and for a statement that took too long. */
 export const isTransient = (error: unknown): boolean =>
   isConnectionLoss(error) || (error instanceof ApiError && error.status === 503)
 
 /**
- * Is what this connection has prepared no longer what the database has? A pooler has discarded it (26000) or has something
- * else by its name (42P05), or a migration has changed what it answers with (0A000, which other failures share). It was not
- * run, and would fail so each time.
+ * Is a prepared statement of this connection out of date? A pooler has discarded it (26000) or has another one under
+ * its name (42P05), or a migration has changed its result (0A000, a code that other failures share). The statement did
+ * not run, and would fail again on this connection.
  */
 export const isStalePreparedStatement = (error: unknown): boolean =>
   error instanceof DatabaseError &&
   (error.code === '26000' || error.code === '42P05' || error.routine === 'RevalidateCachedQuery')
 
-/** Is the connection of no more use? */
+/** Should the connection be discarded? */
 export const isUnusableConnection = (error: unknown): boolean =>
   isConnectionLoss(error) || isStalePreparedStatement(error)
 
-/** Two transactions met, and one of them had to give way. */
+/** Did two transactions conflict, so that this one was aborted? */
 export const isTransactionConflict = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
 
 /**
- * Repeating the transaction is right: two of them met, or what it had found was purged before it could refer to it
- * (23503), which it sees when it looks again, or its connection could not run a statement that is prepared.
+ * Should the transaction be retried? Two transactions conflicted, or a record it read was purged before it could
+ * reference it (23503), or its connection had a stale prepared statement.
  */
 export const isRetryable = (error: unknown): boolean =>
   isTransactionConflict(error) || sqlState(error) === '23503' || isStalePreparedStatement(error)
 
-/** Says in the interface's words what the database's fault means for the caller; anything else passes as it is. */
+/** Converts a database error to the API's error; returns other errors unchanged. */
 export function toApiError(error: unknown): unknown {
   const retry = { headers: { 'retry-after': '1' }, cause: error }
-  if (error instanceof DeadlineExceeded) return new ApiError('timeout', 'The database did not answer in time.', retry)
+  if (error instanceof DeadlineExceeded) return new ApiError('timeout', 'The database did not respond in time.', retry)
   const state = sqlState(error)
   if (state === '57014') return new ApiError('timeout', 'The query took too long. Narrow it with filters.', retry)
   if (state === '55P03') return new ApiError('timeout', 'The record is locked by another change. Try again.', retry)

@@ -1,4 +1,4 @@
-/** Somebody asked for the end of the work, and it came to nothing; the message says what that means. */
+/** The work was cancelled on request; the message says what state that leaves. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
 }

@@ -57,7 +57,7 @@ test('migrations are applied once, in the order of their numbers', async (contex
   expect(await recorded()).toEqual(['0001_first.sql', '0002_second.sql', '0003_third.sql'])
 })
 
-test('a failing migration leaves nothing of itself and names its file and line; those before it stay', async (context) => {
+test('a failing migration leaves nothing behind and names its file and line; earlier ones stay applied', async (context) => {
   const { run, client, write, recorded } = await createTestMigrations(context, {
     '0001_first.sql': 'create table one (id integer);',
     '0002_bad.sql': 'create table two (id integer);\n\nselect nonsense from one;\n',
@@ -71,7 +71,7 @@ test('a failing migration leaves nothing of itself and names its file and line; 
   expect(await recorded()).toHaveLength(2)
 })
 
-test('a schema newer than the code is refused and not touched', async (context) => {
+test('a schema newer than the code is rejected and left unchanged', async (context) => {
   const { run, folder, client, write } = await createTestMigrations(context, {
     '0001_first.sql': 'create table one ();',
     '0002_newer.sql': 'create table newer ();',
@@ -83,7 +83,7 @@ test('a schema newer than the code is refused and not touched', async (context) 
   expect(await tables(client)).toContain('newer')
 })
 
-test('an applied file that has changed is refused, line ends apart', async (context) => {
+test('an applied file that was edited is rejected, unless only its line ends differ', async (context) => {
   const { run, write } = await createTestMigrations(context, { '0001_first.sql': 'create table one ();\n-- end\n' })
   await run()
   await write({ '0001_first.sql': 'create table one ();\r\n-- end\r\n' })
@@ -92,14 +92,14 @@ test('an applied file that has changed is refused, line ends apart', async (cont
   expect(await refusal(run())).toContain('0001_first.sql was edited after it was applied')
 })
 
-test('a file that comes before an applied one is refused', async (context) => {
+test('a file numbered before an applied one is rejected', async (context) => {
   const { run, write } = await createTestMigrations(context, { '0002_second.sql': 'create table two ();' })
   await run()
   await write({ '0001_late.sql': 'create table one ();' })
   expect(await refusal(run())).toContain('0001_late.sql has a lower number than one that is already applied')
 })
 
-test('a file without a transaction can be interrupted half-way and is then sent again', async (context) => {
+test('a non-transactional file that was interrupted is sent again', async (context) => {
   const { run, client, recorded } = await createTestMigrations(context, {
     '0001_first.sql': 'create table one (id integer); insert into one values (1), (1);',
     '0002_index.sql': [
@@ -118,14 +118,14 @@ test('a file without a transaction can be interrupted half-way and is then sent 
   expect((await client.query(invalid)).rows).toEqual([{ valid: true }])
 })
 
-test('a fault in a file without a transaction is told with its line', async (context) => {
+test('an error in a non-transactional file is reported with its line', async (context) => {
   const { run } = await createTestMigrations(context, {
     '0001_first.sql': '-- rapport: no transaction\ncreate table one ();\n\ncreate table two (\n  id nonsense\n);\n',
   })
   expect(await refusal(run())).toContain('0001_first.sql failed, line 5')
 })
 
-test('a migration waits for a table that others use, giving way to them, and then goes on', async (context) => {
+test('a migration waits for a table that others use, without blocking them, and then continues', async (context) => {
   const { run, client, write, logged } = await createTestMigrations(context, {
     '0001_first.sql': 'create table one (id integer);',
   })
@@ -138,7 +138,7 @@ test('a migration waits for a table that others use, giving way to them, and the
   expect(await migrating).toEqual({ applied: ['0002_second.sql'] })
 })
 
-test('of four processes that migrate at once each file is applied by one', async (context) => {
+test('four processes that migrate at once apply each file exactly once', async (context) => {
   const files = Object.fromEntries(
     Array.from({ length: 8 }, (_, index) => [
       `000${index + 1}_step.sql`,
@@ -158,7 +158,7 @@ test('of four processes that migrate at once each file is applied by one', async
   expect(await tables(client)).toHaveLength(8)
 })
 
-test('a file whose name says no order is refused', async (context) => {
+test('a file name without a sequence number is rejected', async (context) => {
   const { run } = await createTestMigrations(context, { '1_first.sql': 'select 1' })
   await expect(run()).rejects.toThrow('0001_lower_case.sql; found 1_first.sql')
 })

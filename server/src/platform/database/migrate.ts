@@ -8,7 +8,7 @@ import { sqlState } from './failures.ts'
 import { StartError } from './start-error.ts'
 
 export interface MigrateOptions {
-  /** Holds files `0001_name.sql`, applied in the order of their numbers and never changed afterwards. */
+  /** Contains files named `0001_name.sql`, applied in the order of their numbers and never changed afterwards. */
   folder: string
   log: (message: string) => void
 }
@@ -21,14 +21,14 @@ export interface Migration {
 }
 
 /**
- * Brings the schema to that of the folder. Several processes may call it at once: one applies, the others wait.
+ * Applies the migrations of the folder. If several processes call it at once, one applies them and the others wait.
  *
- * Each file is one transaction, unless its first line is `-- rapport: no transaction` (for `create index concurrently`).
- * Such a file is sent statement by statement, each ending with `;` at the end of a line, and is sent again from its
- * beginning when it was interrupted; so it must be repeatable: `drop index concurrently if exists` comes first, because
- * an interrupted build leaves an invalid index of that name.
+ * Each file is one transaction, unless its first line is `-- rapport: no transaction` (for `create index
+ * concurrently`). Such a file is sent statement by statement; each one must end with `;` at the end of a line. An
+ * interrupted file is sent again from its beginning, so it must be repeatable: start with `drop index concurrently if
+ * exists`, because an interrupted build leaves an invalid index of that name.
  *
- * Error: `StartError`; the failing migration has left nothing, those before it stay.
+ * Throws `StartError`; the failed migration leaves nothing behind, and those before it stay applied.
  */
 export async function migrate(
   connection: pg.ClientConfig,
@@ -52,7 +52,7 @@ export async function migrate(
 /** The first line of a file that is sent statement by statement. */
 export const noTransactionMarker = '-- rapport: no transaction'
 
-/** The files of a folder in their order. */
+/** The migrations of a folder, in order. */
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
   const migrations: Migration[] = []
@@ -66,19 +66,19 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
   return migrations
 }
 
-/** Migrations may take their time; the limits of requests do not hold here. */
+/** Migrations have no time limits, unlike requests. */
 async function openSession(connection: pg.ClientConfig): Promise<pg.Client> {
   const session = await connect({ ...connection, keepAlive: true, application_name: 'rapport migrate' })
   await session.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
   return session
 }
 
-/** The lock of whoever migrates: any number, the same in every version. */
+/** The advisory lock for migrations: an arbitrary number, the same in every version. */
 export const migrationLockKey = '2026112101'
 
 /**
- * An open transaction holds the lock while another session applies. Waiting means asking again: a session that waited
- * inside a statement would hold a snapshot, for which `create index concurrently` waits in turn.
+ * Holds the lock in an open transaction while another session applies the migrations. Polls instead of waiting in a
+ * statement: a waiting statement would hold a snapshot, and `create index concurrently` would wait for that.
  */
 async function acquireMigrationLock(lockSession: pg.Client, log: (message: string) => void): Promise<void> {
   const begin = performance.now()
@@ -119,7 +119,7 @@ async function applyPending(
   return applied
 }
 
-/** The table of what was applied. */
+/** The table of applied migrations. */
 export const createMigrationsTable = `create table if not exists schema_migrations (
   version integer primary key,
   name text not null,
@@ -127,7 +127,7 @@ export const createMigrationsTable = `create table if not exists schema_migratio
   applied_at timestamptz not null default now()
 )`
 
-/** Compares what was applied with the folder; changes nothing. */
+/** Compares the applied migrations with the folder; changes nothing. */
 async function findPending(session: pg.Client, migrations: Migration[]): Promise<Migration[]> {
   const { rows: recorded } = await session.query<{ present: boolean }>(
     `select to_regclass('schema_migrations') is not null as present`,
@@ -160,7 +160,7 @@ async function findPending(session: pg.Client, migrations: Migration[]): Promise
   return pending
 }
 
-/** How often a migration is tried that meets locks, and the milliseconds between. */
+/** Number of attempts while tables are locked, and milliseconds between them. */
 const maxAttempts = 20
 const retryDelay = 500
 
@@ -191,9 +191,9 @@ async function apply(session: pg.Client, migration: Migration): Promise<void> {
   }
   await session.query('begin')
   try {
-    // While it waits for a table, everyone else waits behind it: so it gives up soon and tries again.
+    // While it waits for a table, all later statements wait behind it. So it gives up soon and tries again.
     await session.query(`set local lock_timeout = '3s'`)
-    // First: should the lock be lost, a second process stops here instead of applying it twice.
+    // Recorded first: if the lock was lost, a second process fails here instead of applying the migration twice.
     await recordMigration(session, migration)
     await session.query(migration.text)
     await session.query('commit')
@@ -211,7 +211,7 @@ async function recordMigration(session: pg.Client, { version, file, checksum }: 
   ])
 }
 
-/** The statements of a file without a transaction; each ends with `;` at the end of a line. */
+/** Splits a non-transactional file into its statements; each ends with `;` at the end of a line. */
 function statementsOf(text: string): { text: string; offset: number }[] {
   const statements: { text: string; offset: number }[] = []
   let offset = 0
@@ -222,7 +222,7 @@ function statementsOf(text: string): { text: string; offset: number }[] {
   return statements
 }
 
-/** Where in its file a statement that failed begins. */
+/** A failed statement, with its position in the file. */
 class FailedStatement extends Error {
   readonly offset: number
   constructor(cause: unknown, offset: number) {

@@ -1,4 +1,7 @@
-/** A start that cannot go on. The message is for the person at the terminal: what is wrong and what to do; no stack. */
+/**
+ * The service cannot start. The message tells the person at the terminal what is wrong and what to do; no stack is
+ * shown.
+ */
 export class StartError extends Error {
   override readonly name = 'StartError'
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { DeadlineExceeded, isUnusableConnection } from './failures.ts'
 
-/** One statement on one client of the pool, which may be given up at any moment. */
+/** One statement on one client of the pool, which can be abandoned at any time. */
 export class StatementAttempt {
   readonly #acquire: () => Promise<pg.PoolClient>
   #client: pg.PoolClient | undefined
@@ -27,7 +27,7 @@ export class StatementAttempt {
     }
   }
 
-  /** Closing would wait for the answer that is under way, which may never come: the statement fails, its client is gone. */
+  /** Destroys the connection: a graceful close would wait for a response that may never come. */
   abandon(): void {
     this.#isAbandoned = true
     this.#client?.connection.stream.destroy()

@@ -13,35 +13,35 @@ import { render, type Sql } from '../model/sql.ts'
 /** Sends a statement within a transaction. */
 export type Send = <Row extends object>(statement: Sql) => Promise<Row[]>
 
-/** Sends the only statement of a transaction, which is one by itself. */
+/** Sends the only statement of a transaction, which is a transaction by itself. */
 export type SendSingle = <Row extends object>(query: pg.QueryConfig) => Promise<Row[]>
 
 type Work<Result> = (send: Send, sendSingle: SendSingle) => Promise<Result>
 
-/** The connection was dead before the transaction did anything: safe to repeat. */
+/** The connection was lost before anything was sent, so the transaction can be repeated. */
 export class NothingSent extends Error {
   constructor(cause: unknown) {
     super('nothing sent', { cause })
   }
 }
 
-/** One attempt at a transaction, on one client of the pool, which it gives back. */
+/** One attempt at a transaction, on one client of the pool, which it releases. */
 export class TransactionAttempt {
   readonly #client: pg.PoolClient
   #hasBegun = true
   #isCommitting = false
-  #isOver = false
-  /** True when one statement is all of it, without `begin` and `commit`. */
-  #isWhole = false
-  #checked: Promise<void> | undefined
-  /** The first: without savepoints it is the cause of whatever fails behind it. */
+  #isFinished = false
+  /** True if one statement is the whole transaction, without `begin` and `commit`. */
+  #isSingleStatement = false
+  #credentialCheck: Promise<void> | undefined
+  /** The first error: without savepoints it causes all later ones. */
   #failure: unknown
 
   constructor(client: pg.PoolClient) {
     this.#client = client
   }
 
-  /** `check`, where there is one, answers whether the credential is `live`. */
+  /** `check`, if given, returns whether the credential is `live`. */
   async run<Result>(check: Sql | undefined, work: Work<Result>, deadline: number): Promise<Result> {
     let broken: Error | undefined
     try {
@@ -54,7 +54,7 @@ export class TransactionAttempt {
       }
       throw error
     } finally {
-      // Closing would wait for the answers that are under way, which may never come.
+      // A graceful close would wait for responses that may never come.
       if (broken) this.#client.connection.stream.destroy()
       this.#client.release(broken)
     }
@@ -62,11 +62,12 @@ export class TransactionAttempt {
 
   async #run<Result>(check: Sql | undefined, work: Work<Result>): Promise<Result> {
     const send: Send = async <Row extends object>(statement: Sql) => {
-      // One of several that were sent together has failed: on its own the next one would be committed.
-      if (this.#isOver) throw new Error('the transaction is over')
+      // One of several statements sent together has failed: the next one would be committed on its own.
+      if (this.#isFinished) throw new Error('the transaction is over')
       const checked = this.#begin(check)
-      const pending = this.#ask<Row>(statement)
-      // Not waited for before the work begins, whose first statements go with it, but before the work learns anything.
+      const pending = this.#query<Row>(statement)
+      // Not awaited before the work starts, whose first statements are sent together with it, but before the work gets
+      // a result.
       await checked
       try {
         return (await pending).rows
@@ -75,41 +76,41 @@ export class TransactionAttempt {
       }
     }
     const sendSingle: SendSingle = async <Row extends object>(query: pg.QueryConfig) => {
-      if (this.#checked || this.#isOver) throw new Error('something else was sent in this transaction')
-      this.#isWhole = true
-      this.#isOver = true
+      if (this.#credentialCheck || this.#isFinished) throw new Error('something else was sent in this transaction')
+      this.#isSingleStatement = true
+      this.#isFinished = true
       this.#isCommitting = true
       return (await this.#client.query<Row & pg.QueryResultRow>(query)).rows
     }
     let result: Result
     try {
-      // Whatever came of the work, a credential that no longer holds comes first.
+      // An invalid credential takes precedence over whatever the work returned or threw.
       result = await (async () => work(send, sendSingle))().finally(() =>
-        this.#isWhole ? undefined : this.#begin(check),
+        this.#isSingleStatement ? undefined : this.#begin(check),
       )
     } catch (error) {
-      this.#isOver = true
-      // The work may have told it in words of its own.
+      this.#isFinished = true
+      // The work may have wrapped the error.
       const cause = isStalePreparedStatement(this.#failure) ? this.#failure : error
-      // The next user of the connection would be within it.
-      if (!this.#isWhole && !skipsRollback(cause)) await this.#client.query('rollback')
+      // Otherwise the next user of the connection would be inside this transaction.
+      if (!this.#isSingleStatement && !skipsRollback(cause)) await this.#client.query('rollback')
       throw cause
     }
-    if (!this.#isWhole) await this.#commit()
+    if (!this.#isSingleStatement) await this.#commit()
     return result
   }
 
-  /** With the first statement, or at the end of work that sent none. */
+  /** Sent with the first statement, or at the end if the work sent none. */
   #begin(check: Sql | undefined): Promise<void> {
-    if (this.#checked) return this.#checked
-    this.#checked = this.#sendBegin(check)
-    this.#checked.catch(() => undefined)
-    return this.#checked
+    if (this.#credentialCheck) return this.#credentialCheck
+    this.#credentialCheck = this.#sendBegin(check)
+    this.#credentialCheck.catch(() => undefined)
+    return this.#credentialCheck
   }
 
   async #sendBegin(check: Sql | undefined): Promise<void> {
     const begun = inOneWrite(this.#client, () =>
-      Promise.all([this.#client.query('begin'), check && this.#ask<{ live: boolean }>(check)]),
+      Promise.all([this.#client.query('begin'), check && this.#query<{ live: boolean }>(check)]),
     )
     const [, checked] = await begun.catch((error: unknown) => {
       this.#hasBegun = false
@@ -118,15 +119,15 @@ export class TransactionAttempt {
     if (checked && !checked.rows[0]?.live) throw new CredentialChanged()
   }
 
-  #ask<Row extends object>(statement: Sql): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
+  #query<Row extends object>(statement: Sql): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
     const pending = inOneWrite(this.#client, () => this.#client.query<Row & pg.QueryResultRow>(render(statement)))
     pending.catch((error: unknown) => (this.#failure ??= error))
     return pending
   }
 
-  /** The database takes back a transaction in which anything failed, and does not call that an error. */
+  /** PostgreSQL answers `commit` with ROLLBACK, not with an error, if a statement of the transaction failed. */
   async #commit(): Promise<void> {
-    this.#isOver = true
+    this.#isFinished = true
     this.#isCommitting = true
     const { command } = await this.#client.query('commit')
     if (command === 'COMMIT') return
@@ -136,13 +137,13 @@ export class TransactionAttempt {
 }
 
 /**
- * After these the client is thrown away, which ends its transaction. One whose credential no longer holds is not waited
- * for: a statement of it may wait for a lock.
+ * After these errors the client is discarded, which ends its transaction. If the credential is invalid, do not wait: a
+ * statement of the transaction may be waiting for a lock.
  */
 const skipsRollback = (error: unknown): boolean =>
   error instanceof DeadlineExceeded || error instanceof CredentialChanged || isUnusableConnection(error)
 
-/** What is sent before this process next waits goes in one write, as each one has to wake the process that reads it. */
+/** Sends everything up to the next tick in one write, because each write wakes the process at the other end. */
 function inOneWrite<Result>({ connection: { stream } }: pg.PoolClient, send: () => Result): Result {
   stream.cork()
   process.nextTick(() => stream.uncork())

@@ -16,7 +16,7 @@ test.each([
   'postgres://u:secret@db.example.com/rapport?sslmode=disable',
   'postgres://u:secret@db.example.com/rapport?ssl=0',
   'postgres://u:secret@localhost/rapport?host=db.example.com',
-])('%s is refused: it would go over a network without TLS', (url) => {
+])('%s is rejected, because it would cross a network without TLS', (url) => {
   expect(read(url)).toThrow(/DATABASE_URL connects to \S+ without TLS: add sslmode=verify-full, .*PLAINTEXT_HOSTS/)
   expect(read(url)).not.toThrow(/secret/)
 })
@@ -31,11 +31,11 @@ test.each([
   ['postgres://u@/rapport?host=%2Fvar%2Frun%2Fpostgresql', ''],
   ['postgres://u@db.internal/rapport', 'db.internal'],
   ['postgres://u@10.0.0.5:6432/rapport', '10.0.0.0/8'],
-])('%s is taken with PLAINTEXT_HOSTS=%s', (url, hosts) => {
+])('%s is accepted with PLAINTEXT_HOSTS=%s', (url, hosts) => {
   expect(read(url, hosts)).not.toThrow()
 })
 
-test('with sslmode a server without TLS gets nothing but the question for it: there is no falling back', async () => {
+test('with any sslmode, a server without TLS receives only the TLS request, and there is no fallback', async () => {
   for (const mode of ['require', 'prefer', 'verify-full', 'no-verify']) {
     const received: Buffer[] = []
     const server = createServer((socket) => {
@@ -51,7 +51,7 @@ test('with sslmode a server without TLS gets nothing but the question for it: th
     const connectionString = `postgres://u:secret@127.0.0.1:${port}/rapport?sslmode=${mode}`
     await expect(connect({ connectionString }), mode).rejects.toThrow(/does not support SSL/)
     server.close()
-    // The request for TLS: its length and its code (PostgreSQL, section 54.7).
+    // The request for TLS: its length and code (PostgreSQL, section 54.7).
     expect(Buffer.concat(received).toString('hex'), mode).toBe('0000000804d2162f')
   }
 })

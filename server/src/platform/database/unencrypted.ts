@@ -1,13 +1,13 @@
 import pg from 'pg'
 
-/** The host and port that this connection reaches over a network without TLS; undefined when it does not. */
+/** The host and port that this connection reaches over a network without TLS; undefined if it does not. */
 export function unencryptedHost(connection: pg.ClientConfig): { host: string; port: number } | undefined {
   try {
-    // As `pg` reads it: an `sslmode` other than `disable` makes it insist on TLS, without falling back.
+    // As `pg` reads it: any `sslmode` except `disable` requires TLS, without a fallback.
     const { host, port, ssl } = new pg.Client(connection)
     return host.startsWith('/') || ssl ? undefined : { host, port }
   } catch {
-    // A certificate that cannot be read, for one: whoever connects is told.
+    // For example, a certificate cannot be read: connecting reports that.
     return undefined
   }
 }

@@ -49,7 +49,7 @@ const table: Record<ReturnType<typeof classifyAddress>, readonly string[]> = {
       '5f00::1',
       '4000::1',
     ],
-    // What leads to IPv4, to a public address too
+    // Leads to IPv4, even to a public address
     ...['::ffff:10.0.0.1', '::ffff:1.1.1.1', '::1.1.1.1', '64:ff9b::1.1.1.1', '64:ff9b:1::10.0.0.1', '2002:101:101::1'],
     '2001:0:101:101::fefe:fefe',
   ],
@@ -70,7 +70,7 @@ for (const [addressClass, addresses] of Object.entries(table)) {
   })
 }
 
-test('no IPv6 address that holds an IPv4 address is public, and what that one is never reached it never is', () => {
+test('an IPv6 address that embeds an IPv4 address is never public, and is forbidden if that one is', () => {
   const v4 = fc.ipV4()
   const forms = [
     (text: string) => `::ffff:${text}`,

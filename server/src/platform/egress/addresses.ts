@@ -1,23 +1,23 @@
 import ipaddr from 'ipaddr.js'
 
 /**
- * How an address stands to the public internet: `public` may be reached, `internal` only where the operator allows it,
- * `never` not even then.
+ * Whether an address may be connected to: `public` always, `internal` only if the operator allows it, `never` not even
+ * then.
  */
 export type AddressClass = 'public' | 'internal' | 'never'
 
 type Address = ReturnType<typeof ipaddr.parse>
 
-/** What a cloud tells its machines, credentials included, outside of the link-local range. */
+/** Cloud metadata services (which serve credentials) outside the link-local range. */
 const metadataAddresses: ReadonlySet<string> = new Set(
   [
     // Alibaba Cloud
     '100.100.100.200',
-    // Azure: a public address that only its own machines reach.
+    // Azure: a public address that only Azure's own machines reach.
     '168.63.129.16',
     // Oracle Cloud
     '192.0.0.192',
-    // Amazon: metadata, and the credentials of pods
+    // Amazon: metadata and pod credentials
     'fd00:ec2::254',
     'fd00:ec2::23',
     // Google Cloud
@@ -25,13 +25,13 @@ const metadataAddresses: ReadonlySet<string> = new Set(
   ].map((text) => ipaddr.parse(text).toString()),
 )
 
-/** Every cloud's metadata lies in the link-local range; nothing is served at the others. */
+/** The link-local range contains the other clouds' metadata services; the other ranges serve nothing useful. */
 const forbiddenRanges: ReadonlySet<string> = new Set(['linkLocal', 'multicast', 'unspecified', 'broadcast'])
 
-/** Where IANA has assigned global unicast addresses: nothing else of IPv6 is public (RFC 4291 section 2.4). */
+/** The range from which IANA assigns global unicast addresses; no other IPv6 range is public (RFC 4291 section 2.4). */
 const globalUnicast = ipaddr.parseCIDR('2000::/3')
 
-/** The standing of an address in its text form; what is none is never reached. */
+/** Classifies an address in text form; invalid text is `never`. */
 export function classifyAddress(text: string): AddressClass {
   if (!ipaddr.isValid(text)) return 'never'
   const address = ipaddr.parse(text)
@@ -43,7 +43,7 @@ export function classifyAddress(text: string): AddressClass {
   return embeddedAddresses.length === 0 && range === 'unicast' && address.match(globalUnicast) ? 'public' : 'internal'
 }
 
-/** The IPv4 addresses that an IPv6 address leads to by translation or through a tunnel. */
+/** The IPv4 addresses that an IPv6 address leads to, by translation or through a tunnel. */
 function embeddedIPv4(address: Address): string[] {
   const bytes = address.toByteArray()
   const at = (start: number, mask = 0) =>
@@ -57,7 +57,7 @@ function embeddedIPv4(address: Address): string[] {
   if (['::/96', '::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48'].some(isInNetwork)) return [at(12)]
   // 6to4 (RFC 3056).
   if (isInNetwork('2002::/16')) return [at(2)]
-  // Teredo: the server, and the client with every bit turned (RFC 4380 section 4).
+  // Teredo: the server, and the client with all bits inverted (RFC 4380 section 4).
   if (isInNetwork('2001::/32')) return [at(4), at(12, 0xff)]
   return []
 }

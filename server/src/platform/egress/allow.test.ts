@@ -12,7 +12,7 @@ test.each([
   ['[FD00::5]:443', { kind: 'network', network: 'fd00::5/128', port: 443 }],
   ['10.0.0.0/8', { kind: 'network', network: '10.0.0.0/8', port: undefined }],
   ['fd00::/8', { kind: 'network', network: 'fd00::/8', port: undefined }],
-])('EGRESS_ALLOW takes %s', (text, place) => {
+])('EGRESS_ALLOW accepts %s', (text, place) => {
   expect(parseAllowedHost(text)).toEqual(place)
 })
 
@@ -20,12 +20,12 @@ test.each([
   ...['http://id.internal', 'id.internal/path', '*.internal', 'user@id.internal', 'a b', ':443', 'id.internal:0'],
   ...['id.internal:65536', '[10.0.0.1]', '[id.internal]', '10.0.0.0/33', '10.0.0.0/8:443', 'id.internal/8', '0x7f.1'],
   ...['2130706433', '010.0.0.1', '169.254.169.254', '[fe80::1]:80', 'fd00:ec2::254', 'metadata.google.internal'],
-])('EGRESS_ALLOW refuses %s', (text) => {
+])('EGRESS_ALLOW rejects %s', (text) => {
   expect(() => parseAllowedHost(text)).toThrow(/^(?:expected|must) /)
   expect(() => readConfig({ EGRESS_ALLOW: `id.internal,${text}` })).toThrow('EGRESS_ALLOW: ')
 })
 
-test('a place with a port allows that port alone, one without any', () => {
+test('an entry with a port allows only that port, an entry without one allows any', () => {
   const allowed = readConfig({ EGRESS_ALLOW: 'id.internal:8443, other.internal, 10.0.0.5:80, fd00::/8' }).egressAllow
   expect(allowsName(allowed, 'id.internal', 8443)).toBe(true)
   expect(allowsName(allowed, 'id.internal', 443)).toBe(false)

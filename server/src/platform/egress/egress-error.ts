@@ -1,4 +1,4 @@
-/** Why a request to somebody else's address came to nothing, in words for whoever gave the address. */
+/** Why an outgoing request failed, in words for the person who entered the address. */
 const reasons = {
   url: 'expected a URL that starts with http:// or https:// and contains no credentials',
   host: 'the host is unknown or not allowed; add internal hosts to EGRESS_ALLOW',
@@ -7,13 +7,13 @@ const reasons = {
   certificate: 'its TLS certificate is not trusted or is for a different name',
   slow: 'it did not respond in time',
   large: 'its response is too large',
-  answer: 'its response cannot be read',
+  response: 'its response cannot be read',
   busy: 'too many outgoing requests are in progress; try again in a moment',
 } as const
 
 export type EgressReason = keyof typeof reasons
 
-/** A request to somebody else's address that came to nothing. Its message tells nothing about what is behind it. */
+/** An outgoing request failed. The message reveals nothing about the host behind the address. */
 export class EgressError extends Error {
   readonly reason: EgressReason
 

@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close()
 })
 
-/** A server on one loopback address; gives its port. */
+/** Starts a server on a loopback address and returns its port. */
 async function listen(server: TcpServer, host = '127.0.0.1', port = 0): Promise<number> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => sockets.add(socket))
@@ -51,7 +51,7 @@ async function reasonOf(work: Promise<unknown>): Promise<string> {
 
 const refusalReason = (client: Egress, url: string, request?: EgressRequest) => reasonOf(client.request(url, request))
 
-test('a host that the operator names is reached although it is internal, and no other', async () => {
+test('an internal host is reached only if the operator allows it', async () => {
   const port = await serve((request, response) =>
     response.end(`${request.method} ${request.url} ${request.headers.host}`),
   )
@@ -62,10 +62,10 @@ test('a host that the operator names is reached although it is internal, and no 
   expect(await refusalReason(egress('127.0.0.2', `127.0.0.1:${port + 1}`), url)).toBe('host')
 })
 
-test('http leaves this machine only for hosts that the operator names for it; https goes anywhere', async () => {
+test('http to other machines is limited to the hosts that the operator lists; https is not', async () => {
   const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
   const own = addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address
-  // Nothing listens at these, which is as good: what is refused is not connected to.
+  // Nothing listens there, which is fine: rejected requests do not connect.
   const host = own ?? '10.255.255.1'
   const client = (...plaintextHosts: string[]) =>
     createEgress({ allowed: [parseAllowedHost(host)], plaintextHosts: plaintextHosts.map(parseAllowedHost) })
@@ -83,7 +83,7 @@ test('http leaves this machine only for hosts that the operator names for it; ht
   }
 })
 
-test('only http and https without credentials are taken', async () => {
+test('only http and https URLs without credentials are accepted', async () => {
   const client = egress('127.0.0.0/8')
   for (const url of [
     'ftp://127.0.0.1/',
@@ -100,7 +100,7 @@ test('only http and https without credentials are taken', async () => {
     expect(await refusalReason(client, url), url).toBe('url')
 })
 
-// A private address as its four bytes, and its text forms as inet_aton(3) and URLs take them.
+// A private address as four bytes, and its text forms for inet_aton(3) and URLs.
 const byte = fc.nat(255)
 const privateBytes = fc.oneof(
   fc.tuple(fc.constantFrom(10, 127), byte, byte, byte),
@@ -140,7 +140,7 @@ const embedded = fc
     return isDotted ? `[${prefix}${bytes.join('.')}]` : `[${prefix}${group(a, b)}:${group(c, d)}]`
   })
 
-test('every text form of a private address is refused, and no name server is asked', async () => {
+test('every text form of a private address is rejected without a DNS query', async () => {
   const server = await names(() => ({ a: ['127.0.0.1'] }))
   const client = egress()
   await fc.assert(
@@ -160,12 +160,12 @@ test.each([
   [['93.184.215.14', '192.168.0.1'], []],
   [['93.184.215.14'], ['fd00::1']],
   [[], []],
-])('a name is refused when one of its addresses is: %j %j', async (a, aaaa) => {
+])('a name is rejected if any of its addresses is: %j %j', async (a, aaaa) => {
   await names(() => ({ a, aaaa }))
   expect(await refusalReason(egress(), 'http://id.example/')).toBe('host')
 })
 
-test('metadata and link-local addresses stay refused, whatever the operator allows', async () => {
+test('metadata and link-local addresses are rejected whatever the operator allows', async () => {
   await names((name) => ({ a: [name === 'cgnat.example' ? '100.100.100.200' : '169.254.169.254'] }))
   const client = egress('0.0.0.0/0', '::/0', 'id.example', 'cgnat.example')
   for (const host of [
@@ -187,7 +187,7 @@ test('metadata and link-local addresses stay refused, whatever the operator allo
     expect(await refusalReason(client, `http://${host}/`), host).toBe('host')
 })
 
-test('a name is looked up once and that address is used: a name server that changes its mind moves nothing', async () => {
+test('a name is resolved once and that address is used, so DNS rebinding has no effect', async () => {
   const connections: string[] = []
   const port = await serve((_, response) => response.end(String(connections.push('127.0.0.2'))), '127.0.0.2')
   await serve((_, response) => response.end(String(connections.push('127.0.0.3'))), '127.0.0.3', port)
@@ -201,7 +201,7 @@ test('a name is looked up once and that address is used: a name server that chan
   expect(connections).toEqual(['127.0.0.2'])
 })
 
-test('the host of the URL is the one that is asked for, whatever header a caller gives', async () => {
+test('the Host header is that of the URL, whatever headers the caller sets', async () => {
   const receivedHeaders: unknown[] = []
   const port = await serve(({ headers }, response) => {
     receivedHeaders.push(headers.host, headers['accept-encoding'], headers['transfer-encoding'], headers['x-own'])
@@ -213,7 +213,7 @@ test('the host of the URL is the one that is asked for, whatever header a caller
   expect(receivedHeaders).toEqual([`id.example:${port}`, 'identity', undefined, 'kept'])
 })
 
-test('TLS asks for the name of the URL and checks it, at the address that was pinned', async () => {
+test('TLS connects to the pinned address and verifies the name in the URL', async () => {
   const { certificate, key } = makeCertificate('id.example')
   const asked: unknown[] = []
   const server = createTlsServer({ cert: certificate, key }, (_, response) => response.end('inside'))
@@ -224,13 +224,13 @@ test('TLS asks for the name of the URL and checks it, at the address that was pi
   const response = await trusting.request(`https://id.example:${port}/`)
   expect(response.body.toString()).toBe('inside')
   expect(asked).toEqual(['id.example'])
-  // Another name, which the certificate is not for; and an authority that is not trusted.
+  // A name that the certificate is not for, and an authority that is not trusted.
   expect(await refusalReason(trusting, `https://other.example:${port}/`)).toBe('certificate')
   expect(await refusalReason(trusting, `https://127.0.0.1:${port}/`)).toBe('certificate')
   expect(await refusalReason(egress('127.0.0.1'), `https://id.example:${port}/`)).toBe('certificate')
 })
 
-test('a certificate is checked even where the environment says not to', async () => {
+test('certificates are verified even if the environment disables it', async () => {
   const { certificate, key } = makeCertificate('id.example')
   const port = await listen(createTlsServer({ cert: certificate, key }, (_, response) => response.end()))
   const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
@@ -243,7 +243,7 @@ test('a certificate is checked even where the environment says not to', async ()
   }
 })
 
-test('a redirect is an answer and is not followed', async () => {
+test('a redirect is returned and not followed', async () => {
   let requests = 0
   const port = await serve((_, response) => {
     requests++
@@ -254,7 +254,7 @@ test('a redirect is an answer and is not followed', async () => {
   expect([status, fetched.status, fetched.headers.get('location'), requests]).toEqual([302, 302, '/elsewhere', 2])
 })
 
-test('a body that is larger than it may be is given up, whether it says so or not', async () => {
+test('a body over the limit is abandoned, with or without Content-Length', async () => {
   const limit = 1000
   let sent = 0
   const port = await serve((request, response) => {
@@ -276,7 +276,7 @@ test('a body that is larger than it may be is given up, whether it says so or no
   expect(await refusalReason(client, `${url}/fits`, { limit: limit - 1 })).toBe('large')
 })
 
-test('the time in all is limited: for the name, for the headers, and for each byte that drips', async () => {
+test('the timeout covers DNS, the headers and a body that arrives slowly', async () => {
   const port = await serve((request, response) => {
     if (request.url === '/silent') return
     response.writeHead(200)
@@ -293,7 +293,7 @@ test('the time in all is limited: for the name, for the headers, and for each by
   expect(performance.now() - began).toBeLessThan(2000)
 })
 
-test('whoever gives up a request gets their own reason', async () => {
+test('an aborted request rejects with the abort reason', async () => {
   const port = await serve(() => undefined)
   const leaving = new AbortController()
   const request = egress('127.0.0.1').request(`http://127.0.0.1:${port}/`, { signal: leaving.signal })
@@ -302,7 +302,7 @@ test('whoever gives up a request gets their own reason', async () => {
   await expect(egress().request('http://id.example/', { signal: leaving.signal })).rejects.toThrow('left')
 })
 
-test('an answer that is packed, too long in its headers, or no HTTP is refused', async () => {
+test('a response that is compressed, has too large headers or is not HTTP is rejected', async () => {
   const client = egress('127.0.0.1')
   const packed = gzipSync(Buffer.alloc(10_000_000))
   const port = await serve((request, response) => {
@@ -311,12 +311,12 @@ test('an answer that is packed, too long in its headers, or no HTTP is refused',
   })
   const raw = createTcpServer((socket) => socket.end('220 mail.internal ESMTP\r\n'))
   const rawPort = await listen(raw)
-  expect(await refusalReason(client, `http://127.0.0.1:${port}/packed`)).toBe('answer')
+  expect(await refusalReason(client, `http://127.0.0.1:${port}/packed`)).toBe('response')
   expect(await refusalReason(client, `http://127.0.0.1:${port}/long`)).toBe('large')
-  expect(await refusalReason(client, `http://127.0.0.1:${rawPort}/`)).toBe('answer')
+  expect(await refusalReason(client, `http://127.0.0.1:${rawPort}/`)).toBe('response')
 })
 
-test('a refusal tells nothing of what is behind the address', async () => {
+test('an error reveals nothing about the host behind the address', async () => {
   const raw = createTcpServer((socket) => socket.end('220 mail.internal ESMTP secret\r\n'))
   const port = await listen(raw)
   await names((name) => (name === 'there.example' ? { a: ['10.9.8.7'] } : undefined))
@@ -326,11 +326,11 @@ test('a refusal tells nothing of what is behind the address', async () => {
       .catch((error: Error) => error.message) as Promise<string>
   expect(await messageFor(`http://127.0.0.1:${port}/`)).not.toMatch(/secret|mail|127/)
   expect(await messageFor('http://there.example/')).not.toContain('10.9')
-  // Whether an internal name is known cannot be told either.
+  // Nor does it reveal whether an internal name exists.
   expect(await messageFor('http://there.example/')).toBe(await messageFor('http://nowhere.example/'))
 })
 
-test('a server that is gone, or that hangs up half-way, is unreachable', async () => {
+test('a server that is down or that closes the connection early is unreachable', async () => {
   const port = await serve((_, response) => {
     response.writeHead(200, { 'content-length': '10' })
     response.write('half', () => response.destroy())
@@ -344,7 +344,7 @@ test('a server that is gone, or that hangs up half-way, is unreachable', async (
   expect(await refusalReason(egress('127.0.0.1'), `http://127.0.0.1:${port}/`)).toBe('unreachable')
 })
 
-test('the form of fetch sends forms and gives answers that libraries know', async () => {
+test('fetch sends forms and returns standard Response objects', async () => {
   const port = await serve((request, response) => {
     if (request.url === '/empty') return void response.writeHead(204).end()
     if (request.url === '/odd') return void response.writeHead(700).end()
@@ -362,11 +362,11 @@ test('the form of fetch sends forms and gives answers that libraries know', asyn
     { text: 'a=%C3%BC' },
   ])
   expect((await client.fetch(`${url}/empty`)).status).toBe(204)
-  expect(await reasonOf(client.fetch(`${url}/odd`))).toBe('answer')
+  expect(await reasonOf(client.fetch(`${url}/odd`))).toBe('response')
   expect(await reasonOf(egress().fetch(url))).toBe('host')
 })
 
-test('no more than 32 requests are under way at a time', async () => {
+test('at most 32 requests are in progress at once', async () => {
   const waiting: (() => void)[] = []
   const port = await serve((_, response) => void waiting.push(() => response.end()))
   const client = egress('127.0.0.1')

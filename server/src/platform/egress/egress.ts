@@ -11,31 +11,31 @@ export interface EgressRequest {
   method?: string
   headers?: Readonly<Record<string, string>>
   body?: string | Uint8Array
-  /** Milliseconds for all of it, from the look-up of the name to the last byte; 10,000 unless said. */
+  /** Milliseconds for the whole request, from the DNS lookup to the last byte; default 10,000. */
   timeout?: number
-  /** Bytes that the answer's body may have; 1 MiB unless said. */
+  /** Maximum bytes of the response body; default 1 MiB. */
   limit?: number
   signal?: AbortSignal | undefined
 }
 
 export interface EgressResponse {
   status: number
-  /** Name and value in turn, as they were sent. */
+  /** Names and values, alternating, as they were sent. */
   rawHeaders: readonly string[]
   body: Buffer
 }
 
-/** The one way out of this process to an address that somebody else chose. */
+/** The only way to connect to an address that a user chose. */
 export interface Egress {
-  /** Sends a request and reads its answer, whatever its status; no redirect is followed. Errors: `EgressError`. */
+  /** Sends a request and reads the response, whatever its status; redirects are not followed. Throws `EgressError`. */
   request(url: string, request?: EgressRequest): Promise<EgressResponse>
-  /** The same in the form of `fetch`, for libraries that take one. */
+  /** The same with the signature of `fetch`, for libraries that take one. */
   fetch(url: string, init?: FetchOptions): Promise<Response>
-  /** May the host of this URL be reached although it is internal and, where that is its scheme, without TLS? */
+  /** May this URL be reached although its host is internal and, for http, although the connection is not encrypted? */
   isAllowed(url: URL): boolean
 }
 
-/** What a library gives its `fetch`, as far as it is heeded; a redirect is never followed, whatever it asks for. */
+/** The supported options of `fetch`. Redirects are never followed, whatever the options say. */
 export interface FetchOptions {
   method?: string
   headers?: Readonly<Record<string, string>>
@@ -46,26 +46,25 @@ export interface FetchOptions {
 export interface EgressOptions {
   /** EGRESS_ALLOW. */
   allowed: readonly AllowedHost[]
-  /** PLAINTEXT_HOSTS: they alone, and this machine, are spoken to without TLS. */
+  /** PLAINTEXT_HOSTS: besides this machine, the only hosts that may be connected to without TLS. */
   plaintextHosts?: readonly AllowedHost[]
-  /** Authorities to trust in place of the well-known ones. */
+  /** Certificate authorities to trust instead of the default ones. */
   authorities?: string
 }
 
 const defaultTimeout = 10_000
 const defaultLimit = 1_048_576
 const maxHeaderBytes = 16_384
-/** Requests under way at a time: what they may hold in memory is bounded, whoever answers them. */
+/** Maximum concurrent requests, which bounds the memory for their responses. */
 const maxConcurrent = 32
 
-/** Makes the way out. */
 export const createEgress = (options: EgressOptions): Egress => new GuardedEgress(options)
 
 class GuardedEgress implements Egress {
   readonly #allowed: readonly AllowedHost[]
   readonly #plaintextHosts: readonly AllowedHost[]
   readonly #authorities: string | undefined
-  #underWay = 0
+  #inProgress = 0
 
   constructor({ allowed, plaintextHosts = [], authorities }: EgressOptions) {
     this.#allowed = allowed
@@ -76,8 +75,8 @@ class GuardedEgress implements Egress {
   async request(urlText: string, request: EgressRequest = {}): Promise<EgressResponse> {
     const url = readUrl(urlText)
     request.signal?.throwIfAborted()
-    if (this.#underWay >= maxConcurrent) throw new EgressError('busy')
-    this.#underWay++
+    if (this.#inProgress >= maxConcurrent) throw new EgressError('busy')
+    this.#inProgress++
     const timeoutSignal = AbortSignal.timeout(request.timeout ?? defaultTimeout)
     const signal = request.signal ? AbortSignal.any([timeoutSignal, request.signal]) : timeoutSignal
     try {
@@ -87,7 +86,7 @@ class GuardedEgress implements Egress {
       request.signal?.throwIfAborted()
       throw error instanceof EgressError ? error : new EgressError(reasonOf(error), error)
     } finally {
-      this.#underWay--
+      this.#inProgress--
     }
   }
 
@@ -100,8 +99,8 @@ class GuardedEgress implements Egress {
         headers: headerPairs(response.rawHeaders),
       })
     } catch (error) {
-      // A status or a header that no answer can have.
-      throw new EgressError('answer', error)
+      // The response has an invalid status or header.
+      throw new EgressError('response', error)
     }
   }
 
@@ -114,12 +113,12 @@ class GuardedEgress implements Egress {
   async #send(url: URL, request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> {
     const addresses = await this.#resolve(url, signal)
     signal.throwIfAborted()
-    if (url.protocol === 'http:' && !this.#mayBePlain(url, addresses)) throw new EgressError('plaintext')
+    if (url.protocol === 'http:' && !this.#allowsPlaintext(url, addresses)) throw new EgressError('plaintext')
     const { method = 'GET', headers = {}, body, limit = defaultLimit } = request
     const options: RequestOptions = {
       method,
-      // Ours come last: no caller sends another Host, by which the certificate is chosen and checked, or asks for what
-      // would have to be unpacked.
+      // Ours come last, so that no caller overrides Host, which selects and verifies the certificate, or asks for a
+      // compressed response.
       headers: {
         'user-agent': 'rapport',
         ...lowerCased(headers),
@@ -146,15 +145,15 @@ class GuardedEgress implements Egress {
     }
   }
 
-  /** By its name, or because each of its addresses may be. */
-  #mayBePlain(url: URL, addresses: readonly string[]): boolean {
+  /** Allowed by its name, or because all of its addresses are allowed. */
+  #allowsPlaintext(url: URL, addresses: readonly string[]): boolean {
     const isPlain = (host: string) => allowsPlaintext(this.#plaintextHosts, { host, port: portOf(url) })
     return allowsName(this.#plaintextHosts, hostOf(url), portOf(url)) || addresses.every(isPlain)
   }
 
   /**
-   * The addresses to connect to: looked up once, each one checked, and no other is used. One that is refused refuses all:
-   * a name with a public and an internal address is made to be mistaken.
+   * Resolves the addresses to connect to, once, and checks each. If one is rejected, all are: a name with a public and
+   * an internal address is meant to deceive.
    */
   async #resolve(url: URL, signal: AbortSignal): Promise<readonly string[]> {
     const host = hostOf(url)
@@ -177,7 +176,7 @@ class GuardedEgress implements Egress {
   }
 }
 
-/** The URL standard has turned every form of an IPv4 address (octal, hex, one number) into the usual one by now. */
+/** `URL` has already normalized every form of an IPv4 address (octal, hexadecimal, a single number). */
 function readUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) throw new EgressError('url')
@@ -188,7 +187,7 @@ const hostOf = ({ hostname }: URL): string => withoutTrailingDot(hostname.replac
 
 const portOf = ({ port, protocol }: URL): number => (port ? Number(port) : protocol === 'https:' ? 443 : 80)
 
-/** Stands in for the look-up of a connection, which would ask the name servers a second time. */
+/** Replaces the connection's own DNS lookup, which could return different addresses. */
 const pinnedLookup =
   (addresses: readonly string[]): LookupFunction =>
   (_hostname, options, done) => {
@@ -201,15 +200,15 @@ const pinnedLookup =
 const sendAndWait = (outgoing: ClientRequest, body: string | Uint8Array | undefined): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     outgoing.on('response', resolve)
-    // Stays in place: once the answer has begun, its reader is told.
+    // Not removed: once the response has started, its reader gets the error.
     outgoing.on('error', reject)
     outgoing.end(body)
   })
 
-/** The body, given up as soon as it is larger than it may be. */
+/** Stops reading as soon as the body exceeds the limit. */
 async function readBody(response: IncomingMessage, limit: number): Promise<Buffer> {
   if (Number(response.headers['content-length'] ?? 0) > limit) throw new EgressError('large')
-  if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') throw new EgressError('answer')
+  if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') throw new EgressError('response')
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -220,10 +219,10 @@ async function readBody(response: IncomingMessage, limit: number): Promise<Buffe
   return Buffer.concat(chunks, length)
 }
 
-function reasonOf(error: unknown): 'unreachable' | 'certificate' | 'large' | 'answer' {
+function reasonOf(error: unknown): 'unreachable' | 'certificate' | 'large' | 'response' {
   const code = String((error as NodeJS.ErrnoException).code)
   if (code === 'HPE_HEADER_OVERFLOW') return 'large'
-  if (code.startsWith('HPE_')) return 'answer'
+  if (code.startsWith('HPE_')) return 'response'
   return /CERT|SELF_SIGNED|UNABLE_TO_|^ERR_TLS_|^ERR_SSL_/.test(code) ? 'certificate' : 'unreachable'
 }
 
@@ -234,7 +233,7 @@ const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, s
       .filter(([name]) => !connectionHeaders.has(name)),
   )
 
-/** Headers about the connection, which are made here. */
+/** Headers about the connection, which are set here. */
 const connectionHeaders = new Set(['transfer-encoding', 'content-length', 'upgrade', 'expect', 'te', 'trailer'])
 
 function encodeBody(body: unknown): { body?: string | Uint8Array } {

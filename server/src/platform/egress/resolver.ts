@@ -1,20 +1,20 @@
 import dns from 'node:dns'
 
-/** What the name servers are asked with: milliseconds for each try. */
+/** DNS queries: `timeout` is in milliseconds for each try. */
 const options = { timeout: 1200, tries: 2 }
 
 /**
- * A resolver for one question. It works beside the threads of the process: names that somebody else chose, and whose
- * servers may never answer, must not hold up those that hash passwords (getaddrinfo(3) would).
+ * A resolver for one lookup. It does not use the thread pool (getaddrinfo(3) would): names that a user chose may be on
+ * servers that never respond, and must not delay password hashing.
  */
 function createResolver(): dns.promises.Resolver {
   const created = new dns.promises.Resolver(options)
-  // A resolver asks the machine's servers, whatever this process was told to ask.
+  // A new resolver uses the system's servers, even if this process was configured with others.
   created.setServers(dns.getServers())
   return created
 }
 
-/** Every address of a name, IPv4 first; empty when it has none. */
+/** All addresses of a name, IPv4 first; empty if it has none. */
 export async function resolveAddresses(name: string, signal: AbortSignal): Promise<string[]> {
   const dnsResolver = createResolver()
   const answers = await withCancellation(dnsResolver, signal, () =>
@@ -23,7 +23,7 @@ export async function resolveAddresses(name: string, signal: AbortSignal): Promi
   return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
 }
 
-/** Every address that the machine itself knows for a name: its hosts file counts, as for a name that the operator wrote. */
+/** All addresses that the system knows for a name, including its hosts file: for names that the operator configured. */
 export async function lookUpAddresses(name: string, signal: AbortSignal): Promise<string[]> {
   const found = await Promise.race([dns.promises.lookup(name, { all: true, verbatim: true }), aborted(signal)]).catch(
     () => [],
@@ -31,7 +31,7 @@ export async function lookUpAddresses(name: string, signal: AbortSignal): Promis
   return found.map(({ address }) => address)
 }
 
-/** The TXT records of a name, each with its parts put together; empty when there are none. Errors: of the name servers. */
+/** The TXT records of a name, each joined from its parts; empty if there are none. Throws DNS errors. */
 export async function resolveTexts(name: string): Promise<string[]> {
   const dnsResolver = createResolver()
   const records = await withCancellation(dnsResolver, AbortSignal.timeout(2500), () =>

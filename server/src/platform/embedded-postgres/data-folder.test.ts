@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => processes.close())
 
-test('a cluster of another major version is refused and not touched', async (context) => {
+test('a cluster of another major version is rejected and left unchanged', async (context) => {
   const options = await newDataDirectory(context)
   await (await openEmbedded(options)).close()
   const { cluster } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
@@ -28,7 +28,7 @@ test('a cluster of another major version is refused and not touched', async (con
   expect(await readdir(cluster)).toEqual(before)
 })
 
-test('a data folder that is a file, or lies below one, or has too long a name is refused in words', async (context) => {
+test('a data folder that is a file, is below a file or has too long a name is rejected with an explanation', async (context) => {
   const options = await newDataDirectory(context)
   const file = join(options.home, 'file')
   await writeFile(file, 'precious')
@@ -48,7 +48,7 @@ test('a data folder whose path is too long for a socket works', async (context) 
   await rm(String(embedded.connection.host), { recursive: true })
 })
 
-test.runIf(isRoot)('root keeps the cluster elsewhere when the data folder is closed to others', async (context) => {
+test.runIf(isRoot)('root places the cluster elsewhere if other users cannot enter the data folder', async (context) => {
   const options = await newDataDirectory(context)
   const closed = join(options.home, 'closed')
   await mkdir(closed, { mode: 0o700 })
@@ -67,7 +67,7 @@ test.runIf(isRoot)('root keeps the cluster elsewhere when the data folder is clo
   expect(await startErrorOf({ ...options, dataFolder })).toContain('nothing is there')
 })
 
-test.runIf(isRoot)('a folder of one user is refused to root, and that of root to a user', async (context) => {
+test.runIf(isRoot)("root cannot use a user's data folder, nor a user that of root", async (context) => {
   const options = await newDataDirectory(context)
   await (await openEmbedded(options)).close()
   const { cluster } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
@@ -81,10 +81,10 @@ test.runIf(isRoot)('a folder of one user is refused to root, and that of root to
   expect(await startErrorOf(options)).toContain('belongs to user 12345')
 })
 
-test.runIf(isRoot)('a service of a user without rights works the same', async (context) => {
+test.runIf(isRoot)('the service also works as an unprivileged user', async (context) => {
   if (!(await canAccess(project))) context.skip('the project lies in a folder that other users cannot enter')
   const options = await newDataDirectory(context)
-  // The account "daemon": PostgreSQL asks for one that has a name.
+  // The account "daemon": PostgreSQL needs an account with a name.
   const user = { uid: 1, gid: 1 }
   await chown(options.home, user.uid, user.gid)
   const service = processes.start(openTask(options), user)
@@ -98,7 +98,7 @@ test.runIf(isRoot)('a service of a user without rights works the same', async (c
   expect(service.told.at(-1)?.event).toBe('closed')
 })
 
-test.runIf(isRoot)('a full disk is told in words and harms nothing', async (context) => {
+test.runIf(isRoot)('a full disk is reported clearly and does no harm', async (context) => {
   const options = await newDataDirectory(context)
   await mkdir(options.dataFolder)
   try {

@@ -20,7 +20,7 @@ import { isCluster, isSocketFolderShort, serverAccount } from './cluster.ts'
 import { StartError } from '../database/start-error.ts'
 import { syncFolder, writeDurably } from '../files/durable.ts'
 
-/** Where the parts of the embedded database lie. */
+/** The paths of the embedded database. */
 export interface DataPaths {
   /** The data folder's real path. */
   dataFolder: string
@@ -29,41 +29,41 @@ export interface DataPaths {
   log: string
 }
 
-/** In the data folder when the cluster had to go elsewhere: where it is. */
+/** A file in the data folder that contains the cluster's path if the cluster had to be placed elsewhere. */
 const pointerName = 'postgres.location'
 
 interface Pointer {
   cluster: string
-  /** From then on an absent cluster is a loss to report, not a first start. */
+  /** Once true, a missing cluster is reported as a loss instead of being created. */
   made: boolean
 }
 
-/** Where a move to a newer PostgreSQL puts the new cluster once it is complete: from then on that one counts. */
+/** The complete new cluster of a move to a newer PostgreSQL. Once it exists, it is the current one. */
 export const movedCluster = (cluster: string): string => `${cluster}.moved`
 
-/** Where it keeps the old one. */
+/** Where a move leaves the old cluster. */
 export const previousCluster = (cluster: string, major: number): string => `${cluster}-${major}`
 
-/** What a move takes out of the old cluster lies here until it is in the new one. */
+/** The backup that a move exports from the old cluster and imports into the new one. */
 export const moveBackup = (dataFolder: string, major: number): string => join(dataFolder, `postgres-${major}.backup`)
 
-/** Was the embedded database of this data folder ever made? */
+/** Has the embedded database of this data folder ever been created? */
 export async function embeddedDatabaseExists(dataFolder: string): Promise<boolean> {
   const inside = join(dataFolder, 'postgres')
   const signs = [inside, movedCluster(inside), join(dataFolder, pointerName)]
   return (await Promise.allSettled(signs.map((sign) => stat(sign)))).some(({ status }) => status === 'fulfilled')
 }
 
-/** The major version of the PostgreSQL that made a cluster; undefined where none is. */
+/** The major version of the PostgreSQL that created the cluster; undefined if there is none. */
 export async function clusterVersion(folder: string): Promise<number | undefined> {
   const text = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(() => undefined)
   return text === undefined ? undefined : Number.parseInt(text, 10)
 }
 
 /**
- * Lets a cluster that was moved take its place, for oneself or for a process that was killed; no server runs on it. What
- * the move took out goes first: as long as it is there, there is something to finish. Of several that do so at once each
- * step succeeds for one: a name that is taken cannot be renamed to.
+ * Renames a moved cluster into place, also for a process that was killed; no server may be running on it. Deletes the
+ * move's backup first: as long as the moved cluster exists, the move is unfinished. If several processes do this at
+ * once, each step succeeds for one of them, because an existing name cannot be renamed to.
  */
 export async function finishMove({ cluster, dataFolder }: Pick<DataPaths, 'cluster' | 'dataFolder'>): Promise<void> {
   const moved = await clusterVersion(movedCluster(cluster))
@@ -85,7 +85,10 @@ export async function finishMove({ cluster, dataFolder }: Pick<DataPaths, 'clust
   }
 }
 
-/** Makes the data folder where it is missing and settles where the cluster is. Error: `StartError`, nothing changed. */
+/**
+ * Creates the data folder if it is missing and determines where the cluster is. Throws `StartError`, without changing
+ * anything.
+ */
 export async function prepareDataFolder(folder: string, rootsFolder: string): Promise<DataPaths> {
   const path = resolve(folder)
   try {
@@ -102,13 +105,13 @@ export async function prepareDataFolder(folder: string, rootsFolder: string): Pr
   }
 }
 
-/** Remembers that the cluster was made, wherever it is. */
+/** Records that the cluster has been created, wherever it is. */
 export async function markClusterCreated({ dataFolder, cluster }: DataPaths): Promise<void> {
   const pointer = await readPointer(dataFolder)
   if (pointer && !pointer.made) await writePointer(dataFolder, { cluster, made: true })
 }
 
-/** The system's faults in words that say what to do. */
+/** Explains an error of the operating system and what to do. */
 export function explainSystemError(error: unknown, path: string): unknown {
   if (error instanceof StartError || !(error instanceof Error)) return error
   const code = (error as NodeJS.ErrnoException).code ?? ''
@@ -170,7 +173,7 @@ async function locateCluster(dataFolder: string, rootsFolder: string): Promise<s
   if (!account) return inside
   const { uid, mode } = await stat(dataFolder)
   if (uid === 0 && !(mode & 0o001)) {
-    // Only the group may pass, and it may not look around: what else lies here (the secret) stays root's alone.
+    // The group may enter the folder but not list it: its other contents (the secret) stay readable only by root.
     await chown(dataFolder, 0, account.gid)
     await chmod(dataFolder, 0o710)
   }
@@ -183,7 +186,7 @@ async function locateCluster(dataFolder: string, rootsFolder: string): Promise<s
   return locateOutside(dataFolder, rootsFolder)
 }
 
-/** Of two that start at once the first one's choice counts. */
+/** If two starts happen at once, the choice of the first one counts. */
 async function locateOutside(dataFolder: string, rootsFolder: string): Promise<string> {
   const cluster = join(rootsFolder, `data-${randomBytes(8).toString('hex')}`, 'postgres')
   const pointer: Pointer = { cluster, made: false }
@@ -231,13 +234,13 @@ async function assertOwner(cluster: string, dataFolder: string): Promise<void> {
       `The database in ${dataFolder} belongs to user ${owner}. Start as that user, or give it to root: chown -R ${account.uid}:${account.gid} ${cluster}`,
     )
   }
-  const maker = owner === 65534 ? 'was created by root' : `belongs to user ${owner}`
+  const ownership = owner === 65534 ? 'was created by root' : `belongs to user ${owner}`
   throw new StartError(
-    `The database in ${dataFolder} ${maker}. Start as ${owner === 65534 ? 'root' : 'that user'}, or change its owner: chown -R ${process.getuid?.()} ${dataFolder}`,
+    `The database in ${dataFolder} ${ownership}. Start as ${owner === 65534 ? 'root' : 'that user'}, or change its owner: chown -R ${process.getuid?.()} ${dataFolder}`,
   )
 }
 
-/** Deterministic, so that every process of this data folder finds the same one. */
+/** Deterministic, so that every process of this data folder uses the same path. */
 async function shortSocketFolder(dataFolder: string, rootsFolder: string): Promise<string> {
   const hash = createHash('sha256').update(`${process.getuid?.()} ${dataFolder}`).digest('hex').slice(0, 16)
   if (!serverAccount()) return join('/tmp', `rapport-${hash}`)

@@ -9,42 +9,42 @@ import { Interrupted } from '../database/interrupted.ts'
 import { isRoleMissing, makeServiceRole, serviceConnection } from './service-role.ts'
 import { StartError } from '../database/start-error.ts'
 
-/** Who opens the database: the one service of a data folder, or a command that is done in a moment. */
+/** Who opens the database: the one service of a data folder, or a short command. */
 export type Purpose = 'service' | `rapport ${string}`
 
 export interface DatabaseLockOptions extends ServerOptions {
   purpose: Purpose
-  /** Milliseconds that it waits for a command that holds the database. */
+  /** Milliseconds to wait for a command that uses the database. */
   wait?: number
-  /** Ends the waiting. */
+  /** Ends the wait. */
   signal?: AbortSignal
 }
 
-/** A session with the server; unless attached it holds the lock, and its process answers for the server. */
+/** A session with the server. Unless attached, it holds the lock and its process owns the server. */
 export interface DatabaseLock {
   client: pg.Client
   attached: boolean
 }
 
-/** What the lock's session calls itself, before its process id. */
+/** The `application_name` of the lock's session, before its process id. */
 const serviceName = 'rapport service'
 
-/** The database that the lock is taken in, the same in every version: a lock counts in one database only. */
+/** The database for the lock, the same in every version: advisory locks apply to a single database. */
 const lockDatabase = 'postgres'
 
-/** Any two numbers, the same in every version: the lock that says who holds the database. */
+/** The advisory lock: two arbitrary numbers, the same in every version. */
 const lockKeys = [20_261_121, 1]
 
-/** Milliseconds that a living server may stay silent. */
+/** Milliseconds for a running server to respond. */
 const responseTimeout = 10_000
-/** Milliseconds for a server that says it is recovering or ending: a big one may need minutes. */
+/** Milliseconds for a server that reports that it is starting, stopping or recovering, which can take minutes. */
 const recoveryTimeout = 600_000
-/** Milliseconds in which PostgreSQL notices that a killed service is gone. */
+/** Milliseconds for PostgreSQL to notice that a killed service is gone. */
 const grace = 2_000
 
 /**
- * Takes the lock on the server of this data folder, starting the server where none runs. A command that meets a running
- * service is attached instead; who meets a command waits for it. Error: `StartError`.
+ * Locks the server of this data folder, and starts the server if it is not running. A command is attached to a running
+ * service; everyone waits for a running command. Throws `StartError`.
  */
 export async function acquireDatabaseLock(paths: DataPaths, options: DatabaseLockOptions): Promise<DatabaseLock> {
   const { purpose, log, wait = 30_000, signal } = options
@@ -88,20 +88,20 @@ export async function acquireDatabaseLock(paths: DataPaths, options: DatabaseLoc
   }
 }
 
-/** A session with the server, or what kept it from answering. */
+/** A session with the server, or the reason why there is none. */
 async function probe(paths: DataPaths): Promise<pg.Client | 'nobody' | 'silent' | 'changing' | 'without role'> {
   try {
     return await connect(serviceConnection(paths.sockets, lockDatabase), responseTimeout)
   } catch (error) {
     if (isRoleMissing(error)) return 'without role'
     if (isConnectTimeout(error)) throw await unresponsiveError(paths)
-    // Starting, ending or recovering; ended in mid-greeting; no connection left.
+    // Starting, stopping or recovering; terminated during the handshake; out of connections.
     if (['57P03', '57P01', '53300'].includes(sqlState(error) ?? '')) return 'changing'
     const code = (error as NodeJS.ErrnoException).code ?? ''
     if (['ENOENT', 'ECONNREFUSED', 'ENOTDIR'].includes(code)) {
       return (await livePostmaster(paths.cluster)) === undefined ? 'nobody' : 'silent'
     }
-    // The socket of a frozen server, or one in a rush, takes no more (connect(2)).
+    // The socket's backlog is full: the server is frozen or under load (connect(2)).
     if (code === 'EAGAIN') return 'silent'
     if (code === 'EACCES') {
       throw new StartError(
@@ -114,7 +114,7 @@ async function probe(paths: DataPaths): Promise<pg.Client | 'nobody' | 'silent' 
   }
 }
 
-/** A server that ends meanwhile is looked for again. */
+/** If the server stops meanwhile, the caller probes again. */
 async function prepareRole({ sockets }: DataPaths): Promise<void> {
   try {
     await makeServiceRole(sockets)
@@ -126,7 +126,7 @@ async function prepareRole({ sockets }: DataPaths): Promise<void> {
 const isTermination = (error: unknown): boolean =>
   error instanceof Error && /terminated|not queryable/i.test(error.message)
 
-/** Takes the lock and answers `me`, or says who has it; undefined when that one has just gone. */
+/** Takes the lock and returns `me`, or returns its holder; undefined if the holder has just gone. */
 async function tryLock(client: pg.Client, purpose: Purpose): Promise<string | undefined> {
   const name = purpose === 'service' ? serviceName : purpose
   try {
@@ -135,7 +135,7 @@ async function tryLock(client: pg.Client, purpose: Purpose): Promise<string | un
     const locked = rows[0]?.locked ?? false
     return locked ? 'me' : await findLockHolder(client)
   } catch (error) {
-    // The server of the one that went is ending: a reset or a broken pipe says so as well as an answer does.
+    // The previous holder's server is stopping: the connection may be reset instead of answered.
     if (isConnectionLoss(error) || isTermination(error)) return undefined
     throw error
   }

@@ -10,30 +10,30 @@ import { StartError } from '../database/start-error.ts'
 
 export interface ServerOptions {
   log: (message: string) => void
-  /** Settings of postgresql.conf beyond ours. */
+  /** Additional settings for postgresql.conf. */
   settings?: Record<string, string | number>
-  /** Connections that the service makes at most; the server has room for these and for commands. */
+  /** Maximum connections of the service; the server allows these and some for commands. */
   connections?: number
-  /** What moving a cluster of an older PostgreSQL takes; without it such a cluster is refused. */
+  /** For moving a cluster of an older PostgreSQL; without it such a cluster is rejected. */
   upgrade?: UpgradeOptions
-  /** Such a cluster is not moved but served as it is, by the older PostgreSQL where that is found. */
+  /** If true, such a cluster is not moved: it is served by the older PostgreSQL, if that is found. */
   withoutUpgrade?: boolean
 }
 
 export interface UpgradeOptions {
-  /** The migrations of this code, and its version. */
+  /** The migrations of this version, and its version number. */
   migrationsFolder: string
   version: string
-  /** The folder of the older PostgreSQL, where that is not found by itself. */
+  /** The folder of the older PostgreSQL, if it is not found automatically. */
   oldBinaries?: string | undefined
 }
 
-/** Milliseconds in which the survivors of a killed server let go of its memory. */
+/** Milliseconds for the remaining processes of a killed server to release its shared memory. */
 const memoryReleaseTimeout = 10_000
 
 /**
- * Starts the server of a data folder where none runs, making the cluster first where there is none. That another process
- * was faster is no error. Error: `StartError`.
+ * Starts the server of a data folder unless it is running, and creates the cluster if there is none. It is not an error
+ * if another process is faster. Throws `StartError`.
  */
 export async function startServer(paths: DataPaths, options: ServerOptions): Promise<void> {
   const { log, settings } = options
@@ -73,10 +73,10 @@ export async function startServer(paths: DataPaths, options: ServerOptions): Pro
   }
 }
 
-/** Bytes of the server's log; one earlier log is kept beside it. */
+/** Maximum bytes of the server's log; one earlier log is kept. */
 const logLimit = 10 * 1024 ** 2
 
-/** Moves a log that has grown too long aside. The server appends, so cutting the file off under it is safe. */
+/** Rotates a log that has grown too long. The server appends, so truncating the file is safe. */
 export async function rotateLog(file: string): Promise<void> {
   const size = (await stat(file).catch(() => undefined))?.size ?? 0
   if (size <= logLimit) return
@@ -84,7 +84,7 @@ export async function rotateLog(file: string): Promise<void> {
   await truncate(file)
 }
 
-/** Those that can run this cluster. An older one runs on its own, for as long as it takes to move it. */
+/** The binaries that can run this cluster. An older cluster runs on its own version until it has been moved. */
 async function binariesFor(
   { cluster, dataFolder }: DataPaths,
   ours: string,
@@ -105,14 +105,14 @@ async function binariesFor(
   )
 }
 
-/** Connections beyond the service's own: commands, backups, and those that PostgreSQL keeps for the superuser. */
+/** Connections beyond the service's own: for commands, backups, and those reserved for the superuser. */
 const spareConnections = 20
 
-/** The server's limit of connections. */
+/** The server's `max_connections`. */
 export const maxConnections = ({ connections = 0 }: Pick<ServerOptions, 'connections'>): number =>
   Math.max(60, connections + spareConnections)
 
-/** Durable, sized for a small machine; in the server's own log neither statements nor values. */
+/** Durable, and sized for a small machine. The server's log contains neither statements nor values. */
 export function durableSettings(): Record<string, string | number> {
   const roomy = totalmem() > 2 * 1024 ** 3
   return {
@@ -123,7 +123,7 @@ export function durableSettings(): Record<string, string | number> {
     effective_cache_size: `${Math.max(128, Math.floor(totalmem() / 2 / 1024 ** 2))}MB`,
     maintenance_work_mem: roomy ? '128MB' : '32MB',
     random_page_cost: 1.1,
-    // pglz, which is all that this build has, cost a third of what imports do (680 rows/s without it, 430 with it).
+    // This build only has pglz, which made imports a third slower (430 instead of 680 rows/s).
     wal_compression: 'off',
     max_wal_size: '2GB',
     checkpoint_timeout: '10min',

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => processes.close())
 
-// Side by side, because most of them wait; each has a folder of its own.
+// Concurrent, because most of them wait; each has a separate folder.
 vi.setConfig({ testTimeout: 60_000, maxConcurrency: 3 })
 
 const isAnswering = (connection: pg.ClientConfig) => () =>
@@ -27,7 +27,7 @@ const isAnswering = (connection: pg.ClientConfig) => () =>
   )
 
 test.concurrent(
-  'the first start makes a durable database on a socket alone, and the next one finds what was written',
+  'the first start creates a durable database that listens only on a socket, and the next start finds its data',
   async (context) => {
     const options = await newDataDirectory(context)
     const first = await openEmbedded({ ...options, settings: { shared_buffers: '16MB' } })
@@ -53,7 +53,7 @@ test.concurrent(
 )
 
 test.concurrent(
-  'a service that is killed leaves its server running, and the next start takes that over with its data',
+  'a killed service leaves its server running, and the next start takes it over with its data',
   async (context) => {
     const options = await newDataDirectory(context)
     const killed = processes.start(openTask(options))
@@ -73,7 +73,7 @@ test.concurrent(
   },
 )
 
-test.concurrent('a service killed together with its server is started over with its data', async (context) => {
+test.concurrent('after a service and its server are both killed, the next start recovers the data', async (context) => {
   const options = await newDataDirectory(context)
   const killed = processes.start(openTask(options))
   const { connection } = await killed.outcome
@@ -85,7 +85,7 @@ test.concurrent('a service killed together with its server is started over with 
   await next.close()
 })
 
-test.concurrent('a living service brings its server back, killed or crashed, and still holds it', async (context) => {
+test.concurrent('a running service restarts its server after a kill or a crash and keeps the lock', async (context) => {
   const options = await newDataDirectory(context)
   const service = await openEmbedded(options)
   await query(service.connection, 'create table kept as select 42 as answer')
@@ -109,7 +109,7 @@ test.concurrent('a living service brings its server back, killed or crashed, and
 })
 
 test.concurrent(
-  'a second service is refused with the folder and the holder, and a command attaches',
+  'a second service is rejected with the folder and the holder, and a command attaches',
   async (context) => {
     const options = await newDataDirectory(context)
     const service = await openEmbedded(options)
@@ -128,7 +128,7 @@ test.concurrent(
 )
 
 test.concurrent(
-  'a service waits for a command that holds the database, and a command for a command',
+  'a service waits for a command that uses the database, and so does another command',
   async (context) => {
     const options = await newDataDirectory(context)
     const command = await openEmbedded({ ...options, purpose: 'rapport migrate' })
@@ -146,7 +146,7 @@ test.concurrent(
   },
 )
 
-test.concurrent('of services that start at once on a new folder exactly one gets it', async (context) => {
+test.concurrent('exactly one of several services that start at once on a new folder gets it', async (context) => {
   const options = await newDataDirectory(context)
   const starters = [1, 2, 3].map(() => processes.start(openTask(options)))
   const outcomes = await Promise.all(starters.map(({ outcome }) => outcome))
@@ -162,7 +162,7 @@ test.concurrent('of services that start at once on a new folder exactly one gets
 })
 
 test.concurrent(
-  'a noted process id that now belongs to another program does not keep the database from starting',
+  'a recorded process id that now belongs to another program does not prevent a start',
   async (context) => {
     const options = await newDataDirectory(context)
     await (await openEmbedded(options)).close()
@@ -182,7 +182,7 @@ test.concurrent(
   },
 )
 
-test.concurrent('a frozen server gives a clear error instead of a wait without end', async (context) => {
+test.concurrent('a frozen server causes a clear error instead of an endless wait', async (context) => {
   const options = await newDataDirectory(context)
   const killed = processes.start(openTask(options))
   await killed.outcome
@@ -191,7 +191,7 @@ test.concurrent('a frozen server gives a clear error instead of a wait without e
   killed.child.kill('SIGKILL')
   const words = new RegExp(`process ${pid}\\) but did not respond within 10 s`)
   expect(await startErrorOf(options)).toMatch(words)
-  // Its socket takes only so many that nobody answers.
+  // The socket's backlog is limited.
   const { sockets } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
   let isFull = false
   const callers = Array.from({ length: 1000 }, () =>

@@ -11,36 +11,36 @@ import { isOutdated, moveToNewCluster } from './upgrade.ts'
 export interface EmbeddedOptions {
   dataFolder: string
   purpose: Purpose
-  /** Told in words what happens to the database. */
+  /** Reports what happens to the database. */
   log: (message: string) => void
-  /** Milliseconds that it waits for a command that holds the database (30 s). */
+  /** Milliseconds to wait for a command that uses the database (default 30 s). */
   wait?: number
-  /** Settings of postgresql.conf beyond ours, for tests that need no durability. */
+  /** Additional settings for postgresql.conf, for tests that need no durability. */
   settings?: Record<string, string | number>
-  /** Connections that the service makes at most. */
+  /** Maximum connections of the service. */
   connections?: number
-  /** Where root keeps what lies in a closed folder. */
+  /** Where root puts what the unprivileged account cannot reach otherwise. */
   rootsFolder?: string
-  /** What moving a cluster of an older PostgreSQL takes; without it such a cluster is refused. */
+  /** For moving a cluster of an older PostgreSQL; without it such a cluster is rejected. */
   upgrade?: UpgradeOptions
-  /** Such a cluster is not moved but served as it is, by the older PostgreSQL where that is found. */
+  /** If true, such a cluster is not moved: it is served by the older PostgreSQL, if that is found. */
   withoutUpgrade?: boolean
-  /** Ends the waiting, and a move under way. */
+  /** Ends the wait, and interrupts a move. */
   signal?: AbortSignal
 }
 
 export interface Embedded {
   readonly connection: pg.ClientConfig
-  /** True when a running service holds the database; closing then leaves it alone. */
+  /** True if a running service owns the server; closing then leaves it running. */
   readonly attached: boolean
-  /** Ends what this process answers for, the server too: close the pools before. */
+  /** Stops whatever this process owns, including the server. Close the connection pools first. */
   close(): Promise<void>
 }
 
 /**
- * Opens the embedded database of a data folder, making and starting it as needed. Who holds it is decided in the database
- * itself, by a lock of a session, which ends with its process however that dies; so a server whose service was killed is
- * found, taken over, and ended at the end. A service brings its server back when that dies. Error: `StartError`.
+ * Opens the embedded database of a data folder, and creates and starts it as needed. An advisory lock in the database
+ * decides who owns the server; it ends with its process, however that dies. A server whose service was killed is
+ * therefore taken over, and stopped on close. A service restarts its server if it dies. Throws `StartError`.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { dataFolder, purpose, log, rootsFolder = usualRootsFolder } = options
@@ -63,7 +63,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
   }
 }
 
-/** Takes hold of the server; where that is of an older PostgreSQL, moves the database first. */
+/** Locks the server; if it is an older PostgreSQL, moves the database first. */
 async function acquireCurrent(paths: DataPaths, options: EmbeddedOptions): Promise<DatabaseLock> {
   for (;;) {
     const lock = await acquireDatabaseLock(paths, options)
@@ -71,14 +71,14 @@ async function acquireCurrent(paths: DataPaths, options: EmbeddedOptions): Promi
     if (options.upgrade !== undefined && (await isOutdated(lock.client))) {
       await moveToNewCluster(lock.client, paths, { ...options, upgrade: options.upgrade })
     } else if (options.purpose === 'service' && !(await hasEnoughConnections(lock.client, options))) {
-      options.log('PostgreSQL was left running with too few connections for PROCESSES: it is started again.')
+      options.log('PostgreSQL was running with too few connections for PROCESSES; restarting it.')
       const pid = await livePostmaster(paths.cluster)
       if (pid !== undefined) await stopPostmaster(pid, paths.cluster)
     } else return lock
   }
 }
 
-/** May the server that was found running have as many connections as this service makes? */
+/** Does a running server allow as many connections as this service needs? */
 async function hasEnoughConnections(client: pg.Client, { settings, ...options }: EmbeddedOptions): Promise<boolean> {
   if (settings?.max_connections !== undefined) return true
   const { rows } = await client.query<{ max: number }>(`select current_setting('max_connections')::int as max`)
@@ -86,11 +86,11 @@ async function hasEnoughConnections(client: pg.Client, { settings, ...options }:
 }
 
 interface ServerMonitor {
-  /** Resolves with whether the server is still ours to end. */
+  /** Resolves to true if this process still owns the server and should stop it. */
   stop(): Promise<boolean>
 }
 
-/** Brings the server back for as long as the service lives; meanwhile the pools meet refused connections. */
+/** Restarts the server whenever it dies; until it is back, connections are refused. */
 function monitorServer(first: pg.Client, paths: DataPaths, options: DatabaseLockOptions): ServerMonitor {
   const { log } = options
   const stopping = new AbortController()
@@ -104,7 +104,7 @@ function monitorServer(first: pg.Client, paths: DataPaths, options: DatabaseLock
       work = restart()
     }
     client.once('end', lost)
-    // It may have ended before anyone listened.
+    // The connection may have ended already.
     client.query('select').catch(lost)
   }
   const restart = async () => {

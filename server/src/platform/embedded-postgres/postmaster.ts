@@ -5,16 +5,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { socketPort, stopSignals } from './cluster.ts'
 
-/** The process id that PostgreSQL noted in the cluster, if it is a server of this very cluster; else undefined. */
+/** The process id in the cluster's postmaster.pid, if it is a running server of this cluster. */
 export async function livePostmaster(cluster: string): Promise<number | undefined> {
   const pid = await readPid(join(cluster, 'postmaster.pid'))
   return pid !== undefined && (await isPostmaster(pid, cluster)) ? pid : undefined
 }
 
 /**
- * After a crash or a new container the noted process id may belong to any other program, and PostgreSQL would refuse to
- * start. The note is not removed, because its last line leads to shared memory that a survivor may still use, which
- * PostgreSQL checks; it is made to name this process, which PostgreSQL, as its child, takes for stale.
+ * After a crash or in a new container, the recorded process id may belong to another program, and PostgreSQL would
+ * refuse to start. The file must stay: its last line identifies shared memory that a surviving process may still use,
+ * and PostgreSQL checks that. Writing this process's id into it makes PostgreSQL, a child of this process, treat it as
+ * stale.
  */
 export async function neutralizeStalePidFiles(cluster: string, sockets: string): Promise<void> {
   for (const file of [join(cluster, 'postmaster.pid'), join(sockets, `.s.PGSQL.${socketPort}.lock`)]) {
@@ -26,7 +27,7 @@ export async function neutralizeStalePidFiles(cluster: string, sockets: string):
   }
 }
 
-/** Ends the server as PostgreSQL wishes it, and harder after `patience` ms. False when it is still there. */
+/** Stops the server gracefully, or immediately after `timeout` ms. False if it is still running. */
 export async function stopPostmaster(pid: number, cluster: string, timeout = 60_000): Promise<boolean> {
   process.kill(pid, stopSignals.fast)
   if (await isGone(pid, cluster, timeout)) return true
@@ -58,7 +59,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** A server stands in its cluster's folder; a dead one that nobody has reaped stands nowhere. */
+/** A server's working directory is its cluster's folder; a zombie has none. */
 async function isPostmaster(pid: number, cluster: string): Promise<boolean> {
   if (!isAlive(pid)) return false
   if (process.platform === 'linux') {

@@ -37,7 +37,7 @@ const startOn = async ({ cluster, sockets, log }: DataPaths) =>
     settings: { fsync: 'off' },
   })
 
-/** A cluster as former versions made it: everything in it belongs to the superuser. */
+/** A cluster as earlier versions created it: everything belongs to the superuser. */
 async function makeTemplate(context: Pick<TestContext, 'onTestFinished'>) {
   const { dataFolder, rootsFolder } = await newDataDirectory(context)
   const paths = await prepareDataFolder(dataFolder, rootsFolder)
@@ -58,7 +58,7 @@ async function makeTemplate(context: Pick<TestContext, 'onTestFinished'>) {
   return { cluster: paths.cluster, before }
 }
 
-/** A data folder of a former version: a copy, because making one takes long. */
+/** A data folder of an earlier version; copied, because creating one takes long. */
 async function formerPlace(context: Pick<TestContext, 'onTestFinished'>) {
   const place = await newDataDirectory(context)
   const paths = await prepareDataFolder(place.dataFolder, place.rootsFolder)
@@ -66,7 +66,7 @@ async function formerPlace(context: Pick<TestContext, 'onTestFinished'>) {
   return { place, places: paths, before: template.before }
 }
 
-/** The same, with a session of a former service that holds a lock on a table. */
+/** The same, with a session of an earlier service that has locked a table. */
 async function formerService(context: Pick<TestContext, 'onTestFinished'>) {
   const { place, places: paths } = await formerPlace(context)
   const server = await startOn(paths)
@@ -78,7 +78,7 @@ async function formerService(context: Pick<TestContext, 'onTestFinished'>) {
   return { place, places: paths, server, connection, session, isWaitedFor }
 }
 
-/** What the superuser owns in the schema, but for what belongs to the extension. */
+/** What the superuser owns in the schema, except for the extension's objects. */
 const ofSuperuser = (connection: pg.ClientConfig) =>
   query(
     connection,
@@ -97,7 +97,7 @@ const serviceRole = [{ user: 'rapport_service', super: false, more: false, owner
 const sessions = `select distinct usename as user from pg_stat_activity
   where backend_type = 'client backend' and pid <> pg_backend_pid()`
 
-test('the service and the commands use a role that owns the database and is no superuser', async (context) => {
+test('the service and the commands use a role that owns the database and is not a superuser', async (context) => {
   const place = await newDataDirectory(context)
   const service = await openEmbedded(place)
   await migrate(service.connection, { folder: migrationsFolder, log: () => undefined })
@@ -120,26 +120,26 @@ test('the service and the commands use a role that owns the database and is no s
   await service.close()
 })
 
-test('a data folder of a former version is given to that role at the next start, with all it holds', async (context) => {
+test('the next start gives that role a data folder of an earlier version, with all its contents', async (context) => {
   const { place, places: paths, before } = await formerPlace(context)
   const service = await openEmbedded(place)
   expect(await query(service.connection, whoAmI)).toEqual(serviceRole)
   expect(await ofSuperuser(service.connection)).toEqual([])
   expect(await tableChecksums(service.connection)).toEqual(before.contents)
   expect(await schemaOf(service.connection)).toEqual(before.schema)
-  // A later migration changes tables, adds functions and knows the extension.
+  // A later migration changes tables, adds functions and uses the extension.
   await query(
     service.connection,
     `create extension if not exists pg_trgm; alter table organizations add column later text;
      drop view of_others; drop table of_someone; create table more (id int)`,
   )
-  // The former version can still be started: it comes as the superuser.
+  // The earlier version still works: it connects as the superuser.
   expect(await query(clusterConnection(paths.sockets, 'rapport'), 'select name from organizations')).toHaveLength(1)
   await service.close()
 })
 
 test.each([['doctor'], ['backup'], ['migrate']])(
-  '%s is the first command on a data folder of a former version, and a restore works after it',
+  '%s can be the first command on a data folder of an earlier version, and a restore works after it',
   async (first) => {
     const { place } = await formerPlace({ onTestFinished })
     const environment = { DATA_DIR: place.dataFolder, SECRET: 'a secret that is long enough for a test' }
@@ -157,7 +157,7 @@ test.each([['doctor'], ['backup'], ['migrate']])(
   60_000,
 )
 
-test('several processes that meet a former data folder give it away once, also beside a service of that version', async (context) => {
+test('several processes that find an earlier data folder convert it once, even next to a running service of that version', async (context) => {
   const { place, server, session, isWaitedFor } = await formerService(context)
   const opening = [1, 2, 3].map(() => processes.start(openTask({ ...place, purpose: 'rapport migrate' })))
   await until('somebody waits for the table', isWaitedFor)
@@ -176,7 +176,7 @@ test('several processes that meet a former data folder give it away once, also b
   await next.close()
 }, 60_000)
 
-test('a start that is killed in the middle leaves the folder as it was, and the next one does it over', async (context) => {
+test('a start that is killed while converting leaves the folder unchanged, and the next one repeats it', async (context) => {
   const { place, places: paths, server, connection, session, isWaitedFor } = await formerService(context)
   const killed = processes.start(openTask(place))
   killed.outcome.catch(() => undefined)

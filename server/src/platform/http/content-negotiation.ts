@@ -5,20 +5,20 @@ export interface RequestContentHeaders {
   contentEncoding: string | undefined
   accept: string | undefined
   method: string
-  /** The media types that the route takes, in lower case; empty when it takes no body. */
+  /** The media types that the route accepts, in lower case; empty if it has no body. */
   allowed: readonly string[]
 }
 
 export interface MediaType {
   /** `type/subtype` in lower case. */
   essence: string
-  /** In lower case; undefined when not said. */
+  /** In lower case; undefined if not specified. */
   charset: string | undefined
 }
 
 /**
- * Refuses a body of a media type, character set or coding that the route does not take (415), and a caller who does not
- * accept JSON (406). The media type of a request without a body is not asked for: pass no `allowed` then.
+ * Rejects a body with a media type, character set or coding that the route does not support (415), and a caller that
+ * does not accept JSON (406). Pass an empty `allowed` for a request without a body, whose media type does not matter.
  */
 export function negotiateContent({
   contentType,
@@ -36,8 +36,8 @@ export function negotiateContent({
 }
 
 /**
- * What the headers of a push say of its body that it must not be. Any kind of JSON will do, and so does no word of it;
- * what the sender accepts is not asked for: a lead is worth more than the answer's form.
+ * Errors in the headers of a push. Any JSON type is accepted, and so is a missing one. The Accept header is ignored:
+ * storing a lead matters more than the format of the response.
  */
 export function pushContentFaults(contentType: string | undefined, contentEncoding: string | undefined): Fault[] {
   const faults: Fault[] = []
@@ -52,7 +52,7 @@ export function pushContentFaults(contentType: string | undefined, contentEncodi
   return faults
 }
 
-/** The media type of a Content-Type header; undefined when it is not one. */
+/** The media type of a Content-Type header; undefined if it is invalid. */
 export function parseMediaType(header: string): MediaType | undefined {
   const text = header.trim()
   const essence = matchAt(essencePattern, text, 0)
@@ -62,15 +62,15 @@ export function parseMediaType(header: string): MediaType | undefined {
   return { essence: (essence.groups[0] ?? '').toLowerCase(), charset: parameters.values.get('charset')?.toLowerCase() }
 }
 
-/** Does an Accept header leave room for application/json? */
+/** Does the Accept header allow application/json? */
 export const acceptsJson = (header: string): boolean => header.trim() === '' || qualityOf(header, jsonRanges) > 0
 
-/** Does an Accept header name text/html, and prefer it to application/json? Wildcards are no wish for HTML. */
+/** Does the Accept header name text/html and prefer it to application/json? Wildcards do not count. */
 export const prefersHtml = (header: string): boolean => qualityOf(header, htmlRanges) > qualityOf(header, jsonRanges)
 
 /**
- * The quality that an Accept header gives to a media type; 0 when it excludes it. The most specific range decides (RFC 9110
- * section 12.5.1). Parameters but `q` do not narrow a range. What is no media range names nothing.
+ * The quality that an Accept header gives a media type; 0 if it excludes it. The most specific range decides (RFC 9110
+ * section 12.5.1). Parameters other than `q` are ignored, and so are invalid ranges.
  */
 function qualityOf(header: string, ranges: ReadonlyMap<string, number>): number {
   let [best, quality] = [-1, 0]
@@ -120,12 +120,12 @@ function checkContentType(header: string | undefined, allowed: readonly string[]
 
 const token = "[!#$%&'*+.^_`|~\\w-]+"
 const essencePattern = new RegExp(`[\\t ]*(${token}/${token})`, 'y')
-/** Old Java clients write `*` for any. */
+/** Old Java clients send `*` for any type. */
 const rangePattern = new RegExp(`[\\t ]*(${token}/${token}|\\*)`, 'y')
 const parameterPattern = new RegExp(`[\\t ]*;[\\t ]*(?:(${token})=(?:(${token})|"((?:[^"\\\\]|\\\\.)*)"))?`, 'y')
 const elementEnd = /[\t ]*([^,]*)(?:,|$)/y
 
-/** Media ranges that take in application/json, by how closely they name it. */
+/** Media ranges that include application/json, by their specificity. */
 const jsonRanges = new Map([
   ['*', 0],
   ['*/*', 0],

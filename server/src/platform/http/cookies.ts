@@ -1,7 +1,10 @@
 import { ApiError } from '../model/errors.ts'
 import type { Client, Services } from './route.ts'
 
-/** Seconds that a browser keeps them: a session lives 90 days at most, a device is known for a year, a log-in elsewhere is short. */
+/**
+ * Cookie lifetimes in seconds: a session lives at most 90 days, a device is remembered for a year, a single sign-on is
+ * short.
+ */
 const lifetimes = { refresh: 90 * 24 * 60 * 60, device: 365 * 24 * 60 * 60, 'single-sign-on': 600 }
 export type CookieName = keyof typeof lifetimes
 
@@ -11,13 +14,13 @@ const names: Record<CookieName, string> = {
   'single-sign-on': 'rapport-sso',
 }
 
-/** The origin that this caller logs in at: the one that is set, else the host that they named. */
-export const pageOrigin = ({ pageOrigin: configuredOrigin }: Services, { requestOrigin: ownOrigin }: Client): string =>
-  configuredOrigin ?? ownOrigin
+/** The origin where this caller logs in: the configured one, otherwise the requested host. */
+export const pageOrigin = ({ pageOrigin: configuredOrigin }: Services, { requestOrigin }: Client): string =>
+  configuredOrigin ?? requestOrigin
 
 /**
- * Refuses what another site's page sends with the browser's cookies. Error: 403. A browser names the page's origin on each
- * POST (Fetch standard, section 3.2); who names none is no page of ours.
+ * Rejects requests that another site's page sends with the browser's cookies (403). Browsers send the page's Origin
+ * with every POST (Fetch standard, section 3.2), so a request without it is not from our page.
  */
 export function assertSameOrigin(services: Services, client: Client): void {
   const ownOrigins = [pageOrigin(services, client), new URL(services.origin).origin]
@@ -26,24 +29,24 @@ export function assertSameOrigin(services: Services, client: Client): void {
 }
 
 /**
- * The value of `Set-Cookie`: for this host alone, out of the reach of scripts, on no request that begins elsewhere. Without
- * https browsers keep no `__Host-` cookie; on the machine itself a plain one does. Error: 403, plain http from elsewhere.
+ * The `Set-Cookie` value: for this host only, not readable by scripts, and not sent with cross-site requests. Browsers
+ * keep `__Host-` cookies only with https; on localhost a plain cookie works. Throws 403 for plain http from elsewhere.
  */
 export function createCookie(services: Services, client: Client, name: CookieName, value: string): string {
   return serializeCookie(services, client, name, value, lifetimes[name])
 }
 
-/** Takes the cookie away. */
+/** The `Set-Cookie` value that deletes the cookie. */
 export const clearCookie = (services: Services, client: Client, name: CookieName): string =>
   serializeCookie(services, client, name, '', 0)
 
 /**
- * Sent when a session has ended: the browser drops what it has stored of this origin. Not `cookies`, which would take
- * those of other hosts of the domain too, and the one that tells this device from a stranger's.
+ * Sent when a session ends: the browser deletes what it stored for this origin. Not `cookies`: that would also delete
+ * the cookies of the domain's other hosts, and the one that recognizes this device.
  */
 export const clearSiteData = { 'clear-site-data': '"cache", "storage"' } as const
 
-/** What the browser sent as this cookie. */
+/** The cookie's value in the request. */
 export const readCookie = (services: Services, client: Client, name: CookieName): string | undefined =>
   client.cookie(prefixedName(pageOrigin(services, client), name)) || undefined
 
@@ -56,7 +59,7 @@ function serializeCookie(services: Services, client: Client, name: CookieName, v
     )
   }
   const secure = isSecure(origin) ? '; Secure' : ''
-  // A provider sends the browser back: a strict cookie would stay behind.
+  // The identity provider redirects the browser here, and a strict cookie would not be sent.
   const site = name === 'single-sign-on' ? 'Lax' : 'Strict'
   return `${prefixedName(origin, name)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=${site}${secure}`
 }

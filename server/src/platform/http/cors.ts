@@ -12,10 +12,10 @@ const exposed = [
   'Version',
   'X-Request-Id',
 ].join(', ')
-/** Seconds that a browser may remember a preflight; none remembers longer. */
+/** Seconds that a browser may cache a preflight; no browser caches longer. */
 const preflightMaxAge = 7200
 
-/** The headers that let the page of an allowed origin read an answer; those of a stranger's page only say what varies. */
+/** The headers that let an allowed origin's page read a response; other origins only get `Vary`. */
 export function corsHeaders(origins: readonly string[]): (origin: string | undefined) => Record<string, string> {
   const allowed = new Set(origins)
   if (allowed.size === 0) return () => ({})
@@ -27,8 +27,8 @@ export function corsHeaders(origins: readonly string[]): (origin: string | undef
 }
 
 /**
- * Lets the pages of these origins call the API from a browser (Fetch standard, section 3.3). A preflight is answered
- * here; what is asked of another origin goes on as if nothing was asked, so that the browser refuses it.
+ * Lets pages of these origins call the API from a browser (Fetch standard, section 3.3). Answers their preflights; a
+ * preflight from another origin gets no CORS headers, so the browser blocks the request.
  */
 export function addCors(app: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCodes } from '../model/errors.ts'
 
-/** docs/errors.md. */
+/** Generates docs/errors.md. */
 export function describeErrors(): string {
   const codes = (Object.keys(errorCodes) as ErrorCode[]).sort((left, right) => statusOf(left) - statusOf(right))
   return [

@@ -6,5 +6,5 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Any text as HTML, in an element or in a quoted attribute. */
+/** Escapes text for HTML elements and quoted attributes. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => entities[sign] ?? '')

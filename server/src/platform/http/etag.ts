@@ -1,28 +1,28 @@
 import { hash } from 'node:crypto'
 import { invalidParameters } from '../model/errors.ts'
 
-/** Characters of base64url kept of a hash: 96 bits. */
+/** Length of the base64url hash: 96 bits. */
 const hashLength = 16
 
-/** The strong tag of one record: its revision, and a hash of the text because an embedded record may change alone. */
+/** The strong tag of a record: its revision, and a hash of the text because an embedded record may change alone. */
 export const recordTag = (revision: number, text: string): string => `"${revision}-${digest(text)}"`
 
 /** The weak tag of a list, or of any text that has no revision. */
 export const listTag = (text: string): string => `W/"${digest(text)}"`
 
-/** If-None-Match by weak comparison: true when no tag of the header is `tag`, false when the answer is 304. */
+/** Weak comparison with If-None-Match: true if no tag matches, false if the response is 304. */
 export function matchesNone(header: string, tag: string): boolean {
   if (header === tag) return false
   const tags = parseTags('If-None-Match', header)
   return tags !== 'any' && !tags.includes(opaque(tag))
 }
 
-/** Refuses a header that is no list of entity tags: 400. */
+/** Throws 400 unless the header is a list of entity tags. */
 export const checkEntityTags = (name: string, header: string): void => void parseTags(name, header)
 
 /**
- * If-Match as the revisions it names. Only the revision counts, so a tag that a proxy weakened is as good; a tag
- * without a revision names none, and an empty list matches nothing.
+ * The revisions in If-Match. Only the revision counts, so a tag that a proxy has weakened still matches. Tags without a
+ * revision are ignored, and an empty list matches nothing.
  */
 export function revisionsOf(header: string): 'any' | number[] {
   const tags = parseTags('If-Match', header)
@@ -33,19 +33,19 @@ export function revisionsOf(header: string): 'any' | number[] {
   })
 }
 
-/** A list's tag is shorter than the shortest match and can never be taken for a revision. */
+/** A list's tag is shorter than the shortest match, so it is never taken for a revision. */
 const revisionPattern = new RegExp(`^(\\d{1,15})-[\\w-]{${hashLength}}`)
 
 const digest = (text: string): string => hash('sha1', text, 'base64url').slice(0, hashLength)
 
-/** What stands between the quotes. */
+/** The part between the quotes. */
 const opaque = (tag: string): string => tag.slice(tag.indexOf('"') + 1, -1)
 
-/** RFC 9110 section 8.8.3; commas may stand within the quotes. */
+/** RFC 9110 section 8.8.3; the quoted part may contain commas. */
 const tagPattern = /(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/y
 const separatorPattern = /[\t ]*(?:,[\t ]*)+|[\t ]*$/y
 
-/** The opaque parts of the header's tags; whether they are weak matters to neither comparison of ours. */
+/** The opaque parts of the tags. Weakness is ignored in both comparisons. */
 function parseTags(name: string, header: string): 'any' | string[] {
   const text = header.trim()
   if (text === '*') return 'any'

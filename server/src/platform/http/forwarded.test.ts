@@ -12,7 +12,7 @@ test.each([
   ['[2001:db8::1]:443', '2001:db8::1'],
   ['fe80::1%eth0', 'fe80::1'],
   ['[fe80::1%eth0]:1', 'fe80::1'],
-])('%j is the address %s', (text, address) => {
+])('%j is parsed as the address %s', (text, address) => {
   expect(parseAddress(text)).toBe(address)
 })
 
@@ -38,6 +38,6 @@ test.each([
   'for=203.0.113.7',
   '203.0.113.7, 203.0.113.8',
   '203.0.113.7/32',
-])('%j is no address', (text) => {
+])('%j is not an address', (text) => {
   expect(parseAddress(text)).toBeUndefined()
 })

@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** Proxies whose forwarding headers are trusted: none, so many hops from the connection, or these networks. */
+/** Which proxies' forwarding headers are trusted: none, a number of hops from the connection, or these networks. */
 export type TrustedProxies = false | number | readonly string[]
 
-/** Is this proxy trusted? Hop 0 is the other end of the connection. */
+/** Is this proxy trusted? Hop 0 is the peer of the connection. */
 export type Trust = (address: string | undefined, hop: number) => boolean
 
 const namedNetworks: Record<string, readonly string[]> = {
@@ -24,7 +24,7 @@ export function createTrust(trusted: TrustedProxies): Trust {
   }
   return (text) => {
     const address = parseAddress(text ?? '')
-    // A network of mapped addresses (`::ffff:10.0.0.0/104`) contains IPv4 addresses in that form alone.
+    // A network of mapped addresses (`::ffff:10.0.0.0/104`) contains IPv4 addresses only in mapped form.
     return address !== undefined && [address, `::ffff:${address}`].some((form) => networks.check(form, familyOf(form)))
   }
 }
@@ -32,9 +32,9 @@ export function createTrust(trusted: TrustedProxies): Trust {
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIPv6(address) ? 'ipv6' : 'ipv4')
 
 /**
- * The caller's address: the first one from the connection outwards that is no trusted proxy's. An entry of
- * `X-Forwarded-For` that is no address counts as the address of the proxy that reported it, so that nobody gets a new
- * rate limit with each invented text.
+ * The caller's address: the first one, starting from the connection, that is not a trusted proxy's. An invalid entry in
+ * `X-Forwarded-For` counts as the address of the proxy that reported it, so that made-up entries do not give a caller
+ * new rate limits.
  */
 export function callerAddress(request: IncomingMessage, trust: Trust): string {
   const { remoteAddress } = request.socket
@@ -44,7 +44,7 @@ export function callerAddress(request: IncomingMessage, trust: Trust): string {
   const entries = String(header).split(',').reverse()
   let hop = 0
   for (const entry of entries) {
-    // An empty element of a list is ignored (RFC 9110 section 5.6.1.2).
+    // Empty list elements are ignored (RFC 9110 section 5.6.1.2).
     if (entry.trim() === '') continue
     if (!trust(nearest, hop)) break
     const address = parseAddress(entry)
@@ -58,8 +58,8 @@ export function callerAddress(request: IncomingMessage, trust: Trust): string {
 const withPort = /^(?:\[([0-9a-f:.%a-z]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d{1,5})?$/i
 
 /**
- * One address in its usual form (RFC 5952), without port, brackets and zone; IPv4 in the form of IPv6 is IPv4. Undefined
- * when the text is no address.
+ * An address in canonical form (RFC 5952), without port, brackets and zone; mapped IPv4 becomes IPv4. Undefined if the
+ * text is not an address.
  */
 export function parseAddress(text: string): string | undefined {
   if (isIPv4(text)) return text

@@ -6,15 +6,15 @@ import { prefersHtml } from './content-negotiation.ts'
 import { pageStyle } from './page-style.ts'
 
 /**
- * Is a browser asking? It prefers HTML and sends no credentials of the API. Programs that accept anything, or say nothing,
- * get JSON; so does every request that is not a read.
+ * Is the caller a browser? Browsers prefer HTML and send no API credentials. Programs that accept anything, or send no
+ * Accept header, get JSON; so do all requests that are not reads.
  */
 export function wantsPage({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   const isRead = method === 'GET' || method === 'HEAD'
   return isRead && headers.authorization === undefined && prefersHtml(headers.accept ?? '')
 }
 
-/** The path below which the service is reached; '' unless PUBLIC_URL names one. */
+/** The path of PUBLIC_URL; '' if it has none. */
 export const basePath = (origin: string): string =>
   URL.canParse(origin) ? new URL(origin).pathname.replace(/\/$/, '') : ''
 
@@ -23,7 +23,7 @@ interface Page {
   headers: Record<string, string>
 }
 
-/** The style is part of the page, so that an error needs no second request. */
+/** The style is part of the page, so an error page needs no second request. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(pageStyle).digest('base64')}'`,
@@ -33,7 +33,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** A page without scripts. `body` is HTML: what comes from elsewhere has to go through `escapeHtml`. */
+/** A page without scripts. `body` is HTML: pass untrusted text through `escapeHtml`. */
 export const htmlPage = (title: string, body: string): Page => ({
   text: `<!doctype html>
 <html lang="en">

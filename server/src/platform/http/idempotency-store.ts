@@ -6,19 +6,19 @@ import type { RetentionPolicy } from '../maintenance/retention-store.ts'
 import { ApiError } from '../model/errors.ts'
 import { openResponse, sealResponse, type StoredResponse } from './idempotency.ts'
 
-/** One use of an Idempotency-Key: per credential, method and path, told from others by the request's hash. */
+/** One use of an Idempotency-Key: unique per credential, method and path; the hash identifies the request. */
 export interface IdempotentRequest {
   credentialId: string
-  /** The header with the method and the path, so that one key may serve different routes. */
+  /** The method, the path and the header, so that one key may be used for different routes. */
   key: string
   requestHash: Buffer
-  /** Derived from SECRET; the stored answer needs it and the key itself. */
+  /** Derived from SECRET; together with the key it decrypts the stored response. */
   secretKey: Buffer
 }
 
 const retentionHours = 24
 
-/** Answers that no repeated key gets any more. */
+/** The retention policy for stored responses. */
 export const storedResponsePolicy: RetentionPolicy = {
   name: 'idempotency_answers',
   table: 'idempotency_answers',
@@ -28,15 +28,16 @@ export const storedResponsePolicy: RetentionPolicy = {
 }
 
 /**
- * The answer that this key got before, or undefined when it is new and now ours until the transaction ends.
- * Errors: 409 while a request with the same key runs, 422 when it came with another request.
+ * The stored response for this key, or undefined if the key is new; it is then locked until the transaction ends.
+ * Throws 409 while a request with the same key is running, and 422 if the key was used for a different request.
  */
 export async function findStoredResponse(
   transaction: Transaction,
   request: IdempotentRequest,
 ): Promise<StoredResponse | undefined> {
   const keyHash = sha256(request.key)
-  // Sent together, but two statements: the second one's snapshot is taken after the lock, so it sees what the holder kept.
+  // Sent together but as two statements: the second one's snapshot is taken after the lock, so it sees what the lock's
+  // previous holder stored.
   const [[lock], [stored]] = await Promise.all([
     transaction.query<{ locked: boolean }>(
       prepared(
@@ -71,7 +72,7 @@ export async function findStoredResponse(
   return openResponse(request.secretKey, request.key, stored.answer_encrypted)
 }
 
-/** Keeps the answer in the transaction of its effect. */
+/** Stores the response in the transaction of its effect. */
 export async function storeResponse(
   transaction: Transaction,
   request: IdempotentRequest,
@@ -86,7 +87,7 @@ export async function storeResponse(
   )
 }
 
-/** A lock of its own for each key of each credential; 64 bits of a hash never meet by chance. */
+/** A separate lock for each key of each credential; a collision of 64 hash bits is negligible. */
 function lockKeyOf(transaction: Transaction, request: IdempotentRequest, keyHash: Buffer): string {
   const hash = createHash('sha256')
     .update(`${transaction.organizationId} ${request.credentialId} `)

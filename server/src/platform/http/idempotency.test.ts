@@ -10,24 +10,27 @@ import { checkIdempotencyKey, openResponse, requestHash, sealResponse } from './
 const secret = randomBytes(32)
 const answer = { status: 201, headers: { etag: '"1-x"' }, body: '{"apiKey":"very secret"}' }
 
-test('visible ASCII of 1 to 255 characters is an Idempotency-Key', () => {
+test('1 to 255 visible ASCII characters are a valid Idempotency-Key', () => {
   for (const key of ['a', '"8e03978e-40d5-43e8-bc93-6894a57f9324"', '~'.repeat(255)]) {
     expect(checkIdempotencyKey(key)).toBe(key)
   }
 })
 
-test.each(['', ' ', 'a b', 'a, b', 'é', 'a\u0000', 'a\n', 'x'.repeat(256)])('%j is no Idempotency-Key', (key) => {
-  try {
-    checkIdempotencyKey(key)
-    expect.unreachable()
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    expect(error.code).toBe('invalid_parameters')
-    expect(error.details?.[0]?.field).toBe('Idempotency-Key')
-  }
-})
+test.each(['', ' ', 'a b', 'a, b', 'é', 'a\u0000', 'a\n', 'x'.repeat(256)])(
+  '%j is not a valid Idempotency-Key',
+  (key) => {
+    try {
+      checkIdempotencyKey(key)
+      expect.unreachable()
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      expect(error.code).toBe('invalid_parameters')
+      expect(error.details?.[0]?.field).toBe('Idempotency-Key')
+    }
+  },
+)
 
-test('any answer opens again with the key and the secret that sealed it', () => {
+test('any sealed response can be opened with its key and secret', () => {
   const answers = fc.record({
     status: fc.integer({ min: 200, max: 599 }),
     headers: fc.constantFrom({}, { location: '/v5/contacts/con_1' }),
@@ -40,13 +43,13 @@ test('any answer opens again with the key and the secret that sealed it', () => 
   )
 })
 
-test('another Idempotency-Key or another secret opens nothing', () => {
+test('a different Idempotency-Key or secret opens nothing', () => {
   const sealed = sealResponse(secret, 'key', answer)
   expect(() => openResponse(secret, 'kez', sealed)).toThrow()
   expect(() => openResponse(randomBytes(32), 'key', sealed)).toThrow()
 })
 
-test('a changed bit and a cut end are noticed', () => {
+test('a changed bit or a truncation is detected', () => {
   const sealed = sealResponse(secret, 'key', answer)
   for (let position = 0; position < sealed.length; position += 1) {
     const changed = Buffer.from(sealed)
@@ -56,7 +59,7 @@ test('a changed bit and a cut end are noticed', () => {
   }
 })
 
-test('what is kept shows neither the answer nor the key, and is never the same twice', () => {
+test('a sealed response reveals neither the response nor the key, and is different each time', () => {
   const sealed = sealResponse(secret, 'idempotency key', answer)
   expect(sealed.includes('secret')).toBe(false)
   expect(sealed.includes('idempotency')).toBe(false)
@@ -67,7 +70,7 @@ test('what is kept shows neither the answer nor the key, and is never the same t
 
 const hashOf = (body: JsonValue, method = 'POST', path = '/') => requestHash(method, path, body).toString('hex')
 
-test('requests have one hash only if method, path and body are the same', () => {
+test('requests have the same hash only if method, path and body are the same', () => {
   const request = fc.tuple(
     fc.constantFrom('POST', 'PATCH'),
     fc.string({ unit: fc.constantFrom('/', 'a', '?') }),
@@ -81,8 +84,8 @@ test('requests have one hash only if method, path and body are the same', () => 
   )
 })
 
-test('bodies have one hash exactly if they are the same value, in whatever order their names stand', () => {
-  // Negative zero is the number zero; its sign has no text in JSON.
+test('bodies have the same hash exactly if they are equal, whatever the order of their properties', () => {
+  // Negative zero equals zero; JSON has no text for its sign.
   const body = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as JsonValue)
   const reversed = (value: JsonValue): JsonValue => {
     if (typeof value !== 'object' || value === null) return value

@@ -3,14 +3,14 @@ import type { JsonObject, JsonValue } from '../model/fields.ts'
 import { invalidParameters } from '../model/errors.ts'
 import { seal, unseal } from '../secret/encryption.ts'
 
-/** An answer as it is kept to be given again. */
+/** A response stored for replay. */
 export interface StoredResponse {
   status: number
   headers: Record<string, string>
   body: string
 }
 
-/** The `Idempotency-Key` header, checked: 1 to 255 visible ASCII characters. */
+/** Validates the `Idempotency-Key` header: 1 to 255 visible ASCII characters. */
 export function checkIdempotencyKey(header: string): string {
   if (!/^[\x21-\x7e]{1,255}$/.test(header))
     throw invalidParameters([
@@ -20,18 +20,21 @@ export function checkIdempotencyKey(header: string): string {
 }
 
 /**
- * SHA-256 of all that makes two requests the same: method, path with its query, and the value of the body, whatever its
- * spacing, its order of names and its notation of numbers and strings.
+ * SHA-256 of everything that makes two requests equal: the method, the path with its query, and the body's value. White
+ * space, the order of properties and the notation of numbers and strings do not matter.
  */
 export function requestHash(method: string, path: string, body: JsonValue): Buffer {
-  // Neither a method nor a path can hold a line feed.
+  // Neither a method nor a path can contain a line feed.
   return createHash('sha256')
     .update(`${method}\n${path}\n`)
     .update(JSON.stringify(withSortedKeys(body)))
     .digest()
 }
 
-/** The value with the names of each object sorted. Rebuilt, because a replacer of `JSON.stringify` takes four times as long. */
+/**
+ * The value with the properties of each object sorted. Rebuilt, because a replacer for `JSON.stringify` takes four
+ * times as long.
+ */
 function withSortedKeys(value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(withSortedKeys)
@@ -41,14 +44,14 @@ function withSortedKeys(value: JsonValue): JsonValue {
 }
 
 /**
- * Encrypts an answer under a key that needs both the service's secret and the
- * Idempotency-Key, of which the database knows only a hash: who has the database alone reads nothing, and who has the
- * secret too has to guess the Idempotency-Key.
+ * Encrypts a response with a key derived from the service's secret and the Idempotency-Key. The database only has a
+ * hash of the latter: with the database alone nothing can be read, and with the secret too the Idempotency-Key has to
+ * be guessed.
  */
 export const sealResponse = (secretKey: Uint8Array, idempotencyKey: string, response: StoredResponse): Buffer =>
   seal(responseKey(secretKey, idempotencyKey), Buffer.from(JSON.stringify(response)))
 
-/** The sealed answer; throws when the key is another one or a bit was changed. */
+/** Decrypts a response; throws if the key is wrong or the data was changed. */
 export const openResponse = (secretKey: Uint8Array, idempotencyKey: string, sealed: Uint8Array): StoredResponse =>
   JSON.parse(unseal(responseKey(secretKey, idempotencyKey), sealed).toString()) as StoredResponse
 

@@ -2,8 +2,8 @@ import type { Caller } from '../model/caller.ts'
 import { ApiError } from '../model/errors.ts'
 
 /**
- * A credential that was good when it was read, before the organization of the request is chosen. It remembers the
- * callers made from it; whatever has changed since, their `live` tells. `id` is the uuid that rates are counted by.
+ * A credential that was valid when it was read, before the organization of the request is known. It caches the callers
+ * made from it; their `live` detects later changes. `id` is the uuid for rate limits.
  */
 export type Credential = KeyCredential | SessionCredential
 
@@ -21,31 +21,33 @@ export interface SessionCredential {
   id: string
   userId: string
   cacheKey: string
-  /** By the uuid that the header named; '' for a request that named none. */
+  /** By the uuid in the header; '' for requests without the header. */
   callers: Map<string, Caller>
   notedAt: number
 }
 
-/** Turns the headers of requests into callers. */
+/** Identifies callers by the headers of their requests. */
 export interface Identifier {
-  /** Whose credential the Authorization header holds: 401 when there is none, or none that is good. */
+  /** The credential in the Authorization header. Throws 401 if it is missing or invalid. */
   authenticate(authorization: string | undefined): Promise<Credential>
   /**
-   * The caller, for the organization that Service-Organization-ID names, or the session's own; `address` is where the
-   * request came from. Errors: 400, 403, `CredentialChanged`.
+   * The caller, in the organization of Service-Organization-ID or the session's current one; `address` is the caller's
+   * address. Throws 400, 403 or `CredentialChanged`.
    */
   selectOrganization(credential: Credential, organization: string | undefined, address?: string): Promise<Caller>
-  /** Writes down, at most once a minute, that a session is in use, and from where. */
+  /** Records, at most once a minute, that a session is in use and from where. */
   recordSessionUse(credential: Credential, address: string): void
-  /** Forgets what is remembered of the caller's credential, after `CredentialChanged`. */
+  /** Clears the cache for the caller's credential, after `CredentialChanged`. */
   forget(caller: Caller): void
-  /** For a refusal that never reached the database: throws `CredentialChanged` when the credential is no longer good. */
+  /**
+   * For a rejection that did not query the database: throws `CredentialChanged` if the credential is no longer valid.
+   */
   confirm(caller: Caller): Promise<void>
-  /** Lets the caller go on when they proved who they are within five minutes. Error: 403 `reauthentication_required`. */
+  /** Throws 403 `reauthentication_required` unless the caller has re-authenticated within the last five minutes. */
   assertRecentAuthentication(caller: Caller): Promise<void>
 }
 
-/** 403 for an API key that is used from an address outside its list. */
+/** 403 for an API key used from an address that is not on its list. */
 export class AddressNotAllowed extends ApiError {
   readonly caller: Caller
 

@@ -1,7 +1,9 @@
-/** Characters of a number that are looked at one by one; nobody writes a longer one that a double holds. */
+/**
+ * Maximum characters of a number to examine one by one; no number that a double can store exactly is written longer.
+ */
 const maxScannedCharacters = 1000
 
-/** Where the number of JSON that begins at `start` ends but for its exponent; `start` itself when none begins there. */
+/** The end of the JSON number that starts at `start`, without its exponent; `start` if there is no number. */
 export function mantissaEnd(text: string, start: number): number {
   let end = text.charCodeAt(start) === minus ? start + 1 : start
   const first = text.charCodeAt(end)
@@ -11,7 +13,7 @@ export function mantissaEnd(text: string, start: number): number {
   return isFraction ? digitsEnd(text, end + 1) : end
 }
 
-/** Where the exponent ends that may begin at `end`. */
+/** The end of an exponent that may start at `end`. */
 export function exponentEnd(text: string, end: number): number {
   if (!isExponent(text.charCodeAt(end))) return end
   const sign = text.charCodeAt(end + 1)
@@ -21,12 +23,12 @@ export function exponentEnd(text: string, end: number): number {
 
 export const isDigit = (code: number): boolean => code >= zero && code <= 0x39
 
-/** What is known of a number from its digits alone: a double holds it exactly, cannot hold it, or has to be asked. */
+/** What a number's digits alone show: a double stores it exactly, cannot store it, or it has to be tried. */
 export type Exactness = 'exact' | 'inexact' | 'unknown'
 
 /**
- * Does a double hold the number between `start` and `end`, so that it is written out again as the same decimal value?
- * Fifteen significant digits always survive in the range of normal doubles, and no double needs more than seventeen.
+ * Can a double store this number so that it is printed as the same decimal value? Fifteen significant digits always
+ * survive in the range of normal doubles, and no double needs more than seventeen.
  */
 export function exactness(text: string, start: number, end: number): Exactness {
   if (end - start > maxScannedCharacters) return 'inexact'
@@ -54,7 +56,7 @@ export function exactness(text: string, start: number, end: number): Exactness {
   return significant <= 15 && magnitude > -300 && magnitude < 300 ? 'exact' : 'unknown'
 }
 
-/** The exponent written between `start` and `end`, by hand: a call of `Number` costs more than the rest of the number. */
+/** Parses the exponent by hand, because calling `Number` would cost more than the rest of the number. */
 function exponentAt(text: string, start: number, end: number): number {
   const sign = text.charCodeAt(start)
   let exponent = 0
@@ -64,7 +66,7 @@ function exponentAt(text: string, start: number, end: number): number {
   return sign === minus ? -exponent : exponent
 }
 
-/** Is the number that `JSON.parse` makes of this text, written out again, the same decimal value? */
+/** Does the number that `JSON.parse` reads from this text print as the same decimal value? */
 export function roundTrips(text: string): boolean {
   const value = Number(text)
   const written = String(value)
@@ -75,7 +77,7 @@ export function roundTrips(text: string): boolean {
   return digits === writtenDigits && exponent === writtenExponent
 }
 
-/** A number's text as its digits without zeros at either end, and the power of ten they are multiplied by. */
+/** A number's digits without leading and trailing zeros, and its power of ten. */
 function decimal(text: string): [digits: string, exponent: number] {
   const unsigned = text.startsWith('-') ? text.slice(1) : text
   const exponentAt = unsigned.search(/[eE]/)
@@ -102,7 +104,7 @@ function digitsEnd(text: string, start: number): number {
 
 const digitRun = /[0-9]*/y
 
-/** Faster than a loop, for so many. */
+/** Faster than a loop for so many digits. */
 function endOfDigits(text: string, start: number): number {
   digitRun.lastIndex = start
   digitRun.test(text)

@@ -1,32 +1,35 @@
 import { type Fault, invalidBody, malformed, maxDetails } from '../model/errors.ts'
 import { exactness, exponentEnd, isDigit, mantissaEnd, roundTrips } from './json-number.ts'
 
-/** Levels of arrays and objects that a body may nest. */
+/** Maximum nesting of arrays and objects in a body. */
 const maxDepth = 32
-/** Property names in a body, all objects together: each is compared with those beside it. */
+/** Maximum property names in a body, in all objects together: each is compared with the others of its object. */
 export const maxNames = 10_000
-/** Characters of one property name. */
+/** Maximum characters of a property name. */
 export const maxNameLength = 256
-/** Numbers whose digits alone do not say whether a double holds them: finding out costs five times as much as reading them. */
+/**
+ * Maximum numbers whose digits alone do not show whether a double stores them exactly: checking takes five times as
+ * long as reading.
+ */
 const maxLongNumbers = 4000
-/** Lines that are counted to say where a fault is. */
+/** Maximum lines to count for an error's position. */
 const maxCountedLines = 10_000
-/** Characters of one name shown in a path, so that a fault's text cannot grow with the body. */
+/** Maximum characters of a name in a path, so that an error's text does not grow with the body. */
 const maxShownCharacters = 64
 
 /**
- * One pass over the text, without recursion and without looking back, so that its time is linear in the length whatever
- * the shape. It exists because `JSON.parse` tells nothing of duplicate names, of numbers it rounded or of places. No shape
- * may cost more than about three times `JSON.parse`: loops keep their position in a local variable.
+ * A single pass without recursion or backtracking, so that its time is linear for every input. It is needed because
+ * `JSON.parse` does not report duplicate names, rounded numbers or positions. No input may take more than about three
+ * times as long as `JSON.parse`: loops keep their position in a local variable.
  */
 export class JsonScanner {
   readonly #text: string
   readonly #faults: Fault[] = []
-  /** The index or the name of the value that is being read, in the innermost open array or object. */
+  /** The index or name of the current value in the innermost open array or object. */
   #step: string | number = 0
-  /** The names seen in the innermost open object; null in an array. */
+  /** The names in the innermost open object; null in an array. */
   #names: Set<string> | null = null
-  /** The same for what is open around it. */
+  /** The same for the enclosing arrays and objects. */
   readonly #outer: { step: string | number; names: Set<string> | null }[] = []
   #position = 0
   #nameCount = 0
@@ -36,7 +39,7 @@ export class JsonScanner {
     this.#text = text
   }
 
-  /** Throws `malformed_request` at the first fault of form; returns the faults of values. */
+  /** Throws `malformed_request` at the first syntax error; returns the invalid values. */
   run(): Fault[] {
     for (;;) {
       const opened = this.#value()
@@ -45,11 +48,11 @@ export class JsonScanner {
     }
   }
 
-  /** Reads a scalar whole, or the opening of an array or object (true). */
+  /** Reads a whole scalar, or the opening of an array or object (returns true). */
   #value(): boolean {
     const code = this.#skipSpace()
     if (code === openBrace || code === openBracket) {
-      if (this.#outer.length === maxDepth) this.#refuse(`more than ${maxDepth} levels of nesting`)
+      if (this.#outer.length === maxDepth) this.#fail(`more than ${maxDepth} levels of nesting`)
       this.#position += 1
       this.#outer.push({ step: this.#step, names: this.#names })
       this.#step = 0
@@ -58,11 +61,11 @@ export class JsonScanner {
     }
     if (code === quote) this.#textValue()
     else if (code === minus || isDigit(code)) this.#number()
-    else this.#word(code)
+    else this.#literal(code)
     return false
   }
 
-  /** After an opening bracket: true when it closes at once, false when a value stands next. */
+  /** After an opening bracket: true if it closes immediately, false if a value follows. */
   #firstMember(): boolean {
     const isObject = this.#names !== null
     if (this.#skipSpace() === (isObject ? closeBrace : closeBracket)) return true
@@ -70,12 +73,12 @@ export class JsonScanner {
     return false
   }
 
-  /** After a value: closes what ends and steps over the comma; true at the end of the text. */
+  /** After a value: closes finished arrays and objects and skips the comma; true at the end of the text. */
   #afterValue(): boolean {
     for (;;) {
       const code = this.#skipSpace()
       if (this.#outer.length === 0) {
-        if (this.#position < this.#text.length) this.#refuse('unexpected text after the value')
+        if (this.#position < this.#text.length) this.#fail('unexpected text after the value')
         return true
       }
       const isObject = this.#names !== null
@@ -87,7 +90,7 @@ export class JsonScanner {
         } else this.#step = (this.#step as number) + 1
         return false
       }
-      if (code !== (isObject ? closeBrace : closeBracket)) this.#refuse(`expected "," or "${isObject ? '}' : ']'}"`)
+      if (code !== (isObject ? closeBrace : closeBracket)) this.#fail(`expected "," or "${isObject ? '}' : ']'}"`)
       this.#position += 1
       const outer = this.#outer.pop()
       this.#step = outer?.step ?? 0
@@ -97,7 +100,7 @@ export class JsonScanner {
 
   #name(expectation: string): void {
     const start = this.#position
-    if (this.#text.charCodeAt(start) !== quote) this.#refuse(expectation)
+    if (this.#text.charCodeAt(start) !== quote) this.#fail(expectation)
     const { escaped, forbidden } = this.#skipString()
     this.#nameCount += 1
     if (this.#nameCount > maxNames) throw this.#tooMany(`a body can have at most ${maxNames} property names in total`)
@@ -105,32 +108,33 @@ export class JsonScanner {
     const name = isTooLong ? this.#text.slice(start + 1, start + 1 + maxNameLength) : this.#decoded(start, escaped)
     this.#step = name
     if (isTooLong || name.length > maxNameLength)
-      this.#fault(`a property name can have at most ${maxNameLength} characters`)
+      this.#addFault(`a property name can have at most ${maxNameLength} characters`)
     else this.#compare(name, start)
-    if (name === '__proto__') this.#fault('this name is not allowed')
-    else if (forbidden) this.#fault('the name contains NUL or a lone surrogate')
-    if (this.#skipSpace() !== colon) this.#refuse('expected ":"')
+    if (name === '__proto__') this.#addFault('this name is not allowed')
+    else if (forbidden) this.#addFault('the name contains NUL or a lone surrogate')
+    if (this.#skipSpace() !== colon) this.#fail('expected ":"')
     this.#position += 1
   }
 
-  /** Refuses a name that stands in the same object twice. */
+  /** Rejects a duplicate name in the same object. */
   #compare(name: string, start: number): void {
     const names = this.#names === null || this.#names === emptyNames ? new Set<string>() : this.#names
     this.#names = names
     if (names.has(name)) {
       const field = this.#shownPath()
-      const message = `duplicate property; the second one is at ${this.#where(start)}`
+      const message = `duplicate property; the second one is at ${this.#location(start)}`
       throw malformed(`${field}: ${message}`, [{ field, message }])
     }
     names.add(name)
   }
 
   #textValue(): void {
-    // NUL and lone surrogates need an escape: bare, the one is no JSON and the other no UTF-8.
-    if (this.#skipString().forbidden) this.#fault('contains NUL or a lone surrogate')
+    // NUL and lone surrogates only occur as escapes: unescaped, NUL is not valid JSON and a lone surrogate not valid
+    // UTF-8.
+    if (this.#skipString().forbidden) this.#addFault('contains NUL or a lone surrogate')
   }
 
-  /** Steps over a string: does it hold an escape, and one that stands for NUL or a lone surrogate? */
+  /** Skips a string. Returns whether it contains an escape, and one for NUL or a lone surrogate. */
   #skipString(): StringKind {
     const text = this.#text
     let kind = plainString
@@ -151,14 +155,14 @@ export class JsonScanner {
         const escape = text.charCodeAt(position)
         if (escape === letterU) {
           const unit = hexadecimal(text, position + 1)
-          if (unit < 0) this.#refuse('invalid escape sequence', position - 1)
+          if (unit < 0) this.#fail('invalid escape sequence', position - 1)
           position += 4
           if (isHigh(unit) && isLow(escapedUnit(text, position + 1))) position += 6
           else if (unit === 0 || isHigh(unit) || isLow(unit)) kind = forbiddenString
-        } else if (!isShortEscape(escape)) this.#refuse('invalid escape sequence', position - 1)
+        } else if (!isShortEscape(escape)) this.#fail('invalid escape sequence', position - 1)
       } else if (!(code >= 0x20)) {
-        // NaN, past the end of the text, comes here too.
-        this.#refuse(position < text.length ? 'control characters must be escaped' : incompleteMessage, position)
+        // Also true for NaN, past the end of the text.
+        this.#fail(position < text.length ? 'control characters must be escaped' : incompleteMessage, position)
       }
     }
   }
@@ -171,19 +175,19 @@ export class JsonScanner {
   #number(): void {
     const start = this.#position
     const plainEnd = mantissaEnd(this.#text, start)
-    if (plainEnd === start) this.#refuse('invalid number')
+    if (plainEnd === start) this.#fail('invalid number')
     const end = exponentEnd(this.#text, plainEnd)
     this.#position = end
-    // So few digits always survive.
+    // A number with so few digits always round-trips.
     if (end === plainEnd && end - start <= 15) return
     const known = exactness(this.#text, start, end)
-    if (known === 'exact' || (known === 'unknown' && this.#survives(start, end))) return
-    this.#fault(
+    if (known === 'exact' || (known === 'unknown' && this.#roundTrips(start, end))) return
+    this.#addFault(
       'this number cannot be stored exactly because it has too many digits or too large an exponent; send it as a string',
     )
   }
 
-  #survives(start: number, end: number): boolean {
+  #roundTrips(start: number, end: number): boolean {
     this.#longNumbers += 1
     if (this.#longNumbers > maxLongNumbers) {
       throw this.#tooMany(
@@ -193,7 +197,7 @@ export class JsonScanner {
     return roundTrips(this.#text.slice(start, end))
   }
 
-  #word(code: number): void {
+  #literal(code: number): void {
     const text = this.#text
     const start = this.#position
     const second = text.charCodeAt(start + 1)
@@ -204,10 +208,10 @@ export class JsonScanner {
     const isFalse = code === 0x66 && second === 0x61 && third === 0x6c && fourth === 0x73
     if (isNull || isTrue) this.#position = start + 4
     else if (isFalse && text.charCodeAt(start + 4) === 0x65) this.#position = start + 5
-    else this.#refuse('expected a JSON value')
+    else this.#fail('expected a JSON value')
   }
 
-  /** Steps over white space; the code of what stands there, NaN at the end. */
+  /** Skips white space; returns the next character code, NaN at the end. */
   #skipSpace(): number {
     const text = this.#text
     let position = this.#position
@@ -222,9 +226,9 @@ export class JsonScanner {
     return code
   }
 
-  #fault(message: string): void {
+  #addFault(message: string): void {
     const field = this.#shownPath()
-    // A bad name with a bad value is one place.
+    // An invalid name with an invalid value counts once.
     if (this.#faults.at(-1)?.field !== field) this.#faults.push({ field, message })
     if (this.#faults.length === maxDetails) throw invalidBody(this.#faults)
   }
@@ -239,12 +243,12 @@ export class JsonScanner {
     return path.map((step) => (typeof step === 'number' ? String(step) : displayName(step))).join('.')
   }
 
-  #refuse(expectation: string, position = this.#position): never {
+  #fail(expectation: string, position = this.#position): never {
     const reason = position >= this.#text.length ? incompleteMessage : expectation
-    throw malformed(`The body is not valid JSON at ${this.#where(position)}: ${reason}.`)
+    throw malformed(`The body is not valid JSON at ${this.#location(position)}: ${reason}.`)
   }
 
-  #where(position: number): string {
+  #location(position: number): string {
     let line = 1
     let lineStart = 0
     for (let next = this.#text.indexOf('\n'); next >= 0 && next < position; next = this.#text.indexOf('\n', next + 1)) {
@@ -256,7 +260,7 @@ export class JsonScanner {
   }
 }
 
-/** Characters after which a regular expression is faster than a loop, and white space or a string is worth it. */
+/** The number of characters from which a regular expression is faster than a loop. */
 const longRun = 64
 // eslint-disable-next-line no-control-regex -- control characters end it
 const plainRun = /[^"\\\u0000-\u001f]*/y
@@ -276,7 +280,7 @@ const plainString: StringKind = { escaped: false, forbidden: false }
 const escapedString: StringKind = { escaped: true, forbidden: false }
 const forbiddenString: StringKind = { escaped: true, forbidden: true }
 
-/** Marks an object that has no name yet; many have none. */
+/** Shared by all objects without names so far; many stay empty. */
 const emptyNames = new Set<string>()
 
 const [quote, comma, minus, colon, backslash, letterU] = [0x22, 0x2c, 0x2d, 0x3a, 0x5c, 0x75] as const
@@ -285,13 +289,13 @@ const incompleteMessage = 'the body is incomplete'
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000
 
-/** Values of hexadecimal digits by character code; -1 for every other character of ASCII. */
+/** Hexadecimal digit values by character code; -1 for all other ASCII characters. */
 const digitValues = Int8Array.from({ length: 128 }, (_, code) =>
   '0123456789abcdef'.indexOf(String.fromCharCode(code | 0x20)),
 )
 for (let code = 0; code < 0x30; code += 1) digitValues[code] = -1
 
-/** The four hexadecimal digits at `position` as a number; negative when there are not four. */
+/** The four hexadecimal digits at `position` as a number; negative if there are fewer. */
 function hexadecimal(text: string, position: number): number {
   let unit = 0
   for (let index = position; index < position + 4; index += 1) {
@@ -302,13 +306,13 @@ function hexadecimal(text: string, position: number): number {
   return unit
 }
 
-/** The code unit of an escape `\uXXXX` at `position`; negative when there is none. */
+/** The code unit of a `\uXXXX` escape at `position`; negative if there is none. */
 const escapedUnit = (text: string, position: number): number =>
   text.charCodeAt(position) === backslash && text.charCodeAt(position + 1) === letterU
     ? hexadecimal(text, position + 2)
     : -1
 
-/** `"`, `\`, `/`, and the letters of line feed and its kin. */
+/** `"`, `\`, `/` and the letters b, f, n, r, t. */
 function isShortEscape(code: number): boolean {
   switch (code) {
     case quote:

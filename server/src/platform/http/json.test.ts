@@ -28,14 +28,14 @@ const expectMalformed = (body: string | Uint8Array, description: string | RegExp
   expect(error.description).toMatch(description)
 }
 
-/** What the reader refuses on purpose although it is JSON. */
+/** JSON that the reader deliberately rejects is excluded. */
 const isPlain = (text: string) => !text.includes('__proto__') && !text.includes('\\u0000')
 const plainJson = fc
   .jsonValue({ maxDepth: 6, stringUnit: 'binary' })
   .map((value) => JSON.stringify(value))
   .filter(isPlain)
 
-test('any plain JSON value is read as JSON.parse reads it', () => {
+test('any ordinary JSON value is read as JSON.parse reads it', () => {
   fc.assert(
     fc.property(plainJson, fc.constantFrom(undefined, 1, '\t'), (text, indent) => {
       const spaced = JSON.stringify(JSON.parse(text), null, indent)
@@ -44,7 +44,7 @@ test('any plain JSON value is read as JSON.parse reads it', () => {
   )
 })
 
-test('text with one character changed is refused with its place exactly when it is no longer JSON', () => {
+test('text with one changed character is rejected with its position exactly when it is no longer JSON', () => {
   const position = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })
   const character = fc.constantFrom(...'{}[]",:\\ue-+.0123abtfn \n\u0001é'.split(''), '')
   fc.assert(
@@ -62,7 +62,7 @@ test('text with one character changed is refused with its place exactly when it 
       try {
         expect(read(changed)).toEqual(expected)
       } catch (error) {
-        // A change may make a name a duplicate, a number too long or an escape a lone surrogate.
+        // A change may cause a duplicate name, too long a number or a lone surrogate.
         if (!(error instanceof ApiError)) throw error
         expect(error.details).toHaveLength(1)
       }
@@ -71,7 +71,7 @@ test('text with one character changed is refused with its place exactly when it 
   )
 })
 
-test('an empty body says that one is needed', () => {
+test('an empty body is rejected because a body is required', () => {
   expectMalformed('', 'a JSON body is required')
 })
 
@@ -93,23 +93,23 @@ test.each([
   ['-', 'line 1, column 1: invalid number'],
   ['NaN', 'line 1, column 1: expected a JSON value'],
   ['[1}', 'line 1, column 3: expected "," or "]"'],
-])('%j is refused: %s', (body, description) => {
+])('%j is rejected: %s', (body, description) => {
   expectMalformed(body, description)
 })
 
-test('bytes that are not UTF-8 are refused with the offset of the first', () => {
+test('invalid UTF-8 is rejected with the offset of its first byte', () => {
   expectMalformed(Buffer.from([0x22, 0x61, 0xff, 0x22]), 'not valid UTF-8 at byte 2')
   expectMalformed(Buffer.from([0x22, 0xc3, 0xa9, 0xc0, 0xaf, 0x22]), 'not valid UTF-8 at byte 3')
   expectMalformed(Buffer.from([0x22, 0xe2, 0x82]), 'not valid UTF-8 at byte 3')
   expectMalformed(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'not valid UTF-8 at byte 2')
 })
 
-test('a byte order mark is refused at the beginning and kept inside a string', () => {
+test('a byte order mark is rejected at the start and kept inside a string', () => {
   expectMalformed('\ufeff{}', 'byte order mark')
   expect(read('"\ufeff"')).toBe('\ufeff')
 })
 
-test('a name given twice is refused with its path, identical values and other spellings of the name too', () => {
+test('a duplicate name is rejected with its path, also with an identical value or another spelling', () => {
   expectMalformed('{"a":1,"a":1}', /^a: duplicate property; the second one is at line 1, column 8$/)
   expectMalformed('{"a":[{},{"b":{"c":1,"\\u0063":2}}]}', /^a\.1\.b\.c: duplicate property/)
   expect(refusal('{"x":{"a":1,"a":2}}').details).toEqual([
@@ -122,7 +122,7 @@ test('a name given twice is refused with its path, identical values and other sp
   })
 })
 
-test('any object with one of its names repeated is refused', () => {
+test('any object with a duplicate name is rejected', () => {
   const names = fc.uniqueArray(fc.string({ unit: 'binary' }), { minLength: 1 })
   fc.assert(
     fc.property(names, fc.nat(), (all, chosen) => {
@@ -132,7 +132,7 @@ test('any object with one of its names repeated is refused', () => {
   )
 })
 
-test('32 levels are read and 33 refused, whether or not they are closed', () => {
+test('32 levels are accepted and 33 are rejected, whether or not they are closed', () => {
   expect(read('['.repeat(32) + ']'.repeat(32))).toBeInstanceOf(Array)
   expect(read('{"a":'.repeat(31) + '[]' + '}'.repeat(31))).toHaveProperty('a.a.a')
   expectMalformed('['.repeat(33) + ']'.repeat(33), 'column 33: more than 32 levels of nesting')
@@ -140,7 +140,7 @@ test('32 levels are read and 33 refused, whether or not they are closed', () => 
   expect(read(`[${'[[]],'.repeat(1000)}[]]`)).toHaveLength(1001)
 })
 
-test('NUL and lone surrogates are refused in values and names, each place with its path', () => {
+test('NUL and lone surrogates are rejected in values and names, each with its path', () => {
   expect(
     invalidFields('{"a":"x\\u0000","tags":["fine","\\ud800"],"b":"\\udc00\\ud800","pair":"\\ud83d\\ude00"}'),
   ).toEqual(['a', 'tags.1', 'b'])
@@ -152,7 +152,7 @@ test('NUL and lone surrogates are refused in values and names, each place with i
   expect(read('"\\u0001\\n"')).toBe('\u0001\n')
 })
 
-test('__proto__ is refused as a name, however it is spelt, and changes no prototype', () => {
+test('__proto__ is rejected as a name in any spelling, and changes no prototype', () => {
   expect(invalidFields('{"__proto__":{"admin":true}}')).toEqual(['__proto__'])
   expect(invalidFields('{"a":[{"\\u005f_proto__":null}]}')).toEqual(['a.0.__proto__'])
   expect(({} as Record<string, unknown>)['admin']).toBeUndefined()
@@ -167,7 +167,7 @@ test.each([
   '1e-400',
   '3.141592653589793238',
   '0.1e-330',
-])('the number %s cannot be kept exactly and is refused', (number) => {
+])('the number %s cannot be stored exactly and is rejected', (number) => {
   expect(invalidFields(`{"a":{"b":[0,${number}]}}`)).toEqual(['a.b.1'])
 })
 
@@ -182,11 +182,11 @@ test.each([
   '1000000000000000000000',
   '9007199254740992',
   '5e-324',
-])('the number %s is kept exactly and taken', (number) => {
+])('the number %s can be stored exactly and is accepted', (number) => {
   expect(read(number)).toBe(JSON.parse(number))
 })
 
-test('every double is taken in every spelling of its shortest decimal', () => {
+test('every double is accepted in every spelling of its shortest decimal', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.nat(20), (value, zeros) => {
       const shortest = JSON.stringify(value)
@@ -198,7 +198,7 @@ test('every double is taken in every spelling of its shortest decimal', () => {
   )
 })
 
-test('an integer beyond the exact ones is taken only if it is written out again the same', () => {
+test('a large integer is accepted only if it is printed the same again', () => {
   fc.assert(
     fc.property(fc.bigInt(2n ** 53n, 2n ** 69n), (integer) => {
       const survives = BigInt(String(Number(integer)).includes('e') ? 0 : String(Number(integer))) === integer
@@ -208,14 +208,14 @@ test('an integer beyond the exact ones is taken only if it is written out again 
   )
 })
 
-test('faults stop at a hundred and a name of any length is cut in them', () => {
+test('at most a hundred errors are reported, with long names truncated', () => {
   expect(invalidFields(`[${Array(500).fill('1e999').join(',')}]`)).toHaveLength(100)
   expect(refusal(`[${Array(500).fill('1e999').join(',')}]`).description).toContain('and more')
   const body = refusal(`{"${'a'.repeat(500_000)}":[1e999,1e999]}`)
   expect(JSON.stringify(body.body()).length).toBeLessThan(1000)
 })
 
-test('a body may have ten thousand property names, wherever they are, and each may have 256 characters', () => {
+test('a body can have ten thousand property names of 256 characters each, at any depth', () => {
   const members = (count: number) => Array.from({ length: count }, (_, index) => `"n${index}":0`).join(',')
   expect(read(`[{${members(5000)}},{${members(5000)}}]`)).toHaveLength(2)
   expect(refusal(`[{${members(5000)}},{${members(5001)}}]`).details).toEqual([
@@ -230,7 +230,7 @@ test('a body may have ten thousand property names, wherever they are, and each m
   expect(invalidFields(`{"a":{"${'\\u00e9'.repeat(257)}":1}}`)).toHaveLength(1)
 })
 
-test('four thousand numbers that need a closer look are read, more are refused', () => {
+test('four thousand numbers with many digits are accepted, more are rejected', () => {
   const numbers = (count: number) => `[${Array<string>(count).fill('0.1234567890123456').join(',')}]`
   expect(read(numbers(4000))).toHaveLength(4000)
   expect(invalidFields(numbers(4001))).toEqual(['body'])
@@ -267,7 +267,7 @@ const shapes: [string, string][] = [
   ['invalid UTF-8 at the end', '"' + 'é'.repeat(mebibyte / 2)],
 ]
 
-test.each(shapes)('a mebibyte of %s is read or refused quickly', (_name, text) => {
+test.each(shapes)('a mebibyte of %s is read or rejected quickly', (_name, text) => {
   const bytes = Buffer.from(text)
   const took = processorTime(() => {
     try {
@@ -277,6 +277,6 @@ test.each(shapes)('a mebibyte of %s is read or refused quickly', (_name, text) =
       expect(JSON.stringify(error.body()).length).toBeLessThan(20_000)
     }
   })
-  // About 10 to 60 ms; anything quadratic takes minutes.
+  // Takes 10 to 60 ms; anything quadratic takes minutes.
   expect(took).toBeLessThan(1000)
 })

@@ -4,9 +4,9 @@ import { JsonScanner } from './json-scan.ts'
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The value of a JSON body, read strictly. `malformed_request` (400) for what is not JSON in valid UTF-8, nests too
- * deeply or names a member twice; `invalidBody` (422) for values that could not be kept as they were sent: NUL or lone
- * surrogates, `__proto__` as a name, numbers that a double cannot hold.
+ * Reads a JSON body strictly. Throws `malformed_request` (400) if it is not JSON in valid UTF-8, nests too deeply or
+ * repeats a property, and `invalidBody` (422) for values that cannot be stored as sent: NUL, lone surrogates, the name
+ * `__proto__`, and numbers that a double cannot represent.
  */
 export function readJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw malformed('The body is empty; a JSON body is required.')
@@ -28,13 +28,13 @@ function decode(bytes: Uint8Array): string {
   return text
 }
 
-/** The offset of the byte that no UTF-8 sequence can have there; the length when the last sequence is cut off. */
+/** The offset of the first invalid UTF-8 byte; the length if the last sequence is incomplete. */
 function firstBadByte(bytes: Uint8Array): number {
   let good = 0
   let bad = bytes.length + 1
   while (bad - good > 1) {
     const middle = (good + bad) >>> 1
-    // What was found good is not decoded again, but for the character that may have been cut there.
+    // The valid part is not decoded again, except for a character that may have been split.
     let start = good
     while (start > 0 && start > good - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1
     try {
@@ -49,7 +49,7 @@ function firstBadByte(bytes: Uint8Array): number {
   return good
 }
 
-/** The scan went before and found the text good; should the two ever disagree, `JSON.parse` has the last word. */
+/** The scan has already accepted the text. If the two ever disagree, `JSON.parse` decides. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown

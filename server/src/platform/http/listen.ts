@@ -1,6 +1,6 @@
 import type { Server } from 'node:net'
 
-/** Listens, and resolves to the port. Errors: those of listening, such as EADDRINUSE. */
+/** Starts listening and resolves to the port. Throws errors of `listen`, such as EADDRINUSE. */
 export function listenOn(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)

@@ -4,22 +4,22 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { listenOn } from './listen.ts'
 import type { ReservedPort } from './reserved-port.ts'
 
-/** All metrics of one process at one moment. */
+/** All metrics of one process at one point in time. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
-/** What is measured of the service, for Prometheus. */
+/** The service's metrics, for Prometheus. */
 export interface Metrics {
   observe(method: string, route: string, status: number, seconds: number): void
-  /** A request was refused at the door: too many wait. */
+  /** Counts a request that was rejected early because too many were waiting. */
   rejected(): void
-  /** So many of these were purged. */
+  /** Counts purged records. */
   purged(name: string, count: number): void
-  /** In the format of Prometheus. */
+  /** In the Prometheus text format. */
   text(): Promise<string>
   snapshot(): Promise<MetricsSnapshot>
 }
 
-/** What is measured of any process: its processor time, memory and event loop. */
+/** Metrics of any process: processor time, memory and event loop. */
 export function createProcessMetrics(): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'rapport_' })
@@ -71,14 +71,14 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
 }
 
 interface MetricsPort {
-  /** Without one no metrics are served. */
+  /** If undefined, no metrics are served. */
   port: number | undefined
   host: string
   reserved: ReservedPort | undefined
   log: Logger
 }
 
-/** Serves `/metrics` on a port of its own, so that it is never open to those who reach the API. */
+/** Serves `/metrics` on a separate port, so that the API's callers cannot reach it. */
 export async function serveMetrics(
   text: () => Promise<string>,
   { port, host, reserved, log }: MetricsPort,

@@ -1,6 +1,6 @@
 import type { Schema } from '../model/fields.ts'
 
-/** Parameters and schemas that operations refer to by name, so that each stands in the document once. */
+/** Parameters and schemas that operations reference by name, so that each occurs once in the document. */
 export class Components {
   readonly parameters: Record<string, Schema> = {}
   readonly schemas: Record<string, Schema> = {}

@@ -7,7 +7,7 @@ import type { Components } from './openapi-components.ts'
 
 /**
  * All filters of a resource (interface 4.5) as one object. With `style: form` and `explode: true`, each property of the
- * object is a query parameter with the property's name.
+ * object is a separate query parameter with the property's name.
  */
 export function filterParameter(resource: Resource, components: Components): Schema[] {
   const { known, open } = filtersOf(resource, components)
@@ -26,13 +26,13 @@ export function filterParameter(resource: Resource, components: Components): Sch
     description:
       'Each property of this object is sent as a query parameter of that name, as in `{"filter.createdAt.gte": "2026-11-21"}`. No parameter is called `filters`.',
     schema,
-    // Without an example, tools fill in all of the properties.
+    // Without an example, tools fill in all properties.
     example: {},
   })
   return [parameter]
 }
 
-/** The filters of the declared fields, and the objects whose keys the organization chooses. */
+/** The filters of the declared fields, and the paths of objects whose keys the organization chooses. */
 function filtersOf(resource: Resource, components: Components): { known: Record<string, Schema>; open: string[] } {
   const known: Record<string, Schema> = {}
   const open: string[] = []
@@ -46,8 +46,8 @@ function filtersOf(resource: Resource, components: Components): { known: Record<
   return { known, open }
 }
 
-const pathsOf = ({ propertyNames: members, embedded, links }: Resource): string[] => [
-  ...members.flatMap((name) => embedded[name]?.show.map((inner) => `${name}.${inner}`) ?? [name]),
+const pathsOf = ({ propertyNames, embedded, links }: Resource): string[] => [
+  ...propertyNames.flatMap((name) => embedded[name]?.show.map((inner) => `${name}.${inner}`) ?? [name]),
   ...Object.entries(links).flatMap(([name, link]) => Object.keys(linkFields(link)).map((inner) => `${name}.${inner}`)),
 ]
 
@@ -63,7 +63,7 @@ function fieldFilters(path: string, field: Field, nullable: boolean, components:
   return { ...filters, [path]: { type: 'string', description } }
 }
 
-/** What the operator takes, by reference where many fields share it; undefined where the field has no such filter. */
+/** The schema of the operator's value, shared by reference; undefined if the field has no such filter. */
 function operandSchema(
   { filter, schema }: Field,
   isNullable: boolean,
@@ -103,7 +103,7 @@ function operandOf(filter: FilterType, operator: Operator, takesNull: boolean): 
   }
 }
 
-/** Values of a fixed list, separated by commas. */
+/** Values from a fixed list, separated by commas. */
 function listOf(choices: readonly JsonValue[]): Schema {
   const one = `(${choices.join('|').replaceAll('.', '\\.')})`
   return { type: 'string', pattern: `^${one}(,${one})*$`, examples: [choices.slice(0, 2).join(',')] }
@@ -153,7 +153,10 @@ function describeOperator(filter: FilterType, operator: Operator, takesNull: boo
   return meanings[operator]
 }
 
-/** Keys below objects whose keys the organization chooses. Not `additionalProperties`: typed clients would then accept any name. */
+/**
+ * Filters on objects whose keys the organization chooses. Not `additionalProperties`, with which typed clients would
+ * accept any name.
+ */
 function openFilters(paths: readonly string[]): Schema {
   const operators = operatorsOf.properties.join('|')
   return {

@@ -5,7 +5,7 @@ import type { Components } from './openapi-components.ts'
 import { filterParameter } from './openapi-filters.ts'
 import { isCacheable, type Route, supportsIdempotencyKey } from './route.ts'
 
-/** Everything that the route takes beside its body. */
+/** All parameters and headers of the route. */
 export function parametersOf(route: Route, components: Components): Schema[] {
   return [...pathParameters(route, components), ...queryParameters(route, components), ...headers(route, components)]
 }
@@ -113,16 +113,13 @@ function selectParameter(resource: Resource, components: Components): Schema {
 }
 
 /** Interface 4.5, `query`. */
-function searchParameter(
-  { search, searchEmbedded: searchThrough, singular }: Resource,
-  components: Components,
-): Schema[] {
+function searchParameter({ search, searchEmbedded, singular }: Resource, components: Components): Schema[] {
   if (search.length === 0) return []
   return [
     components.parameter(`${singular}.query`, {
       name: 'query',
       in: 'query',
-      description: `Full-text search: each word must occur, as a word or part of one, in ${[...search, ...searchThrough].map(code).join(', ')}. Case and accents are ignored.`,
+      description: `Full-text search: each word must occur, as a word or part of one, in ${[...search, ...searchEmbedded].map(code).join(', ')}. Case and accents are ignored.`,
       schema: { type: 'string', minLength: 1 },
     }),
   ]
@@ -131,9 +128,9 @@ function searchParameter(
 function headers(route: Route, components: Components): Schema[] {
   const header = (name: string, schema: Schema, description: string) =>
     components.parameter(name, { name, in: 'header', description, schema })
-  const made: Schema[] = []
+  const parameters: Schema[] = []
   if (isCacheable(route)) {
-    made.push(
+    parameters.push(
       header(
         'If-None-Match',
         { type: 'string' },
@@ -142,10 +139,12 @@ function headers(route: Route, components: Components): Schema[] {
     )
   }
   if (route.kind === 'write' && route.supportsIfMatch) {
-    made.push(header('If-Match', { type: 'string' }, 'ETag of the record as you read it: 412 if it has changed since.'))
+    parameters.push(
+      header('If-Match', { type: 'string' }, 'ETag of the record as you read it: 412 if it has changed since.'),
+    )
   }
   if (supportsIdempotencyKey(route)) {
-    made.push(
+    parameters.push(
       header(
         'Idempotency-Key',
         { type: 'string', pattern: '^[!-~]{1,255}$' },
@@ -153,7 +152,7 @@ function headers(route: Route, components: Components): Schema[] {
       ),
     )
   }
-  return made
+  return parameters
 }
 
 const code = (text: string): string => `\`${text}\``

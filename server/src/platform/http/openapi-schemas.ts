@@ -4,22 +4,22 @@ import type { Embedded, Resource } from '../model/define.ts'
 import type { Field, JsonValue, Schema } from '../model/fields.ts'
 import { errorCodes } from '../model/errors.ts'
 
-/** A record as it is answered: every member is there, those without a value are null. */
+/** A record in a response: all properties are present, and null if they have no value. */
 export function recordSchema(resource: Resource): Schema {
-  const members = resource.propertyNames.map((name): [string, Schema] => {
+  const properties = resource.propertyNames.map((name): [string, Schema] => {
     const embedded = resource.embedded[name]
     if (embedded) return [name, embeddedSchema(embedded)]
     return [name, withDescription(fieldOf(resource, name), responseValueSchema(resource, name))]
   })
-  return closedObject(members)
+  return closedObject(properties)
 }
 
 /**
- * A record where `select[]` may leave out any of its properties. A selected path into an object whose keys the
- * organization chooses is there even when the record has no such key: then it is null.
+ * A record from which `select[]` may omit any property. A selected path into an object whose keys the organization
+ * chooses is always present; it is null if the record has no such key.
  */
 export function selectionSchema(resource: Resource): Schema {
-  const members = resource.propertyNames.map((name): [string, Schema] => {
+  const properties = resource.propertyNames.map((name): [string, Schema] => {
     const embedded = resource.embedded[name]
     if (embedded) return [name, embeddedSchema(embedded, [])]
     const field = fieldOf(resource, name)
@@ -32,27 +32,27 @@ export function selectionSchema(resource: Resource): Schema {
     ]
   })
   const description = 'The properties named in `select[]`; all of them without `select[]`.'
-  return { ...closedObject(members, []), description }
+  return { ...closedObject(properties, []), description }
 }
 
-/** Some keys of the object, or keys that it does not have. */
+/** Some keys of the object, which may be missing there. */
 function partialSchema({ type, additionalProperties: values, examples }: Schema): Schema {
   return { type, additionalProperties: values === true ? true : orNull(values as Schema), examples }
 }
 
-/** What a caller sends to create or change a record. */
+/** The body that creates or changes a record. */
 export function bodySchema({ fields, mode }: BodyShape): Schema {
-  const members = Object.entries(fields).map(([name, field]): [string, Schema] => [
+  const properties = Object.entries(fields).map(([name, field]): [string, Schema] => [
     name,
     withDescription(field, requestValueSchema(field, mode), mode === 'create' ? field.initial : undefined),
   ])
   const required = mode === 'create' ? Object.keys(fields).filter((name) => fields[name]?.required) : []
-  return closedObject(members, required)
+  return closedObject(properties, required)
 }
 
 /**
- * A body that the route takes as it stands: the fields whose form needs an example, and those that are required. A
- * change shows its first fields only.
+ * A body that the route accepts: the required fields, and those with an example because of their format. For a change,
+ * only the first fields.
  */
 export function bodyExample({ fields, mode }: BodyShape): Record<string, JsonValue> {
   const entries = Object.entries(fields)
@@ -97,20 +97,20 @@ export const errorSchema: Schema = {
   },
 }
 
-/** An object of these members and no others. Without `required` each of them is always there. */
+/** An object with these properties and no others. By default all are required. */
 function closedObject(
-  members: [string, Schema][],
-  required: readonly string[] = members.map(([name]) => name),
+  properties: [string, Schema][],
+  required: readonly string[] = properties.map(([name]) => name),
 ): Schema {
   return {
     type: 'object',
     ...(required.length > 0 && { required }),
     additionalProperties: false,
-    properties: Object.fromEntries(members),
+    properties: Object.fromEntries(properties),
   }
 }
 
-/** The schema with null allowed beside its values. */
+/** The schema, or null. */
 export function orNull(schema: Schema): Schema {
   const { type, enum: values, ...rest } = schema
   return {
@@ -120,7 +120,7 @@ export function orNull(schema: Schema): Schema {
   }
 }
 
-/** A reference that is read through its record is null while that record is deleted, required or not. */
+/** A reference reads as null while the referenced record is deleted, even if it is required. */
 function responseValueSchema(resource: Resource, name: string): Schema {
   const field = fieldOf(resource, name)
   return field.nullable || embeddedThrough(resource, name) ? orNull(field.schema) : field.schema
@@ -130,17 +130,17 @@ function requestValueSchema(field: Field, mode: 'create' | 'update'): Schema {
   const { schema } = field
   const values = schema.additionalProperties
   const isPatched = mode === 'update' && field.filter === 'properties' && typeof values === 'object' && values !== null
-  // In a merge patch null removes a key.
+  // In a merge patch, null removes a key.
   const whole = isPatched ? { ...schema, additionalProperties: orNull(values as Schema) } : schema
   return field.nullable ? orNull(whole) : whole
 }
 
 function embeddedSchema({ label, resource, show, through, always }: Embedded, required = show): Schema {
-  const members = show.map((name): [string, Schema] => [
+  const properties = show.map((name): [string, Schema] => [
     name,
     withDescription(fieldOf(resource, name), responseValueSchema(resource, name)),
   ])
-  const schema = closedObject(members, required)
+  const schema = closedObject(properties, required)
   return { ...(always ? schema : orNull(schema)), description: `${label} referenced by \`${through}\`.` }
 }
 

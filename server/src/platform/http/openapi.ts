@@ -37,7 +37,7 @@ export interface OpenApi {
   components: Record<string, Record<string, Schema>>
 }
 
-/** The OpenAPI 3.1 document of these routes. `headings` says what each tag is about, in the order of the document. */
+/** The OpenAPI 3.1 document of these routes. `headings` describes each tag, in document order. */
 export function openapi(routes: readonly Route[], headings: Readonly<Record<string, string>>): OpenApi {
   const components = new Components()
   components.schema('Error', errorSchema)
@@ -102,16 +102,17 @@ function operation(route: Route, components: Components): Operation {
   }
 }
 
-/** An operation has to document a success or a default; these have no success but their redirect. */
-const isRedirect = ({ responses: answers }: Route): boolean =>
-  Object.keys(answers).every((status) => status.startsWith('3'))
+/** An operation has to document a success or a default; these only have their redirect. */
+const isRedirect = ({ responses }: Route): boolean => Object.keys(responses).every((status) => status.startsWith('3'))
 
 const unexpected: Schema = {
   description: 'Any other status is an error.',
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 }
 
-/** A key goes with its organization; a person's access token goes alone, and is all that their own account takes. */
+/**
+ * An API key requires the organization header; an access token does not, and account routes accept only access tokens.
+ */
 function securityOf(route: Route, scope: string | undefined): Operation['security'] {
   if (scope !== undefined) return [{ bearer: [scope], organization: [] }, { bearer: [scope] }]
   return route.kind === 'account' ? [{ bearer: [] }] : []
@@ -164,14 +165,14 @@ function contentOf(route: Route, response: Exclude<ResponseBody, { kind: 'none' 
   return { 'application/json': json, ...(hasPage && { 'text/html': { schema: { type: 'string' } } }) }
 }
 
-/** The whole record, or what `select[]` leaves of it where the route takes that. */
+/** The whole record, or what `select[]` leaves of it if the route supports that. */
 function shownSchema({ query }: Route, resource: Resource, components: Components): Schema {
   return query.kind === 'list' || query.kind === 'one'
     ? components.schema(`${resource.component}Selection`, selectionSchema(resource))
     : components.schema(resource.component, recordSchema(resource))
 }
 
-/** Every error status that the route can give. 405 belongs to a path, not to an operation, and so is not among them. */
+/** Every error status of the route, except 405, which belongs to a path and not to an operation. */
 function errorStatuses(route: Route): number[] {
   if (route.kind === 'probe') return [400, 406, 413, 414, 431, 500, 503]
   if (route.kind === 'push') return [400, 404, 413, 414, 429, 431, 500, 503]
@@ -249,7 +250,7 @@ const securitySchemes: Record<string, Schema> = {
   },
 }
 
-/** What answers carry in any case; a refusal that comes before the limit was charged has no `RateLimit`. */
+/** Headers of every response. An error before the rate limit was charged has no `RateLimit`. */
 const commonHeaders = ['X-Request-Id', 'Version', 'RateLimit', 'RateLimit-Policy']
 
 const headerReferences = (names: readonly string[]): Schema =>

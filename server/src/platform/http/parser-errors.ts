@@ -6,12 +6,12 @@ import { newId, showId } from '../model/ids.ts'
 import { ApiError } from '../model/errors.ts'
 import { headersTooLarge, maxUrlLength, urlTooLong } from './request-limits.ts'
 
-/** Milliseconds that a refused caller has to read the answer, while what it still sends is thrown away. */
+/** Milliseconds for a rejected caller to read the response; its remaining data is discarded. */
 const linger = 2000
 
 interface ParserError {
   code?: string
-  /** What was read last from the connection, a buffer. */
+  /** The last data read from the connection, a buffer. */
   rawPacket?: unknown
 }
 
@@ -27,18 +27,18 @@ interface RequestPair {
 }
 
 /**
- * Answers what Node's parser refuses, which never becomes a request, in the shape of every other error: written by
- * hand, and in its turn when an earlier request of the connection still waits for its answer.
+ * Responds to what Node's parser rejects, which never becomes a request, in the format of all other errors. The
+ * response is written by hand, and waits until an earlier request of the connection is answered.
  */
 export class ParserErrorHandler {
   readonly #version: string
-  readonly #safety: Readonly<Record<string, string>>
+  readonly #securityHeaders: Readonly<Record<string, string>>
   readonly #log: Logger
   readonly #latest = new WeakMap<Duplex, RequestPair>()
 
   constructor({ version, securityHeaders, log }: ParserErrorOptions) {
     this.#version = version
-    this.#safety = securityHeaders
+    this.#securityHeaders = securityHeaders
     this.#log = log
   }
 
@@ -47,9 +47,9 @@ export class ParserErrorHandler {
       this.#latest.set(request.socket, { request, response })
     })
     server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-      this.#answer(socket, malformed('This is not a proxy: CONNECT is not supported.'))
+      this.#respond(socket, malformed('This is not a proxy: CONNECT is not supported.'))
     })
-    // An expectation that is not known changes nothing (RFC 9110 section 10.1.1 lets a server pass over it).
+    // An unknown expectation is ignored (RFC 9110 section 10.1.1 allows that).
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   }
 
@@ -60,15 +60,15 @@ export class ParserErrorHandler {
       return
     }
     const latest = this.#latest.get(socket)
-    const respond = () => this.#answer(socket, toApiError(error))
+    const respond = () => this.#respond(socket, toApiError(error))
     const mustWait = latest?.request.complete && !latest.response.writableFinished
     if (mustWait) latest.response.once('finish', respond)
-    // The fault is in the body of a request that has its answer already.
+    // The error is in the body of a request that has already been answered.
     else if (latest && !latest.request.complete && latest.response.headersSent) socket.destroySoon()
     else respond()
   }
 
-  #answer(socket: Duplex, refusal: ApiError): void {
+  #respond(socket: Duplex, refusal: ApiError): void {
     if (socket.writableEnded) return
     const requestId = showId('req', newId())
     this.#log.info({ requestId, route: 'unparsed', status: refusal.status }, 'request')
@@ -80,7 +80,7 @@ export class ParserErrorHandler {
       `X-Request-Id: ${requestId}`,
       `Version: ${this.#version}`,
       'Cache-Control: no-store',
-      ...Object.entries(this.#safety).map(([name, value]) => `${name}: ${value}`),
+      ...Object.entries(this.#securityHeaders).map(([name, value]) => `${name}: ${value}`),
       'Connection: close',
     ]
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)

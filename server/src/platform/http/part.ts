@@ -2,24 +2,24 @@ import type { RoleGroup } from '../model/scopes.ts'
 import { actionOf, type AuditedChange, type Resource } from '../model/define.ts'
 import type { Route } from './route.ts'
 
-/** What one folder adds to the product: a line of `app.ts`. */
+/** What one folder contributes to the product: one line in `app.ts`. */
 export interface Part {
-  /** What it declares that has a table. */
+  /** Its declarations that have a table. */
   resources?: readonly Resource[]
   routes: readonly Route[]
-  /** Headings of the documentation that no resource declares: what each tag of a route is about. */
+  /** Documentation headings of tags that no resource declares. */
   headings?: Readonly<Record<string, string>>
-  /** Role groups of the nouns in scopes that no resource declares. */
+  /** Role groups of scope nouns that no resource declares. */
   roleGroups?: Readonly<Record<string, RoleGroup>>
 }
 
-/** The headings of the documentation, in its order: what each tag of a route is about. */
+/** The documentation headings of all tags, in order. */
 export const headingsOf = (parts: readonly Part[]): Readonly<Record<string, string>> =>
   Object.assign({}, ...parts.flatMap(({ headings, resources = [] }) => [headings, ...resources.map(ownHeading)]))
 
 const ownHeading = ({ name, heading }: Resource) => (heading === undefined ? {} : { [name]: heading })
 
-/** The role group of each noun in scopes. */
+/** The role group of each scope noun. */
 export const roleGroupsOf = (parts: readonly Part[]): Readonly<Record<string, RoleGroup>> =>
   Object.assign(
     {},
@@ -29,7 +29,7 @@ export const roleGroupsOf = (parts: readonly Part[]): Readonly<Record<string, Ro
     ]),
   )
 
-/** The actions of the audit log that the declarations add, with a sentence each. */
+/** The audit log actions of the declarations, with a sentence each. */
 export const auditActionsOf = (parts: readonly Part[]): Readonly<Record<string, string>> =>
   Object.assign({}, ...parts.flatMap(({ resources = [] }) => resources.map(ownActions)))
 

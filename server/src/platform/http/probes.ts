@@ -22,7 +22,7 @@ const statusResponse = (status: string): ProbeRoute['responses'] => ({
   },
 })
 
-/** What orchestrators and load balancers ask. */
+/** Health checks for orchestrators and load balancers. */
 export const probeRoutes: readonly ProbeRoute[] = [
   {
     ...probe,

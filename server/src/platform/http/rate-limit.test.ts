@@ -24,7 +24,7 @@ test.each([
   ['address', 300, 5],
   ['password', 20, 1 / 3],
   ['key', 300, 5],
-] as const)('%s: a burst of %d, then %d a second', (kind, burst, perSecond) => {
+] as const)('%s: a burst of %d, then %d per second', (kind, burst, perSecond) => {
   const { clock, limiter } = limiterWithClock()
   expect(allowedInARow(limiter, kind, 'a')).toBe(burst)
   clock.milliseconds += 30_000
@@ -34,7 +34,7 @@ test.each([
   expect(allowedInARow(limiter, kind, 'a')).toBe(burst)
 })
 
-test('each kind and each key has a bucket of its own', () => {
+test('each kind and each key has a separate bucket', () => {
   const { limiter } = limiterWithClock()
   allowedInARow(limiter, 'password', 'a')
   expect(limiter.charge('password', 'b').allowed).toBe(true)
@@ -42,7 +42,7 @@ test('each kind and each key has a bucket of its own', () => {
   expect(limiter.charge('address', 'a').allowed).toBe(true)
 })
 
-test('the headers tell the policy, what is left and when more comes', () => {
+test('the headers show the policy, the remaining tokens and the next refill', () => {
   const { clock, limiter } = limiterWithClock()
   const first = { allowed: true, policy: '"read";q=1000;w=2', state: '"read";r=999;t=1', retryAfterSeconds: 0 }
   expect(limiter.charge('read', 'a')).toEqual(first)
@@ -59,7 +59,7 @@ test('the headers tell the policy, what is left and when more comes', () => {
   expect(limiter.charge('password', 'a')).toMatchObject({ allowed: true, state: '"password";r=0;t=60' })
 })
 
-test('whoever waits as long as Retry-After says is allowed', () => {
+test('a caller that waits as long as Retry-After says is allowed', () => {
   const kinds = fc.constantFrom<RateKind[]>('read', 'write', 'push', 'address', 'password', 'key')
   fc.assert(
     fc.property(kinds, fc.array(fc.nat(5000)), (kind, pauses) => {
@@ -77,7 +77,7 @@ test('whoever waits as long as Retry-After says is allowed', () => {
   )
 })
 
-test('a refund gives one token back and never fills above the burst', () => {
+test('a refund returns one token and never exceeds the burst', () => {
   const { limiter } = limiterWithClock()
   expect(allowedInARow(limiter, 'read', 'a')).toBe(1000)
   expect(limiter.refund('read', 'a')).toMatchObject({ allowed: true, state: '"read";r=1;t=2', retryAfterSeconds: 0 })
@@ -86,7 +86,7 @@ test('a refund gives one token back and never fills above the burst', () => {
   expect(allowedInARow(limiter, 'read', 'b')).toBe(1000)
 })
 
-test('perMinute replaces all by one bucket per credential, trigger or address', () => {
+test('perMinute replaces all limits with one bucket per credential, trigger or address', () => {
   const { clock, limiter } = limiterWithClock({ perMinute: 60 })
   for (let count = 0; count < 30; count += 1) {
     expect(limiter.charge('read', 'a').allowed).toBe(true)
@@ -107,7 +107,7 @@ test('perMinute replaces all by one bucket per credential, trigger or address', 
   expect(allowedInARow(limiter, 'read', 'a')).toBe(5)
 })
 
-test('a key that was pushed out of memory begins no fuller than it was', () => {
+test('a forgotten key starts with no more tokens than it had', () => {
   const { clock, limiter } = limiterWithClock({ maxKeys: 10 })
   allowedInARow(limiter, 'password', 'a')
   for (let other = 0; other < 100; other += 1) limiter.charge('password', `other ${other}`)
@@ -116,7 +116,7 @@ test('a key that was pushed out of memory begins no fuller than it was', () => {
   expect(allowedInARow(limiter, 'password', 'newcomer')).toBe(20)
 })
 
-test('no order of keys and pauses gets more out of a small memory than the burst and what came since', () => {
+test('a limiter with little memory never allows more than the burst plus the refill', () => {
   const keys = fc.constantFrom('a', 'b', 'c', 'd', 'e')
   const steps = fc.array(fc.tuple(keys, fc.constantFrom(0, 0, 0, 500, 4000)), { minLength: 20, maxLength: 200 })
   fc.assert(
@@ -139,7 +139,7 @@ test('no order of keys and pauses gets more out of a small memory than the burst
   )
 })
 
-test('an address counts as itself, an IPv6 one as its /64', () => {
+test('an IPv4 address counts as itself, an IPv6 address as its /64', () => {
   expect(addressKey('192.0.2.1')).toBe('192.0.2.1')
   expect(addressKey('::ffff:192.0.2.1')).toBe('192.0.2.1')
   expect(addressKey('2001:db8:0:7:1:2:3:4')).toBe('2001:db8:0:7::/64')
@@ -155,6 +155,6 @@ test('a decision takes about a microsecond', () => {
   const took = processorTime(() => {
     for (let index = 0; index < count; index += 1) limiter.charge('read', `key ${index % 1000}`)
   })
-  // Ten times what it takes, for a slow machine.
+  // Ten times the usual duration, for a slow machine.
   expect(took).toBeLessThan((count / 1000) * 10)
 })

@@ -2,42 +2,42 @@ import { isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
 /**
- * What is charged. `read` and `write` take a credential's key, `push` whatever takes pushes, the others an address
- * (`addressKey`). `key` is charged for failed attempts alone, once they have failed; `password` for each that costs a
- * mail or a hash, before it does.
+ * What is charged. `read` and `write` are counted by credential, `push` by trigger, and the others by address
+ * (`addressKey`). `key` is charged only for failed attempts, after they have failed; `password` for each attempt that
+ * costs a mail or a hash, beforehand.
  */
 export type RateKind = 'read' | 'write' | 'push' | 'address' | 'password' | 'key'
 
-/** The answer to one charge, with the header texts of draft-ietf-httpapi-ratelimit-headers-11. */
+/** The result of a charge, with the header values of draft-ietf-httpapi-ratelimit-headers-11. */
 export interface Allowance {
   allowed: boolean
   /** The value of `RateLimit-Policy`. */
   policy: string
   /** The value of `RateLimit`. */
   state: string
-  /** The value of `Retry-After` in whole seconds, at least 1; 0 when allowed. */
+  /** The value of `Retry-After` in whole seconds, at least 1; 0 if allowed. */
   retryAfterSeconds: number
 }
 
 export interface RateLimiter {
-  /** Takes a token, or refuses and takes none. */
+  /** Takes a token, or rejects the request and takes none. */
   charge(kind: RateKind, key: string): Allowance | Promise<Allowance>
-  /** Gives the token of one charge back (a 304). */
+  /** Returns the token of one charge (for a 304). */
   refund(kind: RateKind, key: string): Allowance | Promise<Allowance>
 }
 
-/** The limiter that has the counts in its own memory. */
+/** A limiter that keeps its counts in memory. */
 export interface LocalRateLimiter extends RateLimiter {
   charge(kind: RateKind, key: string): Allowance
   refund(kind: RateKind, key: string): Allowance
 }
 
 export interface RateLimiterOptions {
-  /** Replaces every limit by one bucket of so many requests a minute per credential, push URL or address. */
+  /** Replaces all limits with one bucket of this many requests per minute for each credential, push URL or address. */
   perMinute?: number | undefined
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock in milliseconds. */
   now?: () => number
-  /** Keys remembered per policy. */
+  /** Maximum keys to remember per policy. */
   maxKeys?: number
 }
 
@@ -56,7 +56,7 @@ const policies: Record<RateKind, Policy> = {
   key: { name: 'key', perSecond: 300 / 60, burst: 300 },
 }
 
-/** Token buckets of this process. */
+/** Token buckets in this process. */
 export function createRateLimiter(options: RateLimiterOptions = {}): LocalRateLimiter {
   const { perMinute, now = () => performance.now(), maxKeys = 20_000 } = options
   const buckets =
@@ -69,7 +69,7 @@ export function createRateLimiter(options: RateLimiterOptions = {}): LocalRateLi
   }
 }
 
-/** Whom an address stands for: an IPv6 host has a /64 of its own, so that is what counts; mapped IPv4 is IPv4. */
+/** The key for an address: the /64 of an IPv6 address, because a host has a whole /64; mapped IPv4 counts as IPv4. */
 export function addressKey(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined) return mapped
@@ -97,15 +97,15 @@ function sharedBuckets(make: (name: string) => Buckets): Record<RateKind, Bucket
 
 interface Bucket {
   tokens: number
-  /** When `tokens` was true, in milliseconds of the clock. */
+  /** When `tokens` was computed, in milliseconds of the clock. */
   at: number
 }
 
 /**
- * The buckets of one policy, the least recently used forgotten first. Forgetting must not be a way round the limit, so
- * the emptiest state that was forgotten is kept (and refills as any bucket does) and a key that is not remembered
- * begins there: it never has more tokens than it would have had. Only while more keys than are remembered come within
- * the time a bucket takes to fill does a newcomer begin with less than a full bucket.
+ * The buckets of one policy; the least recently used are forgotten first. So that this does not bypass the limit, the
+ * emptiest forgotten state is kept (and refilled like any bucket), and unknown keys start from it. A key thus never has
+ * more tokens than it would have had. A new key starts with less than a full bucket only if more keys than fit are used
+ * within the time that a bucket takes to fill.
  */
 class Buckets {
   readonly #policy: Policy
@@ -127,7 +127,7 @@ class Buckets {
     })
   }
 
-  /** Allowed when so many tokens are there, which then go (a negative number comes back). */
+  /** Takes `count` tokens if there are enough; a negative count returns tokens. */
   take(key: string, count: number): Allowance {
     const now = this.#now()
     let bucket = this.#buckets.get(key)

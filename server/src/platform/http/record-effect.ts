@@ -15,7 +15,7 @@ interface EffectContext {
   response: RouteResponse
 }
 
-/** Tells the audit log what an audited route did, in the transaction of its effect. */
+/** Records in the audit log what an audited route did, in the transaction of its effect. */
 export async function recordEffect(route: WriteRoute, context: EffectContext): Promise<void> {
   const { db, caller, client, body, response } = context
   const { effect = {} } = response
@@ -33,7 +33,7 @@ export async function recordEffect(route: WriteRoute, context: EffectContext): P
   })
 }
 
-/** The record that was made, by the answer; else the last one that the path names. */
+/** The created record, from the response; otherwise the last record in the path. */
 function recordOf(
   route: WriteRoute,
   { params, response }: EffectContext,

@@ -4,24 +4,25 @@ import { maxBodyBytesFor, bodyTooLarge } from './request-limits.ts'
 import { addressKey } from './rate-limit.ts'
 import type { ServedRoute } from './route.ts'
 
-/** The whole body, read once. Errors: 413 as soon as it is too large, 503 while too many bodies are held. */
+/** Reads the whole body, once. Throws 413 as soon as it is too large, and 503 while too many bodies are in memory. */
 export async function readBytes(route: Pick<ServedRoute, 'kind'>, request: FastifyRequest): Promise<Uint8Array> {
   const { requestContext } = request
   return (requestContext.bytes ??= await collect(request, maxBodyBytesFor(route)))
 }
 
-/** Bytes that a body begins with before more are asked for. */
+/** The initial size of the buffer. */
 const initialBufferBytes = 4096
 
 /**
- * By events: an iterator costs as much as reading the JSON. Into one buffer, because a chunk may hold one byte and costs
- * a few hundred.
+ * Uses events, because an iterator costs as much as parsing the JSON. Copies into one buffer, because a chunk may
+ * contain a single byte and costs a few hundred.
  */
 function collect({ raw: stream, requestContext, address }: FastifyRequest, limit: number): Promise<Uint8Array> {
   const announced = Number(stream.headers['content-length'] ?? limit)
   return new Promise((resolve, reject) => {
     const rejectBody = (error: unknown) => {
-      // Closing now would cost the caller the answer: what still comes is let go by, until the request's time is over.
+      // Closing the connection now could lose the response, so the rest of the body is discarded until the request
+      // times out.
       stream.off('data', onData).resume()
       buffer = emptyBuffer
       reject(error)

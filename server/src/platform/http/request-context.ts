@@ -4,24 +4,24 @@ import { ApiError } from '../model/errors.ts'
 import { addressKey, type Allowance, type RateKind } from './rate-limit.ts'
 import type { PublicRequest, Services } from './route.ts'
 
-/** What is known of a request while it is answered; the log line is made from it. */
+/** What is known about a request while it is processed; its log line is built from this. */
 export interface RequestContext {
   route: string
-  /** Is the credential in the path? */
+  /** Does the path contain the credential? */
   isPush?: boolean
   credential?: string
   organization?: string
-  /** The bucket that was charged, to give the token of a 304 back. */
+  /** The charged bucket, so that a 304 can be refunded. */
   charged?: { kind: RateKind; key: string }
-  /** What the bodies of all requests share. */
+  /** Shared by the bodies of all requests. */
   budget: BodyBudget
-  /** This request's part of it. */
+  /** This request's share of the budget. */
   bodyReservation?: BodyReservation
-  /** The body, which can be read once only. */
+  /** The body; the stream can only be read once. */
   bytes?: Uint8Array
 }
 
-/** Takes a token of the bucket, and says on the answer how many are left. Error: 429. */
+/** Takes a token from the bucket and sends how many are left. Throws 429. */
 export async function charge(
   services: Services,
   reply: FastifyReply,
@@ -35,38 +35,38 @@ export async function charge(
   reply.header('ratelimit-policy', allowance.policy).header('ratelimit', allowance.state)
 }
 
-/** Takes one of the few tries that an address has a minute where each costs a mail or a hash. Error: 429. */
+/** Takes one of an address's few attempts per minute that each cost a mail or a password hash. Throws 429. */
 export async function chargeAttempt({ services, client }: Pick<PublicRequest, 'services' | 'client'>): Promise<void> {
   const allowance = await services.limiter.charge('password', addressKey(client.address))
   if (!allowance.allowed) throw rateLimitedError(allowance)
 }
 
 /**
- * Path and query, without a slash at the end of the path: both spellings are one address. A target that names the host
- * too is a proxy's form of it (RFC 9112 section 3.2.2).
+ * Path and query, without a trailing slash in the path: both spellings are equivalent. A target that includes the host
+ * is a proxy's form (RFC 9112 section 3.2.2).
  */
 export const requestTarget = (request: FastifyRequest): string => rawTarget(request).replace(trailingSlash, '$1')
 
-/** Is the path written with a slash at its end? */
+/** Does the path end with a slash? */
 export const hasTrailingSlash = (request: FastifyRequest): boolean => trailingSlash.test(rawTarget(request))
 
 const rawTarget = (request: FastifyRequest): string => (request.raw.url ?? '').replace(/^https?:\/\/[^/?]*/i, '')
 
 const trailingSlash = /^([^?]+)\/(?=\?|$)/
 
-/** Host names have no case, and the port may be said although it is the usual one. */
+/** Host names are case-insensitive, and the default port may be present. */
 export const normalizeHost = (host: string): string => host.toLowerCase().replace(/:(?:80|443)$/, '')
 
-/** A header that may stand once; Node joins repeated ones with a comma, or keeps a list. */
+/** A header that may occur once. Node joins repeated ones with a comma, or returns a list. */
 export function singleHeader(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name]
   return Array.isArray(value) ? value.join(', ') : value
 }
 
-/** The nil UUID (RFC 9562), which no record has: what an id of another form is looked up as. */
+/** The nil UUID (RFC 9562), which no record has. Invalid ids are looked up as this one. */
 export const nilUuid = '00000000-0000-0000-0000-000000000000'
 
-/** 429 with the headers that say when to try again. */
+/** 429, with headers that say when to retry. */
 export const rateLimitedError = ({ policy, state, retryAfterSeconds }: Allowance): ApiError =>
   new ApiError('rate_limited', `Try again in ${retryAfterSeconds} s.`, {
     headers: { 'ratelimit-policy': policy, ratelimit: state, 'retry-after': String(retryAfterSeconds) },

@@ -4,31 +4,31 @@ import { ApiError, invalidParameters, malformed } from '../model/errors.ts'
 import { negotiateContent, pushContentFaults } from './content-negotiation.ts'
 import type { ServedRoute } from './route.ts'
 
-/** Bytes of a request's parts (docs/errors.md names them to callers). */
+/** Maximum bytes of a request's parts (documented in docs/errors.md). */
 export const maxBodyBytes = 1024 * 1024
 const maxPublicBodyBytes = 16 * 1024
 export const maxUrlLength = 8 * 1024
 const maxHeaderBytes = 16 * 1024
 
-/** The limits of every request, also of one that no route takes. */
+/** Checks the limits of every request, including those that match no route. */
 export function checkLimits(request: FastifyRequest): void {
   const { headers, raw } = request
   if ((raw.url ?? '').length > maxUrlLength) throw urlTooLong()
   if (raw.rawHeaders.reduce((sum, text) => sum + text.length, 0) > maxHeaderBytes) throw headersTooLarge()
   checkHosts(request)
   checkRepeatedHeaders(raw.rawHeaders)
-  // It would be cut off unseen.
+  // The framework would silently drop it.
   if (raw.url?.includes('#')) throw new ApiError('malformed_request', 'The URL contains a fragment; write "#" as %23.')
   if (Number(headers['content-length'] ?? 0) > maxBodyBytes) throw bodyTooLarge(maxBodyBytes)
 }
 
-/** The length that the route takes, as far as the headers say it. */
+/** Checks the announced length against the route's limit. */
 export function checkContentLength(route: ServedRoute, { headers }: FastifyRequest): void {
   const limit = maxBodyBytesFor(route)
   if (Number(headers['content-length'] ?? 0) > limit) throw bodyTooLarge(limit)
 }
 
-/** Who the request is for decides links, cookies and the host that AUTH_ORIGIN names: one name, and a valid one. */
+/** Links, cookies and the host of AUTH_ORIGIN depend on the requested host, so there must be exactly one valid name. */
 function checkHosts({ headers, raw, host, protocol }: FastifyRequest): void {
   const sent = headers.host
   if (sent === undefined && raw.httpVersion !== '1.0') throw malformed('A Host header is required.')
@@ -37,7 +37,7 @@ function checkHosts({ headers, raw, host, protocol }: FastifyRequest): void {
   if (host !== (sent ?? '') && !isHost(host)) throw malformed('X-Forwarded-Host: expected a host name.')
   if (protocol !== 'http' && protocol !== 'https') throw malformed('X-Forwarded-Proto: expected http or https.')
   const [, authority] = absoluteForm.exec(raw.url ?? '') ?? []
-  // A target that names the host too would have precedence over the header (RFC 9112 section 3.2.2).
+  // A host in the request target would take precedence over the header (RFC 9112 section 3.2.2).
   if (authority !== undefined && authority.toLowerCase() !== (sent ?? authority).toLowerCase()) {
     throw malformed('The URL and the Host header name different hosts.')
   }
@@ -47,13 +47,13 @@ function checkHosts({ headers, raw, host, protocol }: FastifyRequest): void {
 const absoluteForm = /^https?:\/\/([^/?]*)/i
 const hostForm = /^(?:\[([0-9a-f:.]+)\]|[\w.~-]+)(?::\d{0,5})?$/i
 
-/** A host name or address, maybe with a port, that a URL can hold. */
+/** A host name or address, optionally with a port, that is valid in a URL. */
 function isHost(text: string): boolean {
   const [matched, literal] = hostForm.exec(text) ?? []
   return matched !== undefined && (literal === undefined || isIPv6(literal)) && URL.canParse(`http://${text}`)
 }
 
-/** Headers that are no lists: of two values, one would have to be ignored. Host and Content-Length are checked elsewhere. */
+/** Headers that are not lists: of two values, one would be ignored. Host and Content-Length are checked elsewhere. */
 const singleHeaders = new Set([
   'authorization',
   'content-type',
@@ -75,7 +75,7 @@ function checkRepeatedHeaders(rawHeaders: readonly string[]): void {
   }
 }
 
-/** The media that a route takes and gives; without a route, what any of them may take. */
+/** Checks Content-Type and Accept against the route; without a route, against what any route may take. */
 export function checkContentTypes(route: ServedRoute | undefined, request: FastifyRequest): void {
   const { headers, method } = request
   if (route?.kind === 'push') {
@@ -86,7 +86,9 @@ export function checkContentTypes(route: ServedRoute | undefined, request: Fasti
   const sendsBody = Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
   const takesBody = route === undefined || (route.kind !== 'read' && route.body !== undefined)
   const merge = method === 'PATCH' ? ['application/merge-patch+json'] : []
-  const isText = Object.values(route?.responses ?? {}).some((answer) => answer.kind === 'text' || 'hasPage' in answer)
+  const isText = Object.values(route?.responses ?? {}).some(
+    (response) => response.kind === 'text' || 'hasPage' in response,
+  )
   negotiateContent({
     method,
     contentType: headers['content-type'],
@@ -102,7 +104,7 @@ export const urlTooLong = (): ApiError =>
 export const headersTooLarge = (): ApiError =>
   new ApiError('headers_too_large', 'The headers are too large: at most 16 KiB in total are allowed.')
 
-/** What a caller may send who has shown no credential is a form, not data. */
+/** Callers without a credential only send forms, which are small. */
 export const maxBodyBytesFor = ({ kind }: Pick<ServedRoute, 'kind'>): number =>
   kind === 'public' ? maxPublicBodyBytes : maxBodyBytes
 

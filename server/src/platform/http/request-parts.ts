@@ -12,7 +12,7 @@ import { addressKey } from './rate-limit.ts'
 import { readBytes } from './request-body.ts'
 import type { AccountRoute, Client, PublicRoute, Route, Services, WriteRoute } from './route.ts'
 
-/** Who is at the other end of the request, looked up when it is asked for. */
+/** The client of a request; its properties are read on demand. */
 export const clientOf = (request: FastifyRequest): Client => new RequestClient(request)
 
 class RequestClient implements Client {
@@ -56,15 +56,15 @@ class RequestClient implements Client {
   }
 }
 
-/** The first cookie of the name (RFC 6265 section 4.2.1); ours hold nothing that is quoted or encoded. */
+/** The first cookie with this name (RFC 6265 section 4.2.1); our values are never quoted or encoded. */
 function readCookie(header: string | undefined, name: string): string | undefined {
   const pairs = header?.split(';').map((pair) => pair.trim()) ?? []
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
 }
 
 /**
- * Attempts that fail, and they alone, are charged to their address: a good credential is never refused for what others
- * behind the same proxy send.
+ * Only failed attempts are charged to their address: a valid credential is never rejected because of others behind the
+ * same proxy.
  */
 export async function authenticate(
   services: Services,
@@ -91,7 +91,7 @@ export async function authenticate(
   }
 }
 
-/** The ids of the path. One of another form is looked up like one that does not exist, and as late. */
+/** The ids in the path. An invalid one behaves like an id that does not exist, and fails at the same step. */
 export function paramsOf(route: Pick<Route, 'params'>, request: FastifyRequest): Record<string, string> {
   const given = request.params as Record<string, string>
   return Object.fromEntries(
@@ -103,7 +103,7 @@ export function paramsOf(route: Pick<Route, 'params'>, request: FastifyRequest):
   )
 }
 
-/** A read heeds If-None-Match alone. */
+/** Reads only support If-None-Match. */
 export function checkReadConditions(request: FastifyRequest): void {
   if (singleHeader(request, 'if-match') !== undefined) throw unsupportedHeader('If-Match')
   const none = singleHeader(request, 'if-none-match')
@@ -113,7 +113,7 @@ export function checkReadConditions(request: FastifyRequest): void {
 export const unsupportedHeader = (field: string) =>
   invalidParameters([{ field, message: 'is not supported on this request' }])
 
-/** The fields that the body changes, and the body as it was sent; `{}` where there is none. */
+/** The fields to change, and the body as sent; `{}` if there is none. */
 export async function readRequestBody(
   route: Pick<WriteRoute | AccountRoute | PublicRoute, 'kind' | 'body'>,
   request: FastifyRequest,

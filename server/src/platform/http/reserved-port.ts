@@ -6,21 +6,21 @@ import { listenOn } from './listen.ts'
 import { createSecurityHeaders } from './security-headers.ts'
 import { version } from './version.ts'
 
-/** A port that this process has, before it can serve: whoever asks meanwhile gets a 503. */
+/** A port that is bound before the service can use it: callers get a 503 meanwhile. */
 export interface ReservedPort {
   readonly port: number
-  /** Lets `server` take the port over: its next `listen` listens here, whatever it is told. */
+  /** Hands the port over to `server`: its next `listen` uses this socket, whatever its arguments. */
   handOverTo(server: Server): void
-  /** Gives each new connection to `take`, unread; one that it does not take gets the 503. */
+  /** Passes each new connection, unread, to `accept`; connections for which it returns false get the 503. */
   passConnectionsTo(acceptConnection: (socket: Socket) => boolean): void
-  /** Gives the port back unless a server has taken it over. */
+  /** Releases the port unless a server has taken it over. */
   release(): void
 }
 
-/** Milliseconds that a caller may take to send what is refused. */
+/** Milliseconds for a caller to send its request, which is then rejected. */
 const requestTimeout = 15_000
 
-/** Binds the port. Errors: those of listening, such as EADDRINUSE. */
+/** Binds the port. Throws errors of `listen`, such as EADDRINUSE. */
 export async function reservePort(port: number, host: string): Promise<ReservedPort> {
   const rejectingServer = createServer((_request, response) => {
     const refusal = new ApiError('overloaded', 'The service is starting. Try again in a moment.')
@@ -30,14 +30,14 @@ export async function reservePort(port: number, host: string): Promise<ReservedP
       'x-request-id': showId('req', newId()),
       version,
       'cache-control': 'no-store',
-      // The next request on the connection is for the server that takes the port over.
+      // The next request on this connection belongs to the server that takes over the port.
       connection: 'close',
       ...createSecurityHeaders(false),
     }
     response.writeHead(refusal.status, headers).end(JSON.stringify(refusal.body()))
   })
   let acceptConnection = (_socket: Socket): boolean => false
-  // What it accepts may go to another process, so it reads nothing of it.
+  // An accepted connection may be passed to another process, so nothing is read from it.
   const placeholder = createNetServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (socket) => {
     if (acceptConnection(socket)) return
     socket.setTimeout(requestTimeout, () => socket.destroy())
@@ -52,7 +52,7 @@ export async function reservePort(port: number, host: string): Promise<ReservedP
       const listen = server.listen.bind(server)
       server.listen = (): Server => {
         isTaken = true
-        // Both use one socket from here on, so the placeholder is never closed.
+        // From here on both use one socket, so the placeholder is never closed.
         return listen(placeholder)
       }
     },

@@ -16,7 +16,7 @@ import type { Identifier } from './identifier.ts'
 import type { QueryParameter } from '../query/query-string.ts'
 import type { RateLimiter } from './rate-limit.ts'
 
-/** What every route may use; made once, at start. Whoever needs more for its own routes adds it (`services.ts`). */
+/** What every route may use; created once, at start. Routes that need more extend it (`services.ts`). */
 export interface Services {
   database: Database
   identifier: Identifier
@@ -24,16 +24,16 @@ export interface Services {
   limiter: RateLimiter
   denials: Denials
   queryLimiter: ConcurrencyLimiter
-  /** Signs the opaque cursors of `Link` headers. */
+  /** Signs the opaque cursors in `Link` headers. */
   cursorKey: Buffer
-  /** What links in answers start with: the public address, else the one it listens on. */
+  /** The base of links in responses: the public URL, otherwise the address the service listens on. */
   origin: string
-  /** The origin that people log in at, where AUTH_ORIGIN or PUBLIC_URL says it; else it is the host that a caller names. */
+  /** The origin where people log in, from AUTH_ORIGIN or PUBLIC_URL; if undefined, it is the requested host. */
   pageOrigin: string | undefined
   log: Logger
 }
 
-/** An answer before it is sent. `revision` makes a record's strong ETag; other texts get a weak one. */
+/** A response before it is sent. With a `revision` it gets a record's strong ETag, otherwise a weak one. */
 export interface RouteResponse {
   status: number
   text?: string
@@ -41,33 +41,36 @@ export interface RouteResponse {
   headers?: Record<string, string>
   /** Values of `Set-Cookie`. */
   cookies?: readonly string[]
-  /** Done when the transaction of a write route is committed; a repeated answer does nothing. */
+  /** Called after the transaction of a write route has committed, but not for a replayed response. */
   afterCommit?: () => void
-  /** What the audit log tells of it, beyond what the request and the answer say. */
+  /** Details for the audit log that the request and the response do not show. */
   effect?: Effect
 }
 
-/** What an audited request did; `none` when it turned out to change nothing, which is not told. */
+/** What an audited request did; `none` if it changed nothing, which is not recorded. */
 export type Effect =
   | 'none'
   | {
-      /** Names of the fields that changed; without it those that the body names. */
+      /** Names of the changed fields; by default those in the body. */
       fields?: readonly string[]
       details?: JsonObject
     }
 
-/** Who is at the other end, as far as the connection and the headers say. */
+/** The client, as far as the connection and the headers show. */
 export interface Client {
   readonly address: string
   readonly userAgent: string | null
   readonly requestId: string
-  /** The `Origin` header: the page whose script asks. */
+  /** The `Origin` header: the page whose script sent the request. */
   readonly origin: string | undefined
-  /** Where a browser was when it set out, `cross-site` for another site’s page (Fetch Metadata); undefined from programs. */
+  /**
+   * The `Sec-Fetch-Site` header: `cross-site` if another site's page started the request (Fetch Metadata); undefined
+   * for programs.
+   */
   readonly fetchSite: string | undefined
-  /** The host, as the caller names it, with its scheme: what a page of ours has as its origin. */
+  /** Scheme and requested host: the origin of our own pages. */
   readonly requestOrigin: string
-  /** Is it a browser that a person opens an address with? */
+  /** Is it a browser in which a person opens a URL? */
   readonly wantsPage: boolean
   cookie(name: string): string | undefined
 }
@@ -75,10 +78,10 @@ export interface Client {
 export interface BaseRequest {
   services: Services
   client: Client
-  /** The path's ids as uuids. */
+  /** The ids in the path, as uuids. */
   params: Record<string, string>
   query: readonly QueryParameter[]
-  /** The target of the request as it was sent, with its query. */
+  /** The request target as sent, including the query. */
   url: string
 }
 
@@ -91,9 +94,9 @@ export interface WriteRequest<Body = JsonObject> extends BaseRequest {
   caller: Caller
   db: Transaction
   body: Body
-  /** The revisions that If-Match allows; undefined when any will do. */
+  /** The revisions that If-Match allows; undefined if any is allowed. */
   revisions: readonly number[] | undefined
-  /** True when nothing but what the route does is written in the transaction. */
+  /** True if the transaction contains nothing but what the route does. */
   isSoleOperation: boolean
 }
 
@@ -101,27 +104,27 @@ export interface PublicRequest<Body = JsonObject> extends BaseRequest {
   body: Body
 }
 
-/** What an answer's body is, for the OpenAPI document and for the tests that hold every answer against it. */
+/** The body of a response, for the OpenAPI document and for the tests that check every response against it. */
 export type ResponseBody =
   | { kind: 'record'; resource: Resource }
   | { kind: 'list'; resource: Resource }
-  /** `hasPage`: a browser gets the same as an HTML page. */
+  /** `hasPage`: browsers get the same as an HTML page. */
   | { kind: 'schema'; component: string; schema: Schema; hasPage?: true }
-  /** For people and browsers: HTML, a script. */
+  /** For people and browsers: HTML or a script. */
   | { kind: 'text'; mediaType: string }
   | { kind: 'none' }
 
-/** The prefix of the ids that the parameter takes, and of what; '' for a secret that stands in place of a credential. */
+/** The id prefix and resource of the parameter; the prefix is '' for a secret that replaces a credential. */
 interface PathParameter {
   prefix: string
   resource: string
 }
 
-/** Parameters of its own, each once, with what it is for; `takesOthers` where another party adds what it likes. */
+/** Declared parameters with their descriptions, each allowed once; `allowsOthers` if another party adds its own. */
 interface ParameterQuery {
   kind: 'parameters'
   parameters: Readonly<Record<string, string>>
-  /** Values of those that have a form of their own. */
+  /** Example values of parameters with a special format. */
   examples?: Readonly<Record<string, string>>
   allowsOthers: boolean
 }
@@ -129,14 +132,17 @@ interface ParameterQuery {
 interface RouteBase {
   /** With `{parameters}` in braces. */
   path: string
-  /** Name of the operation in OpenAPI, unique. */
+  /** The unique operation id in OpenAPI. */
   operation: string
   summary: string
   description?: string
-  /** Under which heading the documentation shows it. */
+  /** The documentation heading of the route. */
   tag: string
   params: Record<string, PathParameter>
-  /** Which query parameters it takes: those of a list, of a count, of a change by filter, `select[]` alone, or none. */
+  /**
+   * Which query parameters it supports: those of a list, a count or a change by filter, only `select[]`, declared ones,
+   * or none.
+   */
   query: { kind: 'list' | 'count' | 'change' | 'one'; resource: Resource } | ParameterQuery | { kind: 'none' }
   responses: Record<number, ResponseBody>
   /** Error statuses that do not follow from the rest of the declaration. */
@@ -156,18 +162,18 @@ export interface WriteRoute<Body = JsonObject> extends RouteBase {
   method: 'POST' | 'PATCH' | 'DELETE'
   /** `<resource>:<action>:write` */
   scope: string
-  /** Members of the body; without it the route takes none. */
+  /** The body; without it the route has none. */
   body?: { component: string; shape: BodyShape<Body>; required: boolean }
-  /** Does the route heed If-Match? */
+  /** Does the route support If-Match? */
   supportsIfMatch: boolean
-  /** What the audit log tells of its effect, in the effect's own transaction; without it nothing. */
+  /** The action to record in the audit log, in the transaction of the effect; without it nothing is recorded. */
   audited?: AuditAction
-  /** Does it need a proof of the last five minutes, or an API key that was given the resource by name? */
+  /** Does it require re-authentication within the last five minutes, or an API key whose scope names the resource? */
   requiresRecentAuthentication?: boolean
   handle(request: WriteRequest<Body>): Promise<RouteResponse>
 }
 
-/** Answers the request in a way of its own, from the credential on. */
+/** Serves the request itself, starting with the credential. */
 export type Serve = (
   services: Services,
   request: FastifyRequest,
@@ -175,15 +181,15 @@ export type Serve = (
   requestContext: RequestContext,
 ) => Promise<RouteResponse>
 
-/** A route about the caller's own account, whatever the organization: by access token, never by API key. */
+/** A route about the caller's own account, in no particular organization; accepts access tokens but no API keys. */
 export interface AccountRoute extends RouteBase {
   kind: 'account'
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   body?: { component: string; shape: BodyShape; required: boolean }
   query: { kind: 'none' }
-  /** Does it need a proof of the last five minutes? */
+  /** Does it require re-authentication within the last five minutes? */
   requiresRecentAuthentication?: boolean
-  /** Does it stand on the host of AUTH_ORIGIN too, whose cookie it sets? */
+  /** Is it served on the host of AUTH_ORIGIN too, whose cookie it sets? */
   isOnBothHosts?: boolean
   serve: Serve
 }
@@ -192,20 +198,20 @@ export interface AccountRoute extends RouteBase {
 export interface PublicRoute<Body = JsonObject> extends RouteBase {
   kind: 'public'
   method: 'GET' | 'POST'
-  /** Which host serves it when AUTH_ORIGIN moves the authentication to its own. */
+  /** Which host serves it if AUTH_ORIGIN moves authentication to a separate one. */
   host: 'api' | 'auth' | 'both'
-  /** False for what is served although requests wait for the database. */
+  /** False for routes that are served even while requests wait for the database. */
   needsDatabase?: false
   body?: { component: string; shape: BodyShape<Body>; required: boolean }
   /**
-   * Finds what is wrong with the values beyond their form, so that a person who fills in a form hears of all faults at once.
-   * `body` holds only the values whose form is right. Errors: what keeps the request from being served at all.
+   * Checks values beyond their format, so that someone who fills in a form sees all errors at once. `body` contains
+   * only the values with a valid format. Throws if the request cannot be served at all.
    */
   check?(request: PublicRequest): Promise<readonly BodyFault[]>
   handle(request: PublicRequest<Body>): Promise<RouteResponse>
 }
 
-/** A route whose credential stands in its path: other systems push at it. An Authorization header is not read. */
+/** A route whose path contains the credential: other systems push data to it. Ignores the Authorization header. */
 export interface PushRoute extends RouteBase {
   kind: 'push'
   method: 'POST'
@@ -214,35 +220,35 @@ export interface PushRoute extends RouteBase {
   serve: Serve
 }
 
-/** A check of the process itself, on every host: no credential, no rate limit, query strings are ignored. */
+/** A health check on every host: no credential, no rate limit; query strings are ignored. */
 export interface ProbeRoute extends RouteBase {
   kind: 'probe'
   method: 'GET'
   query: { kind: 'none' }
   status: string
-  /** Error: 503. */
+  /** Throws 503. */
   check(services: Services, isReady: () => boolean): Promise<void>
 }
 
-/** A route whose handler gets the body in the types of the fields that its shape declares. */
+/** A route whose handler gets the body with the types that its shape declares. */
 export const writeRoute = <Body>(route: WriteRoute<Body>): WriteRoute => route as WriteRoute<never>
 
 export type Route = ServedRoute | ProbeRoute
 
-/** The routes that `serve` answers. */
+/** The routes that `serve` handles. */
 export type ServedRoute = ReadRoute | WriteRoute | AccountRoute | PublicRoute | PushRoute
 
-/** Does the route ask for a credential in the Authorization header, and for a scope? */
+/** Does the route require a credential in the Authorization header and a scope? */
 export const isScoped = (route: Route): route is ReadRoute | WriteRoute =>
   route.kind === 'read' || route.kind === 'write'
 
-/** Does the route heed an Idempotency-Key? */
+/** Does the route support Idempotency-Key? */
 export const supportsIdempotencyKey = ({ kind }: Route): boolean => kind === 'push' || kind === 'write'
 
-/** Does the route heed If-None-Match? */
+/** Does the route support If-None-Match? */
 export const isCacheable = (route: Route): boolean => route.method === 'GET' && route.kind !== 'probe'
 
-/** The scope that a list's cursors are bound to. */
+/** The scope to which a list's cursors are bound. */
 export const cursorScope =
   (services: Services, caller: Caller, resource: Resource, parentId: string | undefined) =>
   (orderBy: string): CursorScope => ({

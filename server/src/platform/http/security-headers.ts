@@ -1,11 +1,13 @@
-/** An answer of the API is no page: nothing of it is run or framed, should a browser show it. Our pages have their own. */
+/**
+ * API responses are not pages: if a browser shows one, nothing in it may run or be framed. Pages have their own policy.
+ */
 const apiContentSecurityPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const year = 365 * 24 * 60 * 60
 
 /**
- * What every answer tells a browser, also one that goes wrong early. `isHttps`: the service is reached by https, and is to
- * be reached by nothing else (RFC 6797); other hosts of the same domain are their operator's matter.
+ * Security headers of every response, including early errors. `isHttps`: the service is reached by https and must not
+ * be reached by anything else (RFC 6797); other hosts of the domain are up to their operators.
  */
 export const createSecurityHeaders = (isHttps: boolean): Readonly<Record<string, string>> => ({
   'x-content-type-options': 'nosniff',

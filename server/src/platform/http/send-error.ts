@@ -4,10 +4,10 @@ import { urlTooLong } from './request-limits.ts'
 import { basePath, errorPage, wantsPage } from './html.ts'
 import type { Services } from './route.ts'
 
-/** Answers with an error: a page for browsers, JSON for everyone else. */
+/** Sends an error: a page for browsers, JSON for everyone else. */
 export function sendError(services: Services, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   const refusal = toApiError(error)
-  // A refusal of ours without a cause (not ready, too many wait) is told whole by the line of its request.
+  // An error without a cause (not ready, overloaded) is fully described by the request's log line.
   if (refusal.status >= 500 && refusal.cause !== undefined) {
     const level = refusal.code === 'internal_error' ? 'error' : 'warn'
     const { id: requestId, requestContext } = request
@@ -20,14 +20,14 @@ export function sendError(services: Services, request: FastifyRequest, reply: Fa
   } else void reply.type('application/json; charset=utf-8').send(JSON.stringify(refusal.body()))
 }
 
-/** What PostgreSQL adds to its errors (the row, the value) would bring records into the log. */
+/** Leaves out what PostgreSQL adds to its errors (the row, the value), so that no records enter the log. */
 function errorForLog(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) }
   const { name, message, stack } = error
   return { type: name, message, code: (error as NodeJS.ErrnoException).code, stack }
 }
 
-/** Faults of the framework and bugs, in the interface's words; what a bug says stays in the log. */
+/** Converts errors of the framework and unexpected errors to API errors; details of the latter are only logged. */
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const { code } = error as { code?: string }

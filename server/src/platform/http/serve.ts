@@ -28,8 +28,8 @@ import {
 } from './request-parts.ts'
 
 /**
- * Answers one request, in the order of docs/architecture.md: frame, credential, limit, organization, scope, query and
- * body, then the work. The order decides which fault a caller sees who made several.
+ * Serves one request in the order of docs/architecture.md: limits, credential, rate limit, organization, scope, query
+ * and body, then the work. The order decides which of several errors the caller sees.
  */
 export async function serve(
   route: ServedRoute,
@@ -56,7 +56,7 @@ export async function serve(
       const response = await withConfirmedCredential(services, caller, () => runRoute(route, services, request, caller))
       return await send(request, reply, services, requestContext, response)
     } catch (error) {
-      // The credential was changed or revoked since it was read: read it again, once.
+      // The credential has changed since it was read: read it again, once.
       if (!(error instanceof CredentialChanged) || attempt > 1) throw error
     }
   }
@@ -78,12 +78,12 @@ async function servePublic(
   const base = { services, client: clientOf(request), params: paramsOf(route, request), query, url }
   const { check } = route
   const examine = check && ((body: JsonObject) => check({ ...base, body }))
-  // What a GET sends along has no meaning (RFC 9110 section 9.3.1).
+  // A body on a GET has no meaning (RFC 9110 section 9.3.1).
   const { body } = route.method === 'GET' ? { body: {} } : await readRequestBody(route, request, examine)
   return route.handle({ ...base, body })
 }
 
-/** Credential, limit, organization, scope. */
+/** Checks credential, rate limit, organization and scope. */
 async function identify(
   route: ReadRoute | WriteRoute,
   services: Services,
@@ -94,7 +94,7 @@ async function identify(
   const { identifier } = services
   const credential = await authenticate(services, request, reply, requestContext)
   requestContext.credential = showId(credential.kind === 'key' ? 'key' : 'session', credential.id)
-  // A repeated attempt after a changed credential has paid already.
+  // The second attempt after a changed credential is already paid for.
   if (requestContext.charged?.key !== credential.id) {
     await charge(services, reply, requestContext, route.kind === 'read' ? 'read' : 'write', credential.id)
   }
@@ -127,7 +127,7 @@ async function identify(
   return caller
 }
 
-/** Runs the work; a refusal that never reached the database must not hide that the credential is revoked. */
+/** Runs the work. An error that did not query the database must not hide that the credential was revoked. */
 async function withConfirmedCredential(
   services: Services,
   caller: Caller,
@@ -196,7 +196,7 @@ async function runRoute(
   }
 }
 
-/** 409 that names the field and, where the caller may read it, the record that holds the value. */
+/** 409, with the field and, if the caller may read it, the record that has the value. */
 async function conflictError(
   services: Services,
   caller: Caller,
@@ -209,7 +209,7 @@ async function conflictError(
   return new ApiError('already_exists', `${field}: ${fault.message}`, { details: [fault] })
 }
 
-/** If-Match as revisions; If-None-Match on a change can only ask for a record that is not there yet. */
+/** Reads If-Match as revisions. If-None-Match is not supported on writes. */
 function readPreconditions(route: WriteRoute, request: FastifyRequest): readonly number[] | undefined {
   const match = singleHeader(request, 'if-match')
   const none = singleHeader(request, 'if-none-match')

@@ -25,14 +25,14 @@ export interface ServerOptions {
   routes: readonly Route[]
   trustProxy: TrustedProxies
   corsOrigins: readonly string[]
-  /** The origin that the authentication has to itself; undefined when it shares the API's. */
+  /** The separate origin of authentication; undefined if it shares the API's. */
   authOrigin: string | undefined
   metrics: Metrics
-  /** True while requests should be sent here; told by `/readyz`. */
+  /** True while the service should receive requests; reported by `/readyz`. */
   isReady: () => boolean
-  /** Milliseconds that the headers, and the whole of a request, may take to arrive. */
+  /** Milliseconds for the headers, and for the whole request, to arrive. */
   timeouts?: { headers: number; request: number }
-  /** What the bodies of all requests share. */
+  /** Shared by the bodies of all requests. */
   budget?: BodyBudget
 }
 
@@ -40,12 +40,15 @@ declare module 'fastify' {
   interface FastifyRequest {
     requestContext: RequestContext
     startedAt: number
-    /** The caller's address, in its usual form. */
+    /** The caller's address in canonical form. */
     readonly address: string
   }
 }
 
-/** The HTTP server: every answer, the parser's own faults included, has the headers and the error shape of the interface. */
+/**
+ * Creates the HTTP server. Every response, including those to the parser's errors, has the headers and error format of
+ * the interface.
+ */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { services, routes, trustProxy, corsOrigins, metrics } = options
   const trust = createTrust(trustProxy)
@@ -59,20 +62,19 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     requestTimeout: timeouts.request,
     keepAliveTimeout: 72_000,
     genReqId: () => showId('req', randomUUID()),
-    // HEAD is made by `methodsOf`: the framework's own would give other headers where GET compresses its body.
+    // `methodsOf` adds HEAD: the framework's HEAD routes would send different headers when GET compresses its body.
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { maxParamLength: maxUrlLength, ignoreTrailingSlash: true },
     http: {
-      // Above our own limits, so that what is a little too long is told apart and gets an answer like any other; below
-      // the 64 KiB that are read at once, so that the rest is told apart too.
+      // Above our own limits, which report a better error, but below the 64 KiB that the parser reads at once.
       maxHeaderSize: 48 * 1024,
       headersTimeout: timeouts.headers,
       connectionsCheckingInterval: Math.min(5000, timeouts.headers),
-      // Checked with the other limits, in the error shape of the interface.
+      // Checked with the other limits, in the error format of the interface.
       requireHostHeader: false,
-      // Node would take the first of two and say nothing.
+      // Otherwise Node would silently use the first of two.
       joinDuplicateHeaders: true,
     },
     clientErrorHandler: (error, socket) => parserErrors.refuse(error, socket),
@@ -83,16 +85,17 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   }
   const beginRequest = (request: FastifyRequest, reply: FastifyReply) => {
     prepareResponse(request, reply, budget, securityHeaders)
-    // Not the framework's hook: it says nothing of callers who left, nor of what the router refused.
+    // Not a framework hook: those miss callers that disconnected and requests that the router rejected.
     reply.raw.once('close', () => {
       request.requestContext.bodyReservation?.release()
       logRequest(services, metrics, request, reply)
     })
   }
   const app = fastify(settings)
-  // A caller may close its half of the connection and wait for the answer; Node would close the other half too.
+  // A caller may close its half of the connection and wait for the response; by default Node would close the other half
+  // too.
   Object.assign(app.server, { httpAllowHalfOpen: true })
-  // Node drops the headers beyond 2000 without a word; how many bytes they may have is limited.
+  // By default Node silently drops headers beyond 2000; their total size is limited anyway.
   app.server.maxHeadersCount = 0
   parserErrors.watch(app.server)
   const rejectionLog = new RejectionLog(services.log)
@@ -108,14 +111,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       rejectionLog.count()
     },
   })
-  // The body is read by `serve`, after the credential: a stranger's megabyte is not parsed. To the framework no method
-  // has one, and it routes all that the parser knows, so that a known path can say 405.
+  // `serve` reads the body after checking the credential, so a megabyte without a credential is not parsed. For the
+  // framework no method has a body, and it routes every method that the parser knows, so that a known path can return
+  // 405.
   for (const method of METHODS.filter((name) => name !== 'CONNECT')) {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
   app.decorateRequest('progress')
   app.decorateRequest('startedAt', 0)
-  // Not the framework's `ip`, which takes whatever stands in X-Forwarded-For.
+  // Not the framework's `ip`, which trusts any X-Forwarded-For.
   app.decorateRequest('address', {
     getter() {
       return callerAddress(this.raw, trust)
@@ -126,7 +130,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done()
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {
-    // A caller that kept its connection would meet a closed one in a moment, and the stop would wait for it.
+    // A kept-alive connection would be closed in a moment anyway, and would delay the stop.
     if (!options.isReady()) reply.header('connection', 'close')
     done()
   })
@@ -156,7 +160,7 @@ function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRou
   app.route({
     method: methodsOf(route.method),
     url: pattern(route.path),
-    // Not async: what awaits a reply costs more than all that `serve` does beside it.
+    // Not async: awaiting the reply would cost more than the rest of `serve`'s overhead.
     handler: (request, reply) => {
       request.requestContext.route = route.path
       request.requestContext.isPush = route.kind === 'push'
@@ -164,27 +168,29 @@ function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRou
         checkContentTypes(undefined, request)
         throw routeNotFound(request, options)
       }
-      // Addresses within a page are relative, so it has one address alone.
+      // Links within a page are relative, so it has a single URL.
       if (isPage(route) && hasTrailingSlash(request)) return void reply.redirect(withoutTrailingSlash(request), 308)
       serve(route, services, request, reply, request.requestContext).catch((error: unknown) => void reply.send(error))
     },
   })
 }
 
-/** Pushes have a bound of their own, the health of the process is asked for when it is worst, and documents need no database. */
+/** Pushes have a separate limit, health checks matter most under load, and documents need no database. */
 const isAlwaysAdmitted = (route: Route): boolean =>
   route.kind === 'push' || route.kind === 'probe' || (route.kind === 'public' && route.needsDatabase === false)
 
-const isPage = ({ responses: answers }: Route): boolean => Object.values(answers).some(({ kind }) => kind === 'text')
+const isPage = ({ responses }: Route): boolean => Object.values(responses).some(({ kind }) => kind === 'text')
 
-/** The address without the slash, relative so that it holds behind a proxy too: `/v5/swagger/` is `../swagger`. */
+/**
+ * The URL without the trailing slash, relative so that it works behind a proxy: `/v5/swagger/` becomes `../swagger`.
+ */
 const withoutTrailingSlash = (request: FastifyRequest): string =>
   requestTarget(request).replace(/^.*\/(?=[^/?]+(\?|$))/, '../')
 
-/** HEAD goes the whole way of GET; Node leaves the body out. */
+/** HEAD is handled like GET; Node omits the body. */
 const methodsOf = (method: string): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method])
 
-/** With AUTH_ORIGIN the authentication stands on that host alone, and only what both hosts have stands beside it. */
+/** With AUTH_ORIGIN, that host serves only authentication and the routes of both hosts. */
 function isServedOnHost(route: Route, authOrigin: string | undefined, request: FastifyRequest): boolean {
   if (authOrigin === undefined || route.kind === 'probe' || (route.kind === 'public' && route.host === 'both'))
     return true
@@ -194,24 +200,27 @@ function isServedOnHost(route: Route, authOrigin: string | undefined, request: F
 }
 
 const routeNotFound = (request: FastifyRequest, options: Pick<ServerOptions, 'routes'>) =>
-  // HEAD gives the headers of GET, the length included.
+  // HEAD sends the headers of GET, including the length.
   new ApiError(
     'not_found',
     `There is no route ${request.method.replace('HEAD', 'GET')} ${shownPath(request, options)}; see /v5/docs for all routes.`,
   )
 
-/** `{contactId}` as the router writes it. */
+/** `{contactId}` in the router's syntax. */
 const pattern = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
 
 interface KnownPath {
   path: string
   pattern: RegExp
-  /** With OPTIONS. */
+  /** Including OPTIONS. */
   methods: ReadonlySet<string>
   routes: readonly Route[]
 }
 
-/** Every path with the methods that it takes. Looked through for what no route takes: in the router, each method of each path costs memory. */
+/**
+ * All paths with their methods. Searched when no route matches, because routing each method of each path would cost
+ * memory.
+ */
 function knownPaths(routes: readonly Route[]): KnownPath[] {
   const byPath = new Map<string, Route[]>()
   for (const route of routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route])
@@ -223,7 +232,7 @@ function knownPaths(routes: readonly Route[]): KnownPath[] {
   }))
 }
 
-/** A known path with another method is 405 and says which methods it takes (RFC 9110 section 15.5.6). */
+/** A known path with another method returns 405 with the allowed methods (RFC 9110 section 15.5.6). */
 function addFallbackRoutes(app: FastifyInstance, options: ServerOptions): void {
   const { routes, authOrigin } = options
   const known = knownPaths(routes)
@@ -238,10 +247,10 @@ function addFallbackRoutes(app: FastifyInstance, options: ServerOptions): void {
   }
   app.setNotFoundHandler(async (request, reply) => {
     const path = requestTarget(request).split('?', 1)[0] ?? ''
-    // The path with the fewest parameters is the one that the router would take.
+    // The router prefers the path with the fewest parameters.
     return respond(known.filter(({ pattern }) => pattern.test(path)).sort(byParameters)[0], request, reply)
   })
-  // What looks like another path's parameter (`/v5/contacts/count`) would be taken for one.
+  // A path such as `/v5/contacts/count` also matches another path's parameter.
   for (const path of known) {
     const text = path.path.replace(/\{\w+\}/g, 'any')
     const others = known.filter((other) => other !== path && other.pattern.test(text))
@@ -256,7 +265,7 @@ const byParameters = (left: KnownPath, right: KnownPath): number => parametersIn
 
 const parametersIn = (path: string): number => path.split('{').length
 
-/** Outside `serve`: a probe has no rate limit, and is answered while nothing else is. */
+/** Not handled by `serve`: a probe has no rate limit and responds even while nothing else does. */
 function addProbe(app: FastifyInstance, { services, isReady }: ServerOptions, route: ProbeRoute): void {
   app.route({
     method: methodsOf(route.method),
@@ -269,7 +278,7 @@ function addProbe(app: FastifyInstance, { services, isReady }: ServerOptions, ro
   })
 }
 
-/** What every answer carries, also one that goes wrong later. */
+/** Headers of every response, including later errors. */
 function prepareResponse(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -282,14 +291,17 @@ function prepareResponse(
   reply.headers(securityHeaders).header('vary', 'accept-encoding')
 }
 
-/** Not sent to anyone: the caller closed the connection before the answer was out. */
+/** Nothing was sent: the caller closed the connection before the response was complete. */
 const clientClosedRequest = 499
 
-/** Does the request prove, or fail to prove, who sends it? Then the log says from where. */
+/** Is it an attempt to authenticate? Then the caller's address is logged. */
 const isAuthentication = ({ route, isPush }: RequestContext, status: number): boolean =>
   status === 401 || /^\/auth(?:\/|$)/.test(route) || (status === 404 && isPush === true)
 
-/** One line a request, after the answer. Never the URL, the query, a header or a body: they hold secrets and people. */
+/**
+ * Logs one line per request, after the response. Never the URL, the query, headers or bodies: they contain secrets and
+ * personal data.
+ */
 function logRequest({ log }: Services, metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
   const { route, credential, organization } = request.requestContext
   const milliseconds = performance.now() - request.startedAt
@@ -310,7 +322,7 @@ function logRequest({ log }: Services, metrics: Metrics, request: FastifyRequest
   log.info(line, 'request')
 }
 
-/** The segments of paths that a secret follows, such as `trigger` in `/trigger/{hash}`. */
+/** Path segments that are followed by a secret, such as `trigger` in `/trigger/{hash}`. */
 const segmentsBeforeSecrets = (routes: readonly Route[]): ReadonlySet<string | undefined> =>
   new Set(
     routes.flatMap(({ path, params }) => {
@@ -320,7 +332,7 @@ const segmentsBeforeSecrets = (routes: readonly Route[]): ReadonlySet<string | u
     }),
   )
 
-/** What the caller probably misspelt: names and ids. The rest of a path may be a secret. */
+/** The part of the path that the caller probably misspelled: names and ids. The rest may be a secret. */
 function shownPath(request: FastifyRequest, { routes }: Pick<ServerOptions, 'routes'>): string {
   const secretsFollow = segmentsBeforeSecrets(routes)
   const segments = requestTarget(request).split('?', 1)[0]?.slice(0, 200).split('/') ?? []
@@ -328,5 +340,5 @@ function shownPath(request: FastifyRequest, { routes }: Pick<ServerOptions, 'rou
   return (hidden < 0 ? segments : [...segments.slice(0, hidden), '…']).join('/')
 }
 
-/** Shorter than any secret, or an id. */
+/** Text shorter than any secret, or an id. */
 const shownSegment = /^(?:[\w.~-]{0,24}|[a-z]{3}_[0-9a-f]{32})$/

@@ -1,2 +1,2 @@
-/** The contract's date: `Version` on every answer, `info.version` in the OpenAPI document. */
+/** The contract's date: the `Version` header, and `info.version` in the OpenAPI document. */
 export const version = '2026-11-21'

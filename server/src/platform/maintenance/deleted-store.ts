@@ -3,14 +3,14 @@ import { columnOf, parentsOf, type Resource } from '../model/define.ts'
 import type { Dependent, RetentionPolicy } from './retention-store.ts'
 
 /**
- * Seconds more than a record can be restored: a restore that began in time is over by then, so that none ever meets a
- * record that is half gone.
+ * Seconds added to the time in which a record can be restored: a restore that began in time has finished by then, so it
+ * never sees a partly purged record.
  */
 const grace = 60
 
 /**
- * Deleted records of a resource, as the declarations say: what lives inside one goes with it, what refers to one and need
- * not lets go of it, and while anything has to refer to one it stays.
+ * The retention policy for a resource's deleted records, derived from the declarations: nested records are purged with
+ * it, optional references to it are cleared, and it stays as long as a required reference exists.
  */
 export function deletedRecords(
   resource: Resource,

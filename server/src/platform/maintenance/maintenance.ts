@@ -21,41 +21,41 @@ export interface PurgeOptions {
   database: Database
   log: Logger
   retentionPolicies: readonly RetentionPolicy[]
-  /** Told of what went, for metrics. */
+  /** Counts purged records, for metrics. */
   purged: (name: string, count: number) => void
 }
 
 export interface MaintenanceOptions extends PurgeOptions {
   /** Resources with stored renderings. */
   rendered: readonly Resource[]
-  /** Resolves once the database is there and has its tables. */
+  /** Resolves once the database is reachable and migrated. */
   ready: Promise<unknown>
 }
 
 export interface Maintenance {
-  /** Begins no further step and waits for the one under way. */
+  /** Starts no more steps and waits for the current one. */
   close(): Promise<void>
 }
 
-/** Rows of a step: of the first one, and of any. The time that steps take decides. */
+/** Rows per step: minimum, initial and maximum. The duration of the steps decides. */
 const sizes = { min: 5, first: 100, max: 500 }
-/** Milliseconds of a step: quicker ones may grow, slower ones shrink. */
+/** Milliseconds per step: faster steps may grow, slower ones shrink. */
 const quick = 100
 const slow = 300
-/** After a step the database has so many times as long to itself, within these milliseconds. */
+/** After each step, pause for this multiple of its duration, within these milliseconds. */
 const pauseRatio = 3
 const pauses = { shortest: 10, longest: 2000 }
 const retryInterval = 60_000
 const purgeInterval = 60_000
 const statisticsInterval = 10_000
 const renderingInterval = 60 * 60_000
-/** Records of one step of a walk: what has to be rendered of them takes some ten milliseconds. */
+/** Records per step of the rendering scan, which takes some ten milliseconds if all need rendering. */
 const renderingBatchSize = 500
 
 /**
- * Purges in the background what is no longer kept, in small steps: at most a quarter of one connection's time; and takes
- * statistics of what has grown, which plans depend on. Several processes on one database share the work; a crash leaves
- * nothing but work to do.
+ * Purges expired rows in the background, in small steps that use at most a quarter of one connection's time. Also
+ * updates the statistics of tables that have grown, because plans depend on them. Several processes on one database
+ * share the work, and a crash loses nothing.
  */
 export function createMaintenance({ ready, ...options }: MaintenanceOptions): Maintenance {
   const { log } = options
@@ -66,7 +66,7 @@ export function createMaintenance({ ready, ...options }: MaintenanceOptions): Ma
     onError: (error) => log.error(errorForLog(error), 'maintenance: a purge failed; it will be retried'),
     run: async (signal) => {
       await rounds.run(signal)
-      // Else processes would find each other at work each time.
+      // Jittered, because otherwise the processes would block each other every time.
       return withJitter(purgeInterval)
     },
   })
@@ -89,8 +89,8 @@ export function createMaintenance({ ready, ...options }: MaintenanceOptions): Ma
 }
 
 /**
- * Walks through all records in small steps and renders those whose stored rendering is not valid: after an upgrade that
- * changes it, after a restore, and where a foreign key changed a record. Until then each read renders them.
+ * Scans all records in small steps and renders those whose stored rendering is not valid: after an upgrade that changes
+ * it, after a restore, and if a foreign key changed a record. Until then each read renders them.
  */
 export async function renderStale(
   { database, rendered }: Pick<MaintenanceOptions, 'database' | 'rendered'>,
@@ -108,9 +108,9 @@ export async function renderStale(
 }
 
 /**
- * Takes statistics of the tables that have doubled since. Autovacuum does that too, but a minute late; and not at all for
- * what was written before a crash of the database, which forgets how much that was. A table that fails keeps no other
- * waiting. Resolves to the tables' names, and whether any failed.
+ * Updates the statistics of tables that have doubled. Autovacuum does this too, but a minute later, and not at all for
+ * rows written before a crash of the database, which loses its counters. A table that fails does not delay the others.
+ * Resolves to the names of the tables, and whether any failed.
  */
 export async function updateStatistics(
   { database, log }: Pick<PurgeOptions, 'database' | 'log'>,
@@ -132,13 +132,13 @@ export async function updateStatistics(
   return { taken, failed }
 }
 
-/** Round after round: everything whose time is over, table by table. */
+/** Purges all expired rows, table by table, in each round. */
 export class PurgeRounds {
   readonly #options: PurgeOptions
   #signal = new AbortController().signal
-  /** Rows that a step of each kind takes. */
+  /** The current rows per step of each policy. */
   readonly #sizes = new Map<string, number>()
-  #toldAt = -Infinity
+  #loggedAt = -Infinity
 
   constructor(options: PurgeOptions) {
     this.#options = options
@@ -150,13 +150,13 @@ export class PurgeRounds {
       try {
         if (!(await this.#purgeAll(policy))) return
       } catch (error) {
-        this.#tell(policy, error)
+        this.#logFailure(policy, error)
         if (isOutage(error)) return
       }
     }
   }
 
-  /** False when the round is over: another process has its turn, or this one is to stop. */
+  /** Returns false if the round is over: another process is purging, or this one is stopping. */
   async #purgeAll(policy: RetentionPolicy): Promise<boolean> {
     const { database } = this.#options
     for (let after: ExpiredRow | undefined; ;) {
@@ -178,7 +178,7 @@ export class PurgeRounds {
     }
   }
 
-  /** One that fails is left to the next round, with a smaller step. */
+  /** A failed step is left to the next round, with fewer rows. */
   async #purgeSet(policy: RetentionPolicy, act: () => Promise<PurgeStep>, isFull: boolean): Promise<boolean> {
     for (;;) {
       if (this.#signal.aborted) return false
@@ -189,12 +189,12 @@ export class PurgeRounds {
       } catch (error) {
         this.#sizes.set(policy.name, Math.max(sizes.min, Math.floor(this.#sizeOf(policy) / 2)))
         if (isOutage(error)) throw error
-        this.#tell(policy, error)
+        this.#logFailure(policy, error)
         return true
       }
       if (!step) return false
       const took = performance.now() - began
-      this.#learn(policy, took, isFull || step.isPartial)
+      this.#adjustSize(policy, took, isFull || step.isPartial)
       for (const [name, count] of Object.entries(step.removed)) if (count > 0) this.#options.purged(name, count)
       await pause(Math.min(pauses.longest, Math.max(pauses.shortest, took * pauseRatio)), this.#signal)
       if (!step.isPartial) return true
@@ -203,22 +203,22 @@ export class PurgeRounds {
 
   readonly #sizeOf = ({ name }: RetentionPolicy): number => this.#sizes.get(name) ?? sizes.first
 
-  #learn(policy: RetentionPolicy, took: number, isFull: boolean): void {
+  #adjustSize(policy: RetentionPolicy, took: number, isFull: boolean): void {
     const size = this.#sizeOf(policy)
     if (took > slow) this.#sizes.set(policy.name, Math.max(sizes.min, Math.floor(size / 2)))
     else if (took < quick && isFull) this.#sizes.set(policy.name, Math.min(sizes.max, size * 2))
   }
 
-  /** Not more than once a minute; it is tried again all the same. */
-  #tell({ name }: RetentionPolicy, error: unknown): void {
+  /** Logs at most once a minute; the purge is retried anyway. */
+  #logFailure({ name }: RetentionPolicy, error: unknown): void {
     const now = performance.now()
-    if (now - this.#toldAt < retryInterval) return
-    this.#toldAt = now
+    if (now - this.#loggedAt < retryInterval) return
+    this.#loggedAt = now
     this.#options.log.error({ of: name, ...errorForLog(error) }, 'maintenance: a purge failed; it will be retried')
   }
 }
 
-/** What PostgreSQL adds to its errors (the row, the value) would bring people into the log. */
+/** Leaves out what PostgreSQL adds to its errors (the row, the value), so that no personal data enters the log. */
 function errorForLog(error: unknown): { error: string; cause: string | undefined } {
   const cause = error instanceof ApiError && error.cause instanceof Error ? error.cause.message : undefined
   return { error: error instanceof Error ? error.message : String(error), cause }

@@ -2,30 +2,30 @@ import { serviceActor } from '../model/caller.ts'
 import type { Database, Transaction } from '../database/database.ts'
 import { identifier, join, raw, type Sql, sql } from '../model/sql.ts'
 
-/** Rows of a table that are kept for a while only. */
+/** Which rows of a table are purged, and when. */
 export interface RetentionPolicy {
-  /** What metrics, the log and the doctor call them. */
+  /** The name in metrics, the log and the doctor. */
   name: string
   table: string
-  /** What tells one row of an organization from the others: columns, with their types. */
+  /** The columns, with their types, that identify a row within an organization. */
   key: Readonly<Record<string, string>>
-  /** The column that says since when a row is not needed; an index begins with it. */
+  /** The column with the time since when a row is not needed; an index must start with it. */
   since: string
-  /** Seconds that it is kept after that. */
+  /** Seconds that a row is retained after that time. */
   ttlSeconds: number
-  /** The row is a person's, or nobody's: its table knows no organization. */
+  /** The rows belong to a person or to no one: the table has no organization. */
   isPersonal?: true
-  /** What keeps a row although its time is over: a condition on `record`. */
+  /** Rows to retain after they expire: a condition on `record`. */
   excluded?: (organization: Sql) => Sql
-  /** Rows that are in its way because they refer to it, and may be many. */
+  /** Rows that reference an expired one, possibly many, and are handled first. */
   dependents?: readonly Dependent[]
-  /** Takes these rows, which are locked, away in a way of its own; resolves to how many records that were. */
+  /** Deletes these locked rows in a special way; resolves to the number of deleted records. */
   discard?: (transaction: Transaction, keys: readonly Key[]) => Promise<number>
 }
 
 /**
- * Rows that refer to a perishable one by `column`: they go with it, or let go of it. Their `id` need not tell them apart: a
- * person's occurs in each of their teams.
+ * Rows that reference an expired row by `column`: they are deleted with it, or their reference is cleared. Their `id`
+ * need not be unique: a person's id occurs in each of their teams.
  */
 export interface Dependent {
   name: string
@@ -34,49 +34,51 @@ export interface Dependent {
   action: 'delete' | 'release'
 }
 
-/** The values of a perishable's key, as text. */
+/** The values of the key columns, as text. */
 export type Key = readonly string[]
 
-/** A row whose time is over. */
+/** An expired row. */
 export interface ExpiredRow {
   organizationId: string
   since: string
   key: Key
 }
 
-/** Where to go on, and how far. */
+/** Where a batch starts, and its maximum size. */
 export interface Batch {
   limit: number
   after: ExpiredRow | undefined
 }
 
-/** The rows whose time is over, the first one first, of whatever organization; those behind `after`. */
+/** Expired rows of all organizations after `after`, oldest first. */
 export const findExpired = (database: Database, policy: RetentionPolicy, batch: Batch): Promise<ExpiredRow[]> =>
-  database.crossTenantQuery<ExpiredRow>('purge what is no longer kept', expiredSql(policy, batch))
+  database.crossTenantQuery<ExpiredRow>('purge expired rows', expiredSql(policy, batch))
 
-/** What `findDue` asks. */
+/** The statement of `findExpired`. */
 export function expiredSql(policy: RetentionPolicy, { limit, after }: Batch): Sql {
   const { table, since, key, isPersonal } = policy
   const organization = raw(isPersonal ? `''` : 'organization_id')
-  const place = [since, ...Object.keys(key)].map(identifier)
+  const columns = [since, ...Object.keys(key)].map(identifier)
   const types = ['timestamptz', ...Object.values(key)]
   const values = [after?.since, ...(after?.key ?? [])].map((value, index) => sql`${value}::${raw(types[index] ?? '')}`)
   return sql`select ${organization} as "organizationId", ${identifier(since)}::text as since, ${keyTextSql(policy)} as key
     from ${identifier(table)}
-    where ${isExpired(policy)} ${after ? sql`and (${join(place, ', ')}) > (${join(values, ', ')})` : raw('')}
-    order by ${join(place, ', ')} limit ${limit}`
+    where ${isExpired(policy)} ${after ? sql`and (${join(columns, ', ')}) > (${join(values, ', ')})` : raw('')}
+    order by ${join(columns, ', ')} limit ${limit}`
 }
 
-/** How many rows went, by name; `isPart` when more of what depends on them is left. Undefined: it is another's turn. */
+/**
+ * The number of removed rows by name; `isPartial` if dependent rows are left. Undefined if another process is purging.
+ */
 export type PurgeStep = { removed: Readonly<Record<string, number>>; isPartial: boolean } | undefined
 
-/** Is the row all there is: nothing goes with it, and nothing refers to it? */
+/** True if no other rows are deleted with it or reference it. */
 export const hasNoDependents = ({ dependents = [], discard }: RetentionPolicy): boolean =>
   dependents.length === 0 && !discard
 
 /**
- * Takes plain rows away, whosever they are, in a short transaction of one process at a time. One by one of their
- * organizations would take a transaction for nearly each row where there are many organizations.
+ * Purges rows without dependents, of all organizations, in a short transaction; one process at a time. With many
+ * organizations, one transaction per organization would mean nearly one per row.
  */
 export async function purgeWithoutDependents(
   database: Database,
@@ -86,10 +88,10 @@ export async function purgeWithoutDependents(
   const { table, key, excluded, name, isPersonal } = policy
   const whole = isPersonal ? policy : { ...policy, key: { organization_id: 'uuid', ...key } }
   const keys = expired.map((one) => (isPersonal ? one.key : [one.organizationId, ...one.key]))
-  return database.crossTenantTransaction('purge what is no longer kept', async (spanning) => {
-    const [turn] = await spanning.query<{ taken: boolean }>(tryLockSql)
-    if (!turn?.taken) return undefined
-    const removed = await spanning.query(sql`
+  return database.crossTenantTransaction('purge expired rows', async (connection) => {
+    const [lockRow] = await connection.query<{ taken: boolean }>(tryLockSql)
+    if (!lockRow?.taken) return undefined
+    const removed = await connection.query(sql`
       delete from ${identifier(table)} record
       where ${isOneOf(whole, keys)} and ${isExpired(policy)}
       ${excluded ? sql`and not (${excluded(raw('record.organization_id'))})` : raw('')} returning 1`)
@@ -98,26 +100,26 @@ export async function purgeWithoutDependents(
 }
 
 /**
- * Takes rows of one organization away, in a short transaction of one process at a time: at most `most` of each kind. What
- * someone else has locked, and what has come back since it was found, stays.
+ * Purges rows of one organization in a short transaction, at most `limit` of each kind; one process at a time. Skips
+ * rows that are locked, and rows that no longer qualify.
  */
 export async function purge(
   database: Database,
   policy: RetentionPolicy,
   { organizationId, keys, limit }: { organizationId: string; keys: readonly Key[]; limit: number },
 ): Promise<PurgeStep> {
-  return database.transaction(serviceActor('upkeep', organizationId), async (transaction) => {
-    const [turn] = await transaction.query<{ taken: boolean }>(
-      sql`select turn.taken, ${transaction.organization} as organization from (${tryLockSql}) turn`,
+  return database.transaction(serviceActor('maintenance', organizationId), async (transaction) => {
+    const [lockRow] = await transaction.query<{ taken: boolean }>(
+      sql`select attempt.taken, ${transaction.organization} as organization from (${tryLockSql}) attempt`,
     )
-    if (!turn?.taken) return undefined
+    if (!lockRow?.taken) return undefined
     const locked = await lock(transaction, policy, keys)
     const removed: Record<string, number> = {}
     if (locked.length === 0) return { removed, isPartial: false }
     for (const dependent of policy.dependents ?? []) {
       const { count, hasMore } = await removeDependents(transaction, dependent, { locked, limit })
       if (dependent.action === 'delete') removed[dependent.name] = count
-      // Those that someone holds are left to the next round.
+      // Locked rows are left to the next round.
       if (hasMore) return { removed, isPartial: count > 0 }
     }
     removed[policy.name] = policy.discard
@@ -127,14 +129,14 @@ export async function purge(
   })
 }
 
-/** How long the row that waits longest has been waiting to be purged, and how many wait, up to 10,001. */
+/** How long the oldest expired row is overdue, and how many rows are expired, counted up to 10,001. */
 export const overdueSql = (policy: RetentionPolicy): Sql => {
   const { table, since, ttlSeconds } = policy
   const expired = sql`select ${identifier(since)} as since from ${identifier(table)} record
     where ${isExpired(policy)} order by 1 limit 10001`
   return sql`select count(*)::int as count,
       coalesce(extract(epoch from now() - min(since)) - ${raw(String(ttlSeconds))}, 0)::float8 as seconds
-    from (${expired}) due`
+    from (${expired}) expired`
 }
 
 const isExpired = ({ since, ttlSeconds }: RetentionPolicy): Sql =>
@@ -146,7 +148,7 @@ const keyTextSql = ({ key }: RetentionPolicy): Sql =>
     ', ',
   )}]`
 
-/** Is the row's key one of these? */
+/** Does the row have one of these keys? */
 function isOneOf({ key }: RetentionPolicy, keys: readonly Key[]): Sql {
   const columns = Object.entries(key).map(([name, type], index) => ({
     name: identifier(name),
@@ -173,7 +175,9 @@ async function lock(transaction: Transaction, policy: RetentionPolicy, keys: rea
   return rows.map(({ key }) => key)
 }
 
-/** At most `most` of them, and none that someone else holds: a purge waits for nobody. Are any left? */
+/**
+ * Handles at most `limit` rows and skips locked ones, because a purge waits for no one. Returns whether any are left.
+ */
 async function removeDependents(
   transaction: Transaction,
   { table, column, action }: Dependent,
@@ -196,9 +200,9 @@ async function removeDependents(
 
 async function remove(transaction: Transaction, policy: RetentionPolicy, keys: readonly Key[]): Promise<number> {
   const [row] = await transaction.query<{ count: number }>(sql`
-    with gone as (
+    with removed as (
       delete from ${identifier(policy.table)}
       where organization_id = ${transaction.organization} and ${isOneOf(policy, keys)} returning 1)
-    select count(*)::int as count from gone`)
+    select count(*)::int as count from removed`)
   return row?.count ?? 0
 }

@@ -1,16 +1,13 @@
 import type { Database, CrossTenantConnection } from '../database/database.ts'
 import { identifier, raw, sql } from '../model/sql.ts'
 
-/** Pages of a table so short that no plan for it is a bad one. */
+/** Tables with no more pages need no statistics: any plan is good. */
 const fewPages = raw('4')
 
-/**
- * Milliseconds that statistics of a table may take: a sample of 30,000 pages, each from a place of its own, on a disk that is
- * slow and has other work.
- */
+/** Milliseconds to analyze a table: a sample of 30,000 scattered pages, on a slow and busy disk. */
 const analyzeTimeout = 60_000
 
-/** The tables of ours that have doubled since statistics of them were taken, or that have none. */
+/** Our tables that have doubled since their last statistics, or have none. */
 const grownSql = sql`select relname::text as name from pg_class
   where relkind = 'r' and relnamespace::regnamespace::name = any(current_schemas(false))
     and pg_has_role(relowner, 'usage')
@@ -18,19 +15,19 @@ const grownSql = sql`select relname::text as name from pg_class
   order by relname`
 
 export async function findGrownTables(database: Database): Promise<string[]> {
-  return (await database.crossTenantQuery<{ name: string }>('take statistics', grownSql)).map(({ name }) => name)
+  return (await database.crossTenantQuery<{ name: string }>('update statistics', grownSql)).map(({ name }) => name)
 }
 
-/** Takes statistics of the table, unless another process is at it; ends early, with an error, when the signal says so. */
+/** Analyzes the table, unless another process is doing so. Ends early, with an error, if the signal aborts. */
 export async function analyze(database: Database, table: string, signal: AbortSignal): Promise<void> {
   const take = async (spanning: CrossTenantConnection) => {
     const [own] = await spanning.query<{ pid: number }>(
       sql`select pg_backend_pid() as pid, set_config('statement_timeout', ${String(analyzeTimeout)}, true)`,
     )
-    // Given up by its connection alone, the server would go on.
+    // If only the connection were closed, the server would continue.
     const cancel = () => {
       database
-        .crossTenantQuery('take statistics', sql`select pg_cancel_backend(${own?.pid}::int)`)
+        .crossTenantQuery('update statistics', sql`select pg_cancel_backend(${own?.pid}::int)`)
         .catch(() => undefined)
     }
     signal.addEventListener('abort', cancel)
@@ -41,5 +38,5 @@ export async function analyze(database: Database, table: string, signal: AbortSi
       signal.removeEventListener('abort', cancel)
     }
   }
-  await database.crossTenantTransaction('take statistics', take, undefined, 2 * analyzeTimeout)
+  await database.crossTenantTransaction('update statistics', take, undefined, 2 * analyzeTimeout)
 }

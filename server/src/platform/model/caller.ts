@@ -2,39 +2,39 @@ import { raw, type Sql } from './sql.ts'
 import type { Role } from './scopes.ts'
 
 /**
- * In whose name statements run, and for which organization. Only `identify.ts` and `serviceActor` make one; everything else takes the
- * organization from here.
+ * In whose name statements run, and for which organization. Only `identify.ts` and `serviceActor` create actors;
+ * everything else takes the organization from here.
  */
 export interface Actor {
-  /** `command`: the command line; `work`: the service, processing what it accepted; `upkeep`: the service, deleting expired rows. */
-  kind: 'key' | 'session' | 'command' | 'work' | 'upkeep'
-  /** The uuid of the organization that it is about. */
+  /** `command`: the command line; `work`: the service, processing what it accepted; `maintenance`: the service, deleting expired rows. */
+  kind: 'key' | 'session' | 'command' | 'work' | 'maintenance'
+  /** The organization's uuid. */
   organizationId: string
-  /** The uuid of the user: the session's, or the key's maker. Null for the service itself. */
+  /** The uuid of the session's user or the key's creator; null for the service itself. */
   userId: string | null
-  /** A boolean SQL expression: is this credential, as it was read, still good? Goes into each statement's own trip. */
+  /** A boolean SQL expression: is this credential still valid and unchanged? Part of every statement. */
   live: Sql
 }
 
-/** Who asks, with which rights: made by `identify.ts` from a credential that the database knows. */
+/** An authenticated caller and its rights, created by `identify.ts`. */
 export interface Caller extends Actor {
   kind: 'key' | 'session'
   /** The uuid of the API key or the session. */
   credentialId: string
   userId: string
-  /** `urn:service:<resource>:<action>:<permission>` patterns that were granted. */
+  /** The granted `urn:service:<resource>:<action>:<permission>` patterns. */
   scopes: readonly string[]
-  /** The role of the session's user; undefined for a key, whatever its maker is. */
+  /** The role of the session's user; undefined for an API key, whoever created it. */
   role: Role | undefined
-  /** Networks and addresses that a key is good from; everywhere when there are none. */
+  /** Networks and addresses from which a key may be used; empty means anywhere. */
   allowedAddresses: readonly string[]
-  /** When a key ends. */
+  /** When an API key expires. */
   expiresAt: Date | null
 }
 
-/** The service itself or its command line, without a credential that could end. */
+/** The service itself or its command line, without a credential that could expire. */
 export const serviceActor = (
-  kind: 'command' | 'work' | 'upkeep',
+  kind: 'command' | 'work' | 'maintenance',
   organizationId: string,
   userId: string | null = null,
 ): Actor => ({ kind, organizationId, userId, live: raw('true') })

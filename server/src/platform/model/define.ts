@@ -4,44 +4,47 @@ import type { Field, JsonObject, JsonValue } from './fields.ts'
 
 export type Fields = Record<string, Field>
 
-/** A part of a referenced record, shown inside the record that refers to it: null while that one is deleted. */
+/**
+ * Fields of a referenced record, embedded in the record that references it; null while the referenced record is
+ * deleted.
+ */
 export interface Embedded {
   label: string
-  /** The reference field that it follows. */
+  /** The reference field to follow. */
   through: string
   resource: Resource
   show: readonly string[]
-  /** Field of the other resource that stands for the whole when a list is ordered by it. */
+  /** The embedded record's field by which a list is sorted. */
   orderBy: string
-  /** The other record is there as long as this one is, such as the person behind a member. */
+  /** The referenced record exists as long as this one, such as the user behind a member. */
   always?: true
 }
 
-/** A resource that lives inside another (`/contacts/{contactId}/employments`) or is seen through it (a team's contacts). */
+/** A resource nested in another (`/contacts/{contactId}/employments`) or seen through it (a team's contacts). */
 export interface Parent {
-  /** The path parameter that names the parent. */
+  /** The path parameter of the parent's id. */
   parameter: string
   resource: Resource
   column: string
-  /** True when a parent has so few of them that reading them all is cheap. */
+  /** True if a parent has so few of them that reading all is cheap. */
   isSmall: boolean
 }
 
-/** Many-to-many: the records at the other end, by a table of links that have fields of their own. */
+/** A many-to-many relationship: the records at the other end, through a table of links with their own fields. */
 export interface Link {
   label: string
   /** The resource at the other end. */
   resource: Resource
-  /** What a link shows of the record at the other end. */
+  /** The fields of the linked record that a link shows. */
   show: readonly string[]
-  /** Field of the other resource that stands for the whole when links are ordered by it. */
+  /** The linked record's field by which links are sorted. */
   orderBy: string
-  /** Singular noun, component and id prefix of the links themselves. */
+  /** Singular noun, component and id prefix of the links. */
   singular: string
   component: string
   idPrefix: string
   heading?: string
-  /** What a link says beside who is linked. */
+  /** The fields of a link itself. */
   fields: Fields
 }
 
@@ -54,71 +57,76 @@ export interface Prepared {
 
 /**
  * The declaration of a resource, written once (docs/architecture.md): rows, validation, routes, filters, order, search,
- * OpenAPI and SQL follow from it.
+ * OpenAPI and SQL are derived from it.
  */
 export interface Resource<F extends Fields = Fields> {
   /** Plural noun: URL segment, table and folder. */
   name: string
   /** Singular noun: scopes and messages. */
   singular: string
-  /** Component in the OpenAPI document. */
+  /** Component name in the OpenAPI document. */
   component: string
   table: string
   idPrefix: string
-  /** What the documentation says under its heading; without it the routes stand under another resource's. */
+  /** The documentation heading; without it the routes appear under another resource's. */
   heading?: string
   /** What the roles below an administrator may do with it. */
   roleGroup: RoleGroup
-  /** The standard changes that the audit log records, with a sentence each; the routes of the others record nothing. */
+  /** The standard changes that the audit log records, with a sentence each; other changes are not recorded. */
   audited?: Partial<Record<AuditedChange, string>>
-  /** In the order of the answers. */
+  /** In the order of responses. */
   fields: F
   embedded: Record<string, Embedded>
-  /** The members of an answer, fields and embedded records, in order. */
+  /** The properties of a response, fields and embedded records, in order. */
   propertyNames: readonly string[]
-  /** What `query` reads: said in the documentation; `searchCondition` of the store says it in SQL. */
+  /** The fields that `query` searches, for the documentation; the search column must contain the same. */
   search: readonly string[]
-  /** Embedded fields whose text `query` reads too, as `company.name`. */
+  /** Embedded fields that `query` searches too, such as `company.name`. */
   searchEmbedded: readonly string[]
-  /** Hidden columns that `prepare` fills, with their types. */
+  /** Hidden columns that `prepare` sets, with their types. */
   hidden: Record<string, string>
-  /** Unique index → the field that callers know it by, the columns that hold the value, and whether case and accents count. */
+  /** By unique index: the field for callers, its columns, and whether case and accents are ignored. */
   uniques: Record<string, { field: string; columns: readonly string[]; folded?: boolean }>
   /**
-   * The version of the stored rendering: the record's JSON up to the members that other records decide (decision 10). A change
-   * of the declaration or of the function `<singular>_document` that changes the text needs the next number. Worth its room
-   * where pages are read often.
+   * The version of the stored rendering: the record's JSON up to the properties that depend on other records (decision
+   * 10). Increment it whenever the declaration or the function `<singular>_document` changes the text. Worth its space
+   * if pages are read often.
    */
   renderingVersion?: number
   parent?: Parent
-  /** Where a record can live in one of several kinds of parents: each has exactly one. `underParent` chooses one. */
+  /** The possible kinds of parents, if there are several; every record has exactly one. `underParent` chooses one. */
   parents?: readonly Parent[]
-  /** What it lives in where no path names it: a record whose parent is deleted is not there either. */
+  /** Parents that no path contains: a record whose parent is deleted does not exist either. */
   requiredParents?: readonly Pick<Parent, 'resource' | 'column'>[]
-  /** The field with the place of a record among those of its parent, from 0 on without gaps: writing it moves the record. */
+  /**
+   * The field with a record's position among its parent's records, from 0 without gaps; writing it moves the record.
+   */
   positionField?: string
   /** Many-to-many relationships, by the name that filters use. */
   links: Record<string, Link>
-  /** What this is a narrower view of: rules between fields hold for the whole record, whatever a view shows of it. */
+  /**
+   * The full resource of which this is a narrower view. Rules between fields apply to the whole record, whatever a view
+   * shows.
+   */
   viewOf?: Resource
-  /** Deleted records can be restored for `restorableDays` and are purged then. False: DELETE is final. */
+  /** Deleted records can be restored for `restorableDays` and are then purged. False: DELETE is final. */
   softDelete: boolean
   restorableDays: number
-  /** True when an organization has so few of them that reading them all is cheap: they need no indexes of their own. */
+  /** True if an organization has so few of them that reading all is cheap; they then need no indexes. */
   isSmall: boolean
   /**
-   * What no declaration can say: derived and hidden values, rules between fields. Pure. `values` are the fields that a
-   * caller sent, normalized; `current` is the record before the change, or undefined for a new one.
+   * Rules that a declaration cannot express: derived and hidden values, rules between fields. Must be pure. `values`
+   * are the normalized fields from the caller; `current` is the record before the change, undefined for a new one.
    */
   prepare?(values: Values<NoInfer<F>>, current: Values<NoInfer<F>> | undefined): Prepared
 }
 
-/** The standard changes of a record. */
+/** The standard changes to a record. */
 export const auditedChanges = { create: 'created', update: 'updated', delete: 'deleted', restore: 'restored' } as const
 export type AuditedChange = keyof typeof auditedChanges
 export type StandardAction = `${string}.${(typeof auditedChanges)[AuditedChange]}`
 
-/** The name of the audit log's action for a standard change, when the declaration says that it is audited. */
+/** The audit action of a standard change, if the declaration audits it. */
 export const actionOf = ({ singular, audited = {} }: Resource, change: AuditedChange): StandardAction | undefined =>
   audited[change] === undefined ? undefined : `${singular}.${auditedChanges[change]}`
 
@@ -127,8 +135,8 @@ type Defaults =
   | ('softDelete' | 'restorableDays' | 'isSmall' | 'table' | 'links')
 
 /**
- * Declares a resource. What is left out: no embedded records, no search, table named like the resource, deleted records
- * stay for 30 days.
+ * Declares a resource. Defaults: no embedded records, no search, a table named like the resource, and 30 days to
+ * restore deleted records.
  */
 export function defineResource<F extends Fields>(
   declaration: Omit<Resource<F>, Defaults> & Partial<Pick<Resource<F>, Defaults>>,
@@ -159,7 +167,7 @@ type ValueOf<T> = T extends Field<infer Value> ? Value : never
 /** The record as callers read it. */
 export type Row<R extends Resource> = { [Name in keyof R['fields']]: ValueOf<R['fields'][Name]> }
 
-/** Some of the fields of a record: those that a caller sent, or all of one that is there. */
+/** Some fields of a record: those that a caller sent, or all fields of an existing one. */
 export type Values<F extends Fields> = { [Name in keyof F]?: ValueOf<F[Name]> }
 
 type WritableKeys<F extends Fields> = {
@@ -176,14 +184,14 @@ export type Create<R extends { fields: Fields }> = {
   [Name in WritableKeys<R['fields']>]?: ValueOf<R['fields'][Name]>
 }
 
-/** The body that changes a record: any of the writable fields. */
+/** The body that changes a record: any writable fields. */
 export type Update<R extends { fields: Fields }> = { [Name in WritableKeys<R['fields']>]?: ValueOf<R['fields'][Name]> }
 
-/** A noun of a declaration as people write it: `API key`. */
+/** A declaration's noun as people write it: `API key`. */
 export const displayNoun = (noun: string): string =>
   noun.replace(/\b(?:api|sso)\b/g, (name) => name.toUpperCase()).replaceAll('-', ' ')
 
-/** The column of a field: its name in snake case. */
+/** A field's column: its name in snake case. */
 export function columnOf(fieldName: string): string {
   const known = columns.get(fieldName)
   if (known !== undefined) return known
@@ -192,10 +200,10 @@ export function columnOf(fieldName: string): string {
   return column
 }
 
-/** Asked for with each field of each record that is written; the fields are those of the declarations. */
+/** Cached, because it is needed for each field of each written record; the names come from the declarations only. */
 const columns = new Map<string, string>()
 
-/** What a new record holds where nobody says anything: the fields that can be written, and those that begin with a value. */
+/** The values of a new record if none are sent: for writable fields and for those with an initial value. */
 export function initialValues(resource: Resource): Readonly<JsonObject> {
   const known = initials.get(resource)
   if (known) return known
@@ -225,31 +233,31 @@ export function narrowView<F extends Fields>(
   return { ...rest, fields, component, propertyNames, parent, viewOf: resource }
 }
 
-/** The parents that a record can have: of each record it is one. */
+/** The possible parents of a record; it has exactly one of them. */
 export const parentsOf = ({ parent, parents }: Resource): readonly Parent[] => parents ?? (parent ? [parent] : [])
 
-/** A collection across all parents: the same records, as long as their parents are there. */
+/** A collection across all parents: the same records, as long as their parents exist. */
 export function listedAcrossParents<F extends Fields>(resource: Resource<F>): Resource<F> {
   const { parent: _, ...same } = resource
   const requiredParents = parentsOf(resource)
   return requiredParents.length > 0 ? { ...same, requiredParents } : same
 }
 
-/** The records that live in one kind of parent, where there are several kinds. */
+/** The records in one kind of parent, if there are several kinds. */
 export function underParent<F extends Fields>(resource: Resource<F>, parameter: string): Resource<F> {
   const parent = resource.parents?.find((one) => one.parameter === parameter)
   if (!parent) throw new Error(`${resource.name} have no parent ${parameter}`)
   return { ...resource, parent }
 }
 
-/** The same records whatever their parent: for work that is not about one parent's alone. */
+/** The same records regardless of their parent: for work that spans several parents. */
 export function withoutParent<F extends Fields>(resource: Resource<F>): Resource<F> {
   const same = { ...resource }
   delete same.parent
   return same
 }
 
-/** Every column that the standard write may set, with its type. */
+/** Every column that the standard write can set, with its type. */
 export function columnTypes(resource: Resource): Record<string, string> {
   const stored = Object.entries(resource.fields).filter(([, field]) => field.computed === undefined)
   const fields = stored.map(([name, field]) => [columnOf(name), field.databaseType])

@@ -7,7 +7,7 @@ interface ErrorEntry {
   remedy: string
 }
 
-/** Every error a caller can see (interface 7.3 and our additions); docs/errors.md is generated from this table. */
+/** Every error that a caller can see (interface 7.3 and our additions); docs/errors.md is generated from this table. */
 export const errorCodes = {
   malformed_request: {
     status: 400,
@@ -186,15 +186,17 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes
 
-/** One fault of a request; `field` is a dotted path, a parameter's name or a header's. */
+/** One error in a request. `field` is a dotted path, or the name of a parameter or header. */
 export interface Fault {
   field: string
   message: string
-  /** Id of the record that holds a value which has to be unique. */
+  /** Id of the record that already has the unique value. */
   id?: string
 }
 
-/** The one way to refuse a request: thrown anywhere, turned into interface 7.1's body in one place. */
+/**
+ * The only way to reject a request: can be thrown anywhere, and is converted to the body of interface 7.1 in one place.
+ */
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly description: string
@@ -225,38 +227,44 @@ export class ApiError extends Error {
   }
 }
 
-/** 400 for what is not HTTP or not JSON. */
+/** 400 for invalid HTTP or JSON. */
 export const malformed = (description: string, details?: readonly Fault[]): ApiError =>
   new ApiError('malformed_request', description, details ? { details } : {})
 
-/** 400 for the query string, the path or a header. All faults at once. */
+/** 400 for errors in the query string, path or headers, all at once. */
 export const invalidParameters = (details: readonly Fault[]): ApiError =>
   new ApiError('invalid_parameters', describe(details), { details: toDetails(details) })
 
-/** Faults of one request after which a check stops, so that a long one costs no more and gets no longer answer. */
+/**
+ * Maximum errors per request, after which checking stops, so that a long request costs no more and gets no longer
+ * response.
+ */
 export const maxDetails = 100
 
-/** Unknown names of one request for which a known one is suggested: comparing them is what costs most. */
+/**
+ * Maximum unknown names per request for which a known one is suggested, because comparing names is the most expensive
+ * part.
+ */
 export const maxSuggestions = 20
 
 const toDetails = (faults: readonly Fault[]): Fault[] =>
   faults.slice(0, maxDetails).map(({ field, message }) => ({ field: displayName(field), message }))
 
-/** Characters of a name that are told: a caller's own may be as long as the request. */
+/** Maximum characters of a name in a message: a caller's name may be as long as the request. */
 const maxNameLength = 200
 
-/** A name may be empty, and still has to be seen. */
+/** Makes an empty name visible. */
 function displayName(field: string): string {
   if (field === '') return '""'
   return field.length > maxNameLength ? `${[...field].slice(0, maxNameLength).join('')}…` : field
 }
 
-/** A fault in a body that parsed. `missing` marks an absence, which alone has a code of its own. */
+/** An error in a body that was parsed. `missing` marks a missing field, which has its own code. */
 export interface BodyFault extends Fault {
   missing?: boolean
 }
 
-/** 422 for a body that parsed and is wrong: the code follows from the faults (docs/errors.md). */
+/** 422 for a valid JSON body with invalid values; the code follows from the errors (docs/errors.md). */
 export function invalidBody(faults: readonly BodyFault[]): ApiError {
   const code = faults.every((fault) => fault.missing)
     ? 'missing_required_field'

@@ -3,60 +3,60 @@ import { type Normalize, normalizers } from './normalizers.ts'
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
 export type JsonObject = { [key: string]: JsonValue }
 
-/** JSON Schema 2020-12, the part that OpenAPI 3.1 and ajv share. */
+/** JSON Schema 2020-12, as far as both OpenAPI 3.1 and ajv support it. */
 export type Schema = Record<string, unknown>
 
-/** How a field compares: decides its filter operators and its order (interface 4.5). */
+/** How a field is compared; decides its filter operators and its order (interface 4.5). */
 export type FilterType = 'id' | 'string' | 'number' | 'date' | 'array' | 'boolean' | 'properties' | 'none'
 
-/** What a field is for the reader of a list: an index serves it, or each of the organization's records is looked at. */
+/** What filtering or sorting by a field costs: an index serves it, or all records of the organization are scanned. */
 export type AccessCost = 'indexed' | 'scan'
 
-/** One field of a resource: everything that REST, OpenAPI, filters, SQL and types need to know of it. */
+/** One field of a resource: everything that REST, OpenAPI, filters, SQL and types need to know. */
 export interface Field<out Value = unknown, Writable extends boolean = boolean, Required extends boolean = boolean> {
   label: string
   description?: string
   filter: FilterType
-  /** JSON Schema of a value that is not null. */
+  /** JSON Schema of a non-null value. */
   schema: Schema
   nullable: boolean
   required: Required
-  /** False for what the server makes: in a body it is refused as read-only. */
+  /** False for server-generated fields: in a body they are rejected as read-only. */
   writable: Writable
-  /** The column's type, as a recordset declares it. */
+  /** The column's type, as in a record definition. */
   databaseType: string
-  /** Prefix of the ids that this field holds. */
+  /** Id prefix of the field's values. */
   idPrefix?: string
-  /** Table that a reference points to; the standard write checks that the record is there and not deleted. */
+  /** The table that a reference points to. The standard write checks that the record exists and is not deleted. */
   references?: { table: string; softDeleted: boolean; key: string }
-  /** True when the record that it names may be purged first: there is no foreign key then. */
+  /** True if the referenced record may be purged first. */
   hasNoForeignKey?: true
-  /** Of the records of a parent at most one has this flag: setting it takes it from the other one. */
+  /** At most one record of a parent has this flag: setting it clears it on the other one. */
   exclusive?: true
-  /** From what a caller sent to what is stored; the string is the fault when it is none. */
+  /** Converts what a caller sent to what is stored; returns the error if it is invalid. */
   normalize?: Normalize
-  /** Checks an object after a patch was merged into it; `normalize` when absent. */
+  /** Checks an object after a patch was merged into it; defaults to `normalize`. */
   checkMerged?: Normalize
-  /** Stored in one canonical form; filters bring their values into it too. */
+  /** Stored in a canonical form; filter values are converted to it too. */
   isCanonical?: true
-  /** The form in which the keys of an object are stored, where callers may write them in another one. */
+  /** Normalizes the keys of an object, if callers may write them in another form. */
   keyForm?: (key: string) => string
-  /** What a created record holds when the caller says nothing. */
+  /** The value in a new record if none is sent. */
   initial?: JsonValue
   order: AccessCost | 'none'
   equality: AccessCost
-  /** The field in whose order an index finds the records that hold one value; of a list, those that hold any word. */
+  /** The sort field of an index that finds the records with one value (for a list field: the records with any item). */
   indexedAlong?: string
-  /** `contains` and its kin are narrowed by the trigram index of the search column, which holds this field. */
+  /** The search column contains this field, so its trigram index serves `contains`, `startsWith` and `endsWith`. */
   searched?: boolean
   /**
-   * The column that makes the field unique, and the key that it holds of a value. Exact matches are looked up through its
-   * index, and `equalsIgnoreCase` compares keys.
+   * The column that makes the field unique, and its key for a value. Exact matches use its index, and
+   * `equalsIgnoreCase` compares keys.
    */
   lookup?: { column: string; key: (value: string) => string }
-  /** An SQL function of the record's organization and id that gives the value: it has no column. */
+  /** An SQL function of the record's organization and id that computes the value; there is no column. */
   computed?: string
-  /** A list field holds a type carrier only; never set at run time. */
+  /** Carries the type only; never set at run time. */
   value?: Value
 }
 
@@ -116,7 +116,7 @@ function field<Value, const O extends FieldOptions>(fieldKind: FieldKind, option
   return built as FieldOf<Value, O>
 }
 
-/** The record's own id: made by the service, never changed. */
+/** The record's id: generated by the service, never changed. */
 export const id = (prefix: string) =>
   field<string, { label: string; readOnly: true; nullable: false; order: 'indexed'; equality: 'indexed' }>(
     {
@@ -132,7 +132,7 @@ export const id = (prefix: string) =>
     { label: 'Id', readOnly: true, nullable: false, order: 'indexed', equality: 'indexed' },
   )
 
-/** The id of another record of the organization. */
+/** The id of another record in the organization. */
 export const reference = <const O extends FieldOptions>(
   prefix: string,
   options: O & { table?: string; softDeleted?: boolean; key?: string; hasNoForeignKey?: true },
@@ -151,7 +151,7 @@ export const reference = <const O extends FieldOptions>(
   )
 }
 
-/** One line of text, at most `max` characters, as it was typed. */
+/** One line of text of at most `max` characters, stored as typed. */
 export const text = <const O extends FieldOptions>(options: O & { max?: number }) =>
   field<string, O>(
     {
@@ -163,7 +163,7 @@ export const text = <const O extends FieldOptions>(options: O & { max?: number }
     options,
   )
 
-/** What is compared to the letter and kept nowhere: a password, a token. */
+/** A value that is compared exactly and never stored: a password, a token. */
 export const secretText = <const O extends FieldOptions>(options: O & { max?: number }) =>
   field<string, O>(
     {
@@ -175,7 +175,7 @@ export const secretText = <const O extends FieldOptions>(options: O & { max?: nu
     options,
   )
 
-/** Text over several lines. */
+/** Text with several lines. */
 export const longText = <const O extends FieldOptions>(options: O & { max?: number }) =>
   field<string, O>(
     {
@@ -195,7 +195,7 @@ const formattedText = (format: string, max: number, normalize: Normalize, exampl
     normalize,
   }) satisfies FieldKind
 
-/** An email address, kept as typed. */
+/** An email address, stored as typed. */
 export const email = <const O extends FieldOptions>(options: O) =>
   field<string, O>(formattedText('email', 320, normalizers.email, 'ada@example.com'), options)
 
@@ -207,7 +207,7 @@ export const phone = <const O extends FieldOptions>(options: O) =>
 export const url = <const O extends FieldOptions>(options: O) =>
   field<string, O>(formattedText('uri', 2048, normalizers.url, 'https://example.com'), options)
 
-/** A host name such as `example.com`. */
+/** A host name, such as `example.com`. */
 export const domain = <const O extends FieldOptions>(options: O) =>
   field<string, O>(formattedText('hostname', 253, normalizers.domain, 'example.com'), options)
 
@@ -238,7 +238,7 @@ export const handle = <const O extends FieldOptions>(options: O) =>
     options,
   )
 
-/** One word of a fixed list. */
+/** One string of a fixed list. */
 export const choice = <const Choices extends readonly string[], const O extends FieldOptions>(
   choices: Choices,
   options: O,
@@ -270,7 +270,7 @@ export const integer = <const O extends FieldOptions>(options: O & { min: number
     options,
   )
 
-/** A decimal of at most 20 digits, held in a string so that no float rounds it. */
+/** A decimal of at most 20 digits, stored in a string so that it is never rounded. */
 export const decimal = <const O extends FieldOptions>(options: O) =>
   field<string, O>(
     {
@@ -293,7 +293,7 @@ export const flag = <const O extends FieldOptions>(options: O & { exclusive?: tr
     options,
   )
 
-/** An instant in UTC, to the millisecond; always made by the service. */
+/** An instant in UTC, with milliseconds; always set by the service. */
 export const timestamp = <const O extends FieldOptions>(options: O) =>
   field<string, O>(
     {
@@ -304,7 +304,7 @@ export const timestamp = <const O extends FieldOptions>(options: O) =>
     options,
   )
 
-/** A set of words: no duplicates, order as given. */
+/** A set of strings: no duplicates, in the order given. */
 export const stringList = <const O extends FieldOptions>(options: O & { count?: number; max?: number }) =>
   field<string[], O & { nullable: false }>(
     {
@@ -342,11 +342,11 @@ export const properties = <const O extends FieldOptions>(
     { ...options, nullable: false, initial: {} },
   )
 
-/** An object that the server makes and that can be read, not compared. */
+/** A server-generated object that can be read but not compared. */
 export const document = <const O extends FieldOptions>(options: O & { schema: Schema }) =>
   field<JsonObject, O>({ filter: 'none', schema: options.schema, databaseType: 'jsonb', sortable: false }, options)
 
-/** An object that an SQL function tells of the record whenever it is read. */
+/** An object that an SQL function computes whenever the record is read. */
 export const computed = <const O extends Omit<FieldOptions, 'readOnly' | 'nullable'>>(
   options: O & { schema: Schema; call: string },
 ): Field<JsonObject, false, false> => ({
@@ -354,7 +354,7 @@ export const computed = <const O extends Omit<FieldOptions, 'readOnly' | 'nullab
   computed: options.call,
 })
 
-/** A list of objects that the server makes and that can be read, not compared. */
+/** A server-generated list of objects that can be read but not compared. */
 export const documents = <const O extends FieldOptions>(options: O & { items: Schema }) =>
   field<JsonObject[], O & { readOnly: true; nullable: false }>(
     { filter: 'none', schema: { type: 'array', items: options.items }, databaseType: 'json', sortable: false },

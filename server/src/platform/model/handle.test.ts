@@ -39,7 +39,7 @@ test.each([
   ['https://m.facebook.com/ada#photos', 'ada'],
   ['https://www.facebook.com/pg/acme/about', 'acme'],
   ['fb.com/acme', 'acme'],
-])('%j is the handle %j', (value, handle) => {
+])('%j contains the handle %j', (value, handle) => {
   expect(bareHandle(value)).toBe(handle)
 })
 
@@ -84,11 +84,11 @@ test.each([
   'https://github.com:ada',
   'ftp://github.com/ada',
   'javascript:alert(1)',
-])('%j names no one', (value) => {
+])('%j contains no handle', (value) => {
   expect(bareHandle(value)).toBeUndefined()
 })
 
-test('a handle that was taken is taken again as it is', () => {
+test('a normalized handle stays the same when normalized again', () => {
   const part = fc.oneof(
     fc.constantFrom('https://', '//', 'www.', 'm.', 'x.com', 'facebook.com', 'linkedin.com', '/', '/in/', '@', '%2F'),
     fc.constantFrom('.', '..', '.php', '?', '#!/', '%40', '%', 'ada', 'company/', 'in', '%C3%A9', 'e\u0301', '-'),

@@ -1,7 +1,9 @@
-/** Where a network's profiles are: right below its host but for its own pages, or behind one of these words. */
+/**
+ * Where a network's profiles are: directly below its host (except for its own pages), or below one of these prefixes.
+ */
 interface Network {
   prefixes: ReadonlySet<string>
-  /** Its own pages; undefined where every profile stands behind a word. */
+  /** The network's own pages; undefined if every profile is below a prefix. */
   reservedPages: ReadonlySet<string> | undefined
 }
 
@@ -45,7 +47,7 @@ const networks = new Map<string, Network>([
 
 const hostNames = [...networks.keys()].join('|')
 
-/** The address of a profile, with or without its scheme; the hosts of mobile and of translated pages are the network's too. */
+/** The URL of a profile, with or without its scheme, including the hosts of mobile and translated pages. */
 const profileUrl = new RegExp(
   `^(?:(?:https?:)?//)?(?:(?:www|m|mobile|web|[a-z]{2}(?:-[a-z]{2})?)\\.)?(${hostNames})\\.com(?:/(?:#!/)?|(?=[?#])|$)(.*)$`,
   'i',
@@ -53,8 +55,8 @@ const profileUrl = new RegExp(
 const networkHost = new RegExp(`^(?:.*\\.)?(?:${hostNames})\\.com$`, 'i')
 
 /**
- * The name of a person or company on a social network, from the name itself, with or without `@`, or from the URL of
- * the profile; undefined for what is neither, such as a post, a page of the network or the URL of another site.
+ * The handle of a person or company on a social network, from the handle itself (with or without `@`) or from the
+ * profile's URL. Undefined for anything else, such as a post, a page of the network or the URL of another site.
  */
 export function bareHandle(value: string): string | undefined {
   if (plainHandle.test(value)) return value
@@ -68,7 +70,7 @@ export function bareHandle(value: string): string | undefined {
   return bare !== undefined && isHandle(bare) ? bare : undefined
 }
 
-/** The part of the path that names the profile. Beside a URL, `in/ada` and `company/acme` are common forms. */
+/** The path segment with the handle. Without a host, `in/ada` and `company/acme` are common forms. */
 function segmentOf([first = '', second]: readonly string[], network: Network | undefined): string | undefined {
   const word = first.toLowerCase()
   const { prefixes, reservedPages } = network ?? linkedin
@@ -85,9 +87,9 @@ function decoded(segment: string): string | undefined {
   }
 }
 
-/** Most of them, told at a glance. */
+/** Fast check that accepts most handles. */
 const plainHandle = /^[\w-]{1,100}$/
 const handlePattern = /^(?!\.+$)[\p{L}\p{N}._-][\p{L}\p{M}\p{N}._-]{0,99}$/u
 
-/** What cannot be one, so that no script's or host's name is taken for it. */
+/** Rejects names of scripts and hosts. */
 const isHandle = (bare: string): boolean => handlePattern.test(bare) && !/\.php$/i.test(bare) && !networkHost.test(bare)

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { v7 } from 'uuid'
 
-/** Drawn for many ids at once: a draw for each costs five times the rest of it. */
+/** Random bytes for many ids at once: drawing them for each id would take five times as long as the rest. */
 const pool = Buffer.alloc(16 * 256)
 let drawn = pool.length
 let milliseconds = -Infinity
@@ -13,13 +13,13 @@ export function newId(): string {
   const now = Date.now()
   if (now > milliseconds) {
     milliseconds = now
-    // Half of the numbers are above it: those that follow within a millisecond never run out.
+    // At most half of the range, so that the ids of the same millisecond never run out.
     sequence = random.readUInt32BE(0) >>> 1
   } else sequence += 1
   return v7({ random, msecs: milliseconds, seq: sequence })
 }
 
-/** An id of something that was made at this time, in milliseconds. */
+/** An id with the given creation time in milliseconds. */
 export const newIdAt = (time: number): string => v7({ random: drawRandom(), msecs: time })
 
 function drawRandom(): Buffer {
@@ -35,7 +35,7 @@ export const showId = (prefix: string, uuid: string): string => `${prefix}_${uui
 
 const remainder = /^[0-9a-f]{32}$/
 
-/** The uuid behind `prefix_<32 hex digits>`, or undefined when the text has another form. */
+/** The uuid in `prefix_<32 hex digits>`, or undefined if the text has another form. */
 export function readId(prefix: string, text: string): string | undefined {
   if (!text.startsWith(`${prefix}_`)) return undefined
   const hex = text.slice(prefix.length + 1)
@@ -43,6 +43,6 @@ export function readId(prefix: string, text: string): string | undefined {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** Has the text the form of such an id (interface, "Identifier prefixes"), whether or not it can be one of ours? */
+/** Does the text have the form of such an id (interface, "Identifier prefixes"), even if it cannot be one of ours? */
 export const hasIdForm = (prefix: string, text: string): boolean =>
   text.startsWith(`${prefix}_`) && /^[0-9A-Za-z]{1,64}$/.test(text.slice(prefix.length + 1))

@@ -1,7 +1,7 @@
 import { defineResource, columnOf, type Fields, type Link, type Resource } from './define.ts'
 import { id, reference, timestamp } from './fields.ts'
 
-/** The links of a many-to-many relationship as records of their own, which live in the record that declares them. */
+/** The links of a many-to-many relationship as records, nested in the record that declares them. */
 export function linkResource(owner: Resource, name: string): Resource {
   const link = linkOf(owner, name)
   const { label, resource: other, singular, component, idPrefix, heading, show, orderBy, fields } = link
@@ -30,13 +30,13 @@ export function linkResource(owner: Resource, name: string): Resource {
   })
 }
 
-/** The fields of its links that a list of the owner can be filtered by. */
+/** The link fields by which a list of the owner can be filtered. */
 export const linkFields = (link: Link): Fields => ({
   [referenceFieldName(link.resource)]: otherReference(link),
   ...link.fields,
 })
 
-/** Where the links of a record are: their table and the column that names it. */
+/** The table of a record's links, and its column for the owner's id. */
 export const linkTable = (owner: Resource, name: string): { table: string; column: string } => ({
   table: linkTableName(owner, name),
   column: columnOf(referenceFieldName(owner)),

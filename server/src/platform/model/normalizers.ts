@@ -5,20 +5,20 @@ import { bareHandle } from './handle.ts'
 import { phoneNumber } from './phone.ts'
 import { timeZoneName } from './time-zone.ts'
 
-/** The value to store, or the fault when what was sent cannot be used. */
+/** The value to store, or the error if it is invalid. */
 export type Normalized = { value: JsonValue } | { fault: string }
 export type Normalize = (value: JsonValue) => Normalized
 
 const accept = (value: JsonValue): Normalized => ({ value })
 const fault = (message: string): Normalized => ({ fault: message })
 
-/** Wraps a rule for strings; the schema has refused everything else before. */
+/** Wraps a rule for strings; the schema has already rejected other types. */
 const forString =
   (rule: (value: string) => Normalized): Normalize =>
   (value) =>
     typeof value === 'string' ? rule(value) : fault('expected a string')
 
-/** The rules of decisions.md for texts with a form. Each takes what a caller sent and gives what is stored. */
+/** The rules for formatted text. Each converts what a caller sent to what is stored. */
 export const normalizers = {
   singleLine: forString((value) => {
     if (value.trim() === '') return fault('must not be blank')
@@ -85,9 +85,9 @@ export const normalizers = {
   },
 }
 
-/** What makes two addresses one: case and the spelling of an international domain do not count. */
+/** The key that makes two addresses equal: ignores case and the spelling of an international domain. */
 export function emailKey(address: string): string {
-  // Most addresses: nothing but case can differ.
+  // Most addresses only differ in case.
   if (/^[\w.+-]+@[\w.-]+$/.test(address)) return address.toLowerCase()
   const at = address.lastIndexOf('@')
   const local = address.slice(0, at).normalize('NFC').toLowerCase()
@@ -95,8 +95,8 @@ export function emailKey(address: string): string {
   return `${local}@${domainToASCII(host.toLowerCase()) || host.toLowerCase()}`
 }
 
-// A dot-atom (RFC 5321, and RFC 6531 for letters beyond ASCII) and a domain of at least two labels: quoted local parts
-// and address literals are valid mail, but no one's address.
+// A dot-atom (RFC 5321, and RFC 6531 for letters beyond ASCII) and a domain with at least two labels. Quoted local
+// parts and address literals are valid, but no one uses them.
 const localPart = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~-]+)*$/u
 
 function isEmail(value: string): boolean {

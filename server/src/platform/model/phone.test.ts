@@ -15,7 +15,7 @@ test.each([
   expect(phoneNumber(stored)).toBe(stored)
 })
 
-test.each(['+39 06 1234 5678', '+378 0549 882345'])('the zero that belongs to the number %s is kept', (written) => {
+test.each(['+39 06 1234 5678', '+378 0549 882345'])('the zero that is part of the number %s is kept', (written) => {
   expect(phoneNumber(written)).toBe(written.replaceAll(' ', ''))
 })
 
@@ -30,6 +30,6 @@ test.each([
   ['an extension', '+1 212 555 0100 ext. 12'],
   ['text around it', 'Phone: +49 30 1234567'],
   ['nothing but a plus', '+'],
-])('a number with %s is refused', (_, written) => {
+])('a number with %s is rejected', (_, written) => {
   expect(phoneNumber(written)).toBeUndefined()
 })

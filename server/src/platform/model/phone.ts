@@ -1,12 +1,12 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 
-/** What people write between digits; letters and extensions have no place in E.164. */
+/** What people write between digits; letters and extensions are not part of E.164. */
 const written = /^\+[\d\s().\-/]+$/
 const e164 = /^\+[1-9]\d{6,14}$/
 
 /**
- * A phone number in E.164 form: `+44 (0)20 7123 4567` is `+442071234567`. Undefined when no number of the country can
- * have these digits.
+ * A phone number in E.164 form: `+44 (0)20 7123 4567` becomes `+442071234567`. Undefined if no number of the country
+ * can have these digits.
  */
 export function phoneNumber(text: string): string | undefined {
   if (!written.test(text)) return undefined

@@ -18,12 +18,12 @@ test.each([
   expect(covers([granted], needed)).toBe(expected)
 })
 
-test('one of several scopes is enough, and none covers nothing', () => {
+test('one of several scopes is enough, and no scopes cover nothing', () => {
   expect(covers(['urn:service:company:*:read', 'urn:service:contact:list:read'], 'contact:list:read')).toBe(true)
   expect(covers([], 'contact:list:read')).toBe(false)
 })
 
-test('no wildcard in the resource lets anyone make API keys; the resource by name does', () => {
+test('no wildcard resource allows creating API keys, only the resource by name', () => {
   for (const scope of [...allScopes, 'urn:service:*:create:write', 'urn:service:*:*:*']) {
     expect(covers([scope], 'api-key:create:write'), scope).toBe(false)
   }
@@ -32,7 +32,7 @@ test('no wildcard in the resource lets anyone make API keys; the resource by nam
   expect(covers(['urn:service:api-key:*:*'], 'api-key:create:write')).toBe(true)
 })
 
-test('writing never implies reading, nor reading writing', () => {
+test('write never implies read, nor read write', () => {
   const part = fc.constantFrom('contact', 'company', 'list', 'get', '*')
   const literal = fc.constantFrom('contact', 'company', 'list', 'get')
   fc.assert(
@@ -43,27 +43,27 @@ test('writing never implies reading, nor reading writing', () => {
   )
 })
 
-test('a scope is taken in its full and in its short form, and shown in full', () => {
+test('a scope is accepted in full and short form, and returned in full form', () => {
   expect(parseScope('contact:list:read')).toBe('urn:service:contact:list:read')
   expect(parseScope('urn:service:api-key:*:write')).toBe('urn:service:api-key:*:write')
   expect(parseScope('*:*:*')).toBe('urn:service:*:*:*')
 })
 
 test.each(['', 'contact', 'contact:list', 'contact:list:delete', 'contact:list:read:more', 'Contact:list:read'])(
-  '"%s" is no scope',
+  '"%s" is not a scope',
   (text) => {
     expect(parseScope(text)).toBeUndefined()
   },
 )
 
 test.each(['con*:list:read', ':list:read', 'urn:other:contact:list:read', 'urn:service:', 'contact:list:read '])(
-  '"%s" is no scope either',
+  '"%s" is not a scope either',
   (text) => {
     expect(parseScope(text)).toBeUndefined()
   },
 )
 
-test('an owner may make keys, a member writes contacts and no keys, a viewer only reads', () => {
+test('an owner can create API keys, a member can write contacts but not keys, a viewer can only read', () => {
   expect(covers(roleScopes('owner'), 'api-key:create:write')).toBe(true)
   expect(covers(roleScopes('member'), 'contact:create:write')).toBe(true)
   expect(covers(roleScopes('member'), 'api-key:create:write')).toBe(false)

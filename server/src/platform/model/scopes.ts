@@ -2,16 +2,16 @@ const prefix = 'urn:service:'
 const segment = /^(?:\*|[a-z][a-z0-9-]*)$/
 const permissions = new Set(['read', 'write', '*'])
 
-/** A member's role in an organization; what it may do is a list of scopes like a key's. */
+/** A member's role in an organization; it grants a list of scopes, like an API key. */
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
 
-/** Every scope that a wildcard in the resource covers. */
+/** All scopes that a wildcard resource covers. */
 export const allScopes: readonly string[] = ['urn:service:*:*:read', 'urn:service:*:*:write']
 
 /**
- * What a wildcard in the resource never covers: whoever may do this can give themselves or others more than they have, or
- * read links that log someone in. It is given by name.
+ * What a wildcard resource never covers: with these scopes, callers could give themselves or others more access, or
+ * read links that log someone in. They must be granted by name.
  */
 const guarded: Readonly<Record<string, readonly ('read' | 'write')[]>> = {
   'api-key': ['write'],
@@ -23,11 +23,11 @@ const guarded: Readonly<Record<string, readonly ('read' | 'write')[]>> = {
   'mail-content': ['read'],
 }
 
-/** Does only a scope that names the resource cover this? */
+/** Must the scope name this resource, because no wildcard covers it? */
 export const isGuarded = (resource: string, permission: string): boolean =>
   guarded[resource]?.some((one) => one === permission) ?? false
 
-/** Why a credential without the needed scope is refused; a caller that holds wildcards learns why they are not enough. */
+/** Why the scope is missing; explains why wildcards are not enough. */
 export function missingScopeReason(needed: string): string {
   const [resource = '', , permission = ''] = needed.split(':')
   const required = 'The credential must have the required scopes.'
@@ -43,8 +43,8 @@ const writeScopes = (...resources: string[]): string[] => resources.map((resourc
 const readScopes = (...resources: string[]): string[] => resources.map((resource) => `${prefix}${resource}:*:read`)
 
 /**
- * What the roles below an administrator may do with a resource: members change `records` and viewers read them, both read
- * what is `visible`, and neither has anything to do with `administration`.
+ * What the roles below an administrator may do with a resource. Members change `records` and viewers read them; both
+ * read what is `visible`, and neither has access to `administration`.
  */
 export type RoleGroup = 'records' | 'visible' | 'administration'
 
@@ -57,7 +57,7 @@ const administration: readonly string[] = [
 ]
 
 /**
- * The scopes of the first API key of an organization: everything except making API keys, which would let a leaked key
+ * The scopes of an organization's first API key: everything except creating API keys, with which a leaked key could
  * outlive its revocation, and reading the contents of mails.
  */
 export const firstKeyScopes: readonly string[] = [
@@ -66,8 +66,8 @@ export const firstKeyScopes: readonly string[] = [
 ]
 
 /**
- * The scopes of each role, given the group of each resource by the noun of its scopes; what the interface says about a
- * key's scopes holds for them alike.
+ * The scopes of each role, from the role group of each scope noun. They follow the same rules as the scopes of API
+ * keys.
  */
 export function scopesByRole(groups: Readonly<Record<string, RoleGroup>>): RoleScopes {
   const nouns = Object.keys(groups)
@@ -83,8 +83,8 @@ export function scopesByRole(groups: Readonly<Record<string, RoleGroup>>): RoleS
 }
 
 /**
- * The scope in its full form, `urn:service:<resource>:<action>:<permission>`, from that or the short form without the
- * prefix; undefined when the text is neither.
+ * Parses a scope in full form, `urn:service:<resource>:<action>:<permission>`, or without the prefix; returns the full
+ * form, or undefined if it is invalid.
  */
 export function parseScope(text: string): string | undefined {
   const short = text.startsWith(prefix) ? text.slice(prefix.length) : text
@@ -96,8 +96,8 @@ export function parseScope(text: string): string | undefined {
 }
 
 /**
- * Do the granted scopes (full form) hold the needed one (short form, no wildcard)? Reading does not follow from
- * writing, and a wildcard in the resource never covers what is guarded.
+ * Do the granted scopes (full form) include the needed one (short form, no wildcard)? Write does not imply read, and a
+ * wildcard resource never covers guarded scopes.
  */
 export function covers(granted: readonly string[], needed: string): boolean {
   const [resource, action, permission] = needed.split(':')

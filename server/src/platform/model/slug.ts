@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
 /**
- * A name as it stands in addresses: `Müller & Söhne` is `muller-sohne`, letters and digits of any script, without accents.
- * Undefined when the name has none.
+ * A name in URL form: `Müller & Söhne` becomes `muller-sohne`, with letters and digits of any script, without accents.
+ * Undefined if there are none.
  */
 export function slugOf(name: string): string | undefined {
   const letters = name.normalize('NFKD').replace(/\p{M}/gu, '').normalize('NFC').toLowerCase()
@@ -10,8 +10,8 @@ export function slugOf(name: string): string | undefined {
 }
 
 /**
- * A new slug made of a name: `muller-sohne-9f2c41d7`. Every one ends in 32 random bits, so that none reveals whether another
- * organization has the same name. Undefined when the name has neither a letter nor a digit.
+ * A new slug from a name: `muller-sohne-9f2c41d7`. All end in 32 random bits, so that a slug does not reveal whether
+ * another organization has the same name. Undefined if the name has neither letters nor digits.
  */
 export function newSlug(name: string): string | undefined {
   const slug = slugOf(name)

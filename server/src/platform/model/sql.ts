@@ -1,6 +1,6 @@
 /**
- * SQL text with its values kept apart, so that a value can never become SQL.
- * `scoped` says that the statement names the organization of its connection; a connection refuses one that does not.
+ * SQL text with separate values, so that a value can never become SQL. `scoped`: the statement references the
+ * connection's organization; a connection rejects one that does not.
  */
 export class Sql {
   readonly parts: readonly string[]
@@ -15,7 +15,7 @@ export class Sql {
     this.isPrepared = isPrepared
   }
 
-  /** The text with `$1…` in place of the values. A value object that occurs twice is sent once. */
+  /** The text with `$1…` in place of the values. A `Parameter` that occurs twice is sent once. */
   render(): { text: string; values: unknown[] } {
     let text = this.parts[0] ?? ''
     const values: unknown[] = []
@@ -28,7 +28,7 @@ export class Sql {
   }
 }
 
-/** A value that one statement names in several places and sends once. */
+/** A value that a statement references several times and sends once. */
 export class Parameter {
   readonly value: unknown
   constructor(value: unknown) {
@@ -36,7 +36,7 @@ export class Parameter {
   }
 }
 
-/** The tag: an interpolated `Sql` becomes part of the text, anything else a bound parameter. */
+/** The template tag: an interpolated `Sql` becomes part of the text, anything else a bound parameter. */
 export function sql(strings: TemplateStringsArray, ...inputs: unknown[]): Sql {
   const parts = [strings[0] ?? '']
   const values: unknown[] = []
@@ -57,17 +57,19 @@ export function sql(strings: TemplateStringsArray, ...inputs: unknown[]): Sql {
 }
 
 /**
- * The whole of a statement that is prepared once for each connection, because parsing and planning it costs more than
- * running it. Its text has to be one of few, whatever was asked; its plan must follow from keys alone, as it serves all
- * values. One of a table that was small is used until the upkeep takes statistics of what it has grown to.
+ * Marks a statement to be prepared once per connection, because parsing and planning it costs more than running it. It
+ * must have one of few texts, and its plan must follow from keys alone, because one plan serves all values. A plan made
+ * while a table was small stays in use until maintenance updates the table's statistics.
  */
 export const prepared = ({ parts, values, scoped }: Sql): Sql => new Sql(parts, values, scoped, true)
 
-/** Prepared where it is about one record; a set has a text of its own each time, and its planning is shared by many. */
+/**
+ * Prepared if it is about one record. A set's text differs each time, and its planning cost is shared by many records.
+ */
 export const preparedForOne = (records: readonly unknown[], statement: Sql): Sql =>
   records.length === 1 ? prepared(statement) : statement
 
-/** What is prepared is known to each connection by a name, the same one for the same text. */
+/** A prepared statement has a name per connection; the same text always gets the same name. */
 export function render(statement: Sql): { text: string; values: unknown[]; name?: string } {
   const query = statement.render()
   if (!statement.isPrepared) return query
@@ -78,22 +80,22 @@ export function render(statement: Sql): { text: string; values: unknown[]; name?
 
 const names = new Map<string, string>()
 
-/** Text of ours, from a declaration or the source; never from a request. */
+/** Trusted text from a declaration or the source, never from a request. */
 export const raw = (text: string): Sql => new Sql([text], [], false)
 
 export const identifier = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
 
 /**
- * The column holds one of the values, which are of `type`. A single one is compared as such: where one plan serves
- * all values an array counts as ten, for which a table of many pages is still read as a whole.
+ * The column equals one of the values, which are of `type`. A single value is compared directly: in a generic plan an
+ * array counts as ten values, for which the planner may read the whole table.
  */
 export const isOneOf = (column: Sql, values: readonly unknown[], type: string): Sql =>
   values.length === 1 ? sql`${column} = ${values[0]}::${raw(type)}` : sql`${column} = any(${values}::${raw(type)}[])`
 
 /**
- * The same for many values of a column by which an index is sure to be asked. The planner does not see them: it would weigh
- * each against its statistics, which takes longer than to look them up. Where no index serves, each row is compared with
- * each value.
+ * The same for many values of a column whose index will certainly be used. The values are hidden from the planner:
+ * comparing each with its statistics takes longer than looking them up. Without an index, each row would be compared
+ * with each value.
  */
 export const isOneOfMany = (column: Sql, values: readonly string[], type: string): Sql =>
   sql`${column} = any(array(select unnest(${values}::${raw(type)}[])))`
@@ -114,13 +116,16 @@ export function join(items: readonly Sql[], separator: string): Sql {
 }
 
 /**
- * The organization of a connection as a parameter; only the connection makes one. The planner is kept from seeing which
- * one it is and takes it for one like the others: of one that is new since the statistics it would think that it has no
- * records, and read all of them again for each one that is looked up.
+ * The connection's organization as a parameter; only the connection creates one. Its value is hidden from the planner,
+ * which then assumes an average organization. For one that is newer than the statistics it would assume that there are
+ * no records, and scan all of them again for each lookup.
  */
 export const organizationParameter = (organizationId: string): Sql =>
   new Sql(['(select ', '::uuid)'], [new Parameter(organizationId)], true)
 
-/** The same where the planner is to weigh how much belongs to the organization, by what statistics know of it: in lists. */
+/**
+ * The same, visible to the planner, so that it can estimate from its statistics how much belongs to the organization.
+ * For lists.
+ */
 export const plannerVisible = (organization: Sql): Sql =>
   new Sql(['', '::uuid'], organization.values, organization.scoped)

@@ -18,7 +18,7 @@ test.each([
   expect(timeZoneName(given)).toBe(canonical)
 })
 
-test('a place keeps its own name where IANA links it to one in another country', () => {
+test('a place keeps its name if IANA links it to one in another country', () => {
   for (const name of ['Europe/Oslo', 'Europe/Amsterdam', 'Atlantic/Reykjavik', 'Africa/Accra', 'Asia/Kuwait']) {
     expect(timeZoneName(name)).toBe(name)
   }
@@ -30,20 +30,20 @@ test('every name of UTC is UTC', () => {
   }
 })
 
-test('every zone that this Node knows has a canonical name, which is its own canonical name', () => {
+test('every zone of this Node version has a canonical name, which is canonical itself', () => {
   for (const name of Intl.supportedValuesOf('timeZone')) {
     const canonical = timeZoneName(name) ?? ''
     expect([name, timeZoneName(canonical)]).toEqual([name, canonical])
   }
 })
 
-test('anything else is refused', () => {
+test('anything else is rejected', () => {
   for (const name of ['', 'Mars/Phobos', '+01:00', 'Berlin', 'Factory', 'constructor', '__proto__', ' Europe/Berlin']) {
     expect([name, timeZoneName(name)]).toEqual([name, undefined])
   }
 })
 
-test('the migration gives the zones that are stored their canonical names, and only those', async () => {
+test('the migration replaces only valid stored zones with their canonical names', async () => {
   const database = await createDatabase()
   const client = await connect(database.connection)
   onTestFinished(async () => {

@@ -19,7 +19,7 @@ const renamed: Partial<Record<string, string>> = {
   'Pacific/Yap': 'Pacific/Chuuk',
 }
 
-/** Each name in lower case with its canonical one. */
+/** Canonical names by lower-case name. */
 const canonical = new Map(
   Object.keys(zones)
     .filter((name) => name !== 'Factory')
@@ -27,13 +27,13 @@ const canonical = new Map(
 )
 
 /**
- * The canonical name of an IANA time zone, whatever the case of `name`: `europe/berlin` is `Europe/Berlin`, and
- * `Asia/Calcutta` is `Asia/Kolkata`. From a table, because `Intl` answers differently from one Node version to the next.
+ * The canonical name of an IANA time zone, ignoring case: `europe/berlin` becomes `Europe/Berlin`, and `Asia/Calcutta`
+ * becomes `Asia/Kolkata`. Uses a table, because `Intl` differs between Node versions.
  */
 export const timeZoneName = (name: string): string | undefined => canonical.get(name.toLowerCase())
 
 /**
- * Follows a link to the new name of a place, but not to another country: IANA links `Europe/Oslo` to `Europe/Berlin`.
+ * Follows a link to a place's new name, but not to another country: IANA links `Europe/Oslo` to `Europe/Berlin`.
  * ECMA-402 does the same, and calls every name of UTC `UTC` (section 6.5, Time Zone Identifiers).
  */
 function canonicalOf(name: string): string {

@@ -4,7 +4,7 @@ import { dayOf, isNumber, type Operand, type TimeSpan, textsOf } from './operand
 import type { Operator } from './operators.ts'
 import { linkAlias, root, type Target, valueOf } from './target.ts'
 
-/** One filter of a request: a field, an operator of its type and a value that was read for it. */
+/** One filter of a request: a field, an operator and a parsed value. */
 export interface Condition {
   target: Target
   operator: Operator
@@ -15,8 +15,8 @@ const never = sql`false`
 const always = sql`true`
 
 /**
- * The filter as a boolean SQL expression that is true or false, never null: equals + not = all. `orderedBy` is the field
- * that gives the order of what is read, where only its beginning is.
+ * The filter as a boolean SQL expression that is never null: equals + not = all. `orderedBy` is the field that the
+ * result is sorted by, if only its beginning is read.
  */
 export function conditionSql(resource: Resource, condition: Condition, orderedBy?: string): Sql {
   const { target, operator, operand } = condition
@@ -40,7 +40,7 @@ export function conditionSql(resource: Resource, condition: Condition, orderedBy
   }
 }
 
-/** Does a link of the record match? What is negated holds when none does: equals + not = all, here too. */
+/** Does any link of the record match? A negated filter matches if none does: equals + not = all, here too. */
 function linkCondition(resource: Resource, condition: Condition, { table, column }: NonNullable<Target['link']>): Sql {
   const { link: _, ...target } = condition.target
   const opposite = { equals: 'not', not: 'equals', notIn: 'in' } as const
@@ -80,7 +80,7 @@ function textCondition(target: Target, operator: Operator, operand: Operand, ord
   return patternCondition(target, value, operator, operand.value)
 }
 
-/** What `equals` compares where the field has a shorter index: the text and its key; undefined for any other filter. */
+/** The text and key to compare in an `equals` filter on a field with a key index; undefined for other filters. */
 export function lookupValues({ target, operator, operand }: Condition): [text: string, key: string] | undefined {
   const through = target.isOwn ? target.field.lookup : undefined
   return through && operator === 'equals' && operand.kind === 'text'
@@ -88,31 +88,34 @@ export function lookupValues({ target, operator, operand }: Condition): [text: s
     : undefined
 }
 
-/** The same filter for values that are told later. */
+/** The same filter with values to be supplied later. */
 export const lookupSql = ({ value, field }: Target, [text, key]: readonly Parameter[]): Sql =>
   sql`(${value} = ${text}::text and ${raw(root)}.${raw(field.lookup?.column ?? '')} = ${key}::text)`
 
 /**
- * A value that is kept from the planner: where it is a frequent one, the whole order would be walked until some that
- * have it are met, however many others come first in this list.
+ * Hides a value from the planner. For a frequent one it would scan the whole order until it met enough matches, however
+ * many other records come first.
  */
 const plannerHidden = (value: string): Sql => sql`(select ${value}::text)`
 
-/** The same match again through the field's shorter index. */
+/** The same match, once more through the field's key index. */
 function lookupCondition(target: Target, values: readonly string[]): Sql {
   const { lookup: through } = target.field
   if (!through || !target.isOwn) return raw('')
   return sql` and ${raw(root)}.${raw(through.column)} = any(${values.map(through.key)}::text[])`
 }
 
-/** Compares as the unique index does, which finds the matches. */
-function keyCondition({ name, isOwn: own, field: { lookup: through } }: Target, value: string): Sql {
+/** Compares by key, so that the unique index is used. */
+function keyCondition({ name, isOwn, field: { lookup: through } }: Target, value: string): Sql {
   if (!through) return never
-  const key = sql`${raw(own ? root : (name.split('.')[0] ?? ''))}.${raw(through.column)}`
+  const key = sql`${raw(isOwn ? root : (name.split('.')[0] ?? ''))}.${raw(through.column)}`
   return sql`(${key} is not null and ${key} = ${through.key(value)})`
 }
 
-/** `contains` and its kin, folded for case and accents; what is in the search column is narrowed by its index first. */
+/**
+ * `contains`, `startsWith` and `endsWith`, ignoring case and accents. If the search column contains the field, its
+ * index narrows the records first.
+ */
 function patternCondition(target: Target, value: Sql, operator: Operator, needle: string): Sql {
   const literal = sql`like_literal(${new Parameter(needle)}::text)`
   const inside = sql`'%' || ${literal} || '%'`
@@ -143,11 +146,11 @@ type Comparison = keyof typeof symbols
 const isComparison = (operator: Operator): operator is Comparison => operator in symbols
 
 function numberCondition(target: Target, operator: Operator, operand: Operand): Sql {
-  // A double compares as a double, so that a value read from an answer is found again; the others exactly.
+  // A double is compared as a double, so that a value from a response is found again; other types are compared exactly.
   const isDouble = target.field.databaseType === 'double precision'
   const type = raw(isDouble ? 'double precision' : 'numeric')
   const value = sql`${target.value}::${type}`
-  // PostgreSQL refuses a double that is too near to zero; ours reads it as zero.
+  // PostgreSQL rejects a double too close to zero; JavaScript reads it as zero.
   const read = (text: string) => (isDouble ? String(Number(text)) : text)
   if (operand.kind === 'numbers') return sql`coalesce(${value} = any(${operand.values.map(read)}::${type}[]), false)`
   if (operand.kind !== 'number') return never
@@ -157,7 +160,10 @@ function numberCondition(target: Target, operator: Operator, operand: Operand): 
   return sql`coalesce(${value} ${symbol} ${number}, false)`
 }
 
-/** `end` makes a whole day of the span: after it, before it, within it. The null test keeps the answer two-valued and lets an index serve it. */
+/**
+ * With `end` the span is a whole day: after it, before it, within it. The null test makes the result never null, and
+ * lets an index serve it.
+ */
 function spanCondition(value: Sql, operator: Operator, { start, end }: TimeSpan): Sql {
   const from = sql`${start}::timestamptz`
   const to = end === undefined ? from : sql`${end}::timestamptz`
@@ -181,7 +187,7 @@ function arrayCondition({ value, field }: Target, operator: Operator, operand: O
   if (operand.kind === 'boolean') return operand.value ? sql`${value} = '{}'` : sql`${value} <> '{}'`
   const values = textsOf(operand)
   const has = operator === 'hasSome' ? sql`${value} && ${values}::text[]` : sql`${value} @> ${values}::text[]`
-  // Follows from the other, and is what an index of those that hold any word asks for.
+  // Redundant, but required for the partial index of records with any item.
   return field.indexedAlong === undefined ? has : sql`(${value} <> '{}' and ${has})`
 }
 
@@ -226,7 +232,7 @@ function propertyCondition(resource: Resource, target: Target, operator: Operato
   }
 }
 
-/** A date means that UTC day, in which an instant lies whatever its zone; no index knows that. */
+/** A date matches all instants of that UTC day, whatever their time zone; no index serves this. */
 function equalsAny(resource: Resource, target: Target, values: readonly string[]): Sql[] {
   const { value } = target
   const days = values.map(dayOf).filter((day) => day !== undefined)
@@ -246,7 +252,7 @@ const hasItem = (value: Sql, item: string): Sql =>
 
 const jsonNumber = /^-?(0|[1-9]\d*)(\.|[eE]|$)/
 
-/** What a text in a filter may stand for: the string, and the number or boolean that is written so. */
+/** The JSON values that a filter's text can stand for: the string, and the number or boolean written that way. */
 function asJson(values: readonly string[]): string[] {
   return values.flatMap((value) => {
     const literal = jsonNumber.test(value) ? isNumber(value) : value === 'true' || value === 'false'
@@ -254,7 +260,7 @@ function asJson(values: readonly string[]): string[] {
   })
 }
 
-/** Containment from the top: what the index on the whole column answers. */
+/** Containment from the root, which the index on the whole column serves. */
 function anyContained(resource: Resource, target: Target, values: readonly string[]): Sql {
   const [head = ''] = target.name.split('.')
   const column = valueOf(resource, head)
@@ -267,13 +273,13 @@ function anyContained(resource: Resource, target: Target, values: readonly strin
   )})`
 }
 
-/** Empty: missing, null, or a list, text or object without content. */
+/** Empty: missing, null, or a list, string or object without content. */
 function emptyProperty(value: Sql, empty: boolean): Sql {
   const test = sql`(${value} is null or ${value} in ('null'::jsonb, '[]'::jsonb, '""'::jsonb, '{}'::jsonb))`
   return empty ? test : sql`not ${test}`
 }
 
-/** Numbers compare with numbers; anything else does not match. The case keeps the cast away from other types. */
+/** Numbers are compared with numbers; other types do not match. The case expression prevents casting them. */
 function compareProperty(value: Sql, operator: Operator, operand: string): Sql {
   if (!isComparison(operator)) return never
   return sql`(case when jsonb_typeof(${value}) = 'number' then (${value})::numeric ${symbols[operator]} ${operand}::numeric else false end)`
@@ -284,15 +290,18 @@ function compareInstant(value: Sql, operator: Operator, span: TimeSpan): Sql {
   return sql`coalesce(${spanCondition(instant, operator, span)}, false)`
 }
 
-/** `sorted`: a btree finds the matches. `inverted`: a GIN index, which finds them in no order and all at once. */
+/** `sorted`: a B-tree index. `inverted`: a GIN index, which returns all matches at once, without an order. */
 export type IndexKind = 'sorted' | 'inverted'
 
-/** The kind of index that finds a condition's matches, so that its cost follows them and not the organization's size. */
+/**
+ * The kind of index that serves a condition, so that its cost depends on the matches and not on the organization's
+ * size.
+ */
 export function indexKindOf({ target, operator, operand }: Condition): IndexKind | undefined {
-  const { field, isOwn: own, link } = target
+  const { field, isOwn, link } = target
   if (link)
     return isPositiveId(operator) && field.equality === 'indexed' && operand.kind === 'ids' ? 'sorted' : undefined
-  if (!own) return undefined
+  if (!isOwn) return undefined
   if (operator === 'isEmpty') return field.indexedAlong && !isTrue(operand) ? 'sorted' : undefined
   if (operand.kind === 'null' || operand.kind === 'boolean') return undefined
   switch (operator) {
@@ -312,7 +321,7 @@ export function indexKindOf({ target, operator, operand }: Condition): IndexKind
       return 'sorted'
     case 'equals':
     case 'in':
-      // Every column of properties has an index for containment.
+      // Every properties column has an index for containment.
       if (field.filter === 'properties') return containsDay(operand) ? undefined : 'inverted'
       if (field.equality === 'indexed') return 'sorted'
       return field.filter === 'date' && field.order === 'indexed' ? 'sorted' : undefined
@@ -327,7 +336,7 @@ const containsDay = (operand: Operand): boolean => textsOf(operand).some((value)
 
 const isTrue = (operand: Operand): boolean => operand.kind === 'boolean' && operand.value
 
-/** What has no three letters or digits in a row has no trigram, so no index finds it. Accents are folded away first. */
+/** Text without three consecutive letters or digits has no trigram, so no index finds it. Accents are removed first. */
 export const hasTrigram = (fragment: string): boolean =>
   /[\p{L}\p{N}]{3}/u.test(
     fragment

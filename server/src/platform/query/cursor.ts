@@ -1,14 +1,17 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** A place in a list that survives the deletion of its record: the sort keys as text (null: none) and the id. */
+/**
+ * A position in a list that survives the deletion of its record: the sort keys as text (null if there are none) and the
+ * id.
+ */
 export interface Position<Value = string> {
   keys: readonly Value[] | null
   id: Value
 }
 
-/** What a cursor belongs to; one of another list, order or organization is refused. */
+/** What a cursor is bound to; in another list, order or organization it is rejected. */
 export interface CursorScope {
-  /** Secret key of the cursors' signature. */
+  /** Secret key that signs cursors. */
   key: Buffer
   organizationId: string
   /** The list: its resource and its parent. */
@@ -27,8 +30,8 @@ export function writeCursor(scope: CursorScope, position: Position): string {
 export const isCursor = (text: string): boolean => text.startsWith(prefix)
 
 /**
- * Reads an opaque cursor. `malformed`: not of our form. `unknown`: not made for this list of this organization.
- * `otherOrder`: made for another `orderBy`, which it tells.
+ * Parses an opaque cursor. `malformed`: not in our format. `unknown`: not issued for this list of this organization.
+ * `otherOrder`: issued for another `orderBy`, which is returned.
  */
 export function readCursor(
   scope: CursorScope,

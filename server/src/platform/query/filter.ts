@@ -3,14 +3,14 @@ import { join, raw, type Sql, sql } from '../model/sql.ts'
 import { type Condition, conditionSql, type IndexKind, indexKindOf } from './condition.ts'
 import type { Target } from './target.ts'
 
-/** What a list is filtered by. The parameters of a URL are its flat case: `and` of conditions. */
+/** The filter of a list. URL parameters are the flat case: `and` of conditions. */
 export type Filter = Condition | { and: readonly Filter[] } | { or: readonly Filter[] } | { not: Filter }
 
-/** The parts that all have to hold: nested `and`s are one. */
+/** The parts that must all match; nested `and`s are flattened. */
 export const conjunctsOf = (filter: Filter): readonly Filter[] =>
   'and' in filter ? filter.and.flatMap(conjunctsOf) : [filter]
 
-/** The conditions of a flat filter; undefined for one that has `or` or `not`. */
+/** The conditions of a flat filter; undefined if it contains `or` or `not`. */
 export function conditionsOf(filter: Filter): readonly Condition[] | undefined {
   const parts = conjunctsOf(filter)
   const conditions = parts.filter(isCondition)
@@ -19,7 +19,7 @@ export function conditionsOf(filter: Filter): readonly Condition[] | undefined {
 
 const isCondition = (filter: Filter): filter is Condition => 'target' in filter
 
-/** Everything that the filter looks at. */
+/** All fields that the filter uses. */
 export function targetsOf(filter: Filter): readonly Target[] {
   if (isCondition(filter)) return [filter.target]
   if ('not' in filter) return targetsOf(filter.not)
@@ -27,8 +27,8 @@ export function targetsOf(filter: Filter): readonly Target[] {
 }
 
 /**
- * The filter as boolean SQL expressions that all have to hold. Each condition is true or false, never null, so `not` means
- * all other records. `orderedBy` is the field that gives the order of what is read, where only its beginning is.
+ * The filter as boolean SQL expressions that must all be true. No condition is ever null, so `not` matches all other
+ * records. `orderedBy` is the field that the result is sorted by, if only its beginning is read.
  */
 export const filterSql = (resource: Resource, filter: Filter, orderedBy?: string): Sql[] =>
   conjunctsOf(filter).map((part) => partSql(resource, part, orderedBy))
@@ -43,8 +43,8 @@ function partSql(resource: Resource, filter: Filter, orderedBy?: string): Sql {
 }
 
 /**
- * The kind of index that finds a filter's matches. Of conditions that all have to hold one is enough; of alternatives each
- * needs one, and what several indexes find together comes in no order.
+ * The kind of index that serves a filter. For `and`, one indexed condition is enough; for `or`, every alternative needs
+ * an index, and their combined result has no order.
  */
 export function filterIndexKind(filter: Filter): IndexKind | undefined {
   if (isCondition(filter)) return indexKindOf(filter)

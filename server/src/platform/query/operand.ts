@@ -4,13 +4,13 @@ import { ListError, splitList } from './query-string.ts'
 import { type Operator, takesList } from './operators.ts'
 import type { Target } from './target.ts'
 
-/** A span of time: a moment, or a whole UTC day. `end` is exclusive; a moment has none. */
+/** An instant, or a whole UTC day. `end` is exclusive; an instant has none. */
 export interface TimeSpan {
   start: string
   end?: string
 }
 
-/** The value of a filter, read for its field's type. Ids that have another form can match nothing and are dropped. */
+/** The value of a filter, parsed for its field's type. Invalid ids match nothing and are dropped. */
 export type Operand =
   | { kind: 'null' }
   | { kind: 'text'; value: string }
@@ -24,7 +24,7 @@ export type Operand =
 const comparisons: readonly Operator[] = ['gt', 'gte', 'lt', 'lte']
 const maxValues = 100
 
-/** Reads a filter's value, or says what is wrong with it. */
+/** Parses a filter's value, or returns the error. */
 export function readOperand(target: Target, operator: Operator, value: string): Operand | { fault: string } {
   if (value === '') return { fault: 'expected a value' }
   const type = target.field.filter
@@ -39,17 +39,17 @@ export function readOperand(target: Target, operator: Operator, value: string): 
   return bad === undefined ? operand : { fault: `expected one of ${choices.join(', ')}; found "${bad.slice(0, 40)}"` }
 }
 
-/** The values of a field that has a fixed list of them. */
+/** The values of a field with a fixed list of values. */
 const choicesOf = ({ field }: Target): readonly unknown[] | undefined =>
   Array.isArray(field.schema.enum) ? (field.schema.enum as unknown[]) : undefined
 
-/** The texts that are compared. */
+/** The texts to compare. */
 export const textsOf = (operand: Operand): readonly string[] =>
   operand.kind === 'texts' ? operand.values : operand.kind === 'text' ? [operand.value] : []
 
 const isPattern = (operator: Operator): boolean => ['contains', 'startsWith', 'endsWith'].includes(operator)
 
-/** Combining accents alone are nothing after the fold (migration 0001), and nothing would be found everywhere. */
+/** Text of combining accents only is empty after folding (migration 0001), and would match everything. */
 export const isEmptyAfterFolding = (text: string): boolean =>
   text.normalize('NFKD').replace(/[\u0300-\u036f]/g, '') === ''
 
@@ -74,7 +74,7 @@ function readOne(target: Target, type: FilterType, operator: Operator, value: st
 
 const isExact = (operator: Operator): boolean => operator === 'equals' || operator === 'not'
 
-/** The value in the form that its field stores. One that has no such form is compared as it is, and matches nothing. */
+/** The value in the form that the field stores. An invalid value is compared as it is, and matches nothing. */
 function toStoredForm({ field }: Target, value: string): string {
   const normalized = field.isCanonical && field.normalize?.(value)
   return normalized && 'value' in normalized ? String(normalized.value) : value
@@ -95,7 +95,7 @@ function readList(target: Target, type: FilterType, value: string): Operand | { 
   return bad === undefined ? { kind: 'numbers', values } : { fault: `expected numbers; found "${bad.slice(0, 40)}"` }
 }
 
-/** The uuids among the ids; one of another form names no record, so it matches nothing. */
+/** The uuids of the ids; an invalid id matches nothing. */
 const readIds = (target: Target, values: readonly string[]): string[] =>
   values.flatMap((value) => readId(target.field.idPrefix ?? '', value) ?? [])
 
@@ -111,7 +111,7 @@ function readComparable(value: string): Operand | { fault: string } {
   return 'fault' in span ? { fault: 'expected a number or an ISO 8601 date or timestamp' } : span
 }
 
-/** A decimal that PostgreSQL reads as we do; within a double's range, so that no cast can overflow. */
+/** A decimal that PostgreSQL parses as we do, within a double's range so that no cast overflows. */
 export const isNumber = (value: string): boolean =>
   value.length <= 40 && /^-?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/.test(value) && Number.isFinite(Number(value))
 
@@ -119,7 +119,7 @@ const dateForm = /^(\d{4})-(\d{2})-(\d{2})$/
 const timestampForm = /^(\d{4}-\d{2}-\d{2})T(\d{2}):(\d{2})(?::(\d{2})(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?$/
 const day = 86_400_000
 
-/** A date is its whole UTC day; a timestamp without a zone is in UTC. */
+/** A date is its whole UTC day; a timestamp without a time zone is in UTC. */
 export function readSpan(value: string): TimeSpan | undefined {
   if (dateForm.test(value)) {
     const start = new Date(`${value}T00:00:00Z`)
@@ -140,7 +140,7 @@ export function readSpan(value: string): TimeSpan | undefined {
   }
 }
 
-/** The UTC day that a date without a time names. */
+/** The UTC day of a date without a time. */
 export function dayOf(value: string): TimeSpan | undefined {
   return dateForm.test(value) ? readSpan(value) : undefined
 }

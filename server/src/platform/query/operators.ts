@@ -22,12 +22,12 @@ const text = ['equals', 'not', 'contains', 'startsWith', 'endsWith', 'in', 'notI
 const comparison = ['gt', 'gte', 'lt', 'lte'] as const
 const list = ['has', 'hasEvery', 'hasSome', 'isEmpty'] as const
 
-/** The operators of each type (interface 4.5). A custom property without a definition takes all of them. */
+/** The operators of each type (interface 4.5). A custom property without a definition supports all of them. */
 export const operatorsOf: Record<FilterType, readonly Operator[]> = {
   id: text,
   string: text,
   number: ['equals', 'not', ...comparison, 'in'],
-  // `not` for dates takes `null` alone (decisions.md, Lists).
+  // `not` for dates only supports `null` (decisions.md, Lists).
   date: ['equals', 'not', ...comparison],
   array: list,
   boolean: ['equals', 'not'],
@@ -35,11 +35,11 @@ export const operatorsOf: Record<FilterType, readonly Operator[]> = {
   none: [],
 }
 
-/** The operators of a field: those of its type, and of an address the comparison that makes it unique. */
+/** The operators of a field: those of its type and, for an address, the comparison of its unique key. */
 export const operatorsFor = ({ filter, lookup }: Field): readonly Operator[] =>
   lookup ? [...operatorsOf[filter], 'equalsIgnoreCase'] : operatorsOf[filter]
 
 export const allOperators: readonly Operator[] = [...operatorsOf.properties, 'equalsIgnoreCase']
 
-/** What these take is a list, split on commas. */
+/** Is the value a list, separated by commas? */
 export const takesList = (operator: Operator): boolean => ['in', 'notIn', 'hasEvery', 'hasSome'].includes(operator)

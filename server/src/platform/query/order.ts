@@ -1,7 +1,7 @@
 import { join, type Parameter, raw, type Sql, sql } from '../model/sql.ts'
 import type { Target } from './target.ts'
 
-/** One part of an order: the SQL value that is compared, and its type for a boundary that arrives as text. */
+/** One sort key: the SQL value to compare, and its type for casting a boundary from text. */
 export interface SortKey {
   value: Sql
   type: string
@@ -11,7 +11,7 @@ export interface Order {
   target: Target
   descending: boolean
   keys: readonly SortKey[]
-  /** True where the record has no value and so comes last in both directions; undefined when it always has one. */
+  /** True for records without a value, which come last in both directions; undefined if there always is one. */
   absent: Sql | undefined
   indexed: boolean
 }
@@ -43,11 +43,11 @@ function keysOf({ field }: Target, value: Sql): SortKey[] {
 
 const folded = (value: Sql): SortKey => ({ value: sql`sort_key(${value}) collate "C"`, type: 'text' })
 
-/** Asked of the sort key where it tells, so that the index that gives the order skips the others. */
+/** Tests the sort key if possible, so that the index that provides the order skips these records. */
 const absence = ({ field, value }: Target, [key]: readonly SortKey[]): Sql =>
   field.filter === 'properties' ? sql`coalesce(${value} = 'null'::jsonb, true)` : sql`${key?.value ?? value} is null`
 
-/** Custom properties order by type (number, string, boolean, other), then by value. */
+/** Custom properties sort by type (number, string, boolean, other), then by value. */
 function propertyKeys(value: Sql): SortKey[] {
   const type = sql`jsonb_typeof(${value})`
   return [
@@ -60,15 +60,15 @@ function propertyKeys(value: Sql): SortKey[] {
   ]
 }
 
-/** Where a page begins or ends: the sort keys of a record (undefined when it has none) and its id. */
+/** Where a page starts or ends: a record's sort keys (undefined if it has none) and its id. */
 export interface Boundary {
   keys: readonly Sql[]
   id: Sql
-  /** A boolean: does the boundary's record lack the value that is ordered by? */
+  /** A boolean: does the boundary's record lack the sort value? */
   absent: Sql
 }
 
-/** `order by` of a statement; `backwards` turns it round to read the page before a boundary. */
+/** The `order by` clause. */
 export function orderClause(keys: readonly Sql[], id: Sql, descending: boolean): Sql {
   const direction = raw(descending ? ' desc' : ' asc')
   return join(
@@ -77,14 +77,14 @@ export function orderClause(keys: readonly Sql[], id: Sql, descending: boolean):
   )
 }
 
-/** The records behind the boundary in the order's direction, among those that have a value. */
+/** The records after the boundary in the direction of the order, among those with a value. */
 export function afterBoundary(order: Order, id: Sql, boundary: Boundary, descending: boolean): Sql {
   const keys = order.keys.map(({ value }) => value)
   const symbol = raw(descending ? '<' : '>')
   return sql`(${join([...keys, id], ', ')}) ${symbol} (${join([...boundary.keys, boundary.id], ', ')})`
 }
 
-/** A boundary that arrived as text, in an opaque cursor. */
+/** A boundary from the text of an opaque cursor. */
 export function boundaryFromText(order: Order, keys: readonly Parameter[] | undefined, id: Parameter): Boundary {
   return {
     keys: order.keys.map(({ type }, index) => (keys ? sql`${keys[index]}::${raw(type)}` : sql`null::${raw(type)}`)),

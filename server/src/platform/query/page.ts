@@ -10,21 +10,21 @@ import { boundarySql, keyNamesOf, pageSql } from './scans.ts'
 import { pageColumns, documentJoins, documentSql } from './select.ts'
 import { isJoined, joins, root, type Target } from './target.ts'
 
-/** Whose records: the organization as a parameter and, where the route has one, the parent. */
+/** The organization as a parameter and, if the route has one, the parent. */
 export interface Scope {
   organization: Sql
   parentId?: string
 }
 
-/** The one row that a page's statement gives. */
+/** The single row that a page's statement returns. */
 export interface PageRow {
   /** The JSON array, as it is sent. */
   text: string
-  /** Whether records follow in the direction of reading. */
+  /** Are there more records in the reading direction? */
   more: boolean
-  /** False when the cursor names no record. */
+  /** False if the cursor's record does not exist. */
   cursor_found: boolean
-  /** False when the parent of the route's path does not exist. */
+  /** False if the parent in the path does not exist. */
   parent_found: boolean
   first: string | null
   last: string | null
@@ -33,17 +33,19 @@ export interface PageRow {
 /** How a page is read. */
 export interface PagePlan {
   statement: Sql | FixedStatement
-  /** True when no index bounds the work. */
+  /** True if no index bounds the work. */
   isExpensive: boolean
 }
 
-/** Plans a page: keyset only, so that a page deep in a million records costs what the first one does. */
+/**
+ * Plans a page. Uses keyset pagination only, so that a page deep in a million records costs the same as the first one.
+ */
 export const planPage = (resource: Resource, request: ListRequest, scope: Scope): PagePlan => ({
   statement: fixedPage(resource, request, scope) ?? pageStatement(resource, request, scope),
   isExpensive: isExpensivePage(resource, request),
 })
 
-/** The pages that are asked for most, and whose plan no value decides: prepared once, planned once. */
+/** The most frequent pages, whose plan does not depend on values: prepared and planned once. */
 function fixedPage(resource: Resource, request: ListRequest, scope: Scope): FixedStatement | undefined {
   const { order, cursor, limit, filter, words, selection } = request
   const isDefaultPage = limit === defaultLimit && order.target.name === 'createdAt' && words.length === 0
@@ -60,7 +62,8 @@ function fixedPage(resource: Resource, request: ListRequest, scope: Scope): Fixe
     return { name: `${name} by ${condition.target.name}`, values, build }
   }
   if (!cursor) return { name: `${name} first`, values: [], build: () => pageStatement(resource, request, scope) }
-  const at = (place: Cursor['at']) => pageStatement(resource, { ...request, cursor: { ...cursor, at: place } }, scope)
+  const at = (position: Cursor['at']) =>
+    pageStatement(resource, { ...request, cursor: { ...cursor, at: position } }, scope)
   const from = `${name} ${cursor.direction}`
   if ('id' in cursor.at) {
     return { name: `${from} record`, values: [String(cursor.at.id)], build: ([id]) => at({ id: requireParameter(id) }) }
@@ -68,7 +71,7 @@ function fixedPage(resource: Resource, request: ListRequest, scope: Scope): Fixe
   const { keys, id: last } = cursor.at.position
   if (!keys) return undefined
   return {
-    name: `${from} place`,
+    name: `${from} position`,
     values: [...keys, last].map(String),
     build: (given) => at({ position: { keys: given.slice(0, -1), id: requireParameter(given.at(-1)) } }),
   }
@@ -92,7 +95,7 @@ function pageStatement(
     joins: joinsFor(resource, request, scope, order.target),
     carried: pageColumns(resource, request.selection),
     within: withinScope(resource, scope, { isListed: true }),
-    // Those that are found through another record are found by the organization as well.
+    // With a search through other records, the organization's index may be used too.
     matched: withinScope(resource, scope, {
       isListed: true,
       isIndexed: request.words.length > 0 && resource.searchEmbedded.length > 0,
@@ -103,15 +106,15 @@ function pageStatement(
   }
   const inOrder = raw(backwards ? 'page_position desc' : 'page_position')
   const [nearest, farthest] = [
-    raw('max(place) filter (where page_position = 1)'),
-    raw('(array_agg(place order by page_position desc))[1]'),
+    raw('max(cursor_position) filter (where page_position = 1)'),
+    raw('(array_agg(cursor_position order by page_position desc))[1]'),
   ]
-  // The limit stands in the text: as a parameter it would hide from the planner how little is asked for.
+  // The limit is part of the text: as a parameter, the planner would not know how few rows are needed.
   const limitSql = raw(String(limit))
   return sql`with ${boundarySql(source, request)}${pageSql(source, request)},
     shown as (
       select page_position, page_total, ${documentSql(resource, { selection: request.selection, source: 'carried' })} as document,
-        case when page_position in (1, least(page_total, ${limitSql})) then ${positionSql(order)} end as place
+        case when page_position in (1, least(page_total, ${limitSql})) then ${positionSql(order)} end as cursor_position
       from page ${raw(root)}${documentJoins(resource, scope.organization)}
       where page_position <= ${limitSql}
     )
@@ -124,20 +127,20 @@ function pageStatement(
     from shown`
 }
 
-/** The sort keys and the id of a shown record, as text that casts back to the same values. */
+/** A record's sort keys and id as text that casts back to the same values. */
 function positionSql(order: Order): Sql {
   const keys = keyNamesOf(order).map((name) => sql`${name}::text`)
   return sql`jsonb_build_array(
     case when not absent then jsonb_build_array(${join(keys, ', ')}) end, ${raw(root)}.id)::text`
 }
 
-/** The place that `first` and `last` of a page's row tell. */
-export function parsePosition(place: string): Position {
-  const [keys, id] = JSON.parse(place) as [string[] | null, string]
+/** Parses `first` or `last` of a page's row. */
+export function parsePosition(text: string): Position {
+  const [keys, id] = JSON.parse(text) as [string[] | null, string]
   return { keys, id }
 }
 
-/** The statement that counts; exact, whatever it costs. */
+/** The statement of an exact count, whatever it costs. */
 export function planCount(
   resource: Resource,
   request: Filters,
@@ -149,7 +152,7 @@ export function planCount(
   return { statement, isExpensive: indexKindFor(resource, request) === undefined }
 }
 
-/** A boolean: is it one of the records that a count of this request counts? */
+/** A boolean: does the record match the filters? */
 export function matching(resource: Resource, request: Filters, scope: Scope): Sql {
   const filters = filtersSql(resource, request, scope)
   const within = withinScope(resource, scope, { isListed: true, ofMany: true })
@@ -157,12 +160,13 @@ export function matching(resource: Resource, request: Filters, scope: Scope): Sq
 }
 
 /**
- * The organization, the parent, not deleted: what bounds every statement of the kernel. Unless it `isIndexed`, no index of
- * the organization is used: beside what another index found, the planner would read all that belongs to it. `isListed`:
- * many are looked through, not single ones looked up; `ofMany`: what they live in may be read as a whole.
+ * The bounds of every standard statement: the organization, the parent, not deleted. Without `isIndexed` no index on
+ * the organization is used: next to another index's matches, the planner would also read everything that belongs to the
+ * organization. `isListed`: many records are scanned, instead of single ones looked up. `ofMany`: their parents may be
+ * read as a whole.
  */
 export function withinScope(
-  { parent, requiredParents: livesIn = [], softDelete }: Resource,
+  { parent, requiredParents = [], softDelete }: Resource,
   scope: Scope,
   { isIndexed = true, isListed = false, ofMany = false } = {},
 ): Sql {
@@ -172,36 +176,36 @@ export function withinScope(
   if (parent) owner.push(sql`${table}.${identifier(parent.column)} = ${scope.parentId}::uuid`)
   const parts = isIndexed ? owner : [sql`(${join(owner, ' and ')}) is true`]
   if (softDelete) parts.push(sql`${table}.deleted_at is null`)
-  for (const { resource, column } of livesIn) {
+  for (const { resource, column } of requiredParents) {
     const id = sql`${table}.${identifier(column)}`
     const isLiving = ofMany ? existsInSetSql(resource, scope, id) : existsSql(resource, scope, id)
-    parts.push(livesIn.length === 1 ? isLiving : sql`(${id} is null or ${isLiving})`)
+    parts.push(requiredParents.length === 1 ? isLiving : sql`(${id} is null or ${isLiving})`)
   }
   return join(parts, ' and ')
 }
 
-/** A boolean: is the parent of the path there? True for a resource without one. */
+/** A boolean: does the parent in the path exist? True for a resource without one. */
 export function parentFound(resource: Resource, scope: Scope): Sql {
   return resource.parent ? existsSql(resource.parent.resource, scope, sql`${scope.parentId}::uuid`) : raw('true')
 }
 
-/** Looked up by its key alone, whatever the planner thinks of how many there are, and of how many are deleted. */
+/** Looked up by key only, whatever the planner assumes about how many there are and how many are deleted. */
 const existsSql = ({ table, softDelete }: Resource, { organization }: Scope, id: Sql): Sql =>
   sql`coalesce((select ${raw(softDelete ? 'parent.deleted_at is null' : 'true')} from ${identifier(table)} parent
     where parent.organization_id = ${organization} and parent.id = ${id}), false)`
 
-/** The same for a set, which can be joined: at a million, looking up each one takes five times as long. */
+/** The same for a set, which can be joined: for a million records, single lookups take five times as long. */
 const existsInSetSql = ({ table, softDelete }: Resource, { organization }: Scope, id: Sql): Sql =>
   sql`exists (select from ${identifier(table)} parent where parent.organization_id = ${organization}
     and parent.id = ${id}${raw(softDelete ? ' and parent.deleted_at is null' : '')})`
 
-/** The joins of a list: only where a filter or the order looks into an embedded record. */
+/** The joins of a list, only if a filter or the order uses an embedded record. */
 function joinsFor(resource: Resource, { filter }: Filters, scope: Scope, ordered?: Target): Sql {
   const targets = [...targetsOf(filter), ...(ordered ? [ordered] : [])]
   return targets.some((target) => isJoined(resource, target)) ? joins(resource, scope.organization) : raw('')
 }
 
-/** Every filter and word as one condition; undefined when there are none. */
+/** All filters and search words as one condition; undefined if there are none. */
 function filtersSql(resource: Resource, { filter, words }: Filters, scope: Scope, orderedBy?: string): Sql | undefined {
   const parts = [
     ...filterSql(resource, filter, orderedBy),
@@ -211,33 +215,34 @@ function filtersSql(resource: Resource, { filter, words }: Filters, scope: Scope
 }
 
 /**
- * Each word of `query` is part of the record's search column or of an embedded record's field. Whoever has them all in
- * that column is asked for first, so that the index intersects the words; word by word it would fetch all that have one.
+ * Each word of `query` must occur in the record's search column or in an embedded record's field. Records with all
+ * words in the search column are matched first, so that the index intersects the words; word by word it would fetch all
+ * records that contain one.
  */
 function wordsSql(resource: Resource, words: readonly string[], scope: Scope): Sql {
-  const places = words.map((word) => {
+  const conditions = words.map((word) => {
     const pattern = sql`'%' || like_literal(${new Parameter(word)}::text) || '%'`
     return { own: sql`${raw(root)}.search like ${pattern}`, through: embeddedSearchSql(resource, pattern, scope) }
   })
   const own = join(
-    places.map((place) => place.own),
+    conditions.map(({ own }) => own),
     ' and ',
   )
-  const through = places.flatMap((place) => place.through)
+  const through = conditions.flatMap((one) => one.through)
   if (through.length === 0) return own
-  // An index takes a list, which is gone through for each record; whether a record is in a set is quick to tell.
+  // An index needs an array, which is scanned for each record; membership in a set is fast to test.
   const listed = through.map(({ column, found }) => sql`${column} = any(array(${found}))`)
   if (words.length === 1) return sql`(${join([own, ...listed], ' or ')})`
-  const everywhere = places.map((place) => {
-    const members = place.through.map(({ column, found }) => sql`${column} in (${found})`)
-    return sql`(${join([place.own, ...members], ' or ')})`
+  const everywhere = conditions.map((one) => {
+    const members = one.through.map(({ column, found }) => sql`${column} in (${found})`)
+    return sql`(${join([one.own, ...members], ' or ')})`
   })
   return sql`(${own} or ${join(everywhere, ' and ')} and (${join(listed, ' or ')}))`
 }
 
 interface EmbeddedSearch {
   column: Sql
-  /** The ids of the embedded records that have it. */
+  /** The ids of the matching embedded records. */
   found: Sql
 }
 
@@ -255,14 +260,14 @@ function embeddedSearchSql(resource: Resource, pattern: Sql, scope: Scope): Embe
   })
 }
 
-/** The best index that bounds the work, so that it follows the hits and not the size of the organization. */
+/** The best index that bounds the work, so that its cost depends on the matches and not on the organization's size. */
 function indexKindFor(resource: Resource, { filter, words }: Filters): IndexKind | undefined {
   const found = filterIndexKind(filter)
   if (resource.parent?.isSmall || found === 'sorted') return 'sorted'
   return found === 'inverted' || words.some(hasTrigram) ? 'inverted' : undefined
 }
 
-/** A page is cheap when an index finds the matches, or gives the order and nothing else narrows it. */
+/** A page is cheap if an index finds the matches, or if an index provides the order and there are no filters. */
 function isExpensivePage(resource: Resource, request: ListRequest): boolean {
   if (indexKindFor(resource, request)) return false
   return !request.order.indexed || conjunctsOf(request.filter).length > 0 || request.words.length > 0

@@ -13,23 +13,23 @@ import { faultOf, readSelection, type Selection } from './select.ts'
 import { findTarget, Suggestions, type Target } from './target.ts'
 import { anyFilter, unknownParameter } from './unknown-parameter.ts'
 
-/** Where a page starts: behind or before a record, or a place that an opaque cursor remembers. */
+/** Where a page starts: after or before a record, or the position of an opaque cursor. */
 export interface Cursor {
   direction: 'after' | 'before'
   parameter: 'startingAfter' | 'endingBefore'
   at: { id: string | Parameter } | { position: Position | Position<Parameter> }
 }
 
-/** What narrows a list; `count` takes the same. */
+/** The filters of a list; `count` takes the same. */
 export interface Filters {
   filter: Filter
-  /** The words of `query`: each must be found somewhere. */
+  /** The words of `query`: each must occur somewhere. */
   words: readonly string[]
 }
 
-/** A change of all records that a filter selects. */
+/** A change to all records that match a filter. */
 export interface ChangeRequest extends Filters {
-  /** True to be told how many there are, and to change none. */
+  /** If true, only counts the records and changes none. */
   dryRun: boolean
 }
 
@@ -42,14 +42,14 @@ export interface ListRequest extends Filters {
 
 /** The nil UUID (RFC 9562), which no record has. */
 const nilUuid = '00000000-0000-0000-0000-000000000000'
-/** Records of a page when the request says nothing (interface 4.4). */
+/** Default page size (interface 4.4). */
 export const defaultLimit = 25
 const maxFilters = 25
 const maxSelected = 100
 const maxWords = 20
 const scalars = ['limit', 'startingAfter', 'endingBefore', 'orderBy', 'sort', 'query']
 
-/** Collects the faults of a query, so that all of them are told at once. */
+/** Collects the errors of a query, so that all are reported at once. */
 class QueryReader {
   readonly faults: Fault[] = []
   readonly scalars = new Map<string, string>()
@@ -57,7 +57,7 @@ class QueryReader {
   readonly conditions: Condition[] = []
   readonly suggestions = new Suggestions()
 
-  /** Nothing more is checked: the answer is long enough. */
+  /** Checking stops: the response has enough errors. */
   get isFull(): boolean {
     return this.faults.length >= maxDetails
   }
@@ -67,7 +67,7 @@ class QueryReader {
   }
 }
 
-/** Reads the parameters of a list (interface 4.4 to 4.6). Errors: 400 `invalid_parameters` with every fault. */
+/** Reads the parameters of a list (interface 4.4 to 4.6). Throws 400 `invalid_parameters` with every error. */
 export function readList(
   resource: Resource,
   parameters: readonly QueryParameter[],
@@ -83,13 +83,16 @@ export function readList(
   return { limit, order, cursor, selection, filter: { and: reader.conditions }, words }
 }
 
-/** Reads the parameters of a count: filters and `query`. Errors: 400 `invalid_parameters` with every fault. */
+/** Reads the parameters of a count: filters and `query`. Throws 400 `invalid_parameters` with every error. */
 export function readFilters(resource: Resource, parameters: readonly QueryParameter[]): Filters {
   const reader = read(resource, parameters, ['query'])
   return filtersOf(reader, resource, 'a count')
 }
 
-/** Reads the parameters of a change by filter: those of a count and `dryRun`. Errors: 400 `invalid_parameters` with every fault. */
+/**
+ * Reads the parameters of a change by filter: those of a count and `dryRun`. Throws 400 `invalid_parameters` with every
+ * error.
+ */
 export function readChange(resource: Resource, parameters: readonly QueryParameter[]): ChangeRequest {
   const reader = read(resource, parameters, ['query', 'dryRun'])
   const dryRun = reader.scalars.get('dryRun') ?? 'false'
@@ -104,7 +107,7 @@ function filtersOf(reader: QueryReader, resource: Resource, what: string): Filte
   return { filter: { and: reader.conditions }, words }
 }
 
-/** Reads the parameters of a single record: `select[]` alone. Errors: 400 `invalid_parameters` with every fault. */
+/** Reads the parameters of a single record: only `select[]`. Throws 400 `invalid_parameters` with every error. */
 export function readOne(resource: Resource, parameters: readonly QueryParameter[]): Selection | undefined {
   const reader = new QueryReader()
   for (const { name, value } of parameters) {
@@ -117,7 +120,7 @@ export function readOne(resource: Resource, parameters: readonly QueryParameter[
   return selection
 }
 
-/** A route that takes no parameters refuses them all: none is ever ignored. */
+/** Rejects all parameters, on routes without any: a parameter is never ignored. */
 export function readNone(parameters: readonly QueryParameter[]): void {
   if (parameters.length === 0) return
   throw invalidParameters(
@@ -195,7 +198,7 @@ function readShorthand(
     )
 }
 
-/** Those that the request may use: not every resource has a search, and only a list has fields to select. */
+/** The supported parameters: not every resource has a search, and only lists have fields to select. */
 function parametersOf(resource: Resource, known: readonly string[]): readonly string[] {
   const own = resource.search.length > 0 ? known : known.filter((name) => name !== 'query')
   return [...own, anyFilter, ...(known.includes('limit') ? ['select[]'] : [])]
@@ -226,7 +229,7 @@ function readOrder(reader: QueryReader, resource: Resource): Order | undefined {
   const sort = reader.scalars.get('sort') ?? 'desc'
   if (sort !== 'asc' && sort !== 'desc') reader.refuse('sort', 'expected asc or desc')
   const path = reader.scalars.get('orderBy') ?? 'createdAt'
-  // An embedded record stands for one of its fields; everything else names itself.
+  // An embedded record is sorted by one of its fields.
   const target = findTarget(resource, path, reader.suggestions)
   const order = 'fault' in target ? target : orderBy(target, sort === 'desc')
   return 'fault' in order ? reader.refuse('orderBy', faultOf(path, order.fault)) : order
@@ -253,7 +256,7 @@ function readCursors(reader: QueryReader, resource: Resource, scope: CursorScope
     return reader.refuse(parameter, `this cursor belongs to orderBy=${read.orderBy}`)
   }
   if (read.fault === 'malformed') return reader.refuse(parameter, 'is not a valid cursor of this list')
-  // Well formed, but no place in this list of this organization: looked up like an id that does not exist.
+  // Well formed, but not a position in this list of this organization: treated like an id that does not exist.
   return { direction, parameter, at: { id: nilUuid } }
 }
 

@@ -16,7 +16,7 @@ function faults(read: () => unknown): string[] {
 
 const plainText = fc.string({ unit: 'binary' }).filter((text) => !text.includes('\0'))
 
-test('parameters come decoded and in their order, repeated ones too', () => {
+test('parameters are decoded in order, including repeated ones', () => {
   expect(readQuery('/contacts?select[]=id&select%5B%5D=email&query=a+b%2Bc%26d&x=1=2&flag&empty=')).toEqual([
     { name: 'select[]', value: 'id' },
     { name: 'select[]', value: 'email' },
@@ -27,7 +27,7 @@ test('parameters come decoded and in their order, repeated ones too', () => {
   ])
 })
 
-test('no query and empty pieces give no parameters', () => {
+test('an empty query or empty pieces yield no parameters', () => {
   expect(readQuery('/contacts')).toEqual([])
   expect(readQuery('/contacts?')).toEqual([])
   expect(readQuery('/contacts?&a=1&&b=2&')).toEqual([
@@ -37,7 +37,7 @@ test('no query and empty pieces give no parameters', () => {
   expect(readQuery('/contacts?=1')).toEqual([{ name: '', value: '1' }])
 })
 
-test('what URLSearchParams or encodeURIComponent wrote is read back', () => {
+test('the output of URLSearchParams and encodeURIComponent is read back unchanged', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(plainText, plainText)), (pairs) => {
       const expected = pairs.map(([name, value]) => ({ name, value }))
@@ -49,30 +49,30 @@ test('what URLSearchParams or encodeURIComponent wrote is read back', () => {
 })
 
 test.each(['%', '%4', '%zz', '100%', '%ff', '%c0%af', '%ed%a0%80', '%f0%9f%98', '%00', 'é', '\u0001'])(
-  'the value %j is refused with its parameter, the name %j as a fault of the query',
+  'the value %j is rejected with its parameter, the name %j as an error of the query',
   (bad) => {
     expect(faults(() => readQuery(`/?a=1&b=${bad}`))).toEqual(['b'])
     expect(faults(() => readQuery(`/?a=1&${bad}=x`))).toEqual(['query'])
   },
 )
 
-test('all faults of a query are told at once, a hundred at most', () => {
+test('all errors of a query are reported at once, at most a hundred', () => {
   expect(faults(() => readQuery('/?a=%&ok=1&%=2&b=%00'))).toEqual(['a', 'query', 'b'])
   expect(faults(() => readQuery(`/?${'a=%&'.repeat(2000)}`))).toHaveLength(100)
 })
 
-test('a list splits on commas; a backslash takes a comma or a backslash literally', () => {
+test('a list is split at commas, and a backslash escapes a comma or a backslash', () => {
   expect(splitList('a,b c, d')).toEqual(['a', 'b c', ' d'])
   expect(splitList('a\\,b,c')).toEqual(['a,b', 'c'])
   expect(splitList('a\\\\,b')).toEqual(['a\\', 'b'])
   expect(splitList('C:\\temp,\\n,x\\')).toEqual(['C:\\temp', '\\n', 'x\\'])
 })
 
-test.each(['', ',', 'a,', ',a', 'a,,b', 'a\\,b,'])('the list %j holds an empty value and is refused', (value) => {
+test.each(['', ',', 'a,', ',a', 'a,,b', 'a\\,b,'])('the list %j contains an empty value and is rejected', (value) => {
   expect(() => splitList(value)).toThrow(ListError)
 })
 
-test('values that were escaped and joined split into themselves', () => {
+test('escaped and joined values are split into the same values', () => {
   const items = fc.array(fc.string({ unit: fc.constantFrom('a', ',', '\\', 'é'), minLength: 1 }), { minLength: 1 })
   fc.assert(
     fc.property(items, (values) => {

@@ -6,10 +6,10 @@ export interface QueryParameter {
   value: string
 }
 
-/** A list of values with an empty one in it. */
+/** A list that contains an empty value. */
 export class ListError extends Error {}
 
-/** Each parameter once at most, and none that is not known. Error: 400. */
+/** Rejects repeated and unknown parameters (400). */
 export function checkParameters(
   query: readonly QueryParameter[],
   { parameters, allowsOthers }: { parameters: Readonly<Record<string, string>>; allowsOthers: boolean },
@@ -27,9 +27,10 @@ export function checkParameters(
 }
 
 /**
- * The parameters after the first `?` in their order, repeated ones included; the caller decides which may repeat. A
- * plus is a space, a name without `=` has the value '', an empty piece between two `&` says nothing. Escapes that are
- * not, bytes that are not UTF-8 and NUL: `invalid_parameters` with the parameter's name, or `query` when the name is it.
+ * The parameters after the first `?` in order, including repeated ones; the caller decides which may repeat. A plus is
+ * a space, a name without `=` has the value '', and an empty piece between two `&` is ignored. Throws
+ * `invalid_parameters` for invalid escapes, invalid UTF-8 and NUL, with the parameter's name, or `query` if the name
+ * itself is invalid.
  */
 export function readQuery(rawUrl: string): QueryParameter[] {
   const start = rawUrl.indexOf('?')
@@ -51,8 +52,8 @@ export function readQuery(rawUrl: string): QueryParameter[] {
 }
 
 /**
- * The values of a comma-separated list, after decoding. A backslash before a comma or a backslash takes it literally;
- * before anything else, or at the end, the backslash stands for itself. Throws `ListFault` when a value is empty.
+ * The values of a comma-separated list, after decoding. A backslash escapes a comma or a backslash; anywhere else it
+ * stands for itself. Throws `ListError` if a value is empty.
  */
 export function splitList(value: string): string[] {
   const items = value.includes('\\') ? splitEscaped(value) : value.split(',')
@@ -82,9 +83,9 @@ const wrongEncoding = 'must be percent-encoded UTF-8 without NUL'
 
 const spaced = (text: string): string => (text.includes('+') ? text.replaceAll('+', ' ') : text)
 
-/** Undefined when the text is not good. */
+/** Undefined if the text is invalid. */
 function decode(text: string): string | undefined {
-  // What a URL may not hold bare: anything but visible ASCII. The spaces are those that a plus stood for.
+  // A URL may only contain visible ASCII. The spaces come from pluses.
   if (/[^\x20-\x7e]/.test(text)) return undefined
   if (!text.includes('%')) return text
   try {

@@ -2,28 +2,28 @@ import { columnOf, type Resource } from '../model/define.ts'
 import { identifier, raw, type Sql, sql } from '../model/sql.ts'
 import { root } from './target.ts'
 
-/** Where a statement finds a record that has a stored rendering. */
+/** Where a statement finds a record with a stored rendering. */
 export type RecordSource =
-  /** The table's own row. */
+  /** The table's row. */
   | 'table'
-  /** Its ids and `rowVersion`, read from the table earlier in the same statement. */
+  /** Ids and `rowVersion`, read from the table earlier in the same statement. */
   | 'carried'
-  /** What `writtenSql` returned. */
+  /** The rows of `writtenSql`. */
   | 'written'
 
 const rendering = raw('rendering')
 
 const tableOf = ({ singular }: Resource): Sql => identifier(`${singular}_renderings`)
 const ownerOf = ({ singular }: Resource): Sql => identifier(columnOf(`${singular}Id`))
-/** By the row, or by its key. */
+/** By row or by key. */
 const documentOf = ({ singular }: Resource, record: Sql): Sql => sql`${identifier(`${singular}_document`)}(${record})`
 
-/** What tells a version of a row from every other one, even from one that the same transaction wrote. */
+/** Identifies a version of a row, even among versions written in the same transaction. */
 export const rowVersion = sql`${raw(root)}.xmin as source_xmin, ${raw(root)}.ctid as source_ctid`
 
 export const versionColumns = ['source_xmin', 'source_ctid']
 
-/** The join that `renderedSql` needs, unless the record is a written one: each record looks up its own rendering. */
+/** The join for `renderedSql`, except for written records: each record looks up its own rendering. */
 export const renderingJoin = (resource: Resource, organization: Sql): Sql =>
   resource.renderingVersion === undefined
     ? raw('')
@@ -32,7 +32,7 @@ export const renderingJoin = (resource: Resource, organization: Sql): Sql =>
       where organization_id = ${organization} and ${ownerOf(resource)} = ${raw(root)}.id offset 0
     ) ${rendering} on true`
 
-/** The record's rendering: the stored one where it is valid, else made now. */
+/** The stored rendering if it is valid, otherwise a new one. */
 export function renderedSql(resource: Resource, source: RecordSource): Sql {
   const record = raw(root)
   if (source === 'written') return sql`${record}.document`
@@ -40,15 +40,15 @@ export function renderedSql(resource: Resource, source: RecordSource): Sql {
   const [xmin, ctid] = isTable ? [raw('xmin'), raw('ctid')] : [raw('source_xmin'), raw('source_ctid')]
   const isValid = sql`${rendering}.version = ${raw(String(resource.renderingVersion))}
     and ${rendering}.source_xmin = ${record}.${xmin} and ${rendering}.source_ctid = ${record}.${ctid}`
-  const made = isTable
+  const current = isTable
     ? documentOf(resource, record)
     : documentOf(resource, sql`${record}.organization_id, ${record}.id`)
-  return sql`case when ${isValid} then ${rendering}.document else ${made} end`
+  return sql`case when ${isValid} then ${rendering}.document else ${current} end`
 }
 
 /**
- * Common tables of a statement that writes records and their renderings: `written` has the records as they are then. `change`
- * is an insert or update of the table under the alias `record`; `isNew` when it cannot meet a record that was there.
+ * Common table expressions that write records and their renderings; `written` contains the new records. `change` is an
+ * insert or update of the table with the alias `record`. `isNew`: the records cannot exist already.
  */
 export function writtenSql(resource: Resource, change: Sql, { isNew = false } = {}): Sql {
   const rendered = resource.viewOf ?? resource
@@ -59,16 +59,17 @@ export function writtenSql(resource: Resource, change: Sql, { isNew = false } = 
 }
 
 /**
- * Common tables that render those records of `walked` (ids and `rowVersion`) whose rendering is missing, old or of another
- * version of the row; `stored` has a row for each. A rendering by a newer declaration is left to the process that made it.
+ * Common table expressions that render the records of `scanned` (ids and `rowVersion`) whose rendering is missing,
+ * outdated or of another row version; `stored` has a row for each. Renderings by a newer declaration are left to the
+ * process that made them.
  */
 export const staleSql = (resource: Resource): Sql => sql`
     stale as materialized (
-      select organization_id, id from walked where not exists (
+      select organization_id, id from scanned where not exists (
         select from ${tableOf(resource)} known
-        where known.organization_id = walked.organization_id and known.${ownerOf(resource)} = walked.id
+        where known.organization_id = scanned.organization_id and known.${ownerOf(resource)} = scanned.id
           and known.version >= ${raw(String(resource.renderingVersion))}
-          and known.source_xmin = walked.source_xmin and known.source_ctid = walked.source_ctid)),
+          and known.source_xmin = scanned.source_xmin and known.source_ctid = scanned.source_ctid)),
     stored as (${storeSql(
       resource,
       sql`select organization_id, id, ${rowVersion}, ${documentOf(resource, raw(root))} as document
@@ -82,7 +83,10 @@ const insertSql = (resource: Resource, rows: Sql): Sql => sql`
   select organization_id, id, ${raw(String(resource.renderingVersion))}, source_xmin, source_ctid, document
   from (${rows}) source order by organization_id, id`
 
-/** Stores renderings; `rows` has the columns of the table but its version. In the order of ids, so that two never deadlock. */
+/**
+ * Stores renderings; `rows` has the table's columns except the version. In id order, so that two transactions never
+ * deadlock.
+ */
 const storeSql = (resource: Resource, rows: Sql): Sql => sql`${insertSql(resource, rows)}
   on conflict (organization_id, ${ownerOf(resource)}) do update set version = excluded.version,
     source_xmin = excluded.source_xmin, source_ctid = excluded.source_ctid, document = excluded.document`

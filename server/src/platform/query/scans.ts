@@ -6,26 +6,26 @@ import { root } from './target.ts'
 
 /** What a page is read from, as parts of a statement. */
 export interface PageSource {
-  /** The record's table under its alias. */
+  /** The record's table with its alias. */
   table: Sql
   /** The joins that filters and order may need. */
   joins: Sql
-  /** The columns of a record that the page needs once it is found; the others cost nothing on the way. */
+  /** The columns that the page needs of a found record; the others are not carried along. */
   carried: PageColumns
-  /** The organization and what else bounds the list whoever asks. */
+  /** The organization and the other bounds of the list. */
   within: Sql
-  /** The same of records that the filters' own index finds. */
+  /** The same for records that the filters' index finds. */
   matched: Sql
-  /** Filters and words; undefined when the request has none. */
+  /** Filters and search words; undefined if there are none. */
   filters: Sql | undefined
   /**
-   * True when one index finds the matches and another one gives the order: the planner, which cannot know where in the
-   * order matches lie, is then not left to choose between walking it all and sorting them all.
+   * True if one index finds the matches and another provides the order. The planner cannot know where in the order the
+   * matches are, so it must not choose between scanning everything in order and sorting all matches.
    */
   scanInOrderFirst: boolean
   /**
-   * True where a value of the filters may be that of one record in a hundred: then a second, longer walk follows a promising
-   * first one. Not for parts of texts, where planning it would cost each search more than it saves some.
+   * True if about one record in a hundred may match: a promising first scan is then followed by a second, longer one.
+   * Not for text searches, where planning it would cost each search more than it saves for some.
    */
   extendScan: boolean
 }
@@ -36,9 +36,9 @@ export interface PageRequest {
   limit: number
 }
 
-/** Records of the order that are looked at before the matches are fetched through their own index. */
+/** Number of records to scan in order before the matches are fetched through their index. */
 const scanLength = raw('2000')
-/** Where so many of them match, the page is likely to be among the next ones, which then are looked at first. */
+/** If at least this many of them match, the page is probably within the next ones, which are then scanned first. */
 const minPromisingMatches = raw('4')
 const secondScanLength = raw('20000')
 
@@ -47,10 +47,10 @@ const lowest = '00000000-0000-0000-0000-000000000000'
 
 const rootId = sql`${raw(root)}.id`
 
-/** The names of the sort keys in the statement's common tables. */
+/** The names of the sort keys in the common table expressions. */
 export const keyNamesOf = (order: Order): Sql[] => order.keys.map((_, index) => raw(`key_${index}`))
 
-/** `boundary`: the sort keys of the record that the cursor names, read in the same statement. */
+/** `boundary`: the sort keys of the cursor's record, read in the same statement. */
 export function boundarySql({ table, joins, within }: PageSource, { order, cursor }: PageRequest): Sql {
   if (!cursor || !('id' in cursor.at)) return raw('')
   return sql`boundary as materialized (
@@ -58,25 +58,25 @@ export function boundarySql({ table, joins, within }: PageSource, { order, curso
     from ${table}${joins} where ${within} and ${rootId} = ${cursor.at.id}::uuid), `
 }
 
-/** `page`: one record more than asked for, numbered in the direction of reading, each with how many they are. */
+/** `page`: at most one record more than requested, numbered in the reading direction, each with their total. */
 export function pageSql(source: PageSource, request: PageRequest): Sql {
   const { order, cursor } = request
   const backwards = cursor?.direction === 'before'
   const clause = orderClause(keyNamesOf(order), raw('id'), isDescending(request))
-  // Where none is absent the scan's own order is that of the page, and is not sorted again.
+  // If every record has a value, the scan's order is the page's order, so that it is not sorted again.
   const absence = order.absent ? raw(backwards ? 'absent desc, ' : 'absent, ') : raw('')
-  const place = sql`order by ${absence}${clause}`
+  const orderBy = sql`order by ${absence}${clause}`
   const { tables, found } =
     source.scanInOrderFirst && source.filters
       ? scanThenUseIndex(source, source.filters, request)
       : scan(source, request)
   return sql`${tables ? sql`${tables}, ` : raw('')}page as (
-    select *, row_number() over (${place}) as page_position, count(*) over () as page_total from (${found}) found)`
+    select *, row_number() over (${orderBy}) as page_position, count(*) over () as page_total from (${found}) found)`
 }
 
 interface Found {
   tables: Sql | undefined
-  /** The records that were found, at most one too many of each scan. */
+  /** The found records, at most one too many from each scan. */
   found: Sql
 }
 
@@ -87,22 +87,22 @@ function scan({ table, joins, within, filters, carried }: PageSource, request: P
     sql`select ${carried.read}, ${keyColumns(request.order)} from ${table}${joins}
       where ${where} and ${condition} order by ${clause} limit ${take}`
   const [only, ...others] = scansOf(request)
-  // Read where it is needed: no table is filled on the way, and the order is known to be there already.
+  // Read in place: nothing is materialized, and the order is known to be right already.
   if (only && others.length === 0) return { tables: undefined, found: select(only) }
   return sequentialScans('scan', request, [], select)
 }
 
 /**
- * First the beginning of the order, filtered: where matches are common it holds the page, and of a short list it is all.
- * Only otherwise are all matches fetched through their index and sorted; that part is not started unless it is needed,
- * nor are parallel workers, which is why it depends on the verdict row by row.
+ * First scans the beginning of the order and filters it: if matches are common, this finds the page, and for a short
+ * list it reads everything. Otherwise fetches all matches through their index and sorts them. That part starts only if
+ * it is needed, and without parallel workers, which is why it depends on `decision` row by row.
  */
 function scanThenUseIndex(source: PageSource, filters: Sql, request: PageRequest): Found {
   const { table, joins, within, matched, carried } = source
   const record = raw(root)
   const keys = keyColumns(request.order)
-  const walked = orderClause(keyNamesOf(request.order), rootId, isDescending(request))
-  // A scan that was cut short may have left matches behind, which come before all of the next one.
+  const resultOrder = orderClause(keyNamesOf(request.order), rootId, isDescending(request))
+  // A scan that was cut short may have missed matches, which come before all of the next scan.
   const isCut = scansOf(request).map(
     ({ condition }) => sql`exists (select from ${table} where ${within} and ${condition} offset ${scanLength})`,
   )
@@ -113,42 +113,44 @@ function scanThenUseIndex(source: PageSource, filters: Sql, request: PageRequest
       ? join([carried.again, ...keyNamesOf(request.order), raw('absent')], ', ')
       : carried.again
     return sql`select ${columns}
-      from (${start}) ${record}${joins} where ${filters} order by ${walked} limit ${take}`
+      from (${start}) ${record}${joins} where ${filters} order by ${resultOrder} limit ${take}`
   }
-  const walk = sequentialScans('walk', request, isCut, (scan) => scanInOrder(scan, sql`limit ${scanLength}`))
+  const orderedScan = sequentialScans('ordered_scan', request, isCut, (scan) =>
+    scanInOrder(scan, sql`limit ${scanLength}`),
+  )
   const more = source.extendScan ? secondScan(request, scanInOrder) : undefined
-  const found = more ? sql`select * from (${walk.found}) walked union all ${more.found}` : walk.found
+  const found = more ? sql`select * from (${orderedScan.found}) scanned union all ${more.found}` : orderedScan.found
   const fetched = scansOf(request).map(
     ({ condition, clause, take }) => sql`(
       select ${carried.again}, ${keys} from hits ${record} where ${condition} order by ${clause} limit ${take})`,
   )
   return {
-    tables: sql`${walk.tables}, ${more ? sql`${more.tables}, ` : raw('')}verdict as materialized (
-      select (select count(*) from (${found}) walked) <= ${request.limit} and (${join(isCut, ' or ')}) as deep),
+    tables: sql`${orderedScan.tables}, ${more ? sql`${more.tables}, ` : raw('')}decision as materialized (
+      select (select count(*) from (${found}) scanned) <= ${request.limit} and (${join(isCut, ' or ')}) as use_index),
     hits as materialized (
-      select ${record}.* from verdict, lateral (
-        select ${carried.whole} from ${table}${joins} where verdict.deep and ${matched} and ${filters} offset 0) ${record})`,
-    found: sql`select * from (${found}) walked where not (select deep from verdict)
+      select ${record}.* from decision, lateral (
+        select ${carried.whole} from ${table}${joins} where decision.use_index and ${matched} and ${filters} offset 0) ${record})`,
+    found: sql`select * from (${found}) scanned where not (select use_index from decision)
       union all ${join(fetched, ' union all ')}`,
   }
 }
 
-/** The next part of the first scan, if the first part had some matches but not enough. */
+/** The next part of the first scan, if its first part found some matches but not enough. */
 function secondScan(request: PageRequest, scanInOrder: (scan: Scan, part: Sql) => Sql): Found & { tables: Sql } {
   const [first] = scansOf(request)
-  if (!first) throw new Error('a page has a scan at least')
-  const take = sql`greatest(${first.take} - (select count(*) from walk_0), 0)`
+  if (!first) throw new Error('a page needs at least one scan')
+  const take = sql`greatest(${first.take} - (select count(*) from ordered_scan_0), 0)`
   const rest = scanInOrder({ ...first, take }, sql`offset ${scanLength} limit ${secondScanLength}`)
-  const isPromising = sql`(select count(*) from walk_0) >= ${minPromisingMatches} and (select count(*) from walk_0) < ${first.take}`
+  const isPromising = sql`(select count(*) from ordered_scan_0) >= ${minPromisingMatches} and (select count(*) from ordered_scan_0) < ${first.take}`
   return {
-    tables: sql`second_walk as materialized (select * from (${rest}) rest where ${isPromising})`,
-    found: sql`select * from second_walk`,
+    tables: sql`second_scan as materialized (select * from (${rest}) rest where ${isPromising})`,
+    found: sql`select * from second_scan`,
   }
 }
 
 /**
- * One common table a scan. A scan that is not needed any more is not run, nor one behind a scan for which `isCut` holds:
- * both are known before it starts.
+ * One common table expression per scan. A scan does not run if the page is already full, or if `isCut` holds for an
+ * earlier scan; both are known before it starts.
  */
 function sequentialScans(
   name: string,
@@ -184,8 +186,9 @@ interface Scan {
 }
 
 /**
- * The bounded scans of a page, in the direction of reading: records with a value, then those without (nulls last), each
- * behind the boundary. Apart, because one index then serves each of them: `nulls last` on a descending index would not.
+ * The bounded scans of a page, in reading order: records with a value, then those without (nulls last), each after the
+ * boundary. They are separate, so that one index serves each of them; `nulls last` on a descending index would not be
+ * served.
  */
 function scansOf(request: PageRequest): Scan[] {
   const { order, limit } = request

@@ -4,18 +4,18 @@ import type { Field } from '../model/fields.ts'
 import { type RecordSource, renderedSql, renderingJoin, rowVersion, versionColumns } from './rendering.ts'
 import { embeddedThrough, findTarget, lookupJoins, root, type Suggestions, unknownField, valueOf } from './target.ts'
 
-/** The members to show; true is the whole member, a tree some of its fields. */
+/** The properties to show; true means the whole property, a tree some of its fields. */
 export interface Selection {
   [name: string]: true | Selection
 }
 
-/** Reads `select[]` paths into a tree, or gives a fault for each that names nothing. */
+/** Parses `select[]` paths into a tree, with an error for each unknown path. */
 export function readSelection(
   resource: Resource,
   paths: readonly string[],
   suggestions: Suggestions,
 ): { selection: Selection; faults: string[] } {
-  // Without a prototype: `__proto__` and `constructor` are names like any other.
+  // No prototype: `__proto__` and `constructor` are ordinary names.
   const selection: Selection = Object.create(null)
   const faults: string[] = []
   for (const path of paths) {
@@ -30,10 +30,10 @@ export function readSelection(
   return { selection, faults }
 }
 
-/** The fault of one path among others, which are values of the same parameter. */
+/** The error of one path among several in the same parameter. */
 export const faultOf = (path: string, fault: string): string => `"${path.slice(0, 100)}": ${fault}`
 
-/** A whole member and a part of it, in either order: the whole one is shown. */
+/** If both a property and a part of it are selected, the whole property is shown. */
 function add(selection: Selection, [head = '', ...rest]: string[]): void {
   const present = selection[head]
   if (present === true) return
@@ -48,28 +48,31 @@ function add(selection: Selection, [head = '', ...rest]: string[]): void {
 
 interface DocumentOptions {
   selection?: Selection | undefined
-  /** Where the statement finds the record: in its table, unless it says otherwise. */
+  /** Where the statement finds the record; by default in its table. */
   source?: RecordSource
 }
 
 /**
- * The record as JSON text, built by PostgreSQL: its rendering and the members behind it, else `row_to_json` over a row of the
- * members (json_build_object takes 100 arguments at most). Needs `documentJoins`, or `lookups` for a written record.
+ * The record as JSON text, built by PostgreSQL: its rendering and the properties after it, otherwise `row_to_json`
+ * (json_build_object takes at most 100 arguments). Needs `documentJoins`, or `lookupJoins` for a written record.
  */
 export function documentSql(resource: Resource, { selection, source = 'table' }: DocumentOptions = {}): Sql {
   if (selection) return composedSql(resource, selection)
   const known = wholeDocuments[source].get(resource)
   if (known) return known
-  const made = resource.renderingVersion === undefined ? composedSql(resource) : completed(resource, source)
-  wholeDocuments[source].set(resource, made)
-  return made
+  const document = resource.renderingVersion === undefined ? composedSql(resource) : completed(resource, source)
+  wholeDocuments[source].set(resource, document)
+  return document
 }
 
-/** The joins that `documentSql` needs: the embedded records, and the stored rendering of the record or of its whole. */
+/** The joins for `documentSql`: the embedded records, and the stored rendering of the record or its full resource. */
 export const documentJoins = (resource: Resource, organization: Sql): Sql =>
   sql`${lookupJoins(resource, organization)}${renderingJoin(resource.viewOf ?? resource, organization)}`
 
-/** The rendering ends before what other records decide: references that read as null while those are deleted. */
+/**
+ * The rendering ends before the properties that depend on other records: references read as null while those are
+ * deleted.
+ */
 function completed(resource: Resource, source: RecordSource): Sql {
   const stored = renderedSql(resource, source)
   const others = resource.propertyNames.filter((name) => !isRendered(resource, name))
@@ -77,23 +80,23 @@ function completed(resource: Resource, source: RecordSource): Sql {
   return sql`(${join([stored, ...completion], ' || ')} || '}')`
 }
 
-/** Does the stored text hold the member? */
+/** Does the stored rendering contain the property? */
 export const isRendered = (resource: Resource, name: string): boolean =>
   !(name in resource.embedded) && embeddedThrough(resource, name) === undefined
 
-/** What a page carries of each record that it finds, as lists of columns. */
+/** The columns that a page carries for each found record. */
 export interface PageColumns {
-  /** Of a record in its table. */
+  /** From the record in its table. */
   read: Sql
-  /** Of a record in its table from which `again` is selected later. */
+  /** From the record in its table, when `again` is selected from the result later. */
   whole: Sql
-  /** Of a record that was read as a whole. */
+  /** From a record that was read completely. */
   again: Sql
-  /** False where that is everything that was read. */
+  /** False if these are all columns. */
   isNarrow: boolean
 }
 
-/** Only what `documentSql` of a carried record and `documentJoins` need, where there is a rendering; else all of it. */
+/** With a rendering, only what `documentSql` of a carried record and `documentJoins` need; otherwise all columns. */
 export function pageColumns(resource: Resource, selection: Selection | undefined): PageColumns {
   const all = sql`${raw(root)}.*`
   if (selection || resource.renderingVersion === undefined)
@@ -112,7 +115,7 @@ export function pageColumns(resource: Resource, selection: Selection | undefined
   }
 }
 
-/** A member as JSON text; concatenated, because composing a row costs more than a few members do. */
+/** A property as JSON text; concatenated, because composing a row costs more for a few properties. */
 function propertyText(resource: Resource, name: string): Sql {
   const embedded = resource.embedded[name]
   if (!embedded) return jsonOf(resource.fields[name], propertySql(resource, name, true))
@@ -122,20 +125,20 @@ function propertyText(resource: Resource, name: string): Sql {
   return sql`case when ${raw(name)}.id is null then 'null' else '{' || ${join(parts, ` || ',' || `)} || '}' end`
 }
 
-/** A value that is shown as JSON text. An id has nothing to escape, and `to_json` looks up its type each time. */
+/** A value as JSON text. An id needs no escaping, and `to_json` would look up its type each time. */
 const jsonOf = (field: Field | undefined, shown: Sql): Sql =>
   field?.idPrefix === undefined
     ? sql`coalesce(to_json(${shown})::text, 'null')`
     : sql`coalesce('"' || ${shown} || '"', 'null')`
 
-/** The record composed member by member. */
+/** The record composed property by property. */
 export function composedSql(resource: Resource, selection?: Selection): Sql {
   const names = resource.propertyNames.filter((name) => selection === undefined || name in selection)
   const columns = names.map((name) => sql`${propertySql(resource, name, selection?.[name] ?? true)} as ${quoted(name)}`)
-  return sql`(select row_to_json(members)::text from (select ${join(columns, ', ')}) members)`
+  return sql`(select row_to_json(properties)::text from (select ${join(columns, ', ')}) properties)`
 }
 
-/** The whole record's text never changes, and is asked for by nearly every request. */
+/** Cached: the SQL of a whole record never changes, and nearly every request needs it. */
 const wholeDocuments: Record<RecordSource, WeakMap<Resource, Sql>> = {
   table: new WeakMap(),
   carried: new WeakMap(),
@@ -156,7 +159,7 @@ function propertySql(resource: Resource, name: string, part: true | Selection): 
   return part === true ? shownValue(field, value) : pickSql(value, part)
 }
 
-/** What is shown of an embedded record, by name. */
+/** The shown fields of an embedded record, by name. */
 function shownOf(name: string, { show, resource }: Embedded, part: true | Selection): [string, Sql][] {
   return show
     .filter((inner) => part === true || inner in part)
@@ -167,7 +170,7 @@ function shownOf(name: string, { show, resource }: Embedded, part: true | Select
     })
 }
 
-/** The part of a jsonb value that a selection names; a named key that is missing is null. */
+/** The selected part of a jsonb value; a missing key is null. */
 function pickSql(value: Sql, selection: Selection): Sql {
   const entries = Object.entries(selection).map(([key, part]) => {
     const inner = sql`(${value} -> ${key}::text)`
@@ -177,7 +180,7 @@ function pickSql(value: Sql, selection: Selection): Sql {
   return sql`(case when jsonb_typeof(${value}) = 'object' then ${object} end)`
 }
 
-/** A stored value as the JSON of the answers shows it. */
+/** A stored value as it appears in responses. */
 function shownValue(field: Field, value: Sql): Sql {
   if (field.idPrefix !== undefined) return sql`${raw(`'${field.idPrefix}_'`)} || replace(${value}::text, '-', '')`
   switch (field.databaseType) {

@@ -5,35 +5,35 @@ import { linkFields, linkTable } from '../model/links.ts'
 import { maxSuggestions } from '../model/errors.ts'
 import type { Field } from '../model/fields.ts'
 
-/** What a dotted path of a request points at. */
+/** What a dotted path in a request refers to. */
 export interface Target {
   /** The path as the caller wrote it. */
   name: string
   field: Field
-  /** The SQL value to compare, of the field's database type; for properties the jsonb at `keys`. */
+  /** The SQL value to compare, of the field's database type; for properties, the jsonb at `keys`. */
   value: Sql
   /** Path inside a properties field. */
   keys: readonly string[]
   nullable: boolean
-  /** True when the field is the record's own and not one of an embedded record. */
+  /** True if the field belongs to the record itself, not to an embedded record. */
   isOwn: boolean
-  /** The links that have the field, of which a record has any number: `value` is that of one of them. */
+  /** The links with this field; a record has any number of them, and `value` is that of one link. */
   link?: { table: string; column: string }
 }
 
-/** Characters of a path into custom properties: it comes back in cursors. */
+/** Maximum characters of a path into custom properties, because it is part of cursors. */
 const maxPathLength = 200
 
-/** The alias of the record's table in every statement of the kernel. */
+/** The alias of the record's table in all standard statements. */
 export const root = 'record'
 
 const column = (alias: string, name: string): Sql => sql`${raw(alias)}.${identifier(columnOf(name))}`
 
-/** The embedded record that a reference field is read through: its id is null while that record is deleted. */
+/** The embedded record through which a reference field is read: its id is null while that record is deleted. */
 export const embeddedThrough = (resource: Resource, fieldName: string): [string, Embedded] | undefined =>
   Object.entries(resource.embedded).find(([, embedded]) => embedded.through === fieldName && !embedded.always)
 
-/** The value of a record's field in a statement that joins what `joins` gives. */
+/** The value of a record's field, in a statement with the joins of `joins`. */
 export function valueOf(resource: Resource, fieldName: string, alias = root): Sql {
   const call = resource.fields[fieldName]?.computed
   if (call !== undefined) return sql`${identifier(call)}(${raw(alias)}.organization_id, ${raw(alias)}.id)`
@@ -41,11 +41,11 @@ export function valueOf(resource: Resource, fieldName: string, alias = root): Sq
   return through ? sql`${raw(through[0])}.id` : column(alias, fieldName)
 }
 
-/** Is the target's value read from an embedded record? */
+/** Is the value read from an embedded record? */
 export const isJoined = (resource: Resource, { name, isOwn, link }: Target): boolean =>
   (!isOwn && !link) || embeddedThrough(resource, name) !== undefined
 
-/** The left joins that embedded records are read from where they decide what is found, or its order. */
+/** Left joins of the embedded records, if filters or the order use them. */
 export function joins(resource: Resource, organization: Sql): Sql {
   const parts = Object.entries(resource.embedded).map(
     ([name, embedded]) =>
@@ -56,8 +56,8 @@ export function joins(resource: Resource, organization: Sql): Sql {
 }
 
 /**
- * The same for the few records of a page: each looks up its own, whatever the planner thinks of reading them all. By the
- * key alone: of a table without statistics it thinks that nearly all is deleted, and then any index would do.
+ * The same for the few records of a page: each looks up its own, whatever the planner assumes about reading all. By key
+ * only: without statistics the planner assumes that nearly all records are deleted, and may choose any index.
  */
 export function lookupJoins(resource: Resource, organization: Sql): Sql {
   const parts = Object.entries(resource.embedded).map(
@@ -73,7 +73,7 @@ const isEmbedded = (name: string, { through }: Embedded, organization: Sql): Sql
 
 const isShown = (name: string): Sql => sql`${raw(name)}.deleted_at is null`
 
-/** Finds what `path` names, or says what is wrong with it. */
+/** Resolves `path`, or returns the error. */
 export function findTarget(
   resource: Resource,
   path: string,
@@ -97,7 +97,7 @@ export function findTarget(
   }
 }
 
-/** A reference can point to a deleted record and then reads as null, required or not. */
+/** A reference to a deleted record reads as null, even if it is required. */
 const isNullable = (resource: Resource, name: string, field: Field): boolean =>
   field.nullable || embeddedThrough(resource, name) !== undefined
 
@@ -108,7 +108,7 @@ function embeddedTarget(head: string, embedded: Embedded, path: string, rest: st
   return { name: path, field, value: column(head, name), keys: [], nullable: true, isOwn: false }
 }
 
-/** The alias of a link in the condition on it. */
+/** The alias of a link in its condition. */
 export const linkAlias = 'link'
 
 function linkTarget(resource: Resource, head: string, path: string, rest: string[]): Target | { fault: string } {
@@ -134,18 +134,18 @@ function propertiesTarget(
   if (keys.includes('')) return { fault: `expected a key, as in ${head}.plan` }
   if (keys.length > 16) return { fault: 'is nested too deeply' }
   if (path.length > maxPathLength) return { fault: `must have at most ${maxPathLength} characters` }
-  // Key by key: `#>` would take a number for a place in a list, which neither containment nor select[] does.
+  // Key by key: `#>` would treat a number as a list index, which neither containment nor select[] does.
   const value = keys.reduce((inner, key) => sql`(${inner} -> ${key}::text)`, valueOf(resource, head))
   return { name: path, field, value, keys, nullable: true, isOwn: true }
 }
 
-/** The fault of an unknown field, with the name that was probably meant. */
+/** The error for an unknown field, with the name that was probably meant. */
 export function unknownField(resource: Resource, path: string, suggestions: Suggestions): string {
   const suggestion = suggestions.for(path, resource.propertyNames)
   return suggestion ? `unknown field; did you mean ${suggestion}?` : 'unknown field'
 }
 
-/** The suggestions of one request: after the first few unknown names nothing is compared any more. */
+/** Limits the suggestions per request: after the first few unknown names, nothing is compared. */
 export class Suggestions {
   #left: number
 
@@ -160,7 +160,7 @@ export class Suggestions {
   }
 }
 
-/** The known name nearest to `name`, if it is near enough to have been meant. */
+/** The most similar known name, if it is similar enough. */
 export function suggest(name: string, known: readonly string[]): string | undefined {
   if (name.length > 80 || known.length === 0) return undefined
   const nearest = closest(name, known)

@@ -1,6 +1,6 @@
 import type { Suggestions } from './target.ts'
 
-/** Names that other APIs give to what ours does, in lower case and without punctuation, and the parameter to use. */
+/** Other APIs' names for our parameters, in lower case without punctuation, and the parameter to use instead. */
 const otherApiNames: readonly { names: readonly string[]; parameter: string; hint: string }[] = [
   {
     names: ['page', 'pagenumber', 'pageno', 'pagetoken', 'offset', 'skip', 'start', 'cursor', 'after', 'next'],
@@ -34,10 +34,10 @@ const otherApiNames: readonly { names: readonly string[]; parameter: string; hin
   },
 ]
 
-/** Stands for all filters among the known parameters. */
+/** Represents all filters in the list of known parameters. */
 export const anyFilter = 'filter.<field>.<operator>=<value>'
 
-/** What to say of a parameter that does not exist: the one that was probably meant, among those that are `known`. */
+/** The error for an unknown parameter, with the `known` one that was probably meant. */
 export function unknownParameter(suggestions: Suggestions, name: string, known: readonly string[]): string {
   if (known.includes(anyFilter) && /^(filters?|where)\b/i.test(name)) return `unknown parameter; use ${anyFilter}`
   const normalized = name.toLowerCase().replace(/[^a-z]/g, '')

@@ -19,7 +19,7 @@ function faultsOf(body: unknown): readonly { field: string; message: string }[] 
   return []
 }
 
-test('a value of another type is one fault, beside those of other places', () => {
+test('a value of the wrong type is one error, next to errors in other values', () => {
   expect(faultsOf({ name: 5, tags: [5, '', 'a'] })).toEqual([
     { field: 'name', message: 'expected a string' },
     { field: 'tags.0', message: 'expected a string' },
@@ -27,13 +27,13 @@ test('a value of another type is one fault, beside those of other places', () =>
   ])
 })
 
-test('of a list that is far too long no item is looked at', () => {
+test('the items of a list that is far too long are not examined', () => {
   expect(faultsOf({ tags: Array<string>(300_000).fill('') })).toEqual([
     { field: 'tags', message: 'expected at most 100 items' },
   ])
 })
 
-test('a text that is far too long is not looked at either, and one of the longest length is taken', () => {
+test('a text that is far too long is not examined, and one of the maximum length is accepted', () => {
   expect(faultsOf({ name: ' '.repeat(500_000) })).toEqual([
     { field: 'name', message: 'expected at most 200 characters' },
   ])

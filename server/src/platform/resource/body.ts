@@ -5,13 +5,13 @@ import type { Create, Fields, Resource, Update } from '../model/define.ts'
 import type { Field, JsonValue, Schema, JsonObject } from '../model/fields.ts'
 import { mergePatch, withKeyForm } from './properties.ts'
 
-/** The members that a body may have. `readOnly` are members of the record that only the service writes. */
+/** The fields that a body may have. `readOnly` are properties that only the service sets. */
 export interface BodyShape<out Body = JsonObject> {
   fields: Fields
   readOnly: readonly string[]
-  /** A new record needs its required fields; a change does not, and null removes a key of an object (RFC 7396). */
+  /** A new record needs its required fields. A change does not, and in an object null removes a key (RFC 7396). */
   mode: 'create' | 'update'
-  /** Carries the type of a body that was read by it; never set at run time. */
+  /** Carries the type of the body; never set at run time. */
   body?: Body
 }
 
@@ -24,21 +24,21 @@ export function bodyShape(resource: Resource, mode: 'create' | 'update'): BodySh
   return { fields, readOnly: resource.propertyNames.filter((name) => !(name in fields)), mode }
 }
 
-/** The body of a request that makes or asks for something else than a record. */
+/** The body of a request that is not about a record. */
 export const bodyShapeOf = <F extends Fields>(fields: F): BodyShape<Create<{ fields: F }>> => ({
   mode: 'create',
   readOnly: [],
   fields,
 })
 
-/** Reads a body into normalized values. Errors: 422 with every fault at once (interface 7.3). */
+/** Parses a body into normalized values. Throws 422 with every error at once (interface 7.3). */
 export function readBody(shape: BodyShape<unknown>, body: unknown): JsonObject {
   const { values, faults } = validateBody(shape, body)
   if (faults.length > 0) throw invalidBody(faults)
   return values
 }
 
-/** The values that are right, and the faults of the others. Errors: 422 for a body that is no object. */
+/** The valid values, and the errors of the others. Throws 422 if the body is not an object. */
 export function validateBody(shape: BodyShape<unknown>, body: unknown): { values: JsonObject; faults: BodyFault[] } {
   if (!isObject(body)) throw invalidBody([{ field: 'body', message: 'expected an object' }])
   const faults: BodyFault[] = []
@@ -68,7 +68,7 @@ function unknownFieldMessage(shape: BodyShape<unknown>, name: string, suggestion
   return suggestion ? `unknown field; did you mean ${suggestion}?` : 'unknown field'
 }
 
-/** One value, checked against its schema and brought into the form that is stored. */
+/** Validates one value and converts it to the form that is stored. */
 export function readValue(
   field: Field,
   name: string,
@@ -82,7 +82,7 @@ export function readValue(
   if ('fault' in formed) return [{ field: name, message: formed.fault }]
   const { value } = formed
   const patch = field.filter === 'properties' && mode === 'update' && isObject(value)
-  // The limits hold for what is left of a patch here, and again for the whole after it was merged.
+  // The limits apply here to the patch without its nulls, and later to the merged object.
   const checked = patch ? mergePatch({}, value) : value
   const validate = validatorOf(field.schema)
   if (!validate(checked)) return faultsOf(name, validate.errors ?? [])
@@ -92,8 +92,8 @@ export function readValue(
 }
 
 /**
- * What is far too long is refused before anything looks at its parts: ajv has no limit for what it collects. A character
- * has one or two code units.
+ * Rejects a value that is far too long before its parts are examined, because ajv does not limit the errors it
+ * collects. A character has one or two code units.
  */
 function excessOf({ maxLength, maxItems }: Schema, value: JsonValue): string | undefined {
   if (typeof value === 'string' && value.length > 2 * Number(maxLength)) return longerThan(maxLength)
@@ -107,7 +107,7 @@ const moreItemsThan = (limit: unknown): string => `expected at most ${limit} ite
 const isObject = (value: unknown): value is { [key: string]: JsonValue } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-// Formats are the normalizers' to judge; here they are documentation.
+// The normalizers check formats; in the schema they are documentation.
 const ajv = new Ajv2020({ allErrors: true, validateFormats: false, strict: false })
 const validators = new WeakMap<Schema, ValidateFunction>()
 
@@ -120,9 +120,9 @@ function validatorOf(schema: Schema): ValidateFunction {
   return validator
 }
 
-/** A value of another type is one fault, whatever else it fails for that. */
+/** A value of the wrong type is one error, whatever else is wrong with it. */
 function faultsOf(name: string, found: readonly ErrorObject[]): BodyFault[] {
-  // One place has a few at most, so these are enough for every fault that is told.
+  // A value has a few errors at most, so this is enough for all that are reported.
   const errors = found.slice(0, 10 * maxDetails)
   const wrongTypePaths = new Set(
     errors.flatMap(({ keyword, instancePath }) => (keyword === 'type' ? instancePath : [])),
@@ -134,13 +134,13 @@ function faultsOf(name: string, found: readonly ErrorObject[]): BodyFault[] {
     .map((error) => ({ field: `${name}${error.instancePath.replaceAll('/', '.')}`, message: messageOf(error) }))
 }
 
-/** What is wrong with a member's name is told of the name. */
+/** An invalid property name is reported as such. */
 const messageOf = (error: ErrorObject): string =>
   error.propertyName === undefined
     ? describeError(error)
     : `key "${error.propertyName.slice(0, 80)}" ${describeError(error)}`
 
-/** ajv's findings in words for the person who sent the value. */
+/** Rewrites ajv's errors for the caller. */
 function describeError({ keyword, params, message }: ErrorObject): string {
   switch (keyword) {
     case 'type':

@@ -8,8 +8,8 @@ import type { SingleStatementCreate, PendingChange, WrittenRecord } from './writ
 import { toUniqueConflict, recordOf } from './write-statements.ts'
 
 /**
- * Creates a record by one statement that is its own transaction: the caller's credential, what the record needs of other
- * tables, the record and its rendering take one round trip. Errors: `UniqueConflict`.
+ * Creates a record with a single statement that is its own transaction: the credential check, what the record needs
+ * from other tables, the record and its rendering take one round trip. Throws `UniqueConflict`.
  */
 export async function createInOneStatement(
   transaction: Transaction,
@@ -44,7 +44,7 @@ export async function createInOneStatement(
         }
       },
     })
-    if (!row) throw new Error('a statement that creates a record answers with it')
+    if (!row) throw new Error('the statement returned no record')
     const { id, text, revision } = row
     return {
       id,
@@ -60,7 +60,7 @@ export async function createInOneStatement(
   }
 }
 
-/** Every column that a new record may set: the text of the statement never depends on the request. */
+/** Every column that a new record can set, so that the statement's text does not depend on the request. */
 function columnsOf(resource: Resource, { columns = {} }: SingleStatementCreate): string[] {
   const writable = Object.keys(initialValues(resource)).map(columnOf)
   return [...new Set(['id', ...writable, ...Object.keys(resource.hidden), ...Object.keys(columns)])]

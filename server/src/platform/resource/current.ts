@@ -9,32 +9,32 @@ import { columnOf, type Resource } from '../model/define.ts'
 import { scopeOf } from './read.ts'
 import type { Change } from './write.ts'
 
-/** A record as a statement of the write gives it. */
+/** A record as a writing statement returns it. */
 export interface StoredRow {
   id: string
   text: string
-  /** The record with all of its members, where `text` is a narrower view. */
+  /** The record with all properties, if `text` is a narrower view. */
   whole: string | null
   revision: number
 }
 
 /** A record before the change. */
 export interface CurrentRow extends StoredRow {
-  /** All of its members. */
+  /** All properties. */
   record: JsonObject
-  /** References that read as null because what they point to is deleted. */
+  /** References that read as null because the referenced record is deleted. */
   dangling: readonly string[]
 }
 
-/** What a `StoredRow` is selected by. Needs the joins of `documentSql`. */
+/** The columns of a `StoredRow`. Needs the joins of `documentSql`. */
 export const storedSql = (resource: Resource, source: RecordSource = 'table'): Sql => sql`${raw(root)}.id,
   ${documentSql(resource, { source })} as text,
   ${resource.viewOf ? documentSql(resource.viewOf, { source }) : raw('null')} as whole, ${raw(root)}.revision`
 
-/** All members of the record. */
+/** All properties of the record. */
 export const wholeOf = ({ whole, text }: StoredRow): JsonObject => JSON.parse(whole ?? text) as JsonObject
 
-/** The records as they are, locked in id order so that two sets never wait for each other in a circle. */
+/** The current records, locked in id order so that two sets never deadlock. */
 export async function lockRecords(
   transaction: Transaction,
   resource: Resource,
@@ -69,7 +69,7 @@ function danglingSql({ embedded }: Resource): Sql {
   return sql`array_remove(array[${join(names, ', ')}]::text[], null)`
 }
 
-/** The records whose ids `ids` selects, locked in id order until the transaction ends. */
+/** The records whose ids are selected by `ids`, locked in id order until the transaction ends. */
 export async function lockSelected(transaction: Transaction, resource: Resource, ids: Sql): Promise<CurrentRow[]> {
   const rows = await transaction.query<Omit<CurrentRow, 'record'>>(sql`
     with found as materialized (${ids})

@@ -6,10 +6,10 @@ import { columnOf, type Resource } from '../model/define.ts'
 import type { JsonValue, JsonObject } from '../model/fields.ts'
 import type { PendingChange } from './write.ts'
 
-/** What was changed on purpose in a record: no later import overwrites or restores it. */
+/** The deliberate changes to a record: no later import overwrites or restores them. */
 export class Edits {
   readonly #fields: ReadonlySet<string>
-  /** By field, the digests of the values that were removed or replaced. */
+  /** By field, the digests of removed or replaced values. */
   readonly #values: ReadonlyMap<string, ReadonlySet<string>>
 
   constructor(fields: Iterable<string> = [], values: ReadonlyMap<string, ReadonlySet<string>> = new Map()) {
@@ -32,13 +32,13 @@ export class Edits {
   }
 }
 
-/** What is stored of an edited value. */
+/** The stored form of an edited value. */
 export const digestOf = (value: string): string => sha256(value).toString('hex')
 
 /** An external id as an edited value. */
 export const externalIdText = (provider: string, value: JsonValue): string => `${provider} ${String(value)}`
 
-/** A value of a record (uuid) that was removed or replaced. */
+/** A removed or replaced value of a record (uuid). */
 export interface EditedValue {
   id: string
   field: string
@@ -46,9 +46,9 @@ export interface EditedValue {
 }
 
 /**
- * Remembers what was changed on purpose: every change of a record but an import's own, and what a person who is logged in
- * enters for a new one. `<singular>_edits` holds the fields; `<singular>_edited_values` what the fields of `remembered`
- * held before, a word or an external id at a time.
+ * Stores deliberate changes: every change to a record that is not an import's, and what a logged-in person enters for a
+ * new one. `<singular>_edits` contains the fields; `<singular>_edited_values` contains what the `trackedFields`
+ * contained before, one string or external id per row.
  */
 export async function storeEdits(
   transaction: Transaction,
@@ -75,7 +75,7 @@ export async function storeEdits(
   ])
 }
 
-/** Remembers values that were removed from records of `resource`, or replaced, unless an import did it. */
+/** Stores values that were removed from records of `resource`, or replaced, unless an import did it. */
 export async function storeEditedValues(
   transaction: Transaction,
   resource: Resource,
@@ -92,7 +92,7 @@ export async function storeEditedValues(
   )
 }
 
-/** What was changed on purpose in each of these records (uuids); those without any are left out. */
+/** The deliberate changes to each of these records (uuids); records without any are omitted. */
 export async function readEdits(
   transaction: Transaction,
   resource: Resource,
@@ -122,7 +122,7 @@ interface StoredEdits {
 
 const ownerOf = ({ singular }: Resource) => identifier(columnOf(`${singular}Id`))
 
-/** Would `keepEdits` write anything about this change? */
+/** Would `storeEdits` write anything about this change? */
 export const hasEdits = (actor: Actor, pending: PendingChange): boolean =>
   actor.kind !== 'work' && editedFields(actor, pending).length > 0
 
@@ -131,11 +131,11 @@ function editedFields({ kind }: Actor, { before, values }: PendingChange): strin
   return kind === 'session' ? Object.keys(enteredValues(values)) : []
 }
 
-/** What a new record was given, without what every record begins with. */
+/** The values that were entered for a new record, without the empty ones. */
 const enteredValues = (values: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => !isEmpty(value)))
 
-/** What the remembered fields of a record held before the change and do not hold after it. */
+/** The values of the tracked fields that the change removes. */
 function replacedIn({ id, before, values }: PendingChange, trackedFields: readonly string[]): EditedValue[] {
   if (!before) return []
   return trackedFields.flatMap((field) => {
@@ -145,7 +145,7 @@ function replacedIn({ id, before, values }: PendingChange, trackedFields: readon
   })
 }
 
-/** The values of a field that are remembered one by one. */
+/** The individual values of a tracked field. */
 function valueList(value: JsonValue | undefined): string[] {
   if (value === null || value === undefined) return []
   if (Array.isArray(value)) return value.map(String)
@@ -154,6 +154,6 @@ function valueList(value: JsonValue | undefined): string[] {
     : [String(value)]
 }
 
-/** Null, an empty list, an empty object: nothing that an import would have to spare. */
+/** Null, an empty list or an empty object: nothing that an import must preserve. */
 export const isEmpty = (value: JsonValue | undefined): boolean =>
   value === null || value === undefined || (typeof value === 'object' && Object.keys(value).length === 0)

@@ -7,8 +7,8 @@ import { UniqueConflict } from './unique-conflict.ts'
 import type { PendingChange, WrittenRecord } from './write.ts'
 
 /**
- * Keeps `<singular>_external_ids`, the table that makes external ids unique and findable, true to the records written:
- * per organization, provider and value, and per team where records have one. Errors: `UniqueConflict`.
+ * Updates `<singular>_external_ids`, the table that makes external ids unique and searchable: per organization,
+ * provider and value, and per team if records have one. Throws `UniqueConflict`.
  */
 export async function syncExternalIds(
   transaction: Transaction,
@@ -36,13 +36,13 @@ export async function syncExternalIds(
   }
 }
 
-/** A new record with external ids, or one whose ids, team or life changed. */
+/** A new record with external ids, or a change to its ids, its team or its deletion. */
 export function touchesExternalIds({ before, values, columns }: PendingChange): boolean {
   if (!before) return Object.keys(values.externalIds ?? {}).length > 0
   return 'externalIds' in values || 'teamId' in values || 'deleted_at' in columns
 }
 
-/** Finds who holds one of the external ids that the set wanted, in the team that it wanted them in. */
+/** Finds the record that has one of the set's external ids, in the same team. */
 function holderOf(transaction: Transaction, resource: Resource, written: readonly WrittenRecord[]) {
   const wanted = written.flatMap(({ after }) =>
     Object.entries(after.externalIds ?? {}).map(([provider, value]) => ({

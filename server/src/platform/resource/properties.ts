@@ -9,7 +9,7 @@ const maxBytes = 64 * 1024
 const isObject = (value: JsonValue): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Custom properties: arbitrary JSON under at most 200 keys, 64 KiB in all. */
+/** Custom properties: arbitrary JSON with at most 200 keys and 64 KiB in total. */
 export const customProperties = {
   schema: {
     type: 'object',
@@ -25,7 +25,7 @@ export const customProperties = {
     }
     return checkProperties(value)
   },
-  // Not the nested keys: a record that has had such a key since before they were refused can still be changed.
+  // Nested keys are not checked, so that records with keys from before that rule can still be changed.
   checkMerged: checkProperties,
 }
 
@@ -39,7 +39,7 @@ function checkProperties(value: JsonValue): Normalized {
   return { value }
 }
 
-/** A key at any depth that the dotted path of a filter cannot name. */
+/** A key at any depth that a filter's dotted path cannot express. */
 function unreachableKey(value: JsonValue): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const bad = Array.isArray(value) ? undefined : Object.keys(value).find((key) => key === '' || key.includes('.'))
@@ -51,12 +51,12 @@ function unreachableKey(value: JsonValue): string | undefined {
   return undefined
 }
 
-/** Is the JSON of the value longer? What is far too long is not written out to find that out. */
+/** Is the JSON of the value longer? A value that is far too long is not serialized to find out. */
 function isLongerThan(value: JsonValue, bytes: number): boolean {
   return minJsonLength(value, bytes) > bytes || Buffer.byteLength(JSON.stringify(value)) > bytes
 }
 
-/** The length that the JSON of the value has at least, counted no further than `enough`. */
+/** The minimum length of the value's JSON, counted no further than `enough`. */
 function minJsonLength(value: JsonValue, enough: number): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 1
@@ -78,7 +78,7 @@ export const externalIds = {
     additionalProperties: { type: 'string', minLength: 1, maxLength: 200 },
     examples: [{ billing: 'cus_1042' }],
   } satisfies Schema,
-  /** One provider has one name, whether it comes from a push (`externalIdHubSpot`) or over REST. */
+  /** A provider has the same name in a push (`externalIdHubSpot`) and over REST. */
   keyForm: (provider: string): string => provider.charAt(0).toLowerCase() + provider.slice(1),
   normalize(value: JsonValue): Normalized {
     if (!isObject(value)) return { fault: 'expected an object' }
@@ -92,7 +92,7 @@ export const externalIds = {
   },
 }
 
-/** The object with its keys in the form that is stored, or the fault when two keys have the same one. */
+/** The object with normalized keys, or the error if two keys become equal. */
 export function withKeyForm(
   value: JsonObject,
   keyForm: (key: string) => string,

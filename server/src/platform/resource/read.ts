@@ -7,24 +7,24 @@ import { documentJoins, documentSql, type Selection } from '../query/select.ts'
 import { root } from '../query/target.ts'
 import { displayNoun, type Resource } from '../model/define.ts'
 
-/** A record as it is sent, with the revision that its ETag tells. */
+/** A record as it is sent, with its revision for the ETag. */
 export interface ShownRecord {
   text: string
   revision: number
 }
 
-/** 404 for a record that is not there, is deleted, or belongs to another organization, team or parent. */
+/** 404 for a record that does not exist, is deleted, or belongs to another organization, team or parent. */
 export const notFound = (resource: Resource): ApiError =>
   new ApiError('not_found', `There is no ${displayNoun(resource.singular)} with this id.`)
 
-/** 404 for a restore of what was never deleted, or too long ago. */
+/** 404 for restoring a record that was never deleted, or too long ago. */
 export const notDeleted = (resource: Resource): ApiError =>
   new ApiError(
     'not_found',
     `No ${displayNoun(resource.singular)} with this id was deleted within the last ${resource.restorableDays} days.`,
   )
 
-/** 404 for the parent in a path. */
+/** 404 for the parent in the path. */
 export function parentNotFound(resource: Resource): ApiError {
   return new ApiError(
     'not_found',
@@ -32,7 +32,7 @@ export function parentNotFound(resource: Resource): ApiError {
   )
 }
 
-/** One record as text. Errors: 404. */
+/** One record as text. Throws 404. */
 export async function readRecord(
   db: Connection,
   resource: Resource,
@@ -45,7 +45,7 @@ export async function readRecord(
   ]: readonly Parameter[]) => sql`select ${documentSql(resource, { selection })} as text, ${raw(root)}.revision
     from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, db.organization)}
     where ${withinScope(resource, scope)} and ${raw(root)}.id = ${value}::uuid and ${parentFound(resource, scope)}`
-  // A parent would be a second value, and a selection another text.
+  // A parent would be a second value, and a selection a different text.
   const isFixed = selection === undefined && parentId === undefined
   const fixed = { name: `${resource.component} one`, values: [id], build }
   const [row] = await db.query<ShownRecord>(isFixed ? fixed : build([new Parameter(id)]))
@@ -53,7 +53,7 @@ export async function readRecord(
   return row
 }
 
-/** A page as text. Errors: 404 when the parent or the cursor's record is not there. */
+/** A page as text. Throws 404 if the parent or the cursor's record does not exist. */
 export async function readPage(
   db: Connection,
   resource: Resource,
@@ -61,7 +61,7 @@ export async function readPage(
   cursor: Cursor | undefined,
 ): Promise<PageRow> {
   const [row] = await db.query<PageRow>(plan.statement)
-  if (!row) throw new Error('a page is always one row')
+  if (!row) throw new Error('the page statement returned no row')
   if (!row.parent_found) throw parentNotFound(resource)
   if (!row.cursor_found) throw unknownCursor(resource, cursor)
   return row
@@ -81,7 +81,7 @@ function unknownCursor(resource: Resource, cursor: Cursor | undefined): ApiError
   )
 }
 
-/** How many records there are. Errors: 404 when the parent is not there. */
+/** The number of records. Throws 404 if the parent does not exist. */
 export async function readCount(
   db: Connection,
   resource: Resource,

@@ -3,17 +3,17 @@ import type { Resource } from '../model/define.ts'
 import { identifier, type Sql, sql } from '../model/sql.ts'
 import { staleSql } from '../query/rendering.ts'
 
-/** Where a walk through a table stands: the key of the last record it looked at. */
+/** The position of a scan through a table: the key of the last record. */
 export interface RecordKey {
   organizationId: string
   id: string
 }
 
-/** One step of a walk. */
+/** The result of one step of a scan. */
 export interface RefreshStep {
-  /** Where the next step begins; undefined at the end of the table. */
+  /** Where the next step starts; undefined at the end of the table. */
   last: RecordKey | undefined
-  /** Records that had no valid rendering. */
+  /** Number of records that had no valid rendering. */
   rendered: number
 }
 
@@ -28,7 +28,7 @@ export async function refreshRenderings(
   resource: Resource,
   { after = firstKey, limit }: { after: RecordKey | undefined; limit: number },
 ): Promise<RefreshStep> {
-  const walked = sql`
+  const scanned = sql`
     select organization_id, id, xmin as source_xmin, ctid as source_ctid from ${identifier(resource.table)}
     where (organization_id, id) > (${after.organizationId}::uuid, ${after.id}::uuid)
     order by organization_id, id limit ${limit}`
@@ -38,8 +38,8 @@ export async function refreshRenderings(
     rendered: string
   }>(
     'refresh renderings',
-    sql`with walked as materialized (${walked}), ${staleSql(resource)},
-      last as (select organization_id, id from walked order by organization_id desc, id desc limit 1)
+    sql`with scanned as materialized (${scanned}), ${staleSql(resource)},
+      last as (select organization_id, id from scanned order by organization_id desc, id desc limit 1)
     select last.organization_id, last.id, (select count(*) from stored) as rendered from (select) one left join last on true`,
   )
   const { organization_id: organizationId = null, id = null, rendered = '0' } = row ?? {}
@@ -49,9 +49,9 @@ export async function refreshRenderings(
   }
 }
 
-/** The statement that renders all of an organization's records, for a load that wrote them without. */
+/** The statement that renders all records of an organization, after a bulk load without renderings. */
 export const renderAllSql = (resource: Resource, organizationId: string): Sql => sql`
-  with walked as materialized (
+  with scanned as materialized (
     select organization_id, id, xmin as source_xmin, ctid as source_ctid from ${identifier(resource.table)}
     where organization_id = ${organizationId}::uuid), ${staleSql(resource)}
   select count(*) from stored`

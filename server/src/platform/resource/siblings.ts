@@ -4,11 +4,11 @@ import { identifier, prepared, raw, type Sql, sql } from '../model/sql.ts'
 import { parentNotFound } from './read.ts'
 import type { PendingChange } from './write.ts'
 
-/** Does a write of one record change others of its parent? Writers of one parent then take turns, by a lock of the parent. */
-export const affectsSiblings = ({ positionField: ordered, fields }: Resource): boolean =>
-  ordered !== undefined || Object.values(fields).some(({ exclusive }) => exclusive)
+/** Can writing one record change others of its parent? If so, a lock on the parent serializes its writers. */
+export const affectsSiblings = ({ positionField, fields }: Resource): boolean =>
+  positionField !== undefined || Object.values(fields).some(({ exclusive }) => exclusive)
 
-/** The parent of the path is there, and stays until the transaction ends. Errors: 404. */
+/** Checks that the parent in the path exists, and keeps it until the transaction ends. Throws 404. */
 export async function assertParent(
   transaction: Transaction,
   resource: Resource,
@@ -26,7 +26,10 @@ export async function assertParent(
   if (rows.length === 0) throw parentNotFound(resource)
 }
 
-/** Keeps what the records of a parent share: their order, and the flags that one of them has. The parent is locked. */
+/**
+ * Maintains what the records of a parent share: their order, and flags that only one of them has. The parent must be
+ * locked.
+ */
 export async function arrangeSiblings(
   transaction: Transaction,
   resource: Resource,
@@ -46,7 +49,7 @@ export async function arrangeSiblings(
 const isDeleted = ({ columns }: PendingChange): boolean => typeof columns.deleted_at === 'string'
 const isRestored = ({ before, columns }: PendingChange): boolean => before !== undefined && columns.deleted_at === null
 
-/** Moves each record of the set to its place, one after the other, and the others as far as that takes. */
+/** Moves each record of the set to its position, one after the other, and shifts the others as needed. */
 async function arrangeOrder(
   transaction: Transaction,
   { table, positionField: name = '' }: Resource,
@@ -56,8 +59,8 @@ async function arrangeOrder(
   const moving = pending.filter((one) => !one.before || name in one.values || isDeleted(one) || isRestored(one))
   if (moving.length === 0) return
   const column = identifier(columnOf(name))
-  const siblingRows = await transaction.query<{ id: string; place: number }>(
-    sql`select id, ${column} as place from ${identifier(table)} where ${siblings} order by ${column}, id`,
+  const siblingRows = await transaction.query<{ id: string; position: number }>(
+    sql`select id, ${column} as position from ${identifier(table)} where ${siblings} order by ${column}, id`,
   )
   const order = siblingRows.map(({ id }) => id)
   for (const one of moving) {
@@ -66,21 +69,24 @@ async function arrangeOrder(
     const wanted = one.values[name] ?? (isRestored(one) ? one.before?.[name] : undefined) ?? order.length
     if (!isDeleted(one)) order.splice(Number(wanted), 0, one.id)
   }
-  const places = new Map(order.map((id, place) => [id, place]))
+  const positions = new Map(order.map((id, position) => [id, position]))
   for (const one of moving) {
-    const place = places.get(one.id)
-    if (place !== undefined) one.values[name] = place
+    const position = positions.get(one.id)
+    if (position !== undefined) one.values[name] = position
   }
-  const others = siblingRows.filter(({ id, place }) => places.has(id) && places.get(id) !== place)
+  const others = siblingRows.filter(({ id, position }) => positions.has(id) && positions.get(id) !== position)
   if (others.length === 0) return
   await transaction.query(sql`
-    update ${identifier(table)} sibling set ${column} = moved.place
-    from jsonb_to_recordset(${JSON.stringify(others.map(({ id }) => ({ id, place: places.get(id) })))}::jsonb)
-      as moved(id uuid, place integer)
+    update ${identifier(table)} sibling set ${column} = moved.position
+    from jsonb_to_recordset(${JSON.stringify(others.map(({ id }) => ({ id, position: positions.get(id) })))}::jsonb)
+      as moved(id uuid, position integer)
     where sibling.organization_id = ${transaction.organization} and sibling.id = moved.id`)
 }
 
-/** The last record of the set that asks for the flag gets it; whoever had it loses it. A restored record comes without. */
+/**
+ * The last record of the set that sets the flag gets it, and the previous one loses it. A restored record does not get
+ * it back.
+ */
 async function moveFlag(
   transaction: Transaction,
   { table }: Resource,

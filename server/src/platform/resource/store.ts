@@ -2,7 +2,7 @@ import type { Transaction } from '../database/database.ts'
 import type { Resource } from '../model/define.ts'
 import { type Change, type WriteOptions, writeSet, type WriteSteps, type WrittenRecord } from './write.ts'
 
-/** What the standard routes need of a resource's store: its one write, with the rules that it adds. */
+/** What the standard routes need from a resource's store: its write, with the resource's own rules. */
 export interface StandardStore {
   resource: Resource
   write(
@@ -12,14 +12,14 @@ export interface StandardStore {
   ): Promise<WrittenRecord[]>
 }
 
-/** The store of a resource whose declaration says everything, or nearly: `steps` is what it adds. */
+/** The store of a resource that needs little beyond its declaration; `steps` adds the rest. */
 export const standardStore = (resource: Resource, steps?: WriteSteps): StandardStore => ({
   resource,
   write: (transaction, changes, options) =>
     writeSet(transaction, resource, changes, { ...options, ...(steps && { steps }) }),
 })
 
-/** Writes a set of one change, and gives what it wrote. */
+/** Writes one change and returns the record. */
 export async function writeOne(
   store: StandardStore,
   transaction: Transaction,
@@ -27,6 +27,6 @@ export async function writeOne(
   options?: Omit<WriteOptions, 'steps'>,
 ): Promise<WrittenRecord> {
   const [written] = await store.write(transaction, [change], options)
-  if (!written) throw new Error('a set of one change gives one record')
+  if (!written) throw new Error('a set of one change must return one record')
   return written
 }

@@ -1,7 +1,7 @@
 import { displayNoun, type Resource } from '../model/define.ts'
 import type { Sql } from '../model/sql.ts'
 
-/** A unique value that another record holds; the pipeline turns it into 409 with the holder's id. */
+/** Another record has the unique value; the pipeline turns this into a 409 with that record's id. */
 export class UniqueConflict extends Error {
   readonly resource: Resource
   readonly field: string

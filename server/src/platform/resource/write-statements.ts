@@ -10,7 +10,10 @@ import { storedSql, type StoredRow } from './current.ts'
 import { UniqueConflict } from './unique-conflict.ts'
 import type { SingleStatementCreate, PendingChange } from './write.ts'
 
-/** The columns of a pending change as a recordset takes them. Of a new record without nulls: most fields say nothing. */
+/**
+ * The columns of a pending change as a recordset row. Without nulls for a new record, because most of its fields are
+ * empty.
+ */
 export function recordOf(resource: Resource, { id, before, values, columns }: PendingChange): StoredColumns {
   const record: StoredColumns = { id }
   const put = (column: string, value: JsonValue) => {
@@ -24,13 +27,13 @@ export function recordOf(resource: Resource, { id, before, values, columns }: Pe
   return record
 }
 
-/** A record as a recordset takes it. */
+/** A record as a recordset row. */
 export type StoredColumns = Record<string, JsonValue>
 
 interface Insertion {
   pending: readonly PendingChange[]
   parentId: string | undefined
-  /** False where nobody is shown the records: they are not rendered. */
+  /** False if the caller does not need the records, which are then not rendered. */
   isReturned: boolean
 }
 
@@ -59,7 +62,7 @@ export async function insert(
   )
 }
 
-/** One statement, whatever each record changes: the others of its columns stay as they are. */
+/** One statement, whatever each record changes: its other columns keep their values. */
 export async function update(
   transaction: Transaction,
   resource: Resource,
@@ -77,7 +80,7 @@ export async function update(
     })
   const input = records.map((record) => ({ ...record, changed: Object.keys(record) }))
   const ids = records.map(({ id }) => id)
-  // A set is found through its recordset, which the planner knows better.
+  // For a set, the planner handles the join with the recordset better.
   const byKey = ids.length === 1 ? sql` and ${isOneOf(sql`${raw(root)}.id`, ids, 'uuid')}` : raw('')
   return runWrite(
     resource,
@@ -94,7 +97,7 @@ export async function update(
   )
 }
 
-/** The statement that makes the change and answers with a `StoredRow` of each record, as it is afterwards. */
+/** The statement that makes the change and returns a `StoredRow` for each record. */
 function returningStatement(
   transaction: Transaction,
   resource: Resource,
@@ -112,8 +115,8 @@ function returningStatement(
 }
 
 /**
- * The columns that a statement names. For one record all that can be written, so that the text is the same whatever is:
- * planning it anew would cost more than the rest. For many those that are needed.
+ * The columns in a statement. For one record all writable ones, so that the text is always the same: planning a new one
+ * would cost more than the rest. For many records only those that are needed.
  */
 function columnsOf(resource: Resource, records: readonly StoredColumns[]): string[] {
   const known = { id: 'uuid', deleted_at: 'timestamptz', ...columnTypes(resource) }
@@ -134,7 +137,7 @@ function inputSql(resource: Resource, records: readonly StoredColumns[], names: 
     select * from jsonb_to_recordset(${new Parameter(JSON.stringify(records))}::jsonb) as input(${join(columns, ', ')}))`
 }
 
-/** Runs the write; a unique index that refuses it becomes a conflict that knows how to find the holder. */
+/** Runs the write; a violated unique index becomes a conflict that can find the other record. */
 async function runWrite(
   resource: Resource,
   transaction: Transaction,
@@ -148,7 +151,10 @@ async function runWrite(
   }
 }
 
-/** The error of a statement that writes `record`, and values that it finds, as a conflict where a unique index refused it. */
+/**
+ * Converts the error of a statement that writes `record` (and values it looks up, `found`) to a conflict if a unique
+ * index was violated.
+ */
 export function toUniqueConflict(
   error: unknown,
   resource: Resource,
@@ -172,7 +178,7 @@ export function toUniqueConflict(
   return new UniqueConflict(resource, unique.field, holder, { cause: error })
 }
 
-/** The column equals the record's value: the new one, or the stored one where the change does not touch it. */
+/** The column equals the record's value: the new one, or the stored one if the change does not set it. */
 function sameValue(
   resource: Resource,
   transaction: Transaction,

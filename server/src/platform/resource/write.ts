@@ -13,13 +13,13 @@ import { arrangeSiblings, assertParent } from './siblings.ts'
 import { insert, update } from './write-statements.ts'
 
 /**
- * One change of a set. `values` are what a caller sent, read by `readBody`; `columns` are what the service sets itself,
- * by column (`now` in a timestamp is the transaction's time).
+ * One change of a set. `values` come from a caller, parsed by `readBody`; `columns` are set by the service, by column
+ * name (`now` in a timestamp is the transaction's time).
  */
 export type Change =
   | {
       kind: 'create'
-      /** The new record's uuid, where others of the same work refer to it; made here otherwise. */
+      /** The new record's uuid, if others in the same transaction reference it; otherwise generated. */
       id?: string
       values: JsonObject
       columns?: Record<string, JsonValue>
@@ -29,16 +29,16 @@ export type Change =
       id: string
       values: JsonObject
       columns?: ColumnsOf
-      /** Revisions that the caller allows (If-Match); any when absent. */
+      /** Revisions that the caller allows (If-Match); any if absent. */
       revisions?: readonly number[] | undefined
-      /** True to change a deleted record: restoring it. */
+      /** True to change a deleted record, that is, to restore it. */
       deleted?: boolean
     }
 
-/** Columns to set, given the record as it is. */
+/** Columns to set, computed from the current record. */
 export type ColumnsOf = (before: JsonObject) => Record<string, JsonValue>
 
-/** What a change did: the record before and after, and as it is sent. */
+/** The result of a change: the record before and after, and its text. */
 export interface WrittenRecord {
   id: string
   before: JsonObject | undefined
@@ -47,62 +47,61 @@ export interface WrittenRecord {
   revision: number
 }
 
-/** A change on its way into the table. */
+/** A change that is about to be written. */
 export interface PendingChange {
   id: string
   before: JsonObject | undefined
-  /** The fields that change, by name. */
+  /** The changed fields, by name. */
   values: JsonObject
-  /** The other columns that change. */
+  /** The other changed columns. */
   columns: Record<string, JsonValue>
   revision: number
 }
 
-/** What a store adds to the standard write: both see the whole set, so that their statements are sets too. */
+/** A store's additions to the standard write. They get the whole set, so that they can use set statements too. */
 export interface WriteSteps {
-  /** Completes the columns from other tables, before the table is written. */
+  /** Sets columns from other tables, before the table is written. */
   beforeWrite?: (transaction: Transaction, pending: readonly PendingChange[]) => Promise<void>
-  /** Keeps other tables true, after it was written. */
+  /** Updates other tables, after the table was written. */
   afterWrite?: (
     transaction: Transaction,
     written: readonly WrittenRecord[],
     pending: readonly PendingChange[],
   ) => Promise<void>
-  /** How a new record is written by a single statement, instead of all this. */
+  /** How to create a record with a single statement instead. */
   singleStatement?: SingleStatementCreate
 }
 
-/** What a new record needs of other tables, as parts of the statement that creates it. */
+/** What a new record needs from other tables, as parts of the statement that creates it. */
 export interface SingleStatementCreate {
-  /** True when nothing else has to be written with the record. */
+  /** True if nothing else has to be written with the record. */
   applies: (transaction: Transaction, pending: PendingChange) => boolean
-  /** Further columns of the recordset `input`, filled before it is sent. */
+  /** Sets additional columns of the recordset `input`, before it is sent. */
   prepare?: (pending: PendingChange) => void
-  /** Common tables between `input` and the record. */
+  /** Common table expressions between `input` and the record. */
   tables?: (organization: Sql) => Sql
-  /** The values of columns that `input` alone does not decide. */
+  /** The values of columns that do not come from `input` alone. */
   columns?: Readonly<Record<string, (organization: Sql) => Sql>>
 }
 
-/** How a set is written. */
 export interface WriteOptions {
   parentId?: string | undefined
   steps?: WriteSteps
   /**
-   * Records that the caller has locked and read in this transaction: each one that the set changes. Such a caller knows
-   * what comes of its changes, so nothing is rendered: `text` is empty, and `after` is what was asked for.
+   * Records that the caller has already locked and read in this transaction; must include each changed record. Such a
+   * caller knows the result of its changes, so nothing is rendered: `text` is empty, and `after` is what was requested.
    */
   preloaded?: ReadonlyMap<string, CurrentRow> | undefined
-  /** Records (uuids) that the caller has made or locked in this transaction: who refers to one need not look for it. */
+  /** Records (uuids) that the caller has created or locked in this transaction: references to them are not checked. */
   locked?: ReadonlySet<string>
-  /** True when the caller does nothing else in the transaction: one statement may then be all of it. */
+  /** True if the caller does nothing else in the transaction, so that a single statement may be all of it. */
   isSoleOperation?: boolean
 }
 
 /**
- * The one write of a resource: many records at once, in the order given; a single record is a set of one. Every rule of
- * the declaration stands here once, for HTTP, imports and bulk changes alike.
- * Errors: 404, 412, 422 with every fault; `UniqueConflict`.
+ * The only write of a resource: many records at once, in the given order; a single record is a set of one. All rules of
+ * the declaration are implemented here, for HTTP, imports and bulk changes alike. Throws 404, 412, 422 with every
+ * error, or `UniqueConflict`.
  */
 export async function writeSet(
   transaction: Transaction,
@@ -131,17 +130,17 @@ export async function writeSet(
   await steps.beforeWrite?.(transaction, pending)
   const created = pending.filter(({ before }) => before === undefined)
   const updated = pending.filter((one) => one.before !== undefined && hasChange(one))
-  const isShown = preloaded === undefined
-  // In this order, but without waiting for one to send the next.
+  const isReturned = preloaded === undefined
+  // Sent in this order, without waiting for the first result.
   const rows = await Promise.all([
-    insert(transaction, resource, { pending: created, parentId, isReturned: isShown }),
-    update(transaction, resource, { pending: updated, isReturned: isShown }),
+    insert(transaction, resource, { pending: created, parentId, isReturned }),
+    update(transaction, resource, { pending: updated, isReturned }),
   ])
   const byId = new Map(rows.flat().map((row) => [row.id, row]))
   const written = pending.map(({ id, before, revision, values }) => {
     const row = byId.get(id)
     if (row && preloaded) return { id, before, after: { ...before, ...values }, text: '', revision: row.revision }
-    // Nothing changed: the record is what it was, its revision too.
+    // Nothing changed: the record and its revision stay the same.
     if (!row) return { id, before, after: before ?? {}, text: current.get(id)?.text ?? '', revision }
     return { id, before, after: wholeOf(row), text: row.text, revision: row.revision }
   })
@@ -176,7 +175,7 @@ function prepareChange(resource: Resource, change: Change, current: ReadonlyMap<
   return prepareValues(resource, { id: change.id, before, values, columns, revision: row.revision }, row.dangling)
 }
 
-/** Objects are merged (RFC 7396) and checked whole; anything else replaces. */
+/** Objects are merged (RFC 7396) and validated as a whole; other values are replaced. */
 function mergeValue(resource: Resource, name: string, before: JsonValue | undefined, value: JsonValue): JsonValue {
   const field = resource.fields[name]
   if (field?.filter !== 'properties') return value
@@ -196,7 +195,7 @@ function prepareValues(resource: Resource, pending: PendingChange, dangling: rea
   return { ...pending, values, columns: { ...hidden, ...pending.columns } }
 }
 
-/** The values that are others than the record's, or that it does not show. */
+/** The values that differ from the record, or that it does not show. */
 function changesOf(before: JsonObject, values: JsonObject, dangling: readonly string[]): JsonObject {
   const changed = Object.entries(values).filter(
     ([name, value]) => !isDeepStrictEqual(before[name], value) || dangling.includes(name),
@@ -210,7 +209,10 @@ const hasChange = ({ values, columns }: PendingChange): boolean =>
 const hasReferences = ({ fields }: Resource, { values }: PendingChange): boolean =>
   Object.keys(values).some((name) => values[name] !== null && fields[name]?.references !== undefined)
 
-/** Every record that is referred to is one of the organization and not deleted, and stays so until the transaction ends. */
+/**
+ * Checks that every referenced record belongs to the organization and is not deleted, and keeps it so until the
+ * transaction ends.
+ */
 async function checkReferences(
   transaction: Transaction,
   resource: Resource,

@@ -5,9 +5,9 @@ import type { Fields, Resource } from '../model/define.ts'
 import { integer, type JsonObject } from '../model/fields.ts'
 import type { WrittenRecord } from '../resource/write.ts'
 
-// A secret is in the one answer that gives it, beside the record; whoever loses it rotates it.
+// A secret appears only in the response that creates it, next to the record. If it is lost, it has to be rotated.
 
-/** The resource as it is answered with a secret: with members that no other answer has. */
+/** The resource in the response with its secret: with properties that no other response has. */
 export const withSecretFields = (resource: Resource, component: string, more: Fields): Resource => ({
   ...resource,
   component,
@@ -15,7 +15,7 @@ export const withSecretFields = (resource: Resource, component: string, more: Fi
   propertyNames: [...resource.propertyNames, ...Object.keys(more)],
 })
 
-/** The record and what is shown beside it this once; the entity tag is the record's own. */
+/** The record with its one-time secret; the entity tag is that of the record alone. */
 export const recordWithSecret = (
   { text, revision }: WrittenRecord,
   secretValues: Readonly<Record<string, string | null>>,
@@ -24,10 +24,10 @@ export const recordWithSecret = (
   headers: { etag: recordTag(revision, text) },
 })
 
-/** Seconds in a day: time enough to bring the new secret to where the one before is used. */
+/** Seconds in a day: enough to deploy the new secret wherever the old one is used. */
 const defaultOverlap = 86_400
 
-/** What a rotation is asked for with, over HTTP and on the command line; `secrets` names what it replaces: "URLs". */
+/** The body of a rotation, over HTTP and on the command line; `secrets` names what is replaced, such as "URLs". */
 export const rotationBody = (secrets: string): BodyShape => ({
   fields: {
     overlapSeconds: integer({
@@ -43,5 +43,5 @@ export const rotationBody = (secrets: string): BodyShape => ({
   mode: 'create',
 })
 
-/** The overlap of a body that was read by this shape. */
+/** The overlap in a parsed rotation body. */
 export const overlapOf = ({ overlapSeconds }: JsonObject): number => Number(overlapSeconds ?? defaultOverlap)

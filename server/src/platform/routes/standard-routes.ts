@@ -24,12 +24,12 @@ export type StandardOperation = 'list' | 'count' | 'get' | 'create' | 'update' |
 
 const allOperations: readonly StandardOperation[] = ['list', 'count', 'get', 'create', 'update', 'delete', 'restore']
 
-/** Where the standard routes of a resource stand. */
+/** Where the standard routes of a resource are served. */
 export interface Placement {
   /** The collection's path, such as `/v5/contacts`. */
   path: string
   operations?: readonly StandardOperation[]
-  /** Appended to the operations' names where a resource is served twice. */
+  /** Appended to the operation names if a resource is served twice. */
   suffix?: string
 }
 
@@ -54,13 +54,13 @@ export function standardRoutes(
 
 const camelCase = (noun: string): string => noun.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** The path parameter that names one record: `contactId`, `auditEventId`. */
+/** The path parameter for a record's id: `contactId`, `auditEventId`. */
 export const parameterOf = ({ singular }: Pick<Resource, 'singular'>): string => `${camelCase(singular)}Id`
 
-/** What a route that changes something is by its name alone. */
+/** What follows from the name of a writing route. */
 type ChangeRoute = Omit<WriteRoute, 'summary' | 'handle'>
 
-/** The words and parameters that the routes of one collection share. */
+/** What the routes of one collection have in common. */
 export class RouteGroup {
   readonly store: StandardStore
   readonly resource: Resource
@@ -110,7 +110,10 @@ export class RouteGroup {
     return { kind: 'record', resource: this.resource }
   }
 
-  /** Create, update and delete stand where they always do; anything else is a POST at the record's path and its name. */
+  /**
+   * Create, update and delete have their usual methods and paths; any other action is a POST at the record's path plus
+   * its name.
+   */
   changeRoute(action: string): ChangeRoute {
     const audited = isAuditedChange(action) ? actionOf(this.resource, action) : undefined
     const named = {
@@ -121,7 +124,7 @@ export class RouteGroup {
       query: { kind: 'none' },
       ...(audited !== undefined && { audited }),
     } as const
-    const ofOne = { ...named, params: this.recordParams, supportsIfMatch: true, responses: { 200: this.record } }
+    const recordRoute = { ...named, params: this.recordParams, supportsIfMatch: true, responses: { 200: this.record } }
     switch (action) {
       case 'create': {
         const responses = { 201: this.record }
@@ -135,11 +138,11 @@ export class RouteGroup {
         }
       }
       case 'update':
-        return { ...ofOne, method: 'PATCH', path: this.recordPath }
+        return { ...recordRoute, method: 'PATCH', path: this.recordPath }
       case 'delete':
-        return { ...ofOne, method: 'DELETE', path: this.recordPath, responses: { 204: { kind: 'none' } } }
+        return { ...recordRoute, method: 'DELETE', path: this.recordPath, responses: { 204: { kind: 'none' } } }
       default:
-        return { ...ofOne, method: 'POST', path: `${this.recordPath}/${action}` }
+        return { ...recordRoute, method: 'POST', path: `${this.recordPath}/${action}` }
     }
   }
 }
@@ -175,8 +178,8 @@ async function list(group: RouteGroup, request: ReadRequest): Promise<RouteRespo
   const plan = planPage(resource, wanted, scopeOf(db, parentId))
   const read = () => readPage(db, resource, plan, wanted.cursor)
   const page = plan.isExpensive ? await services.queryLimiter.run(caller.organizationId, read) : await read()
-  const link = linkHeader(request, wanted, page, (group) =>
-    writeCursor(scope(wanted.order.target.name), parsePosition(group)),
+  const link = linkHeader(request, wanted, page, (position) =>
+    writeCursor(scope(wanted.order.target.name), parsePosition(position)),
   )
   return { status: 200, text: page.text, ...(link && { headers: { link } }) }
 }
@@ -186,20 +189,20 @@ function linkHeader(
   { services, url, query }: ReadRequest,
   { cursor }: ListRequest,
   page: { more: boolean; first: string | null; last: string | null },
-  cursorAt: (group: string) => string,
+  cursorAt: (position: string) => string,
 ): string | undefined {
-  const before = cursor?.direction === 'before'
-  const target = (parameter: string, group: string) => {
+  const isBackwards = cursor?.direction === 'before'
+  const target = (parameter: string, position: string) => {
     const others = query.filter(({ name }) => name !== 'startingAfter' && name !== 'endingBefore')
-    const parameters = [...others, { name: parameter, value: cursorAt(group) }]
+    const parameters = [...others, { name: parameter, value: cursorAt(position) }]
     const text = parameters.map(({ name, value }) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
     return `<${services.origin}${url.split('?')[0]}?${text.join('&')}>`
   }
-  const made: string[] = []
-  if (page.last !== null && (before || page.more)) made.push(`${target('startingAfter', page.last)}; rel="next"`)
-  if (page.first !== null && (before ? page.more : cursor))
-    made.push(`${target('endingBefore', page.first)}; rel="prev"`)
-  return made.length > 0 ? made.join(', ') : undefined
+  const parts: string[] = []
+  if (page.last !== null && (isBackwards || page.more)) parts.push(`${target('startingAfter', page.last)}; rel="next"`)
+  if (page.first !== null && (isBackwards ? page.more : cursor))
+    parts.push(`${target('endingBefore', page.first)}; rel="prev"`)
+  return parts.length > 0 ? parts.join(', ') : undefined
 }
 
 const countSchema = {
@@ -267,7 +270,7 @@ function createRoute(group: RouteGroup): WriteRoute {
   }
 }
 
-/** Runs one change of the record in the path and answers with the record. */
+/** Makes one change to the record in the path and returns the record. */
 export async function changeOne(
   group: RouteGroup,
   { db, params, revisions }: WriteRequest,
@@ -278,9 +281,9 @@ export async function changeOne(
   return { status: 200, text: written.text, revision: written.revision, effect: effectOf(group.resource, written) }
 }
 
-/** The fields that are others than before, beside the time of the change: without one nothing was changed. */
-function effectOf({ viewOf: whole, fields }: Resource, { before, after }: WrittenRecord): Effect {
-  const stored = Object.entries(whole?.fields ?? fields).filter(([, field]) => field.computed === undefined)
+/** The changed fields, without the time of the change: if there are none, nothing was changed. */
+function effectOf({ viewOf, fields }: Resource, { before, after }: WrittenRecord): Effect {
+  const stored = Object.entries(viewOf?.fields ?? fields).filter(([, field]) => field.computed === undefined)
   const changed = stored.map(([name]) => name).filter((name) => !isDeepStrictEqual(before?.[name], after[name]))
   return changed.length === 0 ? 'none' : { fields: changed.filter((name) => name !== 'updatedAt') }
 }
@@ -316,12 +319,12 @@ function restoreRoute(group: RouteGroup): WriteRoute {
     summary: `Restore a deleted ${displayNoun(resource.singular)}`,
     description: `Within ${resource.restorableDays} days of its deletion; 409 if another record has taken one of its unique values.`,
     async handle(request) {
-      const answer = await changeOne(group, request, {
+      const response = await changeOne(group, request, {
         values: {},
         columns: () => ({ deleted_at: null }),
         deleted: true,
       })
-      return { ...answer, effect: {} }
+      return { ...response, effect: {} }
     },
   }
 }

@@ -1,18 +1,18 @@
 import type pg from 'pg'
 import type { Column, ForeignKey, Index } from './tables.ts'
 
-/** A table as a database has it. */
+/** A table as it is in a database. */
 export interface ActualTable {
   columns: ReadonlyMap<string, Pick<Column, 'type' | 'required'>>
   foreignKeys: readonly Pick<ForeignKey, 'column' | 'table'>[]
   indexes: readonly Pick<Index, 'name' | 'method' | 'keys' | 'unique'>[]
-  /** The conditions that its rows meet, as PostgreSQL prints them. */
+  /** The check conditions, as PostgreSQL prints them. */
   checks: readonly string[]
   /** The columns that the search column reads. */
   searched: readonly string[]
 }
 
-/** The tables of a database, by name, and the words that a name must be quoted for. */
+/** The tables of a database, by name, and the words that must be quoted as names. */
 export interface Catalog {
   tables: ReadonlyMap<string, ActualTable>
   keywords: ReadonlySet<string>
@@ -55,7 +55,7 @@ const searched = `
   join pg_depend on classid = 'pg_attrdef'::regclass and objid = pg_attrdef.oid and refobjid = adrelid
   join pg_attribute read on read.attrelid = adrelid and read.attnum = refobjsubid and read.attname <> 'search'`
 
-/** Reads what the tables of a database are like. */
+/** Reads the tables of a database. */
 export async function readCatalog(client: pg.Client): Promise<Catalog> {
   const read = async <Row extends { table: string }>(text: string) => {
     const { rows } = await client.query<Row>(text)

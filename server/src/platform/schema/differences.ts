@@ -2,7 +2,7 @@ import { columnOf, type Resource } from '../model/define.ts'
 import type { ActualTable, Catalog } from './catalog.ts'
 import { type Column, type ForeignKey, type Index, isServedBy, type Table, tableOf } from './tables.ts'
 
-/** What the migrations have not made of what a declaration asks for, or have made that no declaration asks for. */
+/** A difference between the migrated database and what the declarations require. */
 export type Difference =
   | { kind: 'table'; table: Table }
   | { kind: 'column'; table: Table; column: Column }
@@ -13,7 +13,7 @@ export type Difference =
   | { kind: 'index'; table: Table; index: Index }
   | { kind: 'search'; table: Table }
 
-/** Compares the declarations with a database that the migrations have made. `listed` are the resources that have a list. */
+/** Compares the declarations with a migrated database. `listed` are the resources that have a list. */
 export function differencesOf(
   resources: readonly Resource[],
   listed: readonly Resource[],
@@ -52,7 +52,7 @@ function compareColumns(resource: Resource, table: Table, { columns }: ActualTab
     const actualColumn = columns.get(column.name)
     if (!actualColumn) return [{ kind: 'column', table, column }]
     if (actualColumn.type !== column.type) return [{ kind: 'type', table, column, actual: actualColumn.type }]
-    // Who writes hidden columns, and a table for people without an organization, decides about null there.
+    // For hidden columns, and in tables for people without an organization, nullability is up to their author.
     const isDeclared = Object.keys(resource.fields).some((name) => columnOf(name) === column.name)
     if (actualColumn.required === column.required || !isDeclared) return []
     return [{ kind: 'null', table, column, actual: actualColumn.required ? 'not null' : 'null' }]
@@ -65,7 +65,7 @@ function compareColumns(resource: Resource, table: Table, { columns }: ActualTab
 const isSearchSame = ({ search }: Resource, { searched }: ActualTable): boolean =>
   [...searched].sort().join() === search.map(columnOf).sort().join()
 
-/** A difference in a sentence. */
+/** Describes a difference in a sentence. */
 export function describe(difference: Difference): string {
   const { name } = difference.table
   switch (difference.kind) {

@@ -7,14 +7,14 @@ import { clusterConnection, initializeCluster, startPostgres } from '../embedded
 import { migrate } from '../database/migrate.ts'
 import { type Catalog, readCatalog } from './catalog.ts'
 
-/** Nothing of it has to survive. */
+/** Nothing has to survive. */
 const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' }
 
-/** What the migrations of a folder make of an empty database: runs them in a PostgreSQL of their own, which is then gone. */
+/** Applies a folder's migrations to an empty database in a temporary PostgreSQL and reads the result. */
 export async function readMigratedCatalog(migrations: string): Promise<Catalog> {
   const binaries = await findBinaries()
   const folder = await mkdtemp(join(tmpdir(), 'rapport-schema-'))
-  // PostgreSQL does not run as root: another user has to reach its own folder in here.
+  // PostgreSQL does not run as root: another user has to reach its folder in here.
   await chmod(folder, 0o711)
   try {
     const [data, socketFolder, logFile] = [join(folder, 'data'), join(folder, 'socket'), join(folder, 'log')]

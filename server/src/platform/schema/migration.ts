@@ -2,16 +2,16 @@ import { noTransactionMarker } from '../database/migrate.ts'
 import type { Difference } from './differences.ts'
 import type { Column, ForeignKey, Index, Table } from './tables.ts'
 
-/** The text of a migration: what one transaction may do, and the indexes of tables that are in use. */
+/** The text of a migration: what one transaction can do, and the indexes of tables in use. */
 export interface Skeleton {
   changes: string | undefined
   indexes: string | undefined
 }
 
 /**
- * The SQL that makes the tables what the declarations ask for, to be reviewed. Nothing in it rewrites a table: a new column
- * has a constant default or none, and a constraint is validated after it was added, without keeping writers out. Indexes of
- * tables that are in use are built `concurrently`, which takes a file that is no transaction.
+ * SQL that changes the tables to what the declarations require, for review. It never rewrites a table: a new column has
+ * a constant default or none, and a constraint is validated after it was added, without blocking writers. Indexes of
+ * tables in use are built `concurrently`, which needs a non-transactional file.
  */
 export function skeletonOf(differences: readonly Difference[], keywords: ReadonlySet<string>): Skeleton {
   const write = new Writer(keywords)
@@ -29,7 +29,7 @@ export function skeletonOf(differences: readonly Difference[], keywords: Readonl
 type Change = Exclude<Difference, { kind: 'index' }>
 const isChange = (difference: Difference): difference is Change => difference.kind !== 'index'
 
-/** New tables first, each behind those that it refers to. */
+/** New tables first, each after those that it references. */
 function sortByDependency(changes: readonly Change[]): Change[] {
   const sorted: Change[] = []
   let remaining = changes.filter(({ kind }) => kind === 'table')
@@ -76,7 +76,7 @@ class Writer {
           : `alter table ${table.name} alter column ${this.#name(difference.column.name)} drop not null;`
       case 'undeclared':
         return [
-          `-- Review: no field declares this column. Dropping it deletes what it holds.`,
+          `-- Review: no field declares this column. Dropping it deletes its data.`,
           `-- alter table ${table.name} drop column ${this.#name(difference.column)};`,
         ].join('\n')
     }
@@ -134,11 +134,11 @@ class Writer {
     return [added, ...needed].join('\n')
   }
 
-  /** A checked constraint first: with it, `set not null` does not read the table under its lock. */
+  /** Adds a validated check first: with it, `set not null` does not scan the table under its lock. */
   #require(table: Table, { name }: Column): string {
     const constraint = `${table.name}_${name}_present`
     return [
-      `-- Review: the records that are there need a value first. Write here what fills them.`,
+      `-- Review: existing records need a value first. Write the statement that sets it here.`,
       `alter table ${table.name} add constraint ${constraint} check (${this.#name(name)} is not null) not valid;`,
       `alter table ${table.name} validate constraint ${constraint};`,
       `alter table ${table.name} alter column ${this.#name(name)} set not null;`,
@@ -169,7 +169,7 @@ class Writer {
   }
 
   #replaceSearch({ name, search }: Table): string {
-    const rewrite = `-- Review: a search column that reads other fields is made again, which rewrites ${name} and locks it meanwhile.`
+    const rewrite = `-- Review: a search column that reads other fields is recreated, which rewrites ${name} and locks it meanwhile.`
     const dropped = `alter table ${name} drop column if exists search;`
     if (!search) return `${rewrite}\n${dropped}`
     return [

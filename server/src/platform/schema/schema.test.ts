@@ -66,7 +66,7 @@ const compare = async (...declared: Resource[]) => {
   return { descriptions: differences.map(describe), skeleton: skeletonOf(differences, catalog.keywords) }
 }
 
-/** Runs a migration as the service does: what is no transaction statement by statement. */
+/** Runs a migration as the service does: a non-transactional one statement by statement. */
 async function apply({ changes, indexes }: ReturnType<typeof skeletonOf>): Promise<void> {
   if (changes !== undefined) await client.query(changes)
   for (const statement of indexes?.split(/;$/m) ?? []) await client.query(statement)
@@ -75,12 +75,12 @@ async function apply({ changes, indexes }: ReturnType<typeof skeletonOf>): Promi
 const fileNode = async () =>
   (await client.query(`select relfilenode from pg_class where relname = 'projects'`)).rows[0].relfilenode
 
-test('the migrations make every table as the declarations of the product say', async () => {
+test('the migrations create exactly the tables that the declarations require', async () => {
   const listed = routes.flatMap(({ query }) => (query.kind === 'list' ? [query.resource] : []))
   expect(differencesOf(resources, listed, await readCatalog(client)).map(describe)).toEqual([])
 })
 
-test('the tables of new declarations are made, whatever their order, and then nothing differs', async () => {
+test('the tables of new declarations are created in any order, and then nothing differs', async () => {
   const { descriptions, skeleton } = await compare(tasks, projects)
   expect(descriptions).toEqual(['no migration creates the table tasks', 'no migration creates the table projects'])
   expect(skeleton.indexes).toBeUndefined()
@@ -91,7 +91,7 @@ test('the tables of new declarations are made, whatever their order, and then no
   expect((await compare(tasks, projects)).descriptions).toEqual([])
 })
 
-test('a new field is a column, a validated foreign key and an index; no record is rewritten and nobody is kept from writing', async () => {
+test('a new field becomes a column, a validated foreign key and an index, without rewriting records or blocking writers', async () => {
   const more = projectsWith(
     {},
     {
@@ -119,7 +119,7 @@ test('a new field is a column, a validated foreign key and an index; no record i
   expect(await fileNode()).toBe(before)
 })
 
-test('a required field of records that are there asks for their values first, and then refuses null', async () => {
+test('a required field asks for the values of existing records first, and then rejects null', async () => {
   const more = projectsWith({}, { goal: text({ label: 'Goal', required: true }) })
   const { skeleton } = await compare(more)
   expect(skeleton.changes).toMatch(/^alter table projects add column goal text;\n-- Review: /m)
@@ -128,7 +128,7 @@ test('a required field of records that are there asks for their values first, an
   await client.query('alter table projects drop column goal')
 })
 
-test('what no field declares, another type, another null and another search are told, and no data is dropped unseen', async () => {
+test('an undeclared column and a different type, nullability or search are reported, and no data is dropped silently', async () => {
   const { end: _, ...fields } = projectFields
   const other: Resource = {
     ...projectsWith({ search: ['name'] }),

@@ -1,7 +1,7 @@
 import { columnOf, columnTypes, parentsOf, type Resource } from '../model/define.ts'
 import type { Field } from '../model/fields.ts'
 
-/** A column, as `create table` takes it. */
+/** A column, as in `create table`. */
 export interface Column {
   name: string
   type: string
@@ -23,22 +23,22 @@ export interface Index {
   method: 'btree' | 'gin'
   /** Key columns and expressions, as PostgreSQL prints them. */
   keys: readonly string[]
-  /** What `create index` adds to the last key of a GIN index. */
+  /** The operator class of the last key of a GIN index. */
   operators?: string
   where?: string
-  /** Keys that serve as well, where somebody has written such an index by hand. */
+  /** Other keys that serve the same purpose, if an index was written by hand. */
   alternatives?: readonly (readonly string[])[]
 }
 
-/** The table that a declaration asks for. */
+/** The table that a declaration requires. */
 export interface Table {
   name: string
   columns: readonly Column[]
   foreignKeys: readonly ForeignKey[]
-  /** Conditions that every row meets. */
+  /** Check conditions. */
   checks: readonly string[]
   indexes: readonly Index[]
-  /** The text expressions that the search column joins; undefined for a resource without search. */
+  /** The text expressions in the search column; undefined for a resource without search. */
   search: readonly string[] | undefined
 }
 
@@ -85,7 +85,7 @@ function columnsOf(resource: Resource): Column[] {
   ]
 }
 
-/** The times that every record has; the table fills them in. */
+/** The times of every record, which the table sets. */
 const times = ['created_at', 'updated_at']
 
 const typeName = (type: string): string => typeNames[type] ?? type
@@ -98,7 +98,7 @@ function initialOf(field: Field | undefined): { initial?: string } {
   return { initial: typeof value === 'string' ? `'${value.replaceAll(`'`, `''`)}'` : String(value) }
 }
 
-/** Pairs with the organization, so that no record can refer to one of another organization. */
+/** Includes the organization, so that no record can reference one of another organization. */
 function foreignKeysOf(resource: Resource): ForeignKey[] {
   const parents = parentsOf(resource)
   const ofParents = parents.map(({ column, resource: parent }): ForeignKey => ({
@@ -108,16 +108,16 @@ function foreignKeysOf(resource: Resource): ForeignKey[] {
     onDelete: 'cascade',
   }))
   const references = Object.entries(resource.fields).flatMap(
-    ([name, { references: target, nullable, hasNoForeignKey: isOutlived }]): ForeignKey[] => {
+    ([name, { references: target, nullable, hasNoForeignKey }]): ForeignKey[] => {
       const column = columnOf(name)
-      if (!target || isOutlived || parents.some((parent) => parent.column === column)) return []
+      if (!target || hasNoForeignKey || parents.some((parent) => parent.column === column)) return []
       return [{ column, table: target.table, key: target.key, onDelete: nullable ? 'set null' : 'no action' }]
     },
   )
   return [...ofParents, ...references]
 }
 
-/** Of several parents a record has exactly one. */
+/** A record with several possible parents has exactly one. */
 function checksOf(resource: Resource): string[] {
   const columns = parentsOf(resource).map(({ column }) => column)
   return columns.length > 1 ? [`num_nonnulls(${columns.join(', ')}) = 1`] : []
@@ -133,11 +133,11 @@ function indexesOf(resource: Resource, views: readonly Resource[]): Index[] {
     ...ginsOf(resource),
     ...deletedIndex(resource),
   ]
-  // The first one stays where two have the same beginning: the longer keys come first.
+  // If an index is a prefix of an earlier one, only the earlier one is needed: longer keys come first.
   return all.filter((index, place) => !all.slice(0, place).some((earlier) => isServedBy(index, earlier)))
 }
 
-/** Does an index do for what another one is wanted for? */
+/** Does an existing index serve the purpose of the wanted one? */
 export function isServedBy(wanted: Index, existing: Pick<Index, 'method' | 'keys' | 'unique'>): boolean {
   if (wanted.method !== existing.method || (wanted.unique && !existing.unique)) return false
   if (wanted.unique && wanted.keys.length !== existing.keys.length) return false
@@ -160,7 +160,7 @@ function btree(
     method: 'btree',
     keys: ['organization_id', ...keys],
     alternatives: alternatives.map((other) => ['organization_id', ...other]),
-    // What a foreign key looks for may be deleted.
+    // A foreign key also needs the deleted records.
     ...(isWhole ? {} : notDeleted(resource)),
   }
 }
@@ -175,7 +175,7 @@ function uniquesOf(resource: Resource): Index[] {
   }))
 }
 
-/** A flag that one record of a parent has. */
+/** A flag that only one record of a parent has. */
 function flagsOf({ table, parent, fields, softDelete }: Resource): Index[] {
   if (!parent) return []
   return Object.entries(fields).flatMap(([name, { exclusive }]): Index[] => {
@@ -186,7 +186,7 @@ function flagsOf({ table, parent, fields, softDelete }: Resource): Index[] {
   })
 }
 
-/** An index in each order that is declared to have one, within the parent or the organization. */
+/** An index for each indexed order, within the parent or the organization. */
 function ordersOf(view: Resource): Index[] {
   const within = view.parent && !view.viewOf ? [view.parent.column] : []
   return Object.entries(view.fields).flatMap(([name, field]) => {
@@ -200,7 +200,7 @@ function ordersOf(view: Resource): Index[] {
           [key, 'id'],
         ]
       : []
-    // It serves the foreign key to the parent too.
+    // Also serves the foreign key to the parent.
     const isOfParent = within.length > 0 && name === 'createdAt'
     const suffix = isOfParent ? withoutId(within[0] ?? '') : withoutAt(column)
     return [btree(view, suffix, keys, { alternatives, isWhole: isOfParent })]
@@ -214,7 +214,7 @@ function equalitiesOf(resource: Resource): Index[] {
   return Object.entries(resource.fields).flatMap(([name, { equality, filter, lookup, indexedAlong }]) => {
     const column = columnOf(name)
     const isOther = name === 'id' || filter === 'array' || lookup !== undefined || column === resource.parent?.column
-    // A parent's few records are read whole.
+    // The few records of a parent are read as a whole.
     if (equality !== 'indexed' || isOther || resource.parent?.isSmall) return []
     const along = indexedAlong === undefined ? [] : [columnOf(indexedAlong)]
     const within = resource.parent ? [resource.parent.column] : []
@@ -240,7 +240,7 @@ function ginsOf(resource: Resource): Index[] {
   return resource.search.length > 0 ? [gin('search', 'gin_trgm_ops'), ...fields] : fields
 }
 
-/** Finds what is to be purged, of whatever organization. */
+/** Finds the records to purge, in all organizations. */
 function deletedIndex({ table, softDelete }: Resource): Index[] {
   if (!softDelete) return []
   const keys = ['deleted_at', 'id']

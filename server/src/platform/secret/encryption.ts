@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto
 const nonceLength = 12
 const tagLength = 16
 
-/** Encrypts under `key` (AES-256-GCM): nonce, tag, then the text. */
+/** Encrypts with AES-256-GCM. The result is the nonce, the tag and the ciphertext. */
 export function seal(key: Uint8Array, plain: Uint8Array): Buffer {
   const nonce = randomBytes(nonceLength)
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
@@ -11,7 +11,7 @@ export function seal(key: Uint8Array, plain: Uint8Array): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), ...text])
 }
 
-/** What `seal` encrypted; throws when the key is another one or a byte has changed. */
+/** Decrypts the result of `seal`; throws if the key is wrong or a byte was changed. */
 export function unseal(key: Uint8Array, sealed: Uint8Array): Buffer {
   const nonce = sealed.subarray(0, nonceLength)
   const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagLength })
@@ -19,5 +19,5 @@ export function unseal(key: Uint8Array, sealed: Uint8Array): Buffer {
   return Buffer.concat([decipher.update(sealed.subarray(nonceLength + tagLength)), decipher.final()])
 }
 
-/** SHA-256. It is enough to store tokens by: of 256 random bits, a slow hash would protect nothing more. */
+/** SHA-256 is enough for stored tokens: with 256 random bits, a slow hash would add no protection. */
 export const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts'
 import { sql } from '../model/sql.ts'
 
-/** The fingerprint of the secret that this database was set up with: `own` when it is the first. */
+/** The fingerprint of the secret that this database was set up with; stores `own` if there is none yet. */
 export async function storedFingerprint(database: Database, own: string): Promise<string | undefined> {
   await database.crossTenantQuery(
     'check the database',

@@ -21,7 +21,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('a given secret is the same in hex, base64 and base64url, with white space around it', async () => {
+test('a secret is the same in hex, base64 and base64url, with surrounding white space', async () => {
   const bytes = randomBytes(32)
   const forms = [
     bytes.toString('hex'),
@@ -36,7 +36,7 @@ test('a given secret is the same in hex, base64 and base64url, with white space 
   expect(await readdir(folder)).toEqual([])
 })
 
-test('any other text of 32 characters is a secret of 32 bytes, another one for another text', async () => {
+test('any other text of 32 characters becomes a secret of 32 bytes, and different texts become different secrets', async () => {
   const text = 'not sixty-four hexadecimal digits!'
   const [first, again, other] = await Promise.all(
     [text, text, `${text}!`].map((given) => loadSecret({ dataFolder: folder, given })),
@@ -47,13 +47,13 @@ test('any other text of 32 characters is a secret of 32 bytes, another one for a
 })
 
 test.each(['', 'short', 'thirty-one characters are few..', '0'.repeat(64), 'ab'.repeat(20)])(
-  'the weak secret "%s" is refused',
+  'the weak secret "%s" is rejected',
   async (given) => {
     await expect(loadSecret({ dataFolder: folder, given })).rejects.toThrow(StartError)
   },
 )
 
-test('first starts at about the same time agree on one secret, kept for its owner alone', async () => {
+test('concurrent first starts agree on one secret, which only its owner can read', async () => {
   for (let round = 0; round < 20; round++) {
     const dataFolder = join(folder, `new-${round}`, 'data')
     const secrets = await Promise.all(
@@ -69,14 +69,14 @@ test('first starts at about the same time agree on one secret, kept for its owne
   }
 })
 
-test('a damaged secret file is refused and stays as it is', async () => {
+test('a damaged secret file is rejected and left unchanged', async () => {
   const path = join(folder, 'secret')
   await writeFile(path, 'half a sec')
   await expect(loadSecret({ dataFolder: folder })).rejects.toThrow(/does not contain a secret/)
   expect(await readFile(path, 'utf8')).toBe('half a sec')
 })
 
-test('a logged secret shows nothing of itself', async () => {
+test('a logged secret reveals nothing', async () => {
   const bytes = randomBytes(32)
   const shown = inspect(createSecretKey(bytes), { depth: 5, showHidden: true }) + JSON.stringify(createSecretKey(bytes))
   expect(shown).not.toContain(bytes.toString('hex'))
@@ -96,7 +96,7 @@ test('keys differ by purpose, by info and by secret', () => {
   expect(deriveKey(secret, 'signing key', 'a').toString('hex')).toBe(keys[2])
 })
 
-test('what is sealed opens under its key alone and never after a change', () => {
+test('sealed data opens only with its key and only unchanged', () => {
   const key = randomBytes(32)
   const sealed = seal(key, Buffer.from('text'))
   expect(unseal(key, sealed).toString()).toBe('text')
@@ -110,7 +110,7 @@ test('what is sealed opens under its key alone and never after a change', () => 
   expect(() => unseal(key, sealed.subarray(0, 20))).toThrow()
 })
 
-test('a database takes the first secret and refuses any other from then on', async () => {
+test('a database stores the first secret and rejects any other', async () => {
   const { connection, drop } = await createDatabase()
   const database = new Database({ connection, size: 4 })
   try {

@@ -7,17 +7,17 @@ import { syncFolder } from '../files/durable.ts'
 import { sha256 } from './encryption.ts'
 import { storedFingerprint } from './secret-store.ts'
 
-/** The installation's 32 secret bytes. A `KeyObject` shows nothing of itself when it is logged. */
+/** The installation's 32-byte secret. A `KeyObject` does not show its contents when it is logged. */
 export type Secret = KeyObject
 
 const length = 32
 
-/** The file in the data folder that keeps a secret made by the service. */
+/** The file in the data folder with a secret that the service generated. */
 export const secretFile = 'secret'
 
 /**
- * The installation's secret: the one that was given, else the data folder's, which is made at the first start.
- * Given as 32 bytes in hex, base64 or base64url, or as any other text of at least 32 characters (its SHA-256 counts).
+ * The installation's secret: the given one, otherwise the data folder's, which is generated at the first start. Given
+ * as 32 bytes in hex, base64 or base64url, or as any other text of at least 32 characters (its SHA-256 is used).
  */
 export async function loadSecret({
   dataFolder,
@@ -31,10 +31,10 @@ export async function loadSecret({
   return (await readSecretFile(path)) ?? createSecretKey(await createSecretFile(dataFolder, path))
 }
 
-/** The secret of a text: 32 bytes in hex, base64 or base64url, or any other text of at least 32 characters. */
+/** Parses a secret: 32 bytes in hex, base64 or base64url, or any other text of at least 32 characters. */
 export const parseSecret = (text: string): Secret => createSecretKey(parseSecretText(text.trim()))
 
-/** The secret of a file that the service wrote; undefined where there is none. Error: `StartError`. */
+/** Reads a secret file that the service wrote; undefined if there is none. Throws `StartError`. */
 export async function readSecretFile(path: string): Promise<Secret | undefined> {
   const bytes = await readSecretBytes(path)
   return bytes && createSecretKey(bytes)
@@ -43,7 +43,7 @@ export async function readSecretFile(path: string): Promise<Secret | undefined> 
 /** A new secret of 32 random bytes. */
 export const newSecret = (): Secret => createSecretKey(randomBytes(length))
 
-/** What a key is derived for: the keys of two purposes tell nothing about each other. */
+/** What a key is derived for: keys for different purposes reveal nothing about each other. */
 export type Purpose =
   | 'fingerprint'
   | 'refresh token'
@@ -61,10 +61,10 @@ export type Purpose =
 export const deriveKey = (secret: Secret, purpose: Purpose, info = ''): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), `rapport\0${purpose}\0${info}`, length))
 
-/** What the database may know about the secret: enough to recognize it, nothing to rebuild it. */
+/** What the database may know about the secret: enough to recognize it, but not to reconstruct it. */
 export const fingerprint = (secret: Secret): string => deriveKey(secret, 'fingerprint').toString('hex').slice(0, 32)
 
-/** The database remembers its secret's fingerprint at the first start and refuses another secret from then on. */
+/** The database stores its secret's fingerprint at the first start, and rejects any other secret from then on. */
 export async function assertSecretMatches(database: Database, secret: Secret): Promise<void> {
   const own = fingerprint(secret)
   if ((await storedFingerprint(database, own)) === own) return
@@ -103,7 +103,9 @@ async function readSecretBytes(path: string): Promise<Buffer | undefined> {
   return Buffer.from(text.trim(), 'hex')
 }
 
-/** Written whole under another name, then linked: a second starter finds all of it or nothing, and both take one. */
+/**
+ * Writes a temporary file and links it: a second process sees the complete file or none, and both use the same secret.
+ */
 async function createSecretFile(dataFolder: string, path: string): Promise<Buffer> {
   const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   try {
