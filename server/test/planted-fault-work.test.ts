@@ -81,7 +81,7 @@ const heldTwice: readonly { why: string; place: RegExp }[] = [
   {
     why: 'what is looked for within the organization is locked within it too, before anything is read of it',
     place:
-      /join (contacts contact on contact|companies company on company|\w+_external_ids held on held|"\w+_edited_values" held on held)\.$|where record\.$/,
+      /join (contacts contact on contact|companies company on company|\w+_external_ids owner on owner|"\w+_edited_values" edited on edited)\.$|where record\.$/,
   },
   {
     why: 'people are looked for within a team, which is of one organization',
