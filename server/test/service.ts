@@ -15,6 +15,7 @@ import { workPool } from '../src/resources/imports/work/import-workers.ts'
 import type { Route } from '../src/platform/http/route.ts'
 import { startService } from '../src/service.ts'
 import type pg from 'pg'
+import { sendRequest } from './http-client.ts'
 import { createDatabase } from './postgres.ts'
 
 /** An answer, read whole; `body` is the parsed JSON, or undefined when there is no text. */
@@ -152,14 +153,12 @@ function callerOf(url: string): (headers: Record<string, string>) => Call {
   return (common) =>
     async (method, path, { body, headers = {} } = {}) => {
       const raw = typeof body === 'string' || body instanceof Uint8Array
-      const answer = await fetch(`${url}${path}`, {
+      const answer = await sendRequest(`${url}${path}`, {
         method,
         headers: { ...common, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-        ...(body !== undefined && { body: raw ? (body as string) : JSON.stringify(body) }),
-        redirect: 'manual',
+        body: body === undefined ? undefined : raw ? (body as string | Uint8Array) : JSON.stringify(body),
       })
-      const text = await answer.text()
-      return { status: answer.status, headers: answer.headers, text, body: text === '' ? undefined : parsed(text) }
+      return { ...answer, body: answer.text === '' ? undefined : parsed(answer.text) }
     }
 }
 
