@@ -10,7 +10,7 @@ import type { JsonObject } from '../../server/src/platform/model/fields.ts'
 import { readPush } from '../../server/src/resources/imports/payload/payload.ts'
 import { until } from '../../server/test/processes.ts'
 import { readNames, rowNames } from './row-names.ts'
-import { makeQueue, makeTemplates } from './leads.ts'
+import { generateQueue, generateTemplates } from './leads.ts'
 import { watchMemory } from './measure.ts'
 import { help, readOptions } from './options.ts'
 import { type Figures, figuresOf, type Report } from './report.ts'
@@ -37,7 +37,7 @@ const isLinux = process.platform === 'linux'
 
 function assertMeasured(row: string, { perSecond, p50, p99, serviceCpu, databaseCpu }: Figures): void {
   expect(perSecond).toBeGreaterThan(0)
-  if (worked.includes(row)) expect([p50, p99]).toEqual([null, null])
+  if (processed.includes(row)) expect([p50, p99]).toEqual([null, null])
   else {
     expect(p50).toBeGreaterThan(0)
     expect(p99).toBeGreaterThanOrEqual(p50 ?? Number.NaN)
@@ -47,12 +47,12 @@ function assertMeasured(row: string, { perSecond, p50, p99, serviceCpu, database
 }
 
 const { one, page, deep, deepByLink, email, created } = rowNames
-const worked: readonly string[] = [rowNames.worked, rowNames.workedOfTwo]
+const processed: readonly string[] = [rowNames.processed, rowNames.processedOfTwo]
 const searches = [rowNames.property, rowNames.commonProperty, rowNames.rare, rowNames.common, rowNames.absent]
 /** Pushes have a target at 64 connections alone. */
 const expectedTargets = [
   ...[one, page, email, created].map((name) => `${name}: ratio to the floor`),
-  ...worked.map((name) => `${name}: a second`),
+  ...processed.map((name) => `${name}: a second`),
   ...[deep, deepByLink].map((name) => `${name}: p50 for that of the first page`),
   ...[...searches, rowNames.query].map((name) => `${name}: p50 ms`),
   ...readNames.slice(2, 11).map((name) => `${name}: plan`),
@@ -66,13 +66,13 @@ test('a small run measures each row, and leaves nothing behind', { timeout: 240_
   const { stdout } = await promisify(execFile)(process.execPath, [script, ...small, '--json', file], { env })
   const report = JSON.parse(await readFile(file, 'utf8')) as Report
   expect(report.rows.map(({ name, connections }) => `${name} ${connections}`)).toEqual(
-    Object.values(rowNames).map((name) => `${name} ${worked.includes(name) ? null : 2}`),
+    Object.values(rowNames).map((name) => `${name} ${processed.includes(name) ? null : 2}`),
   )
   for (const { name, service, floor, driver, ratio, memory, databaseMemory } of report.rows) {
     for (const figures of [service, floor, driver]) if (figures) assertMeasured(name, figures)
     expect([floor === null, driver === null]).toEqual([
       name === rowNames.busy,
-      name === rowNames.busy || worked.includes(name),
+      name === rowNames.busy || processed.includes(name),
     ])
     expect(ratio).toEqual(floor && service.perSecond / floor.perSecond)
     if (isLinux) expect(Math.min(memory[0] ?? 0, memory[1] ?? 0, databaseMemory ?? 0)).toBeGreaterThan(10)
@@ -115,8 +115,8 @@ test('a mistake on the command line starts nothing and shows the help', async ()
 })
 
 test('of the rounds the middle one counts; processor time is shared by all answers', () => {
-  const round = (answers: number, p50: number, serviceCpu: number | undefined) => {
-    return { answers, seconds: 2, p50, p99: 9, serviceCpu, databaseCpu: 50 }
+  const round = (responses: number, p50: number, serviceCpu: number | undefined) => {
+    return { responses, seconds: 2, p50, p99: 9, serviceCpu, databaseCpu: 50 }
   }
   const { perSecond, ...others } = figuresOf([round(100, 1, 10), round(400, 3, 20), round(200, 2, 40)])
   expect(perSecond).toBe(100)
@@ -124,17 +124,17 @@ test('of the rounds the middle one counts; processor time is shared by all answe
   expect(figuresOf([round(100, 1, 10), round(100, 1, undefined)]).serviceCpu).toBeNull()
 })
 
-const known = {
+const existing = {
   emails: ['ada@example.com', 'alan@example.com'],
   companies: [{ name: 'Berlin Tea 1', domain: 'berlin-tea-1.example' }],
 }
 
 test('each second lead of a queue is about someone there is, the others are new; every lead can be used', () => {
-  const queue = makeQueue(known, 6, 1000)
+  const queue = generateQueue(existing, 6, 1000)
   const emails = queue.map(emailOf)
-  expect([emails[1], emails[3]]).toEqual(known.emails)
-  expect(new Set([...emails, ...makeQueue(known, 6, 2000).map(emailOf)]).size).toBe(10)
-  for (const lead of [...queue, ...makeTemplates(known, 50, '00000000')]) {
+  expect([emails[1], emails[3]]).toEqual(existing.emails)
+  expect(new Set([...emails, ...generateQueue(existing, 6, 2000).map(emailOf)]).size).toBe(10)
+  for (const lead of [...queue, ...generateTemplates(existing, 50, '00000000')]) {
     const size = JSON.stringify(lead).length
     expect(size).toBeGreaterThan(500)
     expect(size).toBeLessThan(700)
@@ -146,8 +146,8 @@ const emailOf = ({ contact }: JsonObject): string => (contact as { email: string
 
 test.runIf(isLinux)('memory is told for both halves of the time', async () => {
   let megabytes = 0
-  const halves = watchMemory({ memory: () => ++megabytes })
+  const stopWatching = watchMemory({ memory: () => ++megabytes })
   await until('it looked a few times', async () => megabytes >= 4)
-  const told = halves()
-  expect(told).toEqual([megabytes >> 1, megabytes])
+  const bounds = stopWatching()
+  expect(bounds).toEqual([megabytes >> 1, megabytes])
 })

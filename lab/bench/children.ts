@@ -21,7 +21,7 @@ export function linesOf(child: ChildProcess): AsyncIterable<string> {
 }
 
 /** The first line that it says. Errors: it ends before. */
-export async function firstOf(child: ChildProcess): Promise<string> {
+export async function firstLineOf(child: ChildProcess): Promise<string> {
   if (!child.stdout) throw new Error('its output is a pipe')
   const ended = once(child, 'exit').then(() => {
     throw new Error(`${child.spawnargs.at(-1)} did not start.`)

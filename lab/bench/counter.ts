@@ -8,7 +8,7 @@ export interface Turn {
 
 export interface TurnResult {
   /** Answers counted. */
-  answers: number
+  responses: number
   /** Seconds of counting, as they were. */
   seconds: number
   /** Milliseconds. */
@@ -34,21 +34,21 @@ export interface TurnClient {
 }
 
 /** Takes the turn, telling how it goes on standard output. */
-export async function takeTurn({ warmUp, seconds }: Turn, counter: Counter, clients: readonly TurnClient[]) {
+export async function runTurn({ warmUp, seconds }: Turn, counter: Counter, clients: readonly TurnClient[]) {
   for (const client of clients) client.begin()
   await pause(warmUp)
-  tell({ event: 'begin' })
-  const began = counter.begin()
+  send({ event: 'begin' })
+  const startedAt = counter.begin()
   await pause(seconds)
   // On a machine that is very busy, a short turn would end before anything is answered.
-  while (counter.answers === 0) await pause(0.01)
-  const result = counter.end(began)
-  tell({ event: 'end', ...result })
+  while (counter.responses === 0) await pause(0.01)
+  const result = counter.end(startedAt)
+  send({ event: 'end', ...result })
   await Promise.all(clients.map((client) => client.close()))
-  tell({ event: 'done', good: counter.good, failures: counter.failures })
+  send({ event: 'done', good: counter.good, failures: counter.failures })
 }
 
-const tell = (message: TurnMessage) => process.stdout.write(`${JSON.stringify(message)}\n`)
+const send = (message: TurnMessage) => process.stdout.write(`${JSON.stringify(message)}\n`)
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000))
 
 export class Counter {
@@ -58,7 +58,7 @@ export class Counter {
   #latencies: number[] = []
 
   /** Since counting began. */
-  get answers(): number {
+  get responses(): number {
     return this.#latencies.length
   }
 
@@ -67,16 +67,16 @@ export class Counter {
     return performance.now()
   }
 
-  note(milliseconds: number, isGood: boolean): void {
+  record(milliseconds: number, isGood: boolean): void {
     this.#latencies.push(milliseconds)
     if (isGood) this.good++
     else this.failures++
   }
 
-  end(began: number): TurnResult {
-    const seconds = (performance.now() - began) / 1000
+  end(startedAt: number): TurnResult {
+    const seconds = (performance.now() - startedAt) / 1000
     const sorted = Float64Array.from(this.#latencies).sort()
     const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-    return { answers: sorted.length, seconds, p50: at(0.5), p99: at(0.99) }
+    return { responses: sorted.length, seconds, p50: at(0.5), p99: at(0.99) }
   }
 }

@@ -19,7 +19,7 @@ export function requestBytes(method: string, target: string, headers: Record<str
 }
 
 /** Sends one of them and gives the answer's text. Errors: another status than 200. */
-export async function textAt(port: number, target: string, headers: Record<string, string>): Promise<string> {
+export async function fetchText(port: number, target: string, headers: Record<string, string>): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${port}${target}`, { headers })
   const text = await response.text()
   if (response.status !== 200) throw new Error(`${target}: ${response.status}\n${text}`)

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { Counter, takeTurn, type Turn, type TurnClient } from './counter.ts'
+import { Counter, runTurn, type Turn, type TurnClient } from './counter.ts'
 
 /** A whole request, as it goes over the wire. */
 export interface Request {
@@ -21,10 +21,10 @@ export interface LoadTask extends Turn {
 }
 
 /** Stands for a number in a request, and takes as many bytes. */
-export const numberMark = '########'
+export const numberPlaceholder = '########'
 
 /** A number as it stands in place of the mark. */
-export const showNumber = (number: number): string => String(number).padStart(numberMark.length, '0')
+export const formatNumber = (number: number): string => String(number).padStart(numberPlaceholder.length, '0')
 
 /**
  * The load generator's process. Sockets and prepared bytes, and of an answer only status and length are read: it shares
@@ -38,7 +38,7 @@ export async function runLoad(): Promise<void> {
     return new Client({ port: task.port, status: task.status, requests, first: index * 7919, counter })
   })
   await Promise.all(clients.map((client) => client.connected))
-  await takeTurn(task, counter, clients)
+  await runTurn(task, counter, clients)
 }
 
 interface Prepared {
@@ -50,9 +50,9 @@ interface Prepared {
 function prepare({ requests, firstNumber }: LoadTask): Prepared[] {
   let number = firstNumber
   return requests.map(({ bytes, length }) => {
-    const parts = bytes.split(numberMark)
-    const same = Buffer.from(bytes)
-    const make = parts.length === 1 ? () => same : () => Buffer.from(parts.join(showNumber(number++)))
+    const parts = bytes.split(numberPlaceholder)
+    const unchanged = Buffer.from(bytes)
+    const make = parts.length === 1 ? () => unchanged : () => Buffer.from(parts.join(formatNumber(number++)))
     return { make, length }
   })
 }
@@ -115,10 +115,10 @@ class Client implements TurnClient {
     this.#socket.write(request.make())
   }
 
-  #read(given: Buffer): void {
-    let body = given.length
+  #read(received: Buffer): void {
+    let body = received.length
     if (this.#missing === undefined) {
-      const chunk = this.#head ? Buffer.concat([this.#head, given]) : given
+      const chunk = this.#head ? Buffer.concat([this.#head, received]) : received
       const end = chunk.indexOf(headEnd)
       if (end < 0) {
         this.#head = chunk
@@ -131,7 +131,7 @@ class Client implements TurnClient {
     this.#missing -= body
     if (this.#missing > 0) return
     this.#missing = undefined
-    this.#counter.note(performance.now() - this.#sentAt, this.#isGood)
+    this.#counter.record(performance.now() - this.#sentAt, this.#isGood)
     if (this.#closed) this.#closed()
     else this.#send()
   }

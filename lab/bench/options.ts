@@ -1,4 +1,4 @@
-import { flag, positive, text, UsageError, valuesOf, whole } from '../shared/command.ts'
+import { flag, positiveNumber, text, UsageError, parseValues, wholeNumber } from '../shared/command.ts'
 
 /** What one run of the benchmark does. */
 export interface BenchOptions {
@@ -52,8 +52,8 @@ columns.
   --help                 show this`
 
 /** Reads the command line; undefined when it asks for help. Errors: `UsageError`. */
-export function readOptions(words: readonly string[]): BenchOptions | undefined {
-  const values = valuesOf(words, {
+export function readOptions(args: readonly string[]): BenchOptions | undefined {
+  const values = parseValues(args, {
     quick: flag,
     contacts: text,
     organizations: text,
@@ -73,13 +73,13 @@ export function readOptions(words: readonly string[]): BenchOptions | undefined 
   if (values.from !== undefined && values.chart === undefined) throw new UsageError('--from requires --chart')
   const quick = values.quick ?? false
   return {
-    contacts: whole('contacts', values.contacts, quick ? 100_000 : 1_000_000),
-    organizations: whole('organizations', values.organizations, 20),
-    seconds: positive('seconds', values.seconds, quick ? 1 : 3),
-    rounds: whole('rounds', values.rounds, 3),
-    connections: values.connections?.split(',').map((each) => whole('connections', each, 1)),
-    processes: (values.processes ?? '1').split(',').map((each) => whole('processes', each, 1)),
-    queue: whole('queue', values.queue, quick ? 4000 : 10_000),
+    contacts: wholeNumber('contacts', values.contacts, quick ? 100_000 : 1_000_000),
+    organizations: wholeNumber('organizations', values.organizations, 20),
+    seconds: positiveNumber('seconds', values.seconds, quick ? 1 : 3),
+    rounds: wholeNumber('rounds', values.rounds, 3),
+    connections: values.connections?.split(',').map((each) => wholeNumber('connections', each, 1)),
+    processes: (values.processes ?? '1').split(',').map((each) => wholeNumber('processes', each, 1)),
+    queue: wholeNumber('queue', values.queue, quick ? 4000 : 10_000),
     rows: values.row ?? [],
     database: values.database,
     json: values.json,

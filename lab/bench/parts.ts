@@ -6,7 +6,7 @@ import type { Row } from './report.ts'
 import { readNames, rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 import type { Stage } from './stage.ts'
-import { measureWork } from './work.ts'
+import { measureProcessing } from './work.ts'
 
 /** Rows that are measured on one start of the service. */
 export interface Part {
@@ -34,10 +34,10 @@ const parts: readonly Part[] = [
   },
   {
     settings: {},
-    rows: [rowNames.worked, rowNames.workedOfTwo, rowNames.busy],
+    rows: [rowNames.processed, rowNames.processedOfTwo, rowNames.busy],
     measure: async (stage, names, sample) => ({
       rows: [
-        ...(await measureWork(stage, names, sample)),
+        ...(await measureProcessing(stage, names, sample)),
         ...(names.includes(rowNames.busy) ? await measureBusyPushes(stage, sample) : []),
       ],
     }),

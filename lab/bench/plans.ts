@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Question } from './questions.ts'
+import type { ReadQuery } from './read-queries.ts'
 import type { Exchange } from './recording.ts'
 
 /** What the database did for a row, as EXPLAIN ANALYZE tells it. */
@@ -23,12 +23,12 @@ export interface Step {
 }
 
 /** Requests of a row that are explained. */
-const explained = 20
+const maxExplained = 20
 
 /** Explains some of a row's statements; undefined for a row that is not about an index. */
 export async function planOf(
   connection: pg.ClientConfig,
-  { name, indexes }: Question,
+  { name, indexes }: ReadQuery,
   exchanges: readonly Exchange[],
 ): Promise<Plan | undefined> {
   if (!indexes) return undefined
@@ -36,7 +36,7 @@ export async function planOf(
   await client.connect()
   try {
     const steps: Step[] = []
-    for (const { text, values } of exchanges.slice(0, explained).flat(2)) {
+    for (const { text, values } of exchanges.slice(0, maxExplained).flat(2)) {
       const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Step }] }>(
         `explain (analyze, timing off, format json) ${text}`,
         values,

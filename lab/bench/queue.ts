@@ -13,9 +13,9 @@ import type { Stage } from './stage.ts'
 /** As many as the service inserts with one statement at most. */
 const batch = 500
 /** Milliseconds between two looks at the queue. */
-const pauses = { begin: 5, end: 100 }
+const pollIntervals = { begin: 5, end: 100 }
 /** Milliseconds without a row that ends. */
-const patience = 60_000
+const stallTimeout = 60_000
 
 /** Where rows wait: an import of an organization, as uuids, and the hash of its URL's secret. */
 export interface Queue {
@@ -31,7 +31,7 @@ export function queueOf({ account, measured: { organizationId, importId } }: Sta
 }
 
 /** One of another organization of the benchmark, whose team this is. */
-export async function makeQueueOf({ client }: Stage, { organizationId, teamId }: Owner): Promise<Queue> {
+export async function createQueue({ client }: Stage, { organizationId, teamId }: Owner): Promise<Queue> {
   const importId = newId()
   const hash = sha256(generateTriggerSecret())
   await client.query(`insert into imports (organization_id, id, name, team_id) values ($1, $2, 'Second', $3)`, [
@@ -71,7 +71,7 @@ export async function enqueue({ client }: Stage, loads: readonly Load[]): Promis
 }
 
 /** How many rows of these queues' organizations have come to their end. */
-export async function endedRows({ client }: Stage, queues: readonly Queue[]): Promise<number> {
+export async function countFinishedRows({ client }: Stage, queues: readonly Queue[]): Promise<number> {
   const { rows } = await client.query<{ ended: number }>(
     `select coalesce(sum(change), 0)::integer as ended from import_row_counts
      where organization_id = any($1) and status not in ('PENDING', 'PROCESSING', 'RETRYING')`,
@@ -81,11 +81,15 @@ export async function endedRows({ client }: Stage, queues: readonly Queue[]): Pr
 }
 
 /** Resolves when a row is taken to be worked on. */
-export async function firstClaimed({ client }: Stage, queues: readonly Queue[]): Promise<void> {
+export async function waitUntilClaimed({ client }: Stage, queues: readonly Queue[]): Promise<void> {
   const statement = `select exists (select from import_rows where organization_id = any($1) and status = 'PROCESSING'
     and run_at > now()) as claimed`
   const values = [organizationsOf(queues)]
-  for (const deadline = performance.now() + patience; performance.now() < deadline; await delay(pauses.begin)) {
+  for (
+    const deadline = performance.now() + stallTimeout;
+    performance.now() < deadline;
+    await delay(pollIntervals.begin)
+  ) {
     const { rows } = await client.query<{ claimed: boolean }>(statement, values)
     if (rows[0]?.claimed) return
   }
@@ -93,21 +97,21 @@ export async function firstClaimed({ client }: Stage, queues: readonly Queue[]):
 }
 
 /** Resolves when no row of these queues' organizations waits. Errors: nothing moves. */
-export async function allEnded(stage: Stage, queues: readonly Queue[]): Promise<void> {
+export async function waitUntilFinished(stage: Stage, queues: readonly Queue[]): Promise<void> {
   // Through the queue's own index: a look must not cost what the rows that have ended cost.
   const statement = `select from import_rows where organization_id = $1
     and status in ('PENDING', 'RETRYING', 'PROCESSING') order by run_at, id limit 1`
   let [ended, deadline] = [-1, 0]
-  const waits = async (organizationId: string) =>
+  const isWaiting = async (organizationId: string) =>
     (await stage.client.query(statement, [organizationId])).rows.length > 0
-  const left = organizationsOf(queues)
-  for (; ; await delay(pauses.end)) {
-    while (left[0] !== undefined && !(await waits(left[0]))) left.shift()
-    if (left.length === 0) return
+  const remaining = organizationsOf(queues)
+  for (; ; await delay(pollIntervals.end)) {
+    while (remaining[0] !== undefined && !(await isWaiting(remaining[0]))) remaining.shift()
+    if (remaining.length === 0) return
     if (performance.now() < deadline) continue
-    const now = await endedRows(stage, queues)
-    if (now === ended) throw new Error(`Rows wait, and none came to an end in ${patience / 1000} s.`)
-    ;[ended, deadline] = [now, performance.now() + patience]
+    const now = await countFinishedRows(stage, queues)
+    if (now === ended) throw new Error(`Rows wait, and none came to an end in ${stallTimeout / 1000} s.`)
+    ;[ended, deadline] = [now, performance.now() + stallTimeout]
   }
 }
 

@@ -1,4 +1,4 @@
-import { ascii, firstNames, lastNames, places, type Random, ranks, rareName, trades, words } from './people.ts'
+import { toAscii, firstNames, lastNames, cities, type Random, jobLevels, rareName, industries, tags } from './people.ts'
 
 /** Whose the made-up records are, as uuids. */
 export interface Owner {
@@ -9,7 +9,7 @@ export interface Owner {
 }
 
 /** A row by its columns; the organization stands apart. */
-export type Made = Readonly<Record<string, Cell>>
+export type TableRow = Readonly<Record<string, Cell>>
 export type Cell = string | number | boolean | null | readonly string[] | Readonly<Record<string, unknown>>
 
 /** Ids as the service makes them: they sort by the time of making (RFC 9562, version 7). */
@@ -20,8 +20,8 @@ export const uuid = (kind: number, index: number): string => {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${rest}-8000-${last}`
 }
 
-export function makeCompany(random: Random, index: number): Made {
-  const name = `${random.one(places)} ${random.one(trades)} ${index}`
+export function makeCompany(random: Random, index: number): TableRow {
+  const name = `${random.pick(cities)} ${random.pick(industries)} ${index}`
   const domain = `${name.toLowerCase().replaceAll(' ', '-')}.example`
   return {
     id: uuid(3, index),
@@ -29,24 +29,24 @@ export function makeCompany(random: Random, index: number): Made {
     domain,
     domain_key: domain,
     website: `https://www.${domain}`,
-    location: random.one(places),
+    location: random.pick(cities),
     employees_count: random.below(5000),
     founded_year: 1950 + random.below(75),
-    industries: [random.one(trades)],
+    industries: [random.pick(industries)],
     languages: ['en'],
-    tags: random.some(words),
-    custom_properties: { tier: random.one(['a', 'b', 'c']) },
+    tags: random.pickSome(tags),
+    custom_properties: { tier: random.pick(['a', 'b', 'c']) },
     ...times(index),
   }
 }
 
-const asciiNames = new Map([...firstNames, ...lastNames].map((name) => [name, ascii(name)]))
+const asciiNames = new Map([...firstNames, ...lastNames].map((name) => [name, toAscii(name)]))
 
 /** Contact `index` of an organization with so many companies; every seventh person has a name that few share. */
-export function makeContact(random: Random, owner: Owner, index: number, companies: number): Made {
-  const first = random.one(firstNames)
-  const last = random.below(7) === 0 ? rareName(random) : random.one(lastNames)
-  const host = `${random.one(places)}-${random.one(trades)}.example`
+export function makeContact(random: Random, owner: Owner, index: number, companies: number): TableRow {
+  const first = random.pick(firstNames)
+  const last = random.below(7) === 0 ? rareName(random) : random.pick(lastNames)
+  const host = `${random.pick(cities)}-${random.pick(industries)}.example`
   const email = `${asciiNames.get(first) ?? ''}.${asciiNames.get(last) ?? last}.${index}@${host}`.toLowerCase()
   return {
     id: uuid(4, index),
@@ -59,16 +59,16 @@ export function makeContact(random: Random, owner: Owner, index: number, compani
     last_name: last,
     name: `${first} ${last}`,
     phone: random.below(2) === 0 ? `+4930${String(1_000_000 + index).slice(-7)}` : null,
-    tags: random.some(words),
+    tags: random.pickSome(tags),
     status: random.below(5) === 0 ? 'archived' : 'active',
     email_opt_out: random.below(20) === 0,
-    city: random.one(places),
-    country_code: random.one(['DE', 'FR', 'US', 'JP', 'BR']),
+    city: random.pick(cities),
+    country_code: random.pick(['DE', 'FR', 'US', 'JP', 'BR']),
     time_zone: 'Europe/Berlin',
-    employment_title: `${random.one(ranks)} of ${random.one(trades)}`,
+    employment_title: `${random.pick(jobLevels)} of ${random.pick(industries)}`,
     last_activity_at: random.below(2) === 0 ? timeOf(random.below(index + 1)) : null,
     custom_properties: {
-      plan: random.one(['free', 'team', 'enterprise']),
+      plan: random.pick(['free', 'team', 'enterprise']),
       score: random.below(scores),
       customerNumber: `K-${owner.number}-${index}`,
     },

@@ -53,11 +53,11 @@ type RowOf = Omit<Row, 'ratio' | 'memory' | 'databaseMemory' | 'meanwhile'> & {
 export const rowOf = ({ memory: [first, second], databaseMemory, ...row }: RowOf): Row => ({
   ...row,
   ratio: row.floor && row.service.perSecond / row.floor.perSecond,
-  memory: [megabytes(first), megabytes(second)],
-  databaseMemory: megabytes(databaseMemory),
+  memory: [toMegabytes(first), toMegabytes(second)],
+  databaseMemory: toMegabytes(databaseMemory),
 })
 
-export const megabytes = (bytes: number | undefined) => (bytes === undefined ? null : Math.round(bytes / 1024 ** 2))
+export const toMegabytes = (bytes: number | undefined) => (bytes === undefined ? null : Math.round(bytes / 1024 ** 2))
 
 export interface Report {
   takenAt: string
@@ -84,14 +84,14 @@ export interface Start {
 type MemoryOf = Record<'service' | 'database', number | null>
 
 export function figuresOf(rounds: readonly Measurement[]): Figures {
-  const answers = sum(rounds.map((round) => round.answers)) ?? 0
-  const each = (total: number | undefined) => (total === undefined || answers === 0 ? null : total / answers)
+  const count = sum(rounds.map((round) => round.responses)) ?? 0
+  const perItem = (total: number | undefined) => (total === undefined || count === 0 ? null : total / count)
   return {
-    perSecond: middle(rounds.map((round) => round.answers / round.seconds)) ?? 0,
-    p50: middle(rounds.flatMap(({ p50 }) => p50 ?? [])),
-    p99: middle(rounds.flatMap(({ p99 }) => p99 ?? [])),
-    serviceCpu: each(sum(rounds.map(({ serviceCpu }) => serviceCpu))),
-    databaseCpu: each(sum(rounds.map(({ databaseCpu }) => databaseCpu))),
+    perSecond: median(rounds.map((round) => round.responses / round.seconds)) ?? 0,
+    p50: median(rounds.flatMap(({ p50 }) => p50 ?? [])),
+    p99: median(rounds.flatMap(({ p99 }) => p99 ?? [])),
+    serviceCpu: perItem(sum(rounds.map(({ serviceCpu }) => serviceCpu))),
+    databaseCpu: perItem(sum(rounds.map(({ databaseCpu }) => databaseCpu))),
   }
 }
 
@@ -99,7 +99,7 @@ function sum(values: readonly (number | undefined)[]): number | undefined {
   return values.reduce((total, value) => (total === undefined || value === undefined ? undefined : total + value), 0)
 }
 
-export function middle(values: readonly number[]): number | null {
+export function median(values: readonly number[]): number | null {
   if (values.length === 0) return null
   const sorted = [...values].sort((left, right) => left - right)
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.ceil((sorted.length - 1) / 2)]]

@@ -19,8 +19,8 @@ export const rowNames = {
   countedUnindexed: 'count by an unindexed field',
   created: 'create',
   pushed: 'push',
-  worked: 'rows processed',
-  workedOfTwo: 'rows processed, of two organizations',
+  processed: 'rows processed',
+  processedOfTwo: 'rows processed, of two organizations',
   busy: 'push, while rows are processed',
 } as const
 

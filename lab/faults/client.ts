@@ -19,11 +19,11 @@ export interface Request {
 }
 
 /** Milliseconds after which a request counts as one that hangs. */
-const patience = 15_000
+const timeout = 15_000
 
 export class Client {
   /** Answers that came whole and are no JSON, with what asked for them. */
-  readonly unreadable: string[] = []
+  readonly invalidJson: string[] = []
   readonly #url: string
   readonly #headers: Record<string, string>
 
@@ -36,7 +36,7 @@ export class Client {
     const sentAt = performance.now()
     const ended = () => ({ sentAt, milliseconds: performance.now() - sentAt })
     try {
-      const answer = await fetch(`${this.#url}${path}`, {
+      const response = await fetch(`${this.#url}${path}`, {
         method,
         headers: {
           ...this.#headers,
@@ -44,14 +44,16 @@ export class Client {
           ...(key !== undefined && { 'idempotency-key': key }),
         },
         ...(body && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(patience),
+        signal: AbortSignal.timeout(timeout),
       })
-      const text = await answer.text()
+      const text = await response.text()
       return {
-        status: answer.status,
-        headers: answer.headers,
+        status: response.status,
+        headers: response.headers,
         body:
-          answer.status === 204 && text === '' ? undefined : this.#parsed(text, `${method} ${path}: ${answer.status}`),
+          response.status === 204 && text === ''
+            ? undefined
+            : this.#parsed(text, `${method} ${path}: ${response.status}`),
         ...ended(),
       }
     } catch (error) {
@@ -65,7 +67,7 @@ export class Client {
     try {
       return JSON.parse(text)
     } catch {
-      this.unreadable.push(`${what} ${JSON.stringify(text.slice(0, 200))}`)
+      this.invalidJson.push(`${what} ${JSON.stringify(text.slice(0, 200))}`)
       return undefined
     }
   }

@@ -1,6 +1,6 @@
 import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { atEnd } from '../shared/cleanup.ts'
+import { addCleanup } from '../shared/cleanup.ts'
 import { findBinaries } from '../../server/src/platform/embedded-postgres/binaries.ts'
 import {
   clusterConnection,
@@ -12,7 +12,7 @@ import { serviceConnection } from '../../server/src/platform/embedded-postgres/s
 import { copyFolder, type Template } from './template.ts'
 
 /** A PostgreSQL of the scenario's own, which no service starts or ends. */
-export interface OwnDatabase {
+export interface ScenarioDatabase {
   cluster: string
   /** The folder of its socket, and its name there. */
   socket: string
@@ -26,7 +26,7 @@ export interface OwnDatabase {
   stop(): Promise<void>
 }
 
-export interface OwnDatabaseOptions {
+export interface ScenarioDatabaseOptions {
   /** Where its log of changes lies instead. */
   walFolder?: string
   /** What it begins as. */
@@ -34,7 +34,10 @@ export interface OwnDatabaseOptions {
 }
 
 /** Starts one below a folder. */
-export async function startDatabase(folder: string, { walFolder, template }: OwnDatabaseOptions): Promise<OwnDatabase> {
+export async function startDatabase(
+  folder: string,
+  { walFolder, template }: ScenarioDatabaseOptions,
+): Promise<ScenarioDatabase> {
   const binaries = await findBinaries()
   const cluster = join(folder, 'cluster')
   const socketFolder = join(folder, 'socket')
@@ -64,7 +67,7 @@ export async function startDatabase(folder: string, { walFolder, template }: Own
     user: String(user),
     url: `postgres://${user}@/${name}?host=${encodeURIComponent(socketFolder)}&port=${port}`,
     start,
-    stop: atEnd(async () => server?.stop('immediate')),
+    stop: addCleanup(async () => server?.stop('immediate')),
   }
 }
 

@@ -18,7 +18,7 @@ export interface OfferTask {
 }
 
 /** Stands for a number in a request, and takes as many bytes. */
-export const numberMark = '########'
+export const numberPlaceholder = '########'
 
 export interface OfferResult {
   /** Seconds of counting, as they were. */
@@ -54,7 +54,7 @@ export async function runOffer(): Promise<void> {
 
 class Offer {
   readonly #task: OfferTask
-  readonly #idle: Line[] = []
+  readonly #idle: Connection[] = []
   readonly #waiting: number[] = []
   #number: number
   #next = 0
@@ -77,17 +77,17 @@ class Offer {
     for (let count = 0; count < connections; count++) {
       this.#open()
       // Not all at once: who listens has a queue for newcomers, and it is not what is measured.
-      if (count % 50 === 49) await pause(20)
+      if (count % 50 === 49) await sleep(20)
     }
-    const pump = rate === 0 ? undefined : this.#arrive(rate)
-    await pause(warmUp * 1000)
+    const timer = rate === 0 ? undefined : this.#arrive(rate)
+    await sleep(warmUp * 1000)
     this.#counting = true
-    const began = performance.now()
-    await pause(seconds * 1000)
+    const startedAt = performance.now()
+    await sleep(seconds * 1000)
     this.#counting = false
     this.#isOver = true
-    clearInterval(pump)
-    const counted = (performance.now() - began) / 1000
+    clearInterval(timer)
+    const counted = (performance.now() - startedAt) / 1000
     return {
       seconds: counted,
       offered: this.#offered,
@@ -101,42 +101,42 @@ class Offer {
 
   /** Requests become due at even distances, whatever happens to those before. */
   #arrive(rate: number): NodeJS.Timeout {
-    const began = performance.now()
+    const startedAt = performance.now()
     let sent = 0
     return setInterval(() => {
-      const due = Math.floor(((performance.now() - began) * rate) / 1000)
-      for (; sent < due; sent++) this.#send(began + (sent * 1000) / rate)
+      const due = Math.floor(((performance.now() - startedAt) * rate) / 1000)
+      for (; sent < due; sent++) this.#send(startedAt + (sent * 1000) / rate)
     }, 1)
   }
 
   #send(dueAt: number): void {
     if (this.#counting) this.#offered++
-    const line = this.#idle.pop()
-    if (line) line.send(this.#bytes(), dueAt)
+    const connection = this.#idle.pop()
+    if (connection) connection.send(this.#bytes(), dueAt)
     else if (this.#waiting.length < this.#task.connections) this.#waiting.push(dueAt)
     else if (this.#counting) this.#unsent++
   }
 
   #open(): void {
-    const line = new Line(this.#task.port, {
-      free: () => this.#take(line),
-      answered: (status, dueAt, sentAt) => this.#note(status, dueAt, sentAt),
-      lost: (wasBusy) => {
+    const connection = new Connection(this.#task.port, {
+      onFree: () => this.#take(connection),
+      onResponse: (status, dueAt, sentAt) => this.#note(status, dueAt, sentAt),
+      onClosed: (wasBusy) => {
         if (wasBusy && this.#counting) this.#closed++
-        const index = this.#idle.indexOf(line)
+        const index = this.#idle.indexOf(connection)
         if (index >= 0) this.#idle.splice(index, 1)
         if (!this.#isOver) this.#open()
       },
     })
   }
 
-  #take(line: Line): void {
+  #take(connection: Connection): void {
     if (this.#isOver) return
     const dueAt = this.#task.rate === 0 ? performance.now() : this.#waiting.shift()
-    if (dueAt === undefined) this.#idle.push(line)
+    if (dueAt === undefined) this.#idle.push(connection)
     else {
       if (this.#task.rate === 0 && this.#counting) this.#offered++
-      line.send(this.#bytes(), dueAt)
+      connection.send(this.#bytes(), dueAt)
     }
   }
 
@@ -150,22 +150,22 @@ class Offer {
   #bytes(): string {
     const { requests } = this.#task
     const request = requests[this.#next++ % requests.length] ?? ''
-    return request.includes(numberMark)
-      ? request.replaceAll(numberMark, String(this.#number++).padStart(numberMark.length, '0'))
+    return request.includes(numberPlaceholder)
+      ? request.replaceAll(numberPlaceholder, String(this.#number++).padStart(numberPlaceholder.length, '0'))
       : request
   }
 }
 
-interface LineEvents {
-  free(): void
-  answered(status: number, dueAt: number, sentAt: number): void
-  lost(wasBusy: boolean): void
+interface ConnectionEvents {
+  onFree(): void
+  onResponse(status: number, dueAt: number, sentAt: number): void
+  onClosed(wasBusy: boolean): void
 }
 
 const headEnd = '\r\n\r\n'
 
 /** One connection with one request at a time; of an answer only status and length are read. */
-class Line {
+class Connection {
   readonly #socket: Socket
   #dueAt: number | undefined
   #sentAt = 0
@@ -173,13 +173,13 @@ class Line {
   #missing: number | undefined
   #status = 0
 
-  constructor(port: number, events: LineEvents) {
+  constructor(port: number, events: ConnectionEvents) {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true })
     this.#socket.setEncoding('latin1')
-    this.#socket.once('connect', () => events.free())
+    this.#socket.once('connect', () => events.onFree())
     this.#socket.on('data', (chunk) => this.#read(String(chunk), events))
     this.#socket.on('error', () => undefined)
-    this.#socket.on('close', () => events.lost(this.#dueAt !== undefined))
+    this.#socket.on('close', () => events.onClosed(this.#dueAt !== undefined))
   }
 
   send(bytes: string, dueAt: number): void {
@@ -188,7 +188,7 @@ class Line {
     this.#socket.write(bytes)
   }
 
-  #read(chunk: string, events: LineEvents): void {
+  #read(chunk: string, events: ConnectionEvents): void {
     if (this.#missing === undefined) {
       this.#head += chunk
       const end = this.#head.indexOf(headEnd)
@@ -202,8 +202,8 @@ class Line {
     this.#missing = undefined
     const dueAt = this.#dueAt ?? Number.NaN
     this.#dueAt = undefined
-    events.answered(this.#status, dueAt, this.#sentAt)
-    events.free()
+    events.onResponse(this.#status, dueAt, this.#sentAt)
+    events.onFree()
   }
 }
 
@@ -213,4 +213,4 @@ function latenciesOf(values: readonly number[]): Latencies {
   return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) }
 }
 
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))

@@ -1,4 +1,4 @@
-import { text, valuesOf, whole } from '../shared/command.ts'
+import { text, parseValues, wholeNumber } from '../shared/command.ts'
 
 /** What one run does. */
 export interface FaultOptions {
@@ -25,12 +25,12 @@ docs/reliability.md says what that is.
   --help              show this`
 
 /** Reads the command line; undefined when it asks for help. Errors: `UsageError`. */
-export function readOptions(words: readonly string[]): FaultOptions | undefined {
-  const values = valuesOf(words, { cycles: text, seed: text, only: text, json: text })
+export function readOptions(args: readonly string[]): FaultOptions | undefined {
+  const values = parseValues(args, { cycles: text, seed: text, only: text, json: text })
   if (values.help) return undefined
   return {
-    cycles: whole('cycles', values.cycles, 100),
-    seed: whole('seed', values.seed, 1 + Math.floor(Math.random() * 999_999)),
+    cycles: wholeNumber('cycles', values.cycles, 100),
+    seed: wholeNumber('seed', values.seed, 1 + Math.floor(Math.random() * 999_999)),
     only: values.only ?? '',
     json: values.json,
   }

@@ -1,13 +1,13 @@
 import { describeMachine, type Machine, table } from '../shared/report.ts'
 import type { FaultOptions } from './options.ts'
-import type { Finding } from './scenario.ts'
+import type { ScenarioResult } from './scenario.ts'
 
 /** The whole run, as `--json` writes it. */
 export interface FaultReport {
   takenAt: string
   machine: Machine
   options: Pick<FaultOptions, 'cycles' | 'seed' | 'only'>
-  scenarios: ({ name: string; seconds: number } & Finding)[]
+  scenarios: ({ name: string; seconds: number } & ScenarioResult)[]
 }
 
 /** The report as a person reads it: Markdown tables. */

@@ -7,15 +7,15 @@ export interface Run {
   /** A number from 0 to below 1; of one seed always the same ones in turn. */
   random: () => number
   /** Milliseconds that a writer rests after each write, at most. */
-  rest: number
+  maxPause: number
   /** Milliseconds that a writer waits after anything but a good answer. */
-  breath: number
+  pauseAfterFailure: number
   /** What services and databases begin as; each begins from nothing where there is none. */
   template?: Template
-  say: (line: string) => void
+  log: (line: string) => void
 }
 
-export interface Finding {
+export interface ScenarioResult {
   /** In the order in which they are shown. */
   figures: Record<string, number | string>
   /** Promises that were not kept, each with what was seen instead. */
@@ -25,36 +25,39 @@ export interface Finding {
 }
 
 /** Collects what was seen, so that one broken promise does not hide the others. */
-export class Laws {
+export class Guarantees {
   readonly broken: string[] = []
 
   /** `seen` goes to the report when the law does not hold. */
-  hold(law: string, holds: boolean, seen: unknown = ''): void {
-    if (!holds) this.broken.push(seen === '' ? law : `${law}: ${shown(seen)}`)
+  check(guarantee: string, isMet: boolean, actual: unknown = ''): void {
+    if (!isMet) this.broken.push(actual === '' ? guarantee : `${guarantee}: ${formatted(actual)}`)
   }
 
   /** The same for a law that nothing of a kind is there. */
-  none(law: string, exceptions: readonly unknown[]): void {
-    this.hold(law, exceptions.length === 0, { count: exceptions.length, first: exceptions.slice(0, 3) })
+  checkNone(guarantee: string, exceptions: readonly unknown[]): void {
+    this.check(guarantee, exceptions.length === 0, { count: exceptions.length, first: exceptions.slice(0, 3) })
   }
 }
 
 /** How many requests are under way at once where order does not matter. */
-const width = 8
+const concurrency = 8
 
 /** Does something for each of many, several at a time. Errors: the first one. */
-export async function eachTogether<Item>(items: readonly Item[], act: (item: Item) => Promise<void>): Promise<void> {
-  const left = items.values()
+export async function forEachConcurrently<Item>(
+  items: readonly Item[],
+  action: (item: Item) => Promise<void>,
+): Promise<void> {
+  const remaining = items.values()
   const worker = async () => {
-    for (const item of left) await act(item)
+    for (const item of remaining) await action(item)
   }
-  await Promise.all(Array.from({ length: width }, worker))
+  await Promise.all(Array.from({ length: concurrency }, worker))
 }
 
-const shown = (seen: unknown): string => (typeof seen === 'string' ? seen : JSON.stringify(seen))
+const formatted = (actual: unknown): string => (typeof actual === 'string' ? actual : JSON.stringify(actual))
 
 /** Numbers that follow from a seed (mulberry32, of Tommy Ettinger). */
-export function randomOf(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -65,7 +68,7 @@ export function randomOf(seed: number): () => number {
 }
 
 /** One of several. */
-export function oneOf<Value>(values: readonly Value[], random: () => number): Value {
+export function pickOne<Value>(values: readonly Value[], random: () => number): Value {
   const value = values[Math.floor(random() * values.length)]
   if (value === undefined) throw new Error('there is nothing to choose from')
   return value

@@ -34,7 +34,7 @@ export const copyOfDraft = (draft: Draft): Draft => ({
 })
 
 /** Is the request more, or less, than one of HTTP/1.1? What follows it on the connection would be no answer of its own. */
-export const isBroken = ({ framing, version, lineEnd, headers }: Draft): boolean =>
+export const isMalformed = ({ framing, version, lineEnd, headers }: Draft): boolean =>
   !['none', 'length', 'chunked'].includes(framing) ||
   version !== 'HTTP/1.1' ||
   lineEnd !== '\r\n' ||
@@ -51,13 +51,13 @@ export function bodyBytesOf({ body }: Draft): Buffer {
 /** The request as it goes over the wire. `host` is the value of the header; it is left out when the draft has its own. */
 export function bytesOf(draft: Draft, host: string): Buffer {
   const { method, version, headers, lineEnd } = draft
-  const body = framed(draft)
-  const own = headers.some((line) => /^host *:/i.test(line)) ? [] : [`Host: ${host}`]
-  const lines = [`${method} ${targetOf(draft)} ${version}`, ...own, ...headers, ...body.headers, '', '']
+  const body = frameBody(draft)
+  const hostLine = headers.some((line) => /^host *:/i.test(line)) ? [] : [`Host: ${host}`]
+  const lines = [`${method} ${targetOf(draft)} ${version}`, ...hostLine, ...headers, ...body.headers, '', '']
   return Buffer.concat([Buffer.from(lines.join(lineEnd), 'latin1'), body.bytes])
 }
 
-function framed(draft: Draft): { headers: string[]; bytes: Buffer } {
+function frameBody(draft: Draft): { headers: string[]; bytes: Buffer } {
   const bytes = bodyBytesOf(draft)
   const length = (value: number) => `Content-Length: ${value}`
   const chunked = 'Transfer-Encoding: chunked'

@@ -4,7 +4,7 @@ import pg from 'pg'
 export type Rows = Readonly<Record<string, readonly string[]>>
 
 /** What changes by asking alone: when a credential was used last, and from where. */
-const notesOfUse = ['last_used_at', 'last_used_address']
+const usageColumns = ['last_used_at', 'last_used_address']
 
 /** Of all that an organization has; the notes of a credential's last use apart. */
 export async function rowsOf(client: pg.Client, organizationId: string): Promise<Rows> {
@@ -18,7 +18,7 @@ export async function rowsOf(client: pg.Client, organizationId: string): Promise
       `select text from (
          select (to_jsonb(content) - $2::text[])::text as text from ${contentOf(name)} content
        ) shown where position($1 in text) > 0 order by text`,
-      [uuidOf(organizationId), name === 'sessions' ? [...notesOfUse, 'address'] : notesOfUse],
+      [uuidOf(organizationId), name === 'sessions' ? [...usageColumns, 'address'] : usageColumns],
     )
     if (rows.length > 0) all[name] = rows.map(({ text }) => text)
   }
@@ -56,13 +56,13 @@ const uuidOf = (id: string): string => id.replace(/^\w+_(.{8})(.{4})(.{4})(.{4})
 export function faultsInLog(log: string): string[] {
   const lines = log
     .split('\n')
-    .filter((line) => line !== '' && (line.startsWith('{') ? isFault(line) : !isGreeting(line)))
+    .filter((line) => line !== '' && (line.startsWith('{') ? isErrorLine(line) : !isStartupMessage(line)))
   const kinds = new Map(lines.map((line) => [line.replace(/"(?:time|requestId|route)":"[^"]*"|\d+/g, ''), line]))
   return [...kinds.values()].map((line) => line.slice(0, 1000))
 }
 
-const isFault = (line: string): boolean => /"level":[56]0/.test(line)
+const isErrorLine = (line: string): boolean => /"level":[56]0/.test(line)
 
 /** What a start says on the terminal. */
-const isGreeting = (line: string): boolean =>
+const isStartupMessage = (line: string): boolean =>
   /^(?:Rapport listens on|There are no users yet|Or run this command|  )/.test(line)

@@ -35,24 +35,24 @@ export function textOf(json: Json): string {
 }
 
 /** Somewhere in a JSON text: what stands there, and how to put another thing in its place. */
-export interface Place {
+export interface Position {
   json: Json
   replace(json: Json): void
 }
 
 /** Every place below the top. */
-export function placesIn(json: Json): Place[] {
+export function positionsIn(json: Json): Position[] {
   if (json.kind === 'scalar') return []
-  const own: Place[] =
+  const own: Position[] =
     json.kind === 'list'
       ? json.items.map((item, index) => ({ json: item, replace: (other) => (json.items[index] = other) }))
       : json.members.map((member) => ({ json: member.value, replace: (other) => (member.value = other) }))
-  return own.flatMap((place) => [place, ...placesIn(place.json)])
+  return own.flatMap((position) => [position, ...positionsIn(position.json)])
 }
 
 /** The objects of a JSON text, the top included. */
 export const objectsIn = (json: Json): Members[] =>
-  [json, ...placesIn(json).map((place) => place.json)].filter((part) => part.kind === 'members')
+  [json, ...positionsIn(json).map((position) => position.json)].filter((part) => part.kind === 'members')
 
 /** A copy that can be changed without changing the first. */
 export function copyOf(json: Json): Json {

@@ -1,4 +1,4 @@
-import { text, valuesOf, whole } from '../shared/command.ts'
+import { text, parseValues, wholeNumber } from '../shared/command.ts'
 
 /** What one run does. */
 export interface FuzzOptions {
@@ -25,14 +25,14 @@ document. docs/fuzzing.md tells the laws. Exit code 1 when one is broken.
   --help                  show this`
 
 /** Reads the command line; undefined when it asks for help. Errors: `UsageError`. */
-export function readOptions(words: readonly string[]): FuzzOptions | undefined {
-  const values = valuesOf(words, { requests: text, seed: text, first: text, connections: text, json: text })
+export function readOptions(args: readonly string[]): FuzzOptions | undefined {
+  const values = parseValues(args, { requests: text, seed: text, first: text, connections: text, json: text })
   if (values.help) return undefined
   return {
-    requests: whole('requests', values.requests, 100_000, 1),
-    seed: whole('seed', values.seed, Math.floor(Math.random() * 2 ** 31), 0),
-    connections: whole('connections', values.connections, 16, 1),
-    first: whole('first', values.first, 0, 0),
+    requests: wholeNumber('requests', values.requests, 100_000, 1),
+    seed: wholeNumber('seed', values.seed, Math.floor(Math.random() * 2 ** 31), 0),
+    connections: wholeNumber('connections', values.connections, 16, 1),
+    first: wholeNumber('first', values.first, 0, 0),
     json: values.json,
   }
 }

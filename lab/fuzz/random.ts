@@ -17,14 +17,14 @@ export class Random {
     return this.below(10_000) < percent * 100
   }
 
-  one<Value>(values: readonly Value[]): Value {
+  pick<Value>(values: readonly Value[]): Value {
     if (values.length === 0) throw new Error('there is nothing to draw from')
     return values[this.below(values.length)] as Value
   }
 
   /** As many different ones of the values, at most. */
-  some<Value>(values: readonly Value[], count: number): Value[] {
-    return [...new Set(Array.from({ length: Math.min(count, values.length) }, () => this.one(values)))]
+  pickSome<Value>(values: readonly Value[], count: number): Value[] {
+    return [...new Set(Array.from({ length: Math.min(count, values.length) }, () => this.pick(values)))]
   }
 
   /** One of the names, each as likely as its weight says. */
@@ -37,8 +37,8 @@ export class Random {
 }
 
 /** The finisher of MurmurHash3: each bit of the input changes half of the output's. */
-function scramble(given: number): number {
-  let bits = given | 0
+function scramble(input: number): number {
+  let bits = input | 0
   bits = Math.imul(bits ^ (bits >>> 16), 0x85eb_ca6b)
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2_ae35)
   return (bits ^ (bits >>> 16)) >>> 0

@@ -6,7 +6,7 @@ import {
   type Account,
   bootstrap,
   connectEmbedded,
-  makePlace,
+  createWorkspace,
   password,
   runRapport,
   startService,
@@ -44,15 +44,15 @@ export const settings = {
 }
 
 /** Starts the service as a user would, with the organizations. */
-export async function openStage(root: string): Promise<Stage> {
-  const place = await makePlace(root, 'fuzz', settings)
-  const options = { port: await freePort(), dataFolder: join(place.folder, 'data') }
-  const service = await startService(place, options)
-  const create = (name: string) => bootstrap(place, options, name)
+export async function startStage(root: string): Promise<Stage> {
+  const workspace = await createWorkspace(root, 'fuzz', settings)
+  const options = { port: await freePort(), dataFolder: join(workspace.folder, 'data') }
+  const service = await startService(workspace, options)
+  const create = (name: string) => bootstrap(workspace, options, name)
   const [ours, theirs, spare] = await Promise.all([create(names.ours), create(names.theirs), create(names.spare)])
   const key = async (name: string, scopes: readonly string[]): Promise<string> => {
-    const words = ['api-key', 'create', '--organization', ours.organizationId, '--name', name, '--scope', ...scopes]
-    return (await runRapport<{ apiKey: string }>(place, options, words)).apiKey
+    const args = ['api-key', 'create', '--organization', ours.organizationId, '--name', name, '--scope', ...scopes]
+    return (await runRapport<{ apiKey: string }>(workspace, options, args)).apiKey
   }
   const [{ client }, narrowKey, expiredKey] = await Promise.all([
     connectEmbedded(options.dataFolder),

@@ -13,7 +13,7 @@ export interface Machine {
 }
 
 /** This machine, with the version of PostgreSQL that is used on it. */
-export const machine = (postgres: string): Machine => ({
+export const currentMachine = (postgres: string): Machine => ({
   processors: cpus()[0]?.model.trim() ?? 'unknown',
   cores: cpus().length,
   memoryGb: Math.round(totalmem() / 1024 ** 3),
@@ -31,9 +31,9 @@ export function table(titles: readonly string[], lines: readonly (readonly strin
   const widths = titles.map((title, column) =>
     Math.max(title.length, 3, ...lines.map((line) => line[column]?.length ?? 0)),
   )
-  const drawn = (line: readonly string[]) =>
+  const formatRow = (line: readonly string[]) =>
     `| ${widths.map((width, column) => (line[column] ?? '').padEnd(width)).join(' | ')} |`
-  return [drawn(titles), drawn(widths.map((width) => '-'.repeat(width))), ...lines.map(drawn)]
+  return [formatRow(titles), formatRow(widths.map((width) => '-'.repeat(width))), ...lines.map(formatRow)]
 }
 
 /** Prints the report as a person reads it, and writes it as JSON to the file if there is one. */

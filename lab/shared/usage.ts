@@ -15,26 +15,26 @@ const tick = 10
 /** One process with its threads. */
 export const processOf = (pid: number): Program => ({
   cpu: () => {
-    const times = timesOf(pid)
-    return times && times.own
+    const times = cpuTimesOf(pid)
+    return times && times.self
   },
   memory: () => memoryOf(pid, 'status', 'VmRSS'),
 })
 
 /** A process and those of its present children that run the same program: not a database that it started. */
 export function programOf(pid: number): Program {
-  const program = fileOf(pid)
-  const all = [pid, ...childrenOf(pid).filter((child) => fileOf(child) === program)].map(processOf)
-  const sumOf = (values: (number | undefined)[]) =>
+  const program = executableOf(pid)
+  const all = [pid, ...childrenOf(pid).filter((child) => executableOf(child) === program)].map(processOf)
+  const sumIfKnown = (values: (number | undefined)[]) =>
     values.includes(undefined) ? undefined : sum(values.map((value) => value ?? 0))
   return {
-    cpu: () => sumOf(all.map(({ cpu }) => cpu())),
-    memory: () => sumOf(all.map(({ memory }) => memory())),
+    cpu: () => sumIfKnown(all.map(({ cpu }) => cpu())),
+    memory: () => sumIfKnown(all.map(({ memory }) => memory())),
   }
 }
 
 /** The file that a process runs; undefined where the system does not tell. */
-function fileOf(pid: number): string | undefined {
+function executableOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/exe`)
   } catch {
@@ -46,21 +46,21 @@ function fileOf(pid: number): string | undefined {
 export const databaseOf = (postmaster: number): Program => ({
   cpu: () => {
     for (;;) {
-      const first = timesOf(postmaster)
+      const first = cpuTimesOf(postmaster)
       if (!first) return undefined
-      const children = childrenOf(postmaster).map((child) => timesOf(child)?.own ?? 0)
+      const children = childrenOf(postmaster).map((child) => cpuTimesOf(child)?.self ?? 0)
       // What an ended child has spent becomes its parent's: if that happened meanwhile, it was seen on neither side.
-      if (timesOf(postmaster)?.children === first.children) return first.own + first.children + sum(children)
+      if (cpuTimesOf(postmaster)?.children === first.children) return first.self + first.children + sum(children)
     }
   },
   // The share of each process: what they have in common counts once.
   memory: () => {
-    if (fieldsOf(postmaster) === undefined) return undefined
+    if (statFieldsOf(postmaster) === undefined) return undefined
     const shares = [postmaster, ...childrenOf(postmaster)].map((pid) => {
       const share = memoryOf(pid, 'smaps_rollup', 'Pss')
       // A child that has ended since the list was made, or is about to, has none; another that does not tell leaves the sum
       // unknown. The 21st of these fields is the size of its address space.
-      return share ?? (Number(fieldsOf(pid)?.[20] ?? 0) === 0 ? 0 : undefined)
+      return share ?? (Number(statFieldsOf(pid)?.[20] ?? 0) === 0 ? 0 : undefined)
     })
     return shares.includes(undefined) ? undefined : sum(shares.map((share) => share ?? 0))
   },
@@ -68,7 +68,7 @@ export const databaseOf = (postmaster: number): Program => ({
 
 /** The process that started another one; undefined where the system does not tell. */
 export function parentOf(pid: number): number | undefined {
-  const parent = Number(fieldsOf(pid)?.[1])
+  const parent = Number(statFieldsOf(pid)?.[1])
   return parent > 0 ? parent : undefined
 }
 
@@ -85,15 +85,15 @@ export function childrenOf(parent: number): number[] {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-function timesOf(pid: number): { own: number; children: number } | undefined {
-  const fields = fieldsOf(pid)
+function cpuTimesOf(pid: number): { self: number; children: number } | undefined {
+  const fields = statFieldsOf(pid)
   if (!fields) return undefined
   const at = (index: number) => Number(fields[index]) * tick
-  return { own: at(11) + at(12), children: at(13) + at(14) }
+  return { self: at(11) + at(12), children: at(13) + at(14) }
 }
 
 /** `/proc/<pid>/stat` from its third field on (proc_pid_stat(5)): the second, the name, may hold anything. */
-function fieldsOf(pid: number): string[] | undefined {
+function statFieldsOf(pid: number): string[] | undefined {
   return read(`/proc/${pid}/stat`)
     ?.replace(/^.*\) /s, '')
     .split(' ')
