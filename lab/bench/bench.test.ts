@@ -18,7 +18,7 @@ import { type Figures, figuresOf, type Report } from './report.ts'
 const script = fileURLToPath(new URL('../../scripts/bench.mjs', import.meta.url))
 
 let folder: string
-/** Where the benchmark puts its temporary files: other runs of this test on the machine have their own. */
+/** Temporary folder of this run's benchmark, separate from concurrent runs of this test. */
 let temporary: string
 let env: NodeJS.ProcessEnv
 beforeAll(async () => {
@@ -42,14 +42,14 @@ function assertMeasured(row: string, { perSecond, p50, p99, serviceCpu, database
     expect(p50).toBeGreaterThan(0)
     expect(p99).toBeGreaterThanOrEqual(p50 ?? Number.NaN)
   }
-  // A short turn may take less than a tick of the clock.
+  // A short turn may take less than one clock tick.
   if (isLinux) expect(Math.min(serviceCpu ?? -1, databaseCpu ?? -1)).toBeGreaterThanOrEqual(0)
 }
 
 const { one, page, deep, deepByLink, email, created } = rowNames
 const processed: readonly string[] = [rowNames.processed, rowNames.processedOfTwo]
 const searches = [rowNames.property, rowNames.commonProperty, rowNames.rare, rowNames.common, rowNames.absent]
-/** Pushes have a target at 64 connections alone. */
+/** Pushes have a target only at 64 connections. */
 const expectedTargets = [
   ...[one, page, email, created].map((name) => `${name}: ratio to the floor`),
   ...processed.map((name) => `${name}: a second`),
@@ -61,7 +61,7 @@ const expectedTargets = [
   'warm start, s',
 ]
 
-test('a small run measures each row, and leaves nothing behind', { timeout: 240_000 }, async () => {
+test('a small run measures each row and removes its temporary files', { timeout: 240_000 }, async () => {
   const file = join(folder, 'new/figures.json')
   const { stdout } = await promisify(execFile)(process.execPath, [script, ...small, '--json', file], { env })
   const report = JSON.parse(await readFile(file, 'utf8')) as Report
@@ -90,31 +90,32 @@ test('a small run measures each row, and leaves nothing behind', { timeout: 240_
     if (isLinux) expect([atStart, atEnd].flatMap(Object.values).filter((value) => !(value > 10))).toEqual([])
   }
   expect(report.targets.map(({ name }) => name)).toEqual(expectedTargets)
-  for (const text of ['| rows processed ', '| start of ', '| plan of ', '| target ']) expect(stdout).toContain(text)
+  for (const text of ['| rows processed ', '| service start ', '| plan of ', '| target '])
+    expect(stdout).toContain(text)
   expect(await benchFolders()).toEqual([])
 })
 
-test('a run that is interrupted ends what it started', { timeout: 60_000 }, async () => {
+test('an interrupted run stops its processes and removes its files', { timeout: 60_000 }, async () => {
   const child = spawn(process.execPath, [script, ...small], { env, stdio: 'ignore' })
   const ended = once(child, 'exit')
-  await until('it began', async () => (await benchFolders()).length > 0)
-  // As npm in a terminal does, whose signals reach both.
+  await until('the benchmark has created its folder', async () => (await benchFolders()).length > 0)
+  // Twice, because npm and the terminal both send the signal.
   for (let times = 0; times < 2; times++) child.kill('SIGINT')
   expect(await ended).toEqual([1, null])
   expect(await benchFolders()).toEqual([])
 })
 
-test('a mistake on the command line starts nothing and shows the help', async () => {
+test('an invalid command line starts nothing and prints the help', async () => {
   const refused = promisify(execFile)(process.execPath, [script, '--row', 'get nothing'], { env })
-  const said = `No row has "get nothing" in its name.\n\n${help}`
+  const said = `No row name contains "get nothing".\n\n${help}`
   await expect(refused).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining(said) })
   expect(await benchFolders()).toEqual([])
-  expect(() => readOptions(['--contacts', 'many'])).toThrow('--contacts takes a whole number from 1 on.')
-  expect(() => readOptions(['--connections', '1,none'])).toThrow('--connections takes a whole number from 1 on.')
+  expect(() => readOptions(['--contacts', 'many'])).toThrow('--contacts takes a whole number of at least 1.')
+  expect(() => readOptions(['--connections', '1,none'])).toThrow('--connections takes a whole number of at least 1.')
   expect(readOptions(['--help'])).toBeUndefined()
 })
 
-test('of the rounds the middle one counts; processor time is shared by all answers', () => {
+test('figures are medians of the rounds, and processor time is divided by all responses', () => {
   const round = (responses: number, p50: number, serviceCpu: number | undefined) => {
     return { responses, seconds: 2, p50, p99: 9, serviceCpu, databaseCpu: 50 }
   }
@@ -129,7 +130,7 @@ const existing = {
   companies: [{ name: 'Berlin Tea 1', domain: 'berlin-tea-1.example' }],
 }
 
-test('each second lead of a queue is about someone there is, the others are new; every lead can be used', () => {
+test('every second lead of a queue is about an existing person, and every lead is valid', () => {
   const queue = generateQueue(existing, 6, 1000)
   const emails = queue.map(emailOf)
   expect([emails[1], emails[3]]).toEqual(existing.emails)
@@ -144,10 +145,10 @@ test('each second lead of a queue is about someone there is, the others are new;
 
 const emailOf = ({ contact }: JsonObject): string => (contact as { email: string }).email
 
-test.runIf(isLinux)('memory is told for both halves of the time', async () => {
+test.runIf(isLinux)('the maximum memory is reported for both halves of the time', async () => {
   let megabytes = 0
   const stopWatching = watchMemory({ memory: () => ++megabytes })
-  await until('it looked a few times', async () => megabytes >= 4)
+  await until('it has taken a few samples', async () => megabytes >= 4)
   const bounds = stopWatching()
   expect(bounds).toEqual([megabytes >> 1, megabytes])
 })

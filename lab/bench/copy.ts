@@ -4,10 +4,10 @@ import type pg from 'pg'
 import { from } from 'pg-copy-streams'
 import type { Cell, TableRow } from './records.ts'
 
-/** Characters that are sent at a time. */
+/** Characters per chunk. */
 const chunkLength = 64 * 1024
 
-/** Sends rows by COPY: those of one organization after the other, each with its organization. */
+/** Sends rows by COPY, each with its organization. */
 export async function copyRows(
   client: pg.Client,
   table: string,
@@ -44,8 +44,8 @@ const escaped = (text: string): string =>
   /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? '') : text
 
 /**
- * Runs `work` while these tables have neither the indexes nor the foreign keys that go beyond their primary keys: they are
- * built afterwards, all at once, as a restore does, and the foreign keys checked.
+ * Runs `work` while these tables have no foreign keys and no indexes except those of constraints. Afterwards they are
+ * rebuilt at once, as in a restore, and the foreign keys are checked.
  */
 export async function withoutIndexes(client: pg.Client, tables: readonly string[], work: () => Promise<void>) {
   const { rows: keys } = await client.query<{ drop: string; make: string }>(

@@ -1,46 +1,46 @@
-/** One turn of one target: what its clients do, and for how long. */
+/** One turn of one target: its connections and its duration. */
 export interface Turn {
   connections: number
-  /** Seconds before counting begins, so that code and connections are warm. */
+  /** Seconds before counting begins, to warm up code and connections. */
   warmUp: number
   seconds: number
 }
 
 export interface TurnResult {
-  /** Answers counted. */
+  /** Counted responses. */
   responses: number
-  /** Seconds of counting, as they were. */
+  /** Actual seconds of counting. */
   seconds: number
   /** Milliseconds. */
   p50: number
   p99: number
 }
 
-/** All answers, those before and after the counting too. */
+/** All responses, including those before and after the counting. */
 export interface Outcome {
   good: number
-  /** Answers that were not what they have to be. */
+  /** Wrong responses. */
   failures: number
 }
 
-/** What a turn's process says: when counting begins and ends; then, when the last answer is there, how all of them were. */
+/** Messages of a turn's process: when counting begins and ends, and the outcome after the last response. */
 export type TurnMessage = { event: 'begin' } | ({ event: 'end' } & TurnResult) | ({ event: 'done' } & Outcome)
 
-/** One connection: the next request goes out when the answer is whole. */
+/** One connection, which sends the next request when the response is complete. */
 export interface TurnClient {
   begin(): void
-  /** Resolves when the last answer is there. */
+  /** Resolves after the last response. */
   close(): Promise<void>
 }
 
-/** Takes the turn, telling how it goes on standard output. */
+/** Runs the turn and reports its progress on standard output. */
 export async function runTurn({ warmUp, seconds }: Turn, counter: Counter, clients: readonly TurnClient[]) {
   for (const client of clients) client.begin()
   await pause(warmUp)
   send({ event: 'begin' })
   const startedAt = counter.begin()
   await pause(seconds)
-  // On a machine that is very busy, a short turn would end before anything is answered.
+  // On a very busy machine, a short turn could end before the first response.
   while (counter.responses === 0) await pause(0.01)
   const result = counter.end(startedAt)
   send({ event: 'end', ...result })
@@ -52,7 +52,7 @@ const send = (message: TurnMessage) => process.stdout.write(`${JSON.stringify(me
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000))
 
 export class Counter {
-  /** Since the first request, counted or not. */
+  /** Since the first request, including uncounted ones. */
   failures = 0
   good = 0
   #latencies: number[] = []

@@ -11,12 +11,12 @@ import type { Row } from './report.ts'
 import { rowNames } from './row-names.ts'
 import { type Stage, startFloor } from './stage.ts'
 
-/** Different contacts; the number in each makes every one another. */
+/** Number of request bodies; the number in each makes every contact unique. */
 const templates = 64
-/** Above every number of the turns: those of the recorded creates. */
+/** Numbers of the recorded creates, above all numbers of the turns. */
 const firstRecordedNumber = 98_765_000
 
-/** How many contacts can be made; what floor and driver make are contacts too. */
+/** Measures creates. Floor and driver create contacts too. */
 export async function measureCreates(stage: Stage): Promise<Row[]> {
   const { account, workspace, options, log } = stage
   const headers = headersOf(account)
@@ -51,7 +51,7 @@ export async function measureCreates(stage: Stage): Promise<Row[]> {
   return rows
 }
 
-/** What a caller sends, `number` in place of what no two may share. */
+/** Request bodies; `number` is used for values that must be unique. */
 function bodies(number: (template: number) => string): string[] {
   const random = new Random(templates)
   const owner = { organizationId: '', teamId: '', number: 0 }
@@ -81,7 +81,7 @@ async function recordCreates(recorder: Recorder): Promise<{ exchange: Exchange; 
   return recorded
 }
 
-/** Every 201 is a contact, with a person behind it. */
+/** Checks that every 201 is a contact with a root contact. */
 async function assertCreated({ client, measured }: Stage, expected: number): Promise<void> {
   const { rows } = await client.query<{ count: number }>(
     `select count(*)::integer as count from contacts

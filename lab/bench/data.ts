@@ -9,13 +9,13 @@ import { copyRows, withoutIndexes } from './copy.ts'
 import { Random } from './people.ts'
 import { type TableRow, makeCompany, makeContact, type Owner, uuid } from './records.ts'
 
-/** What is put into the tables, the same at every run. */
+/** The data that fills the tables, the same in every run. */
 export interface DataOptions {
   client: pg.Client
   connection: pg.ClientConfig
   contacts: number
   organizations: number
-  /** The organization that is measured, as uuid; it has half of the contacts. */
+  /** The measured organization, with UUIDs; it has half of the contacts. */
   measured: { organizationId: string; userId: string; teamId: string }
   log: (line: string) => void
 }
@@ -27,7 +27,7 @@ interface Share extends Owner {
 
 const contactsPerCompany = 20
 
-/** Fills the tables, then lets PostgreSQL learn what is in them, and writes it all to disk. */
+/** Fills the tables, updates the statistics and writes everything to disk. */
 export async function fill({ client, connection, contacts, organizations, measured, log }: DataOptions): Promise<void> {
   const startedAt = performance.now()
   const shares = sharesOf(contacts, organizations, measured)
@@ -37,13 +37,13 @@ export async function fill({ client, connection, contacts, organizations, measur
     const progress = startProgress('Contacts', contacts, 'contacts')
     let done = 0
     const onRow = () => ++done % 1000 === 0 && progress.update(done)
-    // Two at a time: the search column costs the database more than all the rest.
+    // Two at a time: computing the search column takes the database longer than everything else.
     await Promise.all([shares.slice(0, 1), shares.slice(1)].map((group) => copyContacts(connection, group, onRow)))
     progress.end('Building the indexes…')
     await client.query(`insert into root_contacts (organization_id, id, email_key)
       select organization_id, root_contact_id, email_key from contacts`)
   })
-  // As the service would in the background: nothing but the rows is to be measured.
+  // The service would do this in the background, during the measurements.
   for (const { organizationId } of shares) {
     for (const resource of [companies, contactResource]) {
       const { text, values } = renderAllSql(resource, organizationId).render()
@@ -52,7 +52,7 @@ export async function fill({ client, connection, contacts, organizations, measur
   }
   const administrator = await connect(connection.connectionString ? connection : { ...connection, user: clusterUser })
   await administrator.query('vacuum analyze')
-  // Else the first minutes would pay for it.
+  // Otherwise it would slow down the first minutes.
   await administrator.query('checkpoint')
   await administrator.end()
   const seconds = Math.round((performance.now() - startedAt) / 1000)
@@ -91,7 +91,7 @@ function* contactsOf(shares: readonly Share[], onRow: () => void): Generator<rea
   }
 }
 
-/** Half for the organization that is measured, the rest in equal parts. */
+/** Half for the measured organization, and the rest in equal parts. */
 export function sharesOf(contacts: number, organizations: number, measured: DataOptions['measured']): Share[] {
   const half = organizations > 1 ? Math.ceil(contacts / 2) : contacts
   const others = Array.from({ length: organizations - 1 }, (_, index) => ({
@@ -122,7 +122,7 @@ async function insertOwner(client: pg.Client, { organizationId, teamId, number }
   ])
 }
 
-/** Inserts of contacts at the first company, numbered from `first` on, below `end`: one statement for each table. */
+/** Inserts of contacts numbered from `first` to below `end`, at the first company; one statement per table. */
 export function insertsOf(owner: Owner, random: Random, { first, end }: { first: number; end: number }) {
   const rows = Array.from({ length: end - first }, (_, offset) => makeContact(random, owner, first + offset, 1))
   const roots = rows.map(({ root_contact_id: id = null, email_key = null }) => ({ id, email_key }))

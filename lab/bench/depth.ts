@@ -1,25 +1,25 @@
 import type { Account } from '../shared/service.ts'
 
-/** Cursors of the service deep in its list of contacts, newest first. */
+/** Cursors deep in the service's list of contacts. */
 export interface Depth {
-  /** How many records lie before the deepest of them. */
+  /** Number of records before the deepest one. */
   records: number
-  /** Ids of the last records of pages, as `startingAfter` takes them. */
+  /** Ids of the last records of pages, for `startingAfter`. */
   ids: string[]
-  /** The opaque cursors of the same pages' `Link` headers. */
+  /** The opaque cursors from the `Link` headers of the same pages. */
   cursors: string[]
 }
 
 const maxDepth = 400_000
 const depthShare = 0.8
 const maxPageSize = 100
-/** Of the pages on the way the last tenth, and at most so many, whose cursors are kept. */
+/** Cursors of the last tenth of the pages are stored, at most this many. */
 const maxCursors = 200
 
-/** Of an organization with so many contacts: 400,000, or four fifths of what there is. */
+/** 400,000 records, or four fifths of the contacts if that is less. */
 export const depthOf = (contacts: number): number => Math.min(maxDepth, Math.floor(contacts * depthShare))
 
-/** Goes there as a caller does, page by page along the `Link` headers. Errors: the list ends, or repeats a record. */
+/** Follows the `Link` headers page by page, as a client does. Errors: the list ends or repeats a record. */
 export async function collectDeepCursors(
   port: number,
   { apiKey, organizationId }: Account,
@@ -36,7 +36,7 @@ export async function collectDeepCursors(
     const page = (await response.json()) as { id: string }[]
     const cursor = /[?&]startingAfter=([^&>]+)[^>]*>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
     if (!response.ok || page.length !== limit || cursor === undefined) throw new Error(`${path}: ${response.status}`)
-    // The ids sort by the time of making, as the list does.
+    // Ids sort by creation time, like the list.
     for (const { id } of page) {
       if (id >= last) throw new Error(`The list repeats or misplaces ${id}.`)
       last = id

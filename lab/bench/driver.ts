@@ -5,18 +5,18 @@ import { type Packed, runExchange, repeatable, unpack, type VariableParts } from
 import { formatNumber } from './load.ts'
 import type { Exchange } from './recording.ts'
 
-/** What the driver's process does by turns. */
+/** The task of the driver's process. */
 export interface DriverTask extends Turn {
   connection: pg.ClientConfig
   packed: Packed
-  /** For writes: what is new in each of them, in the order of the exchanges; `firstNumber` is the first of the numbers. */
+  /** For writes: the values that differ each time, in the order of the exchanges. */
   variableParts?: readonly VariableParts[]
   firstNumber: number
-  /** Characters of the answers, in the order of the exchanges; null where they are not known before. */
+  /** Characters of the expected responses, in the order of the exchanges; null if unknown in advance. */
   lengths: readonly (number | null)[]
 }
 
-/** The statements through the driver alone: one process, as many connections, no HTTP. */
+/** Runs the statements through the driver alone: one process, the same number of connections, no HTTP. */
 export async function runDriver(): Promise<void> {
   const task = JSON.parse(await text(process.stdin)) as DriverTask
   const exchanges = exchangeFactories(task)

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { newId } from '../../server/src/platform/model/ids.ts'
 import type { Exchange, Statement } from './recording.ts'
 
-/** Exchanges on their way to another process: each text stands there once. */
+/** Exchanges to send to another process; each statement text is included once. */
 export interface Packed {
   texts: string[]
   exchanges: { name?: string; text: number; values: unknown[] }[][][]
@@ -28,7 +28,7 @@ export const unpack = ({ texts, exchanges }: Packed): Exchange[] =>
 
 type TextResult = pg.QueryResult<{ text?: string; count?: string }>
 
-/** Sends what was recorded, in as many round trips, and gives the text of the answer as the service would send it. */
+/** Runs the recorded statements in the same round trips and returns the response text that the service would send. */
 export async function runExchange(client: pg.Client | pg.PoolClient, exchange: Exchange): Promise<string> {
   let text = ''
   for (const trip of exchange) {
@@ -42,28 +42,28 @@ export async function runExchange(client: pg.Client | pg.PoolClient, exchange: E
   return text
 }
 
-/** The driver keeps what it is given. */
+/** A copy, because the driver keeps a reference to its arguments. */
 export const toQueryConfig = ({ name, text, values }: Statement): pg.QueryConfig => ({
   ...(name !== undefined && { name }),
   text,
   values: [...values],
 })
 
-/** A record or a page comes as text; a count is told in an object. */
+/** A record or a page comes as text; a count is wrapped in an object. */
 export function textOf({ rows: [row] }: TextResult): string | undefined {
   if (row?.count !== undefined) return JSON.stringify({ count: Number(row.count) })
   return row?.text
 }
 
-/** What of a recorded write is new each time: texts that stand in its values. */
+/** Texts in the values of a recorded write that must differ each time. */
 export interface VariableParts {
-  /** The ids that the write made, as uuids. */
+  /** The UUIDs that the write created. */
   ids: readonly string[]
-  /** The number that tells its record from others. */
+  /** The number that makes its record unique. */
   number: string
 }
 
-/** A write as it can be made again with another number, and with ids of its own. */
+/** Returns a function that creates the same write with another number and new ids. */
 export function repeatable(exchange: Exchange, { ids, number }: VariableParts): (number: string) => Exchange {
   const split = new RegExp(`(${[number, ...ids].join('|')})`)
   const prepared = exchange.map((trip) =>

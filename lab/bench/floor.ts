@@ -5,15 +5,15 @@ import { newId } from '../../server/src/platform/model/ids.ts'
 import { toQueryConfig, type VariableParts, type Packed, runExchange, repeatable, textOf, unpack } from './exchange.ts'
 import type { Statement } from './recording.ts'
 
-/** The floor's process: what it needs to know. */
+/** The task of the floor's process. */
 export interface FloorTask {
   connection: pg.ClientConfig
   connections: number
-  /** The service's own statements, for each path with its query. */
+  /** The service's own statements for each path with its query. */
   reads?: { targets: readonly string[]; packed: Packed }
-  /** The service's own transactions of creates, and what is new in each. */
+  /** The service's own transactions for creates, and the values that differ each time. */
   creates?: { packed: Packed; variableParts: readonly VariableParts[] }
-  /** Where pushes are put, as uuids. */
+  /** Where pushes are inserted, as UUIDs. */
   pushes?: PushTarget
 }
 
@@ -22,12 +22,12 @@ export interface PushTarget {
   importId: string
 }
 
-/** The service's, so that both keep their connections from turn to turn. */
+/** The same as the service's, so that both keep their connections between turns. */
 const idleTimeoutMillis = 60_000
 
 /**
- * The least that a service of this framework and this driver can do: the same statements, nothing else. No credential,
- * no limit, no log, no header of ours. It tells its port and lives until it is ended.
+ * The minimum that a service with this framework and driver does: the same statements and nothing else. No credentials,
+ * no limits, no log, no headers of ours. It prints its port and runs until SIGTERM.
  */
 export async function runFloor(): Promise<void> {
   const { connection, connections, reads, creates, pushes } = JSON.parse(await text(process.stdin)) as FloorTask
@@ -48,7 +48,7 @@ const jsonContentType = 'application/json; charset=utf-8'
 function serveReads(app: FastifyInstance, pool: pg.Pool, { targets, packed }: NonNullable<FloorTask['reads']>): void {
   const statements = unpack(packed).map(([trip = [], ...moreTrips]) => {
     const [statement, ...others] = trip
-    if (!statement || others.length + moreTrips.length > 0) throw new Error('a read is one statement')
+    if (!statement || others.length + moreTrips.length > 0) throw new Error('a read must be one statement')
     return statement
   })
   const statementByTarget = new Map<string, Statement>()
@@ -65,7 +65,7 @@ function serveReads(app: FastifyInstance, pool: pg.Pool, { targets, packed }: No
   }
 }
 
-/** What tells the create of a template and of a number. */
+/** The template and the number in an email address. */
 const createdEmail = /^bench-(\d+)-(\d+)@/
 
 function serveCreates(
@@ -92,7 +92,7 @@ function serveCreates(
   })
 }
 
-/** One row and one commit for each push, the body not even looked at. */
+/** One row and one commit for each push; the body is not parsed. */
 function servePushes(app: FastifyInstance, pool: pg.Pool, target: PushTarget): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body))
@@ -103,7 +103,7 @@ function servePushes(app: FastifyInstance, pool: pg.Pool, target: PushTarget): v
   })
 }
 
-/** A push as one row. */
+/** Inserts a push as one row. */
 export const pushStatement = ({ organizationId, importId }: PushTarget, id: string, payload: string): Statement => ({
   name: 'push',
   text: `insert into import_rows (organization_id, id, import_id, payload, parameters)

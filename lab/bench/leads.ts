@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../server/src/platform/model/fields.ts'
 import { toAscii, firstNames, lastNames, cities, Random, jobLevels, industries } from './people.ts'
 
-/** People and companies that there are, as a lead may name them. */
+/** Existing people and companies that leads can refer to. */
 export interface ExistingRecords {
   emails: readonly string[]
   companies: readonly Employer[]
@@ -12,12 +12,12 @@ interface Employer {
   domain: string
 }
 
-/** New people of a queue that share one new company. */
+/** Number of new people in a queue who share a new company. */
 const peoplePerNewCompany = 5
 
 /**
- * As many leads as are asked for, the same ones at every run: each second one is about one of the `emails`, whose company
- * is there too; the others are new people, at new companies. `first` is a number that no other queue reaches.
+ * Generates `size` leads, the same in every run. Every second one is about one of the `emails`, at an existing company;
+ * the others are new people at new companies. `first` starts a range of numbers that no other queue uses.
  */
 export function generateQueue({ emails, companies }: ExistingRecords, size: number, first: number): JsonObject[] {
   const random = new Random(first)
@@ -32,23 +32,23 @@ export function generateQueue({ emails, companies }: ExistingRecords, size: numb
   })
 }
 
-/** So many people of a list for a round, no one twice; the next round goes on behind them, and at the end begins again. */
+/** Up to `max` different people for a round. Each round continues after the last one and wraps around at the end. */
 export function emailsForRound(emails: readonly string[], round: number, max: number): string[] {
   const count = Math.min(max, emails.length)
   return Array.from({ length: count }, (_, index) => emails[(round * count + index) % emails.length] ?? '')
 }
 
-/** Leads about new people at companies that there are, with `key` where each push needs another text. */
+/** Leads about new people at existing companies, with `key` where each push needs a unique text. */
 export const generateTemplates = ({ companies }: ExistingRecords, count: number, key: string): JsonObject[] => {
   const random = new Random(count)
   return Array.from({ length: count }, (_, index) => {
     const company = companies[index % companies.length]
-    if (!company) throw new Error('there is a company at least')
+    if (!company) throw new Error('at least one company must exist')
     return generateLead(random, { key, company })
   })
 }
 
-/** What a form with an enrichment behind it pushes, about 600 bytes: a person, their job and their employer. */
+/** A lead as an enriched form pushes it, about 600 bytes: a person, their job and their employer. */
 function generateLead(random: Random, { key, email, company }: { key: string; email?: string; company: Employer }) {
   const [first, last] = [random.pick(firstNames), random.pick(lastNames)]
   const handle = `${toAscii(first)}-${toAscii(last)}-${key}`

@@ -2,33 +2,33 @@ import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Counter, runTurn, type Turn, type TurnClient } from './counter.ts'
 
-/** A whole request, as it goes over the wire. */
+/** A complete request, as sent over the wire. */
 export interface Request {
-  /** A `numberMark` in it becomes another number each time. */
+  /** A `numberPlaceholder` in it is replaced by a new number each time. */
   bytes: string
-  /** Bytes of the answer's body; undefined where they are not known before. */
+  /** Expected bytes of the response body; undefined if unknown in advance. */
   length: number | undefined
 }
 
-/** One turn: these requests, one after the other, over so many connections at a time. */
+/** One turn: these requests in order, over several connections. */
 export interface LoadTask extends Turn {
   port: number
   requests: readonly Request[]
-  /** What every answer's status must be. */
+  /** The expected status of every response. */
   status: number
-  /** The first of the numbers. */
+  /** The first number for the placeholders. */
   firstNumber: number
 }
 
-/** Stands for a number in a request, and takes as many bytes. */
+/** Replaced by a number of the same length in a request. */
 export const numberPlaceholder = '########'
 
-/** A number as it stands in place of the mark. */
+/** The text that replaces the placeholder. */
 export const formatNumber = (number: number): string => String(number).padStart(numberPlaceholder.length, '0')
 
 /**
- * The load generator's process. Sockets and prepared bytes, and of an answer only status and length are read: it shares
- * the machine with what it measures.
+ * The load generator's process. It uses raw sockets and prepared bytes, and reads only the status and length of a
+ * response, because it shares the machine with the measured programs.
  */
 export async function runLoad(): Promise<void> {
   const task = JSON.parse(await text(process.stdin)) as LoadTask
@@ -42,7 +42,7 @@ export async function runLoad(): Promise<void> {
 }
 
 interface Prepared {
-  /** Bytes to send again and again, or new ones each time. */
+  /** Returns the same bytes each time, or new ones with a new number. */
   make: () => Buffer
   length: number | undefined
 }
@@ -76,12 +76,12 @@ class Client implements TurnClient {
   #next: number
   #sentAt = 0
   #isGood = false
-  /** Bytes of the body as they have to be. */
+  /** Expected bytes of the body. */
   #expected: number | undefined
-  /** Bytes of the body that are to come; undefined while the head is incomplete. */
+  /** Remaining bytes of the body; undefined while the head is incomplete. */
   #missing: number | undefined
   #head: Buffer | undefined
-  /** Told when the answer that is under way is whole; from then on nothing is sent. */
+  /** Called when the current response is complete; nothing is sent after it is set. */
   #closed: (() => void) | undefined
 
   constructor({ port, status, requests, first, counter }: ClientOptions) {
@@ -109,7 +109,7 @@ class Client implements TurnClient {
 
   #send(): void {
     const request = this.#requests[this.#next++ % this.#requests.length]
-    if (!request) throw new Error('there is a request at least')
+    if (!request) throw new Error('at least one request is required')
     this.#expected = request.length
     this.#sentAt = performance.now()
     this.#socket.write(request.make())
@@ -136,10 +136,10 @@ class Client implements TurnClient {
     else this.#send()
   }
 
-  /** The length of the body. */
+  /** Returns the length of the body. */
   #readHead(chunk: Buffer, end: number): number {
     const text = /\r\ncontent-length: (\d+)/i.exec(chunk.toString('latin1', 0, end + 2))?.[1]
-    if (text === undefined) fail('an answer has no Content-Length')
+    if (text === undefined) fail('a response has no Content-Length')
     const length = Number(text)
     const isExpected = this.#expected === undefined || this.#expected === length
     this.#isGood = isExpected && chunk.subarray(0, this.#good.length).equals(this.#good)

@@ -58,12 +58,12 @@ async function measure(options: BenchOptions, root: string): Promise<Report> {
   return report
 }
 
-/** Makes the database and fills it; every start after that is a warm one. */
+/** Creates and fills the database; every later start is a warm one. */
 async function prepare(workspace: BenchWorkspace, options: BenchOptions, log: (line: string) => void) {
   const stage = await startStage({ workspace, account: undefined, settings: {}, options, log })
   const { account, client, connection, measured, version } = stage
   const { contacts, organizations } = options
-  await fill({ client, connection, contacts, organizations, measured, log: log })
+  await fill({ client, connection, contacts, organizations, measured, log })
   const emails = Math.ceil(options.queue / 2) * (options.rounds + 1)
   const sample = await takeSample(client, measured.organizationId, emails)
   await stage.close()

@@ -8,14 +8,14 @@ import { type LoadTask, numberPlaceholder, type Request } from './load.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
 import { processOf, type Program } from '../shared/usage.ts'
 
-/** A program that answers HTTP. */
+/** A program with an HTTP server. */
 export interface HttpTarget {
   name: 'service' | 'floor'
   port: number
   program: Program
 }
 
-/** The driver alone, in the process that measures. */
+/** The driver alone, in the measuring process. */
 export interface DriverTarget {
   name: 'driver'
   connection: pg.ClientConfig
@@ -26,21 +26,21 @@ export interface DriverTarget {
 
 export type Target = HttpTarget | DriverTarget
 
-/** What is asked of a target. */
+/** The requests to a target. */
 export interface Load {
-  /** The row's name. */
+  /** Name of the row. */
   name: string
   requests: readonly Request[]
-  /** What every answer's status must be (200). */
+  /** The expected status of every response (200). */
   status?: number
   connections: number
   seconds: number
 }
 
-/** Milliseconds of processor time; undefined where the system does not tell. */
+/** Milliseconds of processor time; undefined if the system does not report it. */
 type Times = Pick<Measurement, 'serviceCpu' | 'databaseCpu'>
 
-/** Notes what program and database spend; the answer is told of the time since. */
+/** Starts measuring the processor time of program and database; the returned function gives the time since then. */
 export function stopwatch(program: Program, database: Program): () => Times {
   const [service, other] = [program.cpu(), database.cpu()]
   const difference = (before: number | undefined, now: number | undefined) =>
@@ -49,8 +49,8 @@ export function stopwatch(program: Program, database: Program): () => Times {
 }
 
 /**
- * One turn of one target. `good` are all answers that were right, those before and after the counting too; `atBorders` is
- * called when counting begins and ends. Errors: any answer that is not right, counted or not.
+ * Measures one turn of one target. `good` is the number of all correct responses, counted or not. `onBeginAndEnd` is
+ * called when counting begins and ends. Errors: any wrong response, counted or not.
  */
 export async function measureTurn(
   target: Target,
@@ -74,13 +74,13 @@ export async function measureTurn(
   }
   await kill()
   if (!times || !result || !outcome)
-    throw new Error(`The turn of the ${target.name} ended without a result (${load.name}).`)
+    throw new Error(`The turn of ${target.name} ended without a result (${load.name}).`)
   if (outcome.failures > 0)
-    throw new Error(`${outcome.failures} answers of the ${target.name} were wrong (${load.name}).`)
+    throw new Error(`${outcome.failures} responses of ${target.name} were wrong (${load.name}).`)
   return { ...result, ...times, good: outcome.good }
 }
 
-/** A third of a second is what a just-in-time compiler needs at these rates. */
+/** Seconds. The JIT compiler needs about a third of a second at these rates. */
 const warmUp = (seconds: number): number => Math.min(1, seconds / 3)
 
 function startLoad({ port }: HttpTarget, { requests, status = 200, connections, seconds }: Load) {
@@ -108,14 +108,14 @@ const driverTask = (target: DriverTarget, { connections, seconds }: Load): Drive
   seconds,
 })
 
-/** Where a row is measured, and how long. */
+/** Where a row is measured, and for how many rounds. */
 export interface Rounds {
   service: HttpTarget
   database: Program
   rounds: number
 }
 
-/** A row: the targets take turns. The answer also tells how many answers of each were right in all. */
+/** Measures a row; the targets take turns. `good` counts all correct responses of each target. */
 export async function measureRow(
   { service, database, rounds }: Rounds,
   others: readonly Target[],
@@ -144,23 +144,25 @@ export async function measureRow(
   return { row, good }
 }
 
-/** In each round another one goes first: what comes first meets another machine than what comes last. */
+/** Starts each round with another item, because the load of the machine changes during a round. */
 export const rotate = <Item>(items: readonly Item[], round: number): Item[] => {
   const first = round % items.length
   return [...items.slice(first), ...items.slice(0, first)]
 }
 
 let blocks = 0
-/** Above those of the contacts that the tables are filled with. */
+/** Above the numbers of the contacts in the filled tables. */
 const firstBlock = 20_000_000
 const blockSize = 200_000
 
-/** The first of 200,000 numbers of eight digits that nothing else of this run uses. */
+/** The first of 200,000 eight-digit numbers that nothing else in this run uses. */
 export const nextNumberBlock = (): number => firstBlock + ++blocks * blockSize
 
 const interval = 100
 
-/** Watches the memory of a program; the answer ends that, with the most in each half of the time, in bytes. */
+/**
+ * Samples the memory of a program until the returned function is called; it gives the maximum of each half in bytes.
+ */
 export function watchMemory(
   program: Pick<Program, 'memory'>,
 ): () => [first: number | undefined, second: number | undefined] {

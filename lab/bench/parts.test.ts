@@ -18,7 +18,7 @@ import { type TargetLine, targetsOf } from './targets.ts'
 
 const owner = { organizationId: 'o', teamId: 't', number: 3 }
 
-test('what COPY is sent is one line of one cell each, and reads back as the same text', () => {
+test('COPY text has no raw tabs or line breaks and decodes to the same text', () => {
   const plain: Record<string, string> = { t: '\t', n: '\n', r: '\r' }
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.constantFrom('', '\t', '\n', '\\', '\r\\t'), (text, more) => {
@@ -37,7 +37,7 @@ test('what COPY is sent is one line of one cell each, and reads back as the same
   ])
 })
 
-test('the made-up people are the same each time, and no two of an organization share an address or a number', () => {
+test('generated people are the same each time and have unique addresses', () => {
   const make = () => {
     const random = new Random(5)
     return Array.from({ length: 2000 }, (_, index) => makeContact(random, owner, index, 10))
@@ -51,7 +51,7 @@ test('the made-up people are the same each time, and no two of an organization s
   expect(rare / people.length).toBeLessThan(0.2)
 })
 
-test('an absent fragment is part of no name, though each three letters of it are in some', () => {
+test('no name contains an absent fragment, but names contain each of its trigrams', () => {
   const random = new Random(1)
   const names = [...firstNames, ...lastNames, ...Array.from({ length: 20_000 }, () => rareName(random))]
   const text = names.join(' ').toLowerCase()
@@ -63,7 +63,7 @@ test('an absent fragment is part of no name, though each three letters of it are
   }
 })
 
-test('one organization has half of the contacts, and all of them are shared out', () => {
+test('one organization gets half of the contacts, and the others get the rest', () => {
   const measured = { organizationId: 'o', teamId: 't', userId: 'u' }
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2_000_000 }), fc.integer({ min: 1, max: 50 }), (contacts, organizations) => {
@@ -76,11 +76,11 @@ test('one organization has half of the contacts, and all of them are shared out'
   )
 })
 
-test('a page is 400,000 deep, or as deep as four fifths of what there is', () => {
+test('the deep page is at 400,000 records, or at four fifths of the contacts', () => {
   expect([1_000_000, 500_000, 50_000, 3].map(depthOf)).toEqual([400_000, 400_000, 40_000, 2])
 })
 
-test('each row of reads asks for different things', () => {
+test('each read row sends different requests', () => {
   const many = (make: (index: number) => string) => Array.from({ length: 300 }, (_, index) => make(index))
   const sample = {
     ids: many((index) => String(index).padStart(32, '0')),
@@ -100,7 +100,7 @@ test('each row of reads asks for different things', () => {
   }
 })
 
-test('a recorded write is made again with another number and ids of its own, the same ones throughout', () => {
+test('a repeated write gets a new number and new ids, the same in all its statements', () => {
   const id = '01a20071-c654-730a-8e8b-8cd613bdf78a'
   const recorded = [
     [{ text: 'begin', values: [] }],
@@ -129,7 +129,7 @@ test('a recorded write is made again with another number and ids of its own, the
   ])
 })
 
-test('of a plan only the steps that were run count', () => {
+test('only the executed steps of a plan count', () => {
   const step = (loops: number, more: Partial<Step>): Step => ({
     'Node Type': 'Index Scan',
     'Actual Loops': loops,
@@ -165,7 +165,7 @@ const start = (seconds: number, service: number | null): Start => {
 const outcomes = (lines: readonly TargetLine[]) =>
   lines.map(({ name, connections, reached }) => `${name} ${connections ?? ''} ${reached}`)
 
-test('a figure reaches its target or not, and what was not measured has none', () => {
+test('each measured figure is compared with its target', () => {
   expect(targetsOf({ rows: [], plans: [], starts: [] })).toEqual([])
   const rows = [
     row(rowNames.one, 1, {}, 0.1),
@@ -205,7 +205,7 @@ test('a figure reaches its target or not, and what was not measured has none', (
   ])
 })
 
-test('memory is held against a limit in the row that grew most', () => {
+test('the memory limit is checked for the row with the largest growth', () => {
   const grown = (name: string, memory: Row['memory']) => ({ ...row(name, 16, {}), memory })
   const growthOf = (...rows: Row[]) => targetsOf({ rows, plans: [], starts: [] }).find(({ name }) => /half/.test(name))
   const flat = grown(rowNames.sorted, [200, 200])
@@ -217,14 +217,14 @@ test('memory is held against a limit in the row that grew most', () => {
   expect(growthOf(grown(rowNames.counted, [null, 146]))).toBeUndefined()
 })
 
-test('--row leaves the rows with one of the texts in their name; a text that is in none is a mistake', () => {
+test('--row selects rows by parts of their names, and a text that matches none is a usage error', () => {
   expect(rowsWith([])).toEqual(Object.values(rowNames))
   expect(rowsWith(['rows processed', 'get'])).toEqual([rowNames.one, rowNames.processed, rowNames.processedOfTwo])
   expect(rowsWith(['push'])).toEqual([rowNames.pushed, rowNames.busy])
-  expect(() => rowsWith(['get', 'get nothing'])).toThrow(new UsageError('No row has "get nothing" in its name.'))
+  expect(() => rowsWith(['get', 'get nothing'])).toThrow(new UsageError('No row name contains "get nothing".'))
 })
 
-test('each round is about other people of a list, no one twice, until it begins again', () => {
+test('each round takes the next people of the list and wraps around at the end', () => {
   expect([0, 1, 2, 3].map((round) => emailsForRound(['a', 'b', 'c', 'd', 'e'], round, 2).join(''))).toEqual([
     'ab',
     'cd',
@@ -235,13 +235,13 @@ test('each round is about other people of a list, no one twice, until it begins 
   expect(emailsForRound([], 3, 5)).toEqual([])
 })
 
-test('each of the targets goes first in one of as many rounds', () => {
+test('each target goes first in one of three rounds', () => {
   const rounds = [0, 1, 2, 3].map((round) => rotate(['service', 'floor', 'driver'], round))
   expect(rounds.map(([first]) => first)).toEqual(['service', 'floor', 'driver', 'service'])
   for (const order of rounds) expect(order.toSorted()).toEqual(['driver', 'floor', 'service'])
 })
 
-test('an answer that is wrong counts, be it before the counting, in it or after it', async () => {
+test('wrong responses count before, during and after the measurement', async () => {
   const messages: TurnMessage[] = []
   const output = vi
     .spyOn(process.stdout, 'write')
@@ -252,7 +252,7 @@ test('an answer that is wrong counts, be it before the counting, in it or after 
     begin: () => {
       note(5, false)
       note(6, true)
-      // Counting begins without a pause; this comes after that.
+      // With no warm-up, this runs during the counting.
       setTimeout(() => [note(1, false), note(2, true), note(3, true)], 50)
     },
     close: async () => note(7, false),
@@ -265,7 +265,7 @@ test('an answer that is wrong counts, be it before the counting, in it or after 
   ])
 })
 
-test('what the floor inserts is as many contacts as it says, each with its person', () => {
+test('the floor inserts the requested number of contacts, each with its root contact', () => {
   const statements = insertsOf(owner, new Random(1), { first: 7, end: 107 })
   const [roots = [], contacts = []] = statements.map(({ values: [, rows] }) => JSON.parse(rows ?? '') as TableRow[])
   expect([roots.length, contacts.length]).toEqual([100, 100])

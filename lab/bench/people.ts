@@ -1,4 +1,4 @@
-/** A linear congruential generator (Numerical Recipes): enough for made-up people, the same at every run. */
+/** A linear congruential generator (Numerical Recipes), so that each run generates the same people. */
 export class Random {
   #state: number
 
@@ -15,7 +15,7 @@ export class Random {
     return values[this.below(values.length)] ?? ''
   }
 
-  /** None to three different ones. */
+  /** Up to three different values. */
   pickSome(values: readonly string[]): string[] {
     return [...new Set(Array.from({ length: this.below(4) }, () => this.pick(values)))]
   }
@@ -42,17 +42,17 @@ const syllables =
   )
 const endings = 'berg dale ford gate holm land mann quist son stad ton wick'.split(' ')
 
-/** A name that few people share; there are 10,800 of them. */
+/** One of 10,800 rare names. */
 export const rareName = (random: Random): string => capitalize(`${syllablePair(random)}${random.pick(endings)}`)
 
-/** A part of no name, although every three letters of it are in some name: it has a syllable too many. */
+/** A fragment that no name contains, although names contain each of its trigrams: it has one syllable too many. */
 export const absentFragment = (random: Random): string =>
   `${syllablePair(random)}${random.pick(syllables)}${random.pick(endings)}`
 
 const syllablePair = (random: Random): string => `${random.pick(syllables)}${random.pick(syllables)}`
 const capitalize = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
-/** A name as it stands in addresses and handles. */
+/** A name as used in addresses and handles. */
 export const toAscii = (name: string): string =>
   name
     .normalize('NFD')

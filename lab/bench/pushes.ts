@@ -11,13 +11,13 @@ import { figuresOf, type Measurement, median, type Row, rowOf } from './report.t
 import { rowNames } from './row-names.ts'
 import { type Stage, startFloor } from './stage.ts'
 
-/** The intake takes many pushes with one insert: how many, more connections show. */
+/** Also with more connections, because the intake inserts several pushes with one statement. */
 const pushConnections = [...defaultConnections, 64]
 const busyConnections = [64]
-/** Different leads; the number in each makes every push another one. */
+/** Number of leads; the number in each makes every push unique. */
 const templates = 256
 
-/** How many pushes are accepted while nobody works on them: the stage's service has no workers. */
+/** Measures accepted pushes on a service without workers. */
 export async function measurePushes(stage: Stage, existing: ExistingRecords): Promise<Row[]> {
   const { client, measured, connection, options, log } = stage
   const { organizationId } = measured
@@ -31,7 +31,7 @@ export async function measurePushes(stage: Stage, existing: ExistingRecords): Pr
   for (const connections of options.connections ?? pushConnections) {
     log(`${rowNames.pushed}, ${connections} at a time…`)
     const load = { name: rowNames.pushed, requests, connections, seconds: options.seconds }
-    // More than that the database does not take beside the service's own.
+    // The database has no more connections next to those of the service.
     const others = connections <= poolSize ? [floor, driver] : [floor]
     const { row, good } = await measureRow({ ...stage, rounds: options.rounds }, others, load)
     for (const name of ['service', 'floor', 'driver'] as const) accepted[name] += good[name]
@@ -41,12 +41,12 @@ export async function measurePushes(stage: Stage, existing: ExistingRecords): Pr
   await assertStored(stage, measured.importId, accepted.service)
   await assertStored(stage, floorImport, accepted.floor)
   await assertStored(stage, driverImport, accepted.driver)
-  // What was pushed here is no work of the rows that follow.
+  // Otherwise the service of the next part would process these rows.
   await client.query('truncate import_rows, import_row_counts')
   return rows
 }
 
-/** Templates of one insert, whose id and number are new each time. */
+/** The insert of a push, with a new id and number each time. */
 function insertDriver({ connection, measured }: Stage, importId: string, existing: ExistingRecords): DriverTarget {
   const id = newId()
   const target = { organizationId: measured.organizationId, importId }
@@ -60,7 +60,7 @@ function insertDriver({ connection, measured }: Stage, importId: string, existin
   }
 }
 
-/** The same while the service works on what it accepts; then it is left to work through the rest. */
+/** Measures accepted pushes while the service processes them, and then waits until all are processed. */
 export async function measureBusyPushes(stage: Stage, existing: ExistingRecords): Promise<Row[]> {
   const { measured, options, log } = stage
   const requests = requestsOf(stage, existing)
@@ -82,7 +82,7 @@ export async function measureBusyPushes(stage: Stage, existing: ExistingRecords)
       accepted += measurement.good
       rounds.push(measurement)
       const [begin, end] = boundaries
-      if (!begin || !end) throw new Error('a turn that has a result has begun and ended')
+      if (!begin || !end) throw new Error('a finished turn must have a begin and an end')
       ended.push(((end.rows - begin.rows) / (end.at - begin.at)) * 1000)
     }
     await waitUntilFinished(stage, [queue])
@@ -98,7 +98,7 @@ export async function measureBusyPushes(stage: Stage, existing: ExistingRecords)
     rows.push({ ...row, meanwhile: median(ended) })
   }
   await assertOutcomes(stage, queue, since, accepted)
-  log(`${accepted} pushes of import ${measured.importId}: as many rows, all of them processed.`)
+  log(`${accepted} pushes of import ${measured.importId}: the same number of rows, all processed.`)
   return rows
 }
 
@@ -120,7 +120,7 @@ function requestsOf({ account }: Stage, existing: ExistingRecords): Request[] {
   }))
 }
 
-/** Every 200 is a row. */
+/** Checks that every 200 is a row. */
 async function assertStored({ client, measured }: Stage, importId: string, accepted: number): Promise<void> {
   const { rows } = await client.query<{ count: number }>(
     'select count(*)::integer as count from import_rows where organization_id = $1 and import_id = $2',

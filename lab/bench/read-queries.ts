@@ -5,24 +5,24 @@ import { scores } from './records.ts'
 import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 
-/** A row of reads: what is asked, again and again, and what every answer must be. */
+/** A row of reads: the requests, and what every response must contain. */
 export interface ReadQuery {
   name: string
-  /** Paths with their queries, asked in turn. */
+  /** Paths with queries, requested in turn. */
   targets: readonly string[]
-  /** How many records an answer may hold, from the least to the most; undefined for what is no list. */
-  records: readonly [least: number, most: number] | undefined
-  /** Indexes one of which the database must use, where an index is what the row is about. */
+  /** Minimum and maximum number of records in a response; undefined if it is not a list. */
+  records: readonly [min: number, max: number] | undefined
+  /** For rows about an index: the database must use one of these. */
   indexes?: readonly string[]
 }
 
 const pageSize = 25
 
-/** The rows of reads, in the order of the table. */
+/** The read rows, in the order of the table. */
 export function readQueries(sample: Sample, depth: Depth): ReadQuery[] {
   const list = (query: string) => `/v5/contacts?${query}`
   const full = Math.min(pageSize, sample.contacts)
-  // Of few contacts it may be that none has what is common among many.
+  // Among few contacts, there may be none with a common value.
   const common = sample.contacts >= 10_000 ? pageSize : 0
   const contains = (fragment: string) => list(`filter.name.contains=${encodeURIComponent(fragment)}`)
   const searchIndex = ['contacts_search']
@@ -97,7 +97,7 @@ export function readQueries(sample: Sample, depth: Depth): ReadQuery[] {
   ]
 }
 
-/** A count costs what it counts: many at once of what each seventh contact has would not be answered in time. */
+/** A count reads everything that it counts, so many concurrent counts of a more common value would time out. */
 const countWith = (score: number): string => `/v5/contacts/count?filter.customProperties.score.equals=${score}`
 
 const countIn = (city: string): string => `/v5/contacts/count?filter.city.equals=${encodeURIComponent(city)}`

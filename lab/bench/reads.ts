@@ -11,13 +11,13 @@ import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 import { type Stage, startFloor } from './stage.ts'
 
-/** As many connections to the database for service and floor: the service's default. */
+/** Database connections of service and floor: the service's default. */
 export const poolSize = 16
 
-/** At how many connections rows are measured unless others are asked for. */
+/** Concurrent connections, unless the options name others. */
 export const defaultConnections: readonly number[] = [1, 16]
 
-/** Asks for contacts, by turns of the service, of the floor and of the driver alone. */
+/** Measures reads of service, floor and driver. */
 export async function measureReads(
   stage: Stage,
   names: readonly string[],
@@ -32,7 +32,7 @@ export async function measureReads(
   const recorder = await startRecorder({ connection, dataFolder: workspace.dataFolder, headers: headersOf(account) })
   const { recorded, plans } = await recordAll(stage, recorder, queries).finally(() => recorder.close())
   const recordedConnection = { ...connection, options: recorder.settings }
-  // One for all rows, as the service is: a new one would be slower until its code and its connections are warm.
+  // One floor for all rows, like the service: a new one would be slower until its code and connections are warm.
   const floor = await startFloor({
     connection: recordedConnection,
     connections: poolSize,
@@ -47,27 +47,27 @@ export async function measureReads(
   return { rows, plans }
 }
 
-/** A question with what each of its requests makes the service send. */
+/** A read with the statements that the service sends for each request. */
 interface RecordedQuery {
   query: ReadQuery
   exchanges: Exchange[]
 }
 
 async function recordAll({ connection, log }: Stage, recorder: Recorder, queries: readonly ReadQuery[]) {
-  log('Recording what the service sends…')
+  log('Recording the statements of the service…')
   const [recorded, plans]: [RecordedQuery[], Plan[]] = [[], []]
   for (const query of queries) {
     const exchanges: Exchange[] = []
     for (const target of query.targets) exchanges.push((await recorder.record(target)).exchange)
     recorded.push({ query, exchanges })
-    // The planner decides by the settings of the connection too.
+    // The connection's settings affect the planner.
     const plan = await planOf({ ...connection, options: recorder.settings }, query, exchanges)
     if (plan) plans.push(plan)
   }
   return { recorded: recorded, plans }
 }
 
-/** What a row of reads is measured with. */
+/** What a read row is measured with. */
 interface Targets {
   stage: Stage
   floor: HttpTarget
@@ -98,8 +98,8 @@ async function measureQuery(
 }
 
 /**
- * What both answer to each request of the row: a floor that answers something else would measure something else. The
- * answers that are measured are held against these by their length. Errors: they differ, or hold too few or too many.
+ * Fetches the response to each request from both targets; they must be the same. The measured responses are then
+ * checked by the length of these texts. Errors: the responses differ, or contain too few or too many records.
  */
 async function fetchExpectedTexts(
   targets: readonly HttpTarget[],
@@ -109,10 +109,11 @@ async function fetchExpectedTexts(
   const texts: string[] = []
   for (const target of recorded) {
     const [text = '', other] = await Promise.all(targets.map(({ port }) => fetchText(port, target, headers)))
-    if (text !== other) throw new Error(`Service and floor answer differently (${name}, ${target}):\n${text}\n${other}`)
+    if (text !== other)
+      throw new Error(`The responses of service and floor differ (${name}, ${target}):\n${text}\n${other}`)
     const count = (JSON.parse(text) as unknown[]).length
     if (records && !(count >= records[0] && count <= records[1])) {
-      throw new Error(`${name}: ${target} gave ${count} records, not ${records.join(' to ')}.`)
+      throw new Error(`${name}: ${target} returned ${count} records, expected ${records.join(' to ')}.`)
     }
     texts.push(text)
   }

@@ -1,18 +1,18 @@
 import { toAscii, firstNames, lastNames, cities, type Random, jobLevels, rareName, industries, tags } from './people.ts'
 
-/** Whose the made-up records are, as uuids. */
+/** The owner of the generated records, as UUIDs. */
 export interface Owner {
   organizationId: string
   teamId: string
-  /** Told in the numbers of its customers, which no other organization has. */
+  /** Part of its customer numbers, which makes them unique. */
   number: number
 }
 
-/** A row by its columns; the organization stands apart. */
+/** Values by column, without the organization. */
 export type TableRow = Readonly<Record<string, Cell>>
 export type Cell = string | number | boolean | null | readonly string[] | Readonly<Record<string, unknown>>
 
-/** Ids as the service makes them: they sort by the time of making (RFC 9562, version 7). */
+/** Ids that sort by creation time, like those of the service (RFC 9562, version 7). */
 export const uuid = (kind: number, index: number): string => {
   const time = (1_700_000_000_000 + index * 100).toString(16).padStart(12, '0')
   const rest = kind.toString(16).padStart(3, '0')
@@ -42,7 +42,7 @@ export function makeCompany(random: Random, index: number): TableRow {
 
 const asciiNames = new Map([...firstNames, ...lastNames].map((name) => [name, toAscii(name)]))
 
-/** Contact `index` of an organization with so many companies; every seventh person has a name that few share. */
+/** Contact `index` of an organization with this many companies; one person in seven has a rare name. */
 export function makeContact(random: Random, owner: Owner, index: number, companies: number): TableRow {
   const first = random.pick(firstNames)
   const last = random.below(7) === 0 ? rareName(random) : random.pick(lastNames)
@@ -76,7 +76,7 @@ export function makeContact(random: Random, owner: Owner, index: number, compani
   }
 }
 
-/** As many values of `score`: one contact in so many has each. */
+/** Number of values of `score`; each is equally frequent. */
 export const scores = 100
 
 /** A minute apart. */

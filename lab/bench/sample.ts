@@ -2,24 +2,24 @@ import type pg from 'pg'
 import type { ExistingRecords } from './leads.ts'
 import { lastNames } from './people.ts'
 
-/** What there is in the measured organization, drawn at random but the same at every run. */
+/** A random sample of the measured organization, the same in every run. */
 export interface Sample extends ExistingRecords {
-  /** Uuids of contacts. */
+  /** UUIDs of contacts. */
   ids: string[]
-  /** Numbers that one contact alone has. */
+  /** Unique numbers of contacts. */
   customerNumbers: string[]
-  /** Last names that few share. */
+  /** Rare last names. */
   rareNames: string[]
-  /** First and last names of people, as somebody would search for them. */
+  /** First and last names of people, to search for. */
   names: string[]
-  /** How many contacts there are. */
+  /** Number of contacts. */
   contacts: number
 }
 
-/** At most so many; of few contacts a quarter, which are as good as all. */
+/** Maximum sample sizes; ids and values are at most a quarter of the contacts. */
 const limits = { ids: 1000, values: 200, companies: 5000 }
 
-/** Errors: there are too few contacts to measure anything. */
+/** Errors: there are too few contacts to measure. */
 export async function takeSample(client: pg.Client, organizationId: string, emails: number): Promise<Sample> {
   const { rows: counted } = await client.query<{ count: number }>(
     'select count(*)::integer as count from contacts where organization_id = $1',
@@ -38,7 +38,8 @@ export async function takeSample(client: pg.Client, organizationId: string, emai
      group by last_name order by md5(last_name) limit $3`,
     [organizationId, lastNames, sizes.values],
   )
-  if (people.length === 0 || rare.length === 0) throw new Error('There are too few contacts to measure: give more.')
+  if (people.length === 0 || rare.length === 0)
+    throw new Error('There are too few contacts to measure. Increase --contacts.')
   return {
     ids: people.slice(0, sizes.ids).map(({ id }) => id),
     emails: people.map(({ email }) => email),
@@ -50,7 +51,7 @@ export async function takeSample(client: pg.Client, organizationId: string, emai
   }
 }
 
-/** People and companies that there are in another organization. */
+/** Existing people and companies of another organization. */
 export async function sampleExisting(
   client: pg.Client,
   organizationId: string,

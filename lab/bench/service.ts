@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { freePort } from '../shared/free-port.ts'
 import { type Account, bootstrap, createWorkspace, type Workspace, startService } from '../shared/service.ts'
 
-/** Where services of one run follow each other on one database. */
+/** The workspace of one run, in which services run one after the other on one database. */
 export interface BenchWorkspace extends Workspace {
   dataFolder: string
   /** URL of the database; undefined for the embedded one. */
@@ -11,11 +11,11 @@ export interface BenchWorkspace extends Workspace {
   profile: string | undefined
 }
 
-/** The service as a user starts it. */
+/** A running service, started as a user would. */
 export interface BenchService {
   pid: number
   port: number
-  /** Seconds from the start of its process until it was ready. */
+  /** Seconds from the start of its process until it is ready. */
   startSeconds: number
   stop(): Promise<void>
 }
@@ -40,6 +40,6 @@ export async function startBenchService(
   return { pid, port, startSeconds: (performance.now() - startedAt) / 1000, stop }
 }
 
-/** Makes the organization that is measured; the service runs. */
+/** Creates the measured organization; the service must be running. */
 export const bootstrapBench = (workspace: BenchWorkspace, { port }: BenchService): Promise<Account> =>
   bootstrap(workspace, { port, dataFolder: workspace.dataFolder }, 'Bench')

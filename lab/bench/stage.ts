@@ -10,14 +10,14 @@ import { type Account, connectEmbedded } from '../shared/service.ts'
 import { type BenchWorkspace, type BenchService, bootstrapBench, startBenchService } from './service.ts'
 import { databaseOf, parentOf, processOf, type Program, programOf } from '../shared/usage.ts'
 
-/** The service and its database, from a start to a stop. */
+/** A running service and its database. */
 export interface Stage {
   workspace: BenchWorkspace
   service: HttpTarget
-  /** Seconds from the start of its process until it was ready. */
+  /** Seconds from the start of its process until it is ready. */
   startSeconds: number
   account: Account
-  /** The ids of the account as uuids. */
+  /** The ids of the account as UUIDs. */
   measured: Measured
   database: Program
   connection: pg.ClientConfig
@@ -45,7 +45,7 @@ interface StageOptions {
   log: (line: string) => void
 }
 
-/** Starts the service; without an account it also makes one. */
+/** Starts the service, and creates an account if none is given. */
 export async function startStage({
   workspace,
   account: existingAccount,
@@ -76,7 +76,7 @@ export async function startStage({
   }
 }
 
-/** Connects to the database that the options name, or to the embedded one. */
+/** Connects to the database from the options, or to the embedded one. */
 async function connectDatabase({ database, dataFolder }: BenchWorkspace, log: (line: string) => void) {
   if (database === undefined) return connectEmbedded(dataFolder, log)
   const connection = { connectionString: database }
@@ -96,11 +96,11 @@ const measuredOf = ({ organizationId, teamId, userId, importId }: Account): Meas
 
 function uuidOf(prefix: string, text: string): string {
   const uuid = readId(prefix, text)
-  if (uuid === undefined) throw new Error(`${text} is no ${prefix}_ id`)
+  if (uuid === undefined) throw new Error(`${text}: expected an id that starts with ${prefix}_`)
   return uuid
 }
 
-/** PostgreSQL's version and its first process, which starts one for each connection. */
+/** The version of PostgreSQL and the process id of the postmaster. */
 async function inspectDatabase(client: pg.Client): Promise<[version: string, postmaster: number]> {
   const { rows } = await client.query<{ version: string; pid: number }>(
     `select current_setting('server_version') as version, pg_backend_pid() as pid`,
@@ -110,7 +110,7 @@ async function inspectDatabase(client: pg.Client): Promise<[version: string, pos
   return [row?.version ?? '', postmaster ?? 0]
 }
 
-/** Starts the process that the service is compared with. */
+/** Starts the floor. */
 export async function startFloor(task: FloorTask): Promise<HttpTarget & { stop(): Promise<void> }> {
   const child = startRole('floor', task)
   const stop = addCleanup(() => terminate(child))

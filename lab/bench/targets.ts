@@ -2,12 +2,12 @@ import type { Plan } from './plans.ts'
 import { median, type Report, type Row } from './report.ts'
 import { rowNames as names } from './row-names.ts'
 
-/** A figure that we want to reach, and the one that was measured. */
+/** A target and the measured figure. */
 export interface TargetLine {
   name: string
   connections: number | null
   wanted: string
-  /** How many contacts it is meant for; null when that does not matter. */
+  /** Number of contacts for which it is meant; null for any. */
   contacts: number | null
   measured: string
   reached: boolean
@@ -18,8 +18,8 @@ type Measured = Pick<Report, 'rows' | 'plans' | 'starts'>
 const million = 1_000_000
 const hundredThousand = 100_000
 
-/** Requests a second for one of the bare route. */
-const ratios: readonly [row: string, least: number][] = [
+/** Minimum ratio of requests per second, compared with the bare route. */
+const ratios: readonly [row: string, min: number][] = [
   [names.one, 0.8],
   [names.page, 0.8],
   [names.email, 0.8],
@@ -29,19 +29,19 @@ const ratios: readonly [row: string, least: number][] = [
 interface Rate {
   row: string
   connections: number | null
-  /** A second. */
+  /** Per second. */
   min: number
   contacts: number | null
 }
 
 const rates: readonly Rate[] = [
   { row: names.pushed, connections: 64, min: 3000, contacts: null },
-  // Of one organization or of several: one worker takes an organization's rows, and the service has two.
+  // One worker processes an organization's rows, and the service has two workers.
   { row: names.processed, connections: null, min: 1500, contacts: hundredThousand },
   { row: names.processedOfTwo, connections: null, min: 1500, contacts: hundredThousand },
 ]
 
-/** What the service may hold in the second half of a row, for what it held at most in the first. */
+/** Maximum memory in the second half of a row, relative to the maximum in the first. */
 const growthLimit = { factor: 1.25, megabytes: 20 }
 
 const maxMedian = 30
@@ -53,10 +53,10 @@ const searches: readonly string[] = [
   names.property,
   names.commonProperty,
 ]
-/** p50 of the deep page for that of the first. */
+/** Maximum p50 of a deep page relative to that of the first page. */
 const maxDeepRatio = 1.3
 
-/** What is wanted beside what was measured; what was not measured is left out. */
+/** Compares the measurements with the targets; omits targets that were not measured. */
 export function targetsOf({ rows, plans, starts }: Measured): TargetLine[] {
   const start = median(starts.map(({ seconds }) => seconds))
   const max = highest(rows.flatMap(({ memory }) => memory))
@@ -76,7 +76,7 @@ export function targetsOf({ rows, plans, starts }: Measured): TargetLine[] {
   ]
 }
 
-/** The row with the most connections. */
+/** The rows with the most connections. */
 function busiest(rows: readonly Row[], name: string): Row[] {
   const own = rows.filter((row) => row.name === name)
   const max = Math.max(...own.map(({ connections }) => connections ?? 0))
@@ -151,7 +151,7 @@ function highest(values: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : Math.max(...known)
 }
 
-/** Megabytes of a row's second half, and how many it may be. */
+/** Memory in a row's second half and its limit, in MB. */
 function growth({ name, connections, memory: [first, second] }: Row) {
   if (first === null || second === null) return []
   return [{ name, connections, second, max: growthLimit.factor * first + growthLimit.megabytes }]
@@ -162,7 +162,7 @@ const byExcess = (left: Growth, right: Growth): number => right.second - right.m
 
 const growthName = 'memory in the second half of a row, MB'
 
-/** Of the row that grew most. */
+/** The row with the largest growth. */
 const growthLine = ({ name, connections, second, max }: Growth): TargetLine => ({
   name: growthName,
   connections,

@@ -22,19 +22,19 @@ import { sampleExisting } from './sample.ts'
 import type { Stage } from './stage.ts'
 import { processOf, type Program } from '../shared/usage.ts'
 
-/** As many at a time as the service has workers. */
+/** The number of workers of the service. */
 const floorConnections = 2
 const floorBatch = 100
-/** Before the rounds, one part in so many of a round's rows goes through uncounted, so that code is warm. */
+/** Before the rounds, 1/4 of a round's rows are processed uncounted to warm up the code. */
 const warmUpShare = 4
 
-/** Where the rows of a round wait, and whom half of them are about. */
+/** The queue for the rows of a round, and the existing people that half of them are about. */
 interface Source {
   queue: Queue
   existing: ExistingRecords
 }
 
-/** How fast rows that wait are worked on, of one organization or half of them of another one. */
+/** Measures the processing of waiting rows, of one organization or of two. */
 export async function measureProcessing(
   stage: Stage,
   names: readonly string[],
@@ -49,7 +49,7 @@ export async function measureProcessing(
   return [...rows, await measureSources(stage, rowNames.processedOfTwo, [own, second])]
 }
 
-/** The organization after the measured one; undefined where there is only that. */
+/** The organization after the measured one; undefined if there is none. */
 async function secondSource(stage: Stage): Promise<Source | undefined> {
   const { client, measured, options } = stage
   const [, owner] = sharesOf(options.contacts, options.organizations, measured)
@@ -58,7 +58,7 @@ async function secondSource(stage: Stage): Promise<Source | undefined> {
   return { queue: await createQueue(stage, owner), existing }
 }
 
-/** Beside the insertion of contacts alone. */
+/** Compares processing with the plain insertion of contacts. */
 async function measureSources(stage: Stage, name: string, sources: readonly Source[]): Promise<Row> {
   const { options, log } = stage
   log(`${name}, ${options.queue} in each round…`)
@@ -89,11 +89,11 @@ async function measureSources(stage: Stage, name: string, sources: readonly Sour
 }
 
 interface SourceLoad extends Load {
-  /** So many of the leads are about someone there is. */
+  /** Number of leads about existing people. */
   existingCount: number
 }
 
-/** So many leads in all, in equal parts. Each round is about other people, as long as there are others. */
+/** `size` leads in total, in equal parts. Each round is about other people while there are enough. */
 function loadsOf(sources: readonly Source[], round: number, size: number): SourceLoad[] {
   return sources.map(({ queue, existing: { emails: all, companies } }, index) => {
     const part = Math.floor((size + index) / sources.length)
@@ -102,7 +102,7 @@ function loadsOf(sources: readonly Source[], round: number, size: number): Sourc
   })
 }
 
-/** From the first claim to the last end. Errors: a row or a contact that is not what it should be. */
+/** Measures from the first claim to the last finished row. Errors: wrong numbers of rows or contacts. */
 async function processOnce(stage: Stage, loads: readonly SourceLoad[]): Promise<Measurement> {
   const queues = loads.map(({ queue }) => queue)
   const contacts = await Promise.all(queues.map((queue) => countContacts(stage, queue)))
@@ -134,7 +134,7 @@ async function countContacts({ client }: Stage, { organizationId }: Queue): Prom
   return rows[0]?.count ?? 0
 }
 
-/** What inserts contacts without a service: connections that stay, as the service's do. */
+/** Inserts contacts without a service, over persistent connections like the service's. */
 interface InsertFloor {
   clients: readonly pg.Client[]
   owner: Owner
@@ -149,7 +149,7 @@ async function openFloor({ connection, measured, database }: Stage): Promise<Ins
   return { clients, owner: { ...measured, number: 0 }, database, close }
 }
 
-/** So many contacts, in transactions of a hundred, by the driver alone. They are made up before the time begins. */
+/** Inserts contacts in transactions of 100 through the driver alone. They are generated before the measurement. */
 async function insertOnce({ clients, owner, database }: InsertFloor, count: number): Promise<Measurement> {
   const first = nextNumberBlock()
   const random = new Random(first)

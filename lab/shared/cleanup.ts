@@ -1,8 +1,8 @@
 const cleanups: (() => Promise<void>)[] = []
 
 /**
- * Told how to undo each thing as soon as it is done, since an interruption does not wait. Gives the function that undoes
- * it earlier.
+ * Registers a cleanup. Call it right after creating the thing to remove, because an interruption can come at any time.
+ * Returns a function that runs the cleanup earlier.
  */
 export function addCleanup(undo: () => Promise<void>): () => Promise<void> {
   cleanups.push(undo)
@@ -14,7 +14,7 @@ export function addCleanup(undo: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** Undoes whatever is still done, the last first. */
+/** Runs the remaining cleanups, the latest first. */
 export async function cleanUp(): Promise<void> {
   for (let undo = cleanups.pop(); undo; undo = cleanups.pop())
     await undo().catch((error: unknown) => console.error(error))

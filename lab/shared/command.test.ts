@@ -16,7 +16,7 @@ const command = (run: () => Promise<number>) => ({
   run,
 })
 
-test('a command is told its exit code; what it left is undone in every case, the last first', async () => {
+test('a command resolves to its exit code, and its cleanups run in reverse order even if it fails', async () => {
   const cleanedUp: string[] = []
   const commandWithCleanups = (finish: () => Promise<number>) =>
     command(() => {
@@ -41,8 +41,8 @@ test('a command is told its exit code; what it left is undone in every case, the
   expect(printed).toEqual([failure])
 })
 
-test('help is shown without running anything, and after a mistake', async () => {
-  const run = vi.fn(async () => Promise.reject<number>(new UsageError('Nothing is called so.')))
+test('--help prints the help without running the command, and a usage error prints it after the message', async () => {
+  const run = vi.fn(async () => Promise.reject<number>(new UsageError('Nothing has this name.')))
   expect(await runCommand(['-h'], command(run))).toBe(0)
   expect(await runCommand(['--slow'], command(run))).toBe(2)
   expect(run).not.toHaveBeenCalled()
@@ -50,11 +50,11 @@ test('help is shown without running anything, and after a mistake', async () => 
   expect(printed).toEqual([
     'the help',
     expect.stringMatching(/--slow[^]*\n\nthe help$/),
-    'Nothing is called so.\n\nthe help',
+    'Nothing has this name.\n\nthe help',
   ])
 })
 
-test('numbers are read with separators; what is none, or too little, is a mistake', () => {
+test('numbers may have separators; an invalid or too small number is a usage error', () => {
   expect([
     wholeNumber('n', '1_000_000', 1),
     wholeNumber('n', '100,000', 1),
@@ -63,7 +63,7 @@ test('numbers are read with separators; what is none, or too little, is a mistak
   ]).toEqual([1_000_000, 100_000, 5, 0])
   expect([positiveNumber('n', '0.5', 1), positiveNumber('n', undefined, 3)]).toEqual([0.5, 3])
   for (const input of ['', ' ', 'many', '-1', '0', '1.5', '1,5', 'Infinity', '1e400']) {
-    expect(() => wholeNumber('n', input, 1)).toThrow('--n takes a whole number from 1 on.')
+    expect(() => wholeNumber('n', input, 1)).toThrow('--n takes a whole number of at least 1.')
   }
   for (const input of ['', 'many', '0', '-0.5', 'Infinity'])
     expect(() => positiveNumber('n', input, 1)).toThrow(UsageError)

@@ -1,21 +1,21 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { cleanUp } from './cleanup.ts'
 
-/** A mistake on the command line; the message says which. */
+/** An invalid command line. */
 export class UsageError extends Error {}
 
-/** A command of those who work on the service: `npm run bench` and its like. */
+/** A command for developers of the service, such as `npm run bench`. */
 export interface Command<Options> {
   help: string
-  /** Undefined when the words ask for help. Errors: `UsageError`. */
+  /** Returns undefined for `--help`. Errors: `UsageError`. */
   readOptions(args: readonly string[]): Options | undefined
-  /** Resolves to the exit code. Errors: `UsageError`, for what the options alone do not tell. */
+  /** Resolves to the exit code. Errors: `UsageError`, for what can be checked only at run time. */
   run(options: Options): Promise<number>
 }
 
 /**
- * Runs a command until it is done, has failed or is interrupted, and then undoes what it left (cleanup.ts). Resolves to
- * the exit code: 2 for a mistake on the command line, 1 for whatever else went wrong.
+ * Runs a command until it finishes, fails or is interrupted, and then runs the cleanups (cleanup.ts). Resolves to the
+ * exit code: 2 for an invalid command line, 1 for any other error.
  */
 export async function runCommand<Options>(
   args: readonly string[],
@@ -36,14 +36,14 @@ export async function runCommand<Options>(
   }
 }
 
-/** A terminal and npm may both send a signal: further ones must not keep us from cleaning up. */
+/** A terminal and npm may both send a signal; the second one must not stop the cleanup. */
 function listenForSignals(): { interrupted: Promise<never>; stopListening(): void } {
   const signals = ['SIGINT', 'SIGTERM'] as const
   let interrupt: (signal: NodeJS.Signals) => void = () => undefined
   const interrupted = new Promise<never>((_, reject) => {
     interrupt = (signal) => reject(new Error(signal))
   })
-  // Whoever does not wait for it is not told.
+  // Without a handler, a rejection that nobody awaits would end the process.
   interrupted.catch(() => undefined)
   for (const signal of signals) process.on(signal, interrupt)
   return { interrupted, stopListening: () => signals.forEach((signal) => process.off(signal, interrupt)) }
@@ -52,7 +52,7 @@ function listenForSignals(): { interrupted: Promise<never>; stopListening(): voi
 export const text = { type: 'string' } as const
 export const flag = { type: 'boolean' } as const
 
-/** The values of these options, `help` among them. Errors: `UsageError`. */
+/** Parses these options and `--help`. Errors: `UsageError`. */
 export function parseValues<const Options extends NonNullable<ParseArgsConfig['options']>>(
   args: readonly string[],
   options: Options,
@@ -64,21 +64,21 @@ export function parseValues<const Options extends NonNullable<ParseArgsConfig['o
   }
 }
 
-/** Errors: `UsageError`, for what is no whole number or below `least`. */
+/** Errors: `UsageError` unless it is a whole number of at least `min`. */
 export function wholeNumber(name: string, input: string | undefined, defaultValue: number, min = 1): number {
   const value = input === undefined ? defaultValue : parseNumber(input)
   if (!(Number.isSafeInteger(value) && value >= min))
-    throw new UsageError(`--${name} takes a whole number from ${min} on.`)
+    throw new UsageError(`--${name} takes a whole number of at least ${min}.`)
   return value
 }
 
-/** Errors: `UsageError`, for what is no number above 0. */
+/** Errors: `UsageError` unless it is a number above 0. */
 export function positiveNumber(name: string, input: string | undefined, defaultValue: number): number {
   const value = input === undefined ? defaultValue : parseNumber(input)
   if (!(value > 0 && Number.isFinite(value))) throw new UsageError(`--${name} takes a number above 0.`)
   return value
 }
 
-/** `100_000` and `100,000` are numbers; no text at all is none. */
+/** Accepts `100_000` and `100,000`; an empty text is not a number. */
 const parseNumber = (input: string): number =>
   input.trim() === '' ? Number.NaN : Number(input.replaceAll(/[_,](?=\d{3}(?!\d))/g, ''))

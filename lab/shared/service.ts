@@ -21,30 +21,30 @@ export interface Workspace {
   remove(): Promise<void>
 }
 
-/** How a service is started; `environment` as a user would set it. */
+/** How a service is started; `environment` contains settings as a user would set them. */
 export interface ServiceOptions {
   port: number
   dataFolder: string
   environment?: Record<string, string>
-  /** Options of Node. */
+  /** Command-line options of Node. */
   nodeArguments?: readonly string[]
 }
 
-/** A service as a process. */
+/** A running service process. */
 export interface ServiceProcess {
   pid: number
   port: number
   url: string
   signal(signal: NodeJS.Signals): void
-  /** Resolves when it has ended, for whatever reason. */
+  /** Resolves when it has exited for any reason. */
   exited: Promise<void>
-  /** Asks it to end, and waits until it has. */
+  /** Sends SIGTERM and waits until it has exited. */
   stop(): Promise<void>
-  /** All that it has logged. */
+  /** Everything that it has logged. */
   log(): Promise<string>
 }
 
-/** What `rapport bootstrap` printed. */
+/** The output of `rapport bootstrap`. */
 export interface Account {
   organizationId: string
   teamId: string
@@ -60,24 +60,24 @@ export interface Account {
 /** The password of every account that `bootstrap` creates here. */
 export const password = 'only for these measurements'
 
-/** Milliseconds that a start may take on a busy machine, whose database may still be writing what it was filled with. */
+/** Milliseconds. A busy machine may still be writing the imported data to disk. */
 const startTimeout = 180_000
 
-/** Makes the folder; it is removed at the end of the command. */
+/** Creates the folder; it is removed at the end of the command. */
 export async function createWorkspace(
   root: string,
   name: string,
   settings: Workspace['settings'] = {},
 ): Promise<Workspace> {
-  // Synchronously, so that no interruption comes between making the folder and knowing that it has to be removed.
+  // Synchronous, so that no interruption comes between creating the folder and registering its cleanup.
   const folder = mkdtempSync(join(tmpdir(), `rapport-${name}-`))
   const remove = addCleanup(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
-  // The database of a run as root belongs to another user, who must be able to pass through.
+  // When run as root, the database runs as another user, which needs access through this folder.
   await chmod(folder, 0o711)
   return { root, folder, settings, remove }
 }
 
-/** Starts the service and waits until it is ready. Errors: the end of its log if it did not start. */
+/** Starts the service and waits until it is ready. Errors: contains the end of its log if it did not start. */
 export async function startService(workspace: Workspace, options: ServiceOptions): Promise<ServiceProcess> {
   const service = launchService(workspace, options)
   let hasExited = false
@@ -109,7 +109,7 @@ function launchService(workspace: Workspace, options: ServiceOptions): ServicePr
   }
 }
 
-/** Runs a command of the service with `--json`, and gives what it printed. */
+/** Runs a command of the service with `--json` and returns the parsed output. */
 export async function runRapport<Output>(
   workspace: Workspace,
   options: ServiceOptions,
@@ -121,13 +121,13 @@ export async function runRapport<Output>(
   return JSON.parse(stdout) as Output
 }
 
-/** Makes an organization with its owner; the service runs. */
+/** Creates an organization with its owner; the service must be running. */
 export const bootstrap = (workspace: Workspace, options: ServiceOptions, name: string): Promise<Account> =>
   runRapport(workspace, options, ['bootstrap', '--email', `${name.toLowerCase()}@example.com`, '--organization', name])
 
 /** Connects to the embedded database of a data folder until the end of the command, or until `close`. */
 export async function connectEmbedded(dataFolder: string, log: (line: string) => void = () => undefined) {
-  const embedded = await openEmbedded({ dataFolder, purpose: 'rapport lab', log: log })
+  const embedded = await openEmbedded({ dataFolder, purpose: 'rapport lab', log })
   const closeEmbedded = addCleanup(() => embedded.close())
   const { connection } = embedded
   const client = new pg.Client(connection)
@@ -158,7 +158,7 @@ async function terminateEvenIfStopped(child: ChildProcess): Promise<void> {
 
 const cliPath = ({ root }: Workspace): string => join(root, 'bin/rapport.js')
 
-/** Nothing of the caller's environment but what programs need. The rate limiter runs, but never refuses. */
+/** Passes only PATH and HOME of the caller's environment. The rate limiter runs, but its limit is never reached. */
 const environmentOf = (
   { settings }: Workspace,
   { port, dataFolder, environment }: ServiceOptions,
