@@ -3,19 +3,19 @@ import { Agent, createServer, request as send } from 'node:http'
 import { addCleanup } from '../shared/cleanup.ts'
 import { isReady } from '../shared/service.ts'
 
-/** Milliseconds between two looks at `/readyz`. */
+/** Milliseconds between two requests to `/readyz`. */
 const interval = 100
 
 export interface Balancer {
   port: number
-  /** Why requests failed that it shared out. */
+  /** Errors of the requests that it forwarded. */
   readonly failures: string[]
-  /** Does it send requests to this service? */
+  /** Whether it sends requests to this service. */
   has(port: number): boolean
   close(): Promise<void>
 }
 
-/** Shares requests out to the services that say they are ready, in turn; knows no more than any balancer does. */
+/** Distributes requests in turn to the services whose `/readyz` returns 200, like any load balancer. */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   const ready = new Set<number>()
@@ -41,7 +41,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
     }
     const { method, url: path, headers } = incoming
     const forwarded = send({ agent, host: '127.0.0.1', port: chosen, method, path, headers }, (response) => {
-      // Between it and the service, not between it and the caller.
+      // These headers apply to one connection only, here that between balancer and service.
       const hop = new Set(['connection', 'keep-alive'])
       const headers = Object.entries(response.headers).filter(([name]) => !hop.has(name))
       outgoing.writeHead(response.statusCode ?? 502, Object.fromEntries(headers))

@@ -1,6 +1,6 @@
 import type { Account } from '../shared/service.ts'
 
-/** An answer; status 0 when there was none, -1 when nobody took the connection and so nothing can have happened. */
+/** A response. Status 0: no response. Status -1: the connection was refused, so nothing can have happened. */
 export interface Reply {
   status: number
   headers: Headers
@@ -10,7 +10,7 @@ export interface Reply {
   milliseconds: number
 }
 
-/** A request that can be sent again as it is. */
+/** A request that can be repeated unchanged. */
 export interface Request {
   method: string
   path: string
@@ -18,11 +18,11 @@ export interface Request {
   key?: string
 }
 
-/** Milliseconds after which a request counts as one that hangs. */
+/** Milliseconds after which a request counts as hanging. */
 const timeout = 15_000
 
 export class Client {
-  /** Answers that came whole and are no JSON, with what asked for them. */
+  /** Complete responses with invalid JSON, with their requests. */
   readonly invalidJson: string[] = []
   readonly #url: string
   readonly #headers: Record<string, string>
@@ -62,7 +62,7 @@ export class Client {
     }
   }
 
-  /** A body that cannot be read is no lost answer: the status that came with it counts. */
+  /** A response with an invalid body is not a lost response: its status counts. */
   #parsed(text: string, what: string): unknown {
     try {
       return JSON.parse(text)
@@ -72,14 +72,14 @@ export class Client {
     }
   }
 
-  /** A body that is sure to come. Errors: any other answer than 200. */
+  /** Errors: any status but 200. */
   async read<Body>(path: string): Promise<Body> {
     const { status, body } = await this.send({ method: 'GET', path })
     if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`)
     return body as Body
   }
 
-  /** Every record of a collection, page by page. */
+  /** Reads all records of a collection, page by page. */
   async all<Item extends { id: string }>(path: string, fields: readonly string[]): Promise<Item[]> {
     const items: Item[] = []
     for (let after = ''; ;) {

@@ -9,10 +9,10 @@ import { startStage, recovery, type Stage } from './stage.ts'
 import { idOf, type Writers } from './writers.ts'
 
 const hour = 3_600_000
-/** Where the clock is set in turn. */
+/** The offsets of the clock, in order. */
 const shifts = [-hour, 0, hour, 0]
 
-/** The clock of the service is set an hour back and forth, under mixed writes; the database's is not. */
+/** Sets the service's clock an hour back and forward during mixed writes. The database's clock stays right. */
 export async function clock(run: Run, { seconds }: { seconds: number }): Promise<ScenarioResult> {
   const guarantees = new Guarantees()
   const stage = await startStage(run, {
@@ -31,18 +31,18 @@ export async function clock(run: Run, { seconds }: { seconds: number }): Promise
     for (const { request, id } of stored) {
       const { status, body, headers } = await client.send(request)
       const isSame = (body as { id?: string } | undefined)?.id === id && headers.get('idempotent-replayed') === 'true'
-      guarantees.check('an Idempotency-Key keeps its answer', isSame, { status, body })
+      guarantees.check('a repeated Idempotency-Key returns the first response', isSame, { status, body })
     }
     await checkPages(stage, guarantees)
     const session = await refresh(stage)
     offsets.push(session.ahead)
     guarantees.checkNone(
-      'access and refresh tokens are good',
+      'access and refresh tokens are valid',
       session.refused.map((what) => `${what}, clock ${shifts[index]} ms ahead`),
     )
   }
   guarantees.check(
-    'the clock of the service was set',
+    'the clock of the service has the set offset',
     shifts.every((shift, index) => isNear(offsets[index], shift)),
     offsets,
   )
@@ -57,7 +57,7 @@ export async function clock(run: Run, { seconds }: { seconds: number }): Promise
     ...writers.counts,
     failed: failures.reduce((sum, [, count]) => sum + count, 0),
     ...audited,
-    'slowest answer, ms': rounded(writers.slowest),
+    'slowest response, ms': rounded(writers.slowest),
   }
   return { figures, broken: guarantees.broken }
 }
@@ -65,11 +65,13 @@ export async function clock(run: Run, { seconds }: { seconds: number }): Promise
 const isNear = (offset: number | undefined, shift: number): boolean => Math.abs((offset ?? Number.NaN) - shift) < 60_000
 
 async function storeResponse(writers: Writers): Promise<{ request: Request; id: string | undefined }> {
-  const { request, reply } = await writers.create({ name: 'Kept' })
+  const { request, reply } = await writers.create({ name: 'Stored' })
   return { request, id: idOf(reply) }
 }
 
-/** Refreshes, and uses the access token that was issued first and the new one; tells how far ahead its clock is, too. */
+/**
+ * Refreshes, and tries the first access token and the new one. Also returns how far ahead the service's clock is.
+ */
 async function refresh({ service, account }: Stage): Promise<{ refused: string[]; ahead: number }> {
   const profile = (token: string) =>
     fetch(`${service.url}/v5/me`, { headers: { authorization: `Bearer ${token}` } }).then(({ ok }) => ok)
@@ -86,13 +88,13 @@ async function refresh({ service, account }: Stage): Promise<{ refused: string[]
   }
   const ahead = iat * 1000 - Date.now()
   const refused = []
-  // While the clock is before the moment of its issue it counts as made up.
+  // A token from the future is rejected, so the first one fails while the clock is behind.
   if (ahead > -60_000 && !(await profile(account.accessToken))) refused.push('the first access token')
   if (!(await profile(pair.accessToken))) refused.push('the new access token')
   return { refused, ahead }
 }
 
-/** Every contact that was acknowledged before is on exactly one page. */
+/** Checks that every acknowledged contact is on exactly one page. */
 async function checkPages({ client, writers }: Stage, guarantees: Guarantees): Promise<void> {
   const acknowledged = writers.contacts.filter(({ exists, unknownChange }) => exists && !unknownChange)
   const emails = (await client.all<{ id: string; email: string | null }>('/v5/contacts', ['id', 'email'])).map(
@@ -100,7 +102,7 @@ async function checkPages({ client, writers }: Stage, guarantees: Guarantees): P
   )
   const found = new Set(emails)
   const missing = acknowledged.filter(({ isDeleting, email }) => !isDeleting && !found.has(email))
-  guarantees.checkNone('pages hold every contact, whatever the clock said at its creation', missing)
+  guarantees.checkNone('pages contain every contact, whatever the clock showed at its creation', missing)
   const withEmail = emails.filter((email) => email !== null)
   guarantees.check('no contact is on two pages', new Set(withEmail).size === withEmail.length)
 }

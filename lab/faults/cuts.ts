@@ -7,7 +7,7 @@ import { type Fault, startProxy } from './proxy.ts'
 import { type ScenarioResult, Guarantees, pickOne, quantile, rounded, type Run } from './scenario.ts'
 import { startStage, recovery } from './stage.ts'
 
-/** How long each lasts, in milliseconds from and to. */
+/** Minimum and maximum duration in milliseconds. */
 const faults: Record<Exclude<Fault, 'none'>, readonly [number, number]> = {
   delay: [500, 2000],
   reset: [0, 500],
@@ -17,11 +17,11 @@ type RealFault = keyof typeof faults
 
 interface CutOptions {
   rounds: number
-  /** Milliseconds within which every request has its answer. */
+  /** Milliseconds within which every request must get a response. */
   responseLimit: number
 }
 
-/** Connections between service and database are delayed, reset, or swallow what is sent, under mixed writes. */
+/** Delays, resets or silently drops the connections between service and database during mixed writes. */
 export async function cuts(run: Run, { rounds, responseLimit }: CutOptions): Promise<ScenarioResult> {
   const { random, log } = run
   const guarantees = new Guarantees()
@@ -35,7 +35,7 @@ export async function cuts(run: Run, { rounds, responseLimit }: CutOptions): Pro
   const times = new Map<RealFault, number[]>(names.map((name) => [name, []]))
   writers.start()
   await recovery(writers, performance.now())
-  // Repeating what is unknown proves nothing where nothing is.
+  // Without unknown changes, repeating them would prove nothing.
   for (let round = 0; round < rounds || writers.counts.unknown === 0; round++) {
     const name = names[round] ?? pickOne(names, random)
     const [min, max] = faults[name]
@@ -44,14 +44,14 @@ export async function cuts(run: Run, { rounds, responseLimit }: CutOptions): Pro
     proxy.inject('none')
     times.get(name)?.push(await recovery(writers, performance.now()))
     await delay(200 + random() * 500)
-    if (round % 10 === 9) log(`${round + 1} harms, ${writers.counts.acknowledged} writes acknowledged`)
+    if (round % 10 === 9) log(`${round + 1} faults, ${writers.counts.acknowledged} writes acknowledged`)
   }
   await writers.stop()
   const audited = await audit({ client, writers, importId: account.importId, guarantees })
-  guarantees.checkNone('every answer is good or says to come later', writers.unexpected)
-  guarantees.checkNone('every 503 says when to come back', writers.withoutRetryAfter)
+  guarantees.checkNone('every response is successful or asks to retry later', writers.unexpected)
+  guarantees.checkNone('every 503 has a Retry-After header', writers.withoutRetryAfter)
   guarantees.check(
-    `every request is answered within ${responseLimit} ms`,
+    `every request gets a response within ${responseLimit} ms`,
     writers.slowest < responseLimit,
     rounded(writers.slowest),
   )
@@ -68,8 +68,8 @@ export async function cuts(run: Run, { rounds, responseLimit }: CutOptions): Pro
     faults: [...times.values()].flat().length,
     ...writers.counts,
     ...audited,
-    'slowest answer, ms': rounded(writers.slowest),
-    ...Object.fromEntries(names.map((name) => [`back after ${name}, p50 and max ms`, recoveryTimes(name)])),
+    'slowest response, ms': rounded(writers.slowest),
+    ...Object.fromEntries(names.map((name) => [`recovered after ${name}, p50 and max ms`, recoveryTimes(name)])),
   }
   return { figures, broken: guarantees.broken }
 }

@@ -11,29 +11,29 @@ import {
 import { serviceConnection } from '../../server/src/platform/embedded-postgres/service-role.ts'
 import { copyFolder, type Template } from './template.ts'
 
-/** A PostgreSQL of the scenario's own, which no service starts or ends. */
+/** A separate PostgreSQL of the scenario, which no service starts or stops. */
 export interface ScenarioDatabase {
   cluster: string
-  /** The folder of its socket, and its name there. */
+  /** Path of its socket. */
   socket: string
-  /** Of the database in it that the service is to use. */
+  /** The database that the service uses. */
   name: string
   user: string
-  /** The `DATABASE_URL` of its socket. */
+  /** The `DATABASE_URL` with its socket. */
   url: string
-  /** Starts it again after it was killed. */
+  /** Restarts it after it was killed. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface ScenarioDatabaseOptions {
-  /** Where its log of changes lies instead. */
+  /** Separate folder for its WAL. */
   walFolder?: string
-  /** What it begins as. */
+  /** Its initial data. */
   template: Template | undefined
 }
 
-/** Starts one below a folder. */
+/** Starts one in a folder. */
 export async function startDatabase(
   folder: string,
   { walFolder, template }: ScenarioDatabaseOptions,
@@ -71,7 +71,7 @@ export async function startDatabase(
   }
 }
 
-/** To another disk. */
+/** Moves a folder to another disk and links to it. */
 async function moveFolder(from: string, to: string): Promise<void> {
   await copyFolder(from, to)
   await rm(from, { recursive: true })

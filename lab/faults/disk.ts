@@ -15,29 +15,29 @@ import { type ScenarioResult, Guarantees, rounded, type Run } from './scenario.t
 import { startStage, recovery, type Stage } from './stage.ts'
 
 const diskMegabytes = 400
-/** Milliseconds in which the first write is refused. */
+/** Milliseconds within which the first write must be rejected. */
 const timeout = 60_000
 
 interface DiskOptions {
   seconds: number
-  /** The database is the embedded one, and its log of changes is on the disk too, which stops PostgreSQL altogether. */
+  /** Puts the whole embedded database on the disk, including its WAL, so that PostgreSQL stops. */
   includeWal: boolean
 }
 
-/** The disk of the tables is full for a while. */
+/** Fills the disk of the tables for a while. */
 export async function disk(run: Run, { seconds, includeWal }: DiskOptions): Promise<ScenarioResult> {
   const workspace = await createFaultsWorkspace(run.root)
   const mount = await mountSmallDisk(workspace)
   if (mount === undefined) {
     await workspace.remove()
-    return { figures: {}, broken: [], skipped: 'mounting a small disk takes root' }
+    return { figures: {}, broken: [], skipped: 'mounting a small disk requires root' }
   }
   const guarantees = new Guarantees()
   const dataFolder = join(mount.folder, 'data')
   const database = includeWal
     ? undefined
     : await startDatabase(join(mount.folder, 'database'), {
-        walFolder: join(workspace.folder, 'log of changes'),
+        walFolder: join(workspace.folder, 'wal'),
         template: run.template,
       })
   const stage = await startStage(run, database ? { environment: { DATABASE_URL: database.url } } : { dataFolder })
@@ -55,20 +55,20 @@ export async function disk(run: Run, { seconds, includeWal }: DiskOptions): Prom
   const recoveredAfter = await recovery(writers, freed)
   await delay(500)
   await writers.stop()
-  guarantees.check('writes are refused while the disk is full', full.writes.includes(503), full.writes)
+  guarantees.check('writes are rejected while the disk is full', full.writes.includes(503), full.writes)
   guarantees.checkNone(
-    'a write is refused clearly',
+    'a rejected write gets a 503',
     full.writes.filter((status) => ![201, 503].includes(status)),
   )
   if (!includeWal)
     guarantees.checkNone(
-      'reads go on',
+      'reads still succeed',
       full.reads.filter((status) => status !== 200),
     )
-  guarantees.check('writes are made again within 30 s', recoveredAfter < 30_000, rounded(recoveredAfter))
+  guarantees.check('writes resume within 30 s', recoveredAfter < 30_000, rounded(recoveredAfter))
   const audited = await audit({ client, writers, importId: account.importId, guarantees })
-  guarantees.checkNone('every answer is good or says to come later', writers.unexpected)
-  guarantees.checkNone('every 503 says when to come back', writers.withoutRetryAfter)
+  guarantees.checkNone('every response is successful or asks to retry later', writers.unexpected)
+  guarantees.checkNone('every 503 has a Retry-After header', writers.withoutRetryAfter)
   await stage.service.stop()
   await stage.workspace.remove()
   await database?.stop()
@@ -79,15 +79,15 @@ export async function disk(run: Run, { seconds, includeWal }: DiskOptions): Prom
   const figures = {
     'full for, s': seconds,
     ...writers.counts,
-    'reads answered while full': share(full.reads),
+    'reads served while full': share(full.reads),
     'writes made while full': share(full.writes),
-    'writes again after space was freed, ms': rounded(recoveredAfter),
+    'writes resume after space is freed, ms': rounded(recoveredAfter),
     ...audited,
   }
   return { figures, broken: guarantees.broken }
 }
 
-/** A mount of its own; undefined where that is not allowed. */
+/** Mounts a small disk; undefined if that is not permitted. */
 async function mountSmallDisk({ folder }: Workspace): Promise<{ folder: string; remove(): Promise<void> } | undefined> {
   const mount = join(folder, 'disk')
   await mkdir(mount)
@@ -101,7 +101,7 @@ async function mountSmallDisk({ folder }: Workspace): Promise<{ folder: string; 
   return { folder: mount, remove: addCleanup(async () => void execFileSync('umount', ['-l', mount])) }
 }
 
-/** What makes PostgreSQL begin its next file of the log of changes, for which there is no room then. */
+/** Returns a function that makes PostgreSQL start its next WAL file, for which there is no space. */
 async function walSwitcher(dataFolder: string): Promise<() => Promise<void>> {
   const embedded = await openEmbedded({ dataFolder, purpose: 'rapport faults', log: () => undefined })
   const { connection } = embedded
@@ -127,13 +127,13 @@ function fillDisk(file: string): void {
   closeSync(handle)
 }
 
-/** Reads and writes from the first write that was refused: what little room there was is taken by then. */
+/** Reads and writes after the first rejected write, when the remaining space is used up. */
 async function whileFull({ client, writers }: Stage, seconds: number): Promise<{ reads: number[]; writes: number[] }> {
   const [reads, writes]: [number[], number[]] = [[], []]
   const properties = { name: 'While full', customProperties: { note: 'x'.repeat(20_000) } }
   const write = async () => (await writers.create(properties)).reply.status
   for (const deadline = performance.now() + timeout; (await write()) === 201;) {
-    if (performance.now() > deadline) throw new Error('The disk does not get full.')
+    if (performance.now() > deadline) throw new Error('The disk did not become full.')
   }
   for (const end = performance.now() + seconds * 1000; performance.now() < end || reads.length < 5; await delay(100)) {
     reads.push((await client.send({ method: 'GET', path: '/v5/contacts?limit=5' })).status)

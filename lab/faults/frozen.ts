@@ -7,18 +7,18 @@ import { databaseProcesses, signalAll } from './programs.ts'
 import { type ScenarioResult, Guarantees, quantile, rounded, type Run } from './scenario.ts'
 import { startStage, recovery } from './stage.ts'
 
-/** Reads a second that come meanwhile, whatever the answers. */
+/** Sent regardless of the responses. */
 const readsPerSecond = 50
-/** Megabytes that the service's memory may grow by. */
+/** Limit for the growth of the service's memory, in MB. */
 const maxGrowth = 150
 
 interface FrozenOptions {
   seconds: number
-  /** Milliseconds within which every request has its answer. */
+  /** Milliseconds within which every request must get a response. */
   responseLimit: number
 }
 
-/** All processes of the database stand still, and go on later. */
+/** Stops all database processes with SIGSTOP, and continues them later. */
 export async function frozen(run: Run, { seconds, responseLimit }: FrozenOptions): Promise<ScenarioResult> {
   const guarantees = new Guarantees()
   const stage = await startStage(run)
@@ -37,18 +37,22 @@ export async function frozen(run: Run, { seconds, responseLimit }: FrozenOptions
   await delay(1000)
   await writers.stop()
   const audited = await audit({ client, writers, importId: account.importId, guarantees })
-  guarantees.checkNone('every answer is good or says to come later', [
+  guarantees.checkNone('every response is successful or asks to retry later', [
     ...writers.unexpected,
     ...reads.filter(({ status }) => ![200, 503].includes(status)).map(({ status }) => status),
   ])
   const slowest = Math.max(writers.slowest, ...reads.map(({ milliseconds }) => milliseconds))
-  guarantees.check(`every request is answered within ${responseLimit} ms`, slowest < responseLimit, rounded(slowest))
-  const isSilent = ({ status, headers }: Reply) => status === 503 && !(Number(headers.get('retry-after')) >= 1)
-  guarantees.checkNone('every 503 says when to come back', [...writers.withoutRetryAfter, ...reads.filter(isSilent)])
-  guarantees.checkNone('the service says that it lives', observed.failedProbes)
-  guarantees.check('writes are made again within 10 s', recoveredAfter < 10_000, rounded(recoveredAfter))
   guarantees.check(
-    `memory grows by ${maxGrowth} MB at most`,
+    `every request gets a response within ${responseLimit} ms`,
+    slowest < responseLimit,
+    rounded(slowest),
+  )
+  const isSilent = ({ status, headers }: Reply) => status === 503 && !(Number(headers.get('retry-after')) >= 1)
+  guarantees.checkNone('every 503 has a Retry-After header', [...writers.withoutRetryAfter, ...reads.filter(isSilent)])
+  guarantees.checkNone('/healthz returns 200', observed.failedProbes)
+  guarantees.check('writes resume within 10 s', recoveredAfter < 10_000, rounded(recoveredAfter))
+  guarantees.check(
+    `memory grows by at most ${maxGrowth} MB`,
     observed.maxMemory - before < maxGrowth,
     rounded(observed.maxMemory - before),
   )
@@ -58,18 +62,18 @@ export async function frozen(run: Run, { seconds, responseLimit }: FrozenOptions
     'frozen for, s': seconds,
     ...writers.counts,
     ...audited,
-    'reads meanwhile': reads.length,
-    'reads refused, p50 and max ms': medianAndMax(reads.filter(({ status }) => status === 503)),
-    'liveness answered, max ms': rounded(observed.slowestProbe),
-    'memory before and at most, MB': `${rounded(before)}, ${rounded(observed.maxMemory)}`,
-    'writes again after, ms': rounded(recoveredAfter),
+    'reads in the meantime': reads.length,
+    'reads rejected, p50 and max ms': medianAndMax(reads.filter(({ status }) => status === 503)),
+    '/healthz response, max ms': rounded(observed.slowestProbe),
+    'memory before and max, MB': `${rounded(before)}, ${rounded(observed.maxMemory)}`,
+    'writes resume after, ms': rounded(recoveredAfter),
   }
   return { figures, broken: guarantees.broken }
 }
 
 interface Observations {
   reads: Promise<Reply>[]
-  /** Probes of liveness that were not answered well. */
+  /** Unsuccessful statuses of `/healthz`. */
   failedProbes: number[]
   slowestProbe: number
   /** Megabytes. */

@@ -1,16 +1,16 @@
 import type { Request } from './client.ts'
 
-/** What a contact is known to be; every one is changed by one sender alone, one change after the other. */
+/** The expected state of a contact. Only one writer changes it, one change at a time. */
 export interface ExpectedContact {
   email: string
   id: string | undefined
   nickname: string | null
   exists: boolean
-  /** Its end was asked for. */
+  /** Its deletion was requested. */
   isDeleting?: boolean
-  /** Changes acknowledged; the revision of its entity tag. */
+  /** Number of acknowledged changes; must match the revision in its ETag. */
   revision: number
-  /** A change of which nobody knows whether it was made; nothing else is done to the contact until it is settled. */
+  /** A change that may or may not have been made. The contact is not changed again until its outcome is known. */
   unknownChange?: UnknownChange
 }
 
@@ -20,29 +20,29 @@ export interface UnknownChange {
   nickname: string | null
 }
 
-/** A push and, once it is acknowledged, its row. */
+/** A push, and its row once acknowledged. */
 export interface SentPush {
   email: string
   request: Request
   rowId: string | undefined
 }
 
-/** A contact as the service shows it. */
+/** A contact as the service returns it. */
 export interface ListedContact {
   id: string
   email: string | null
   nickname: string | null
 }
 
-/** What is there, by address; the empty text stands for none. */
+/** Stored contacts by address; the empty text is used for contacts without one. */
 export type ContactsByAddress = ReadonlyMap<string, readonly ListedContact[]>
 
-/** An unknown change with a key that was repeated until it was acknowledged, and then once more. */
+/** An unknown change with a key, repeated until it was acknowledged and then once more. */
 export interface Repetition {
   email: string
-  /** Its effect was seen before it was repeated. */
+  /** Whether its effect was visible before it was repeated. */
   wasApplied: boolean
-  /** Whether each of the two answers said that it is the one of an earlier request. */
+  /** Whether each of the two responses was a replay of an earlier one. */
   replayed: readonly [boolean, boolean]
 }
 
@@ -52,7 +52,7 @@ export function byAddress(listed: readonly ListedContact[]): ContactsByAddress {
   return found
 }
 
-/** Known contacts that are shown in no state that they may be in: lost, doubled, undone, or of another value. */
+/** Contacts whose stored state is not allowed: lost, duplicated, undone, or with another value. */
 export function missing(contacts: readonly ExpectedContact[], found: ContactsByAddress): object[] {
   return contacts.flatMap((expected) => {
     const { email, nickname, exists, unknownChange } = expected
@@ -67,7 +67,7 @@ export function missing(contacts: readonly ExpectedContact[], found: ContactsByA
 const wasApplied = ({ kind, nickname }: UnknownChange, listed: ListedContact | undefined): boolean =>
   kind === 'delete' ? listed === undefined : listed !== undefined && listed.nickname === nickname
 
-/** Addresses that nobody asked for. */
+/** Stored addresses that no request contained. */
 export function unexpectedAddresses(
   contacts: readonly ExpectedContact[],
   pushes: readonly SentPush[],
@@ -77,7 +77,7 @@ export function unexpectedAddresses(
   return [...found.keys()].filter((email) => !requested.has(email))
 }
 
-/** Addresses of unknown changes with a key whose effect is seen, so that to repeat them has to change nothing. */
+/** Addresses of unknown changes with a key whose effect is visible, so that repeating them must change nothing. */
 export function alreadyApplied(
   contacts: readonly ExpectedContact[],
   pushes: readonly SentPush[],
@@ -91,11 +91,13 @@ export function alreadyApplied(
   return new Set([...changed, ...pushed].map(({ email }) => email))
 }
 
-/** Changes that were made again although they had been made: an update of the same value would show it in nothing else. */
+/**
+ * Repetitions that applied a change again. Only the replay header shows this for an update with the same value.
+ */
 export const appliedTwice = (repetitions: readonly Repetition[]): Repetition[] =>
   repetitions.filter(({ wasApplied, replayed: [first, second] }) => (wasApplied && !first) || !second)
 
-/** Contacts whose revision is not the number of their changes; `revisions` by id. */
+/** Contacts whose revision differs from the number of their changes; `revisions` by id. */
 export const wrongRevisions = (
   contacts: readonly ExpectedContact[],
   revisions: ReadonlyMap<string, number>,
@@ -105,7 +107,7 @@ export const wrongRevisions = (
     return revision === expected.revision ? [] : { expected, revision }
   })
 
-/** Acknowledged pushes that are no row, or the same one as another. */
+/** Acknowledged pushes without a row, or with the same row as another push. */
 export function pushesWithoutRow(pushes: readonly SentPush[], rows: ReadonlySet<string>): SentPush[] {
   const seenIds = new Set<string>()
   return pushes.filter(({ rowId = '' }) => {
@@ -115,6 +117,6 @@ export function pushesWithoutRow(pushes: readonly SentPush[], rows: ReadonlySet<
   })
 }
 
-/** Pushes that did not make exactly one contact. */
+/** Pushes that did not create exactly one contact. */
 export const pushesWithoutContact = (pushes: readonly SentPush[], found: ContactsByAddress): SentPush[] =>
   pushes.filter(({ email }) => found.get(email)?.length !== 1)

@@ -15,22 +15,27 @@ import { rolling } from './rolling.ts'
 import { describe, type FaultReport } from './report.ts'
 import { type ScenarioResult, createRandom, type Run } from './scenario.ts'
 
-/** Milliseconds within which every request has its answer, whatever the database does: 4.5 s and some for the way. */
+/**
+ * Milliseconds within which every request must get a response: the limit of 4.5 s for the database plus overhead.
+ */
 const responseLimit = 6000
 
-/** In this order; each on its own. */
+/** Run in this order, one at a time. */
 const scenarios: Record<string, (run: Run, options: FaultOptions) => Promise<ScenarioResult>> = {
   'kill -9': (run, { cycles }) => kills(run, { cycles, recoveryLimit: 30_000 }),
   'frozen database': (run) => frozen(run, { seconds: 60, responseLimit }),
   'cut connections': (run) => cuts(run, { rounds: 30, responseLimit }),
   'full disk': (run) => disk(run, { seconds: 10, includeWal: false }),
-  'full disk, log of changes too': (run) => disk(run, { seconds: 10, includeWal: true }),
+  'full disk, including WAL': (run) => disk(run, { seconds: 10, includeWal: true }),
   'rolling restarts': (run) => rolling(run, { rounds: 5 }),
   'clock set back': (run) => clock(run, { seconds: 5 }),
   overload,
 }
 
-/** Runs the scenarios; this same file is the program that offers requests. Resolves to the exit code. */
+/**
+ * Runs the scenarios and resolves to the exit code. This file is also the program that sends the requests of
+ * `overload`.
+ */
 export const main = (args: readonly string[], root: string): Promise<number> =>
   runCommand(args, { help, readOptions, run: (options) => runAndReport(options, root) })
 
@@ -42,7 +47,7 @@ async function runAndReport(options: FaultOptions, root: string): Promise<number
 
 async function runAll(options: FaultOptions, root: string): Promise<FaultReport> {
   const chosen = Object.entries(scenarios).filter(([name]) => name.includes(options.only))
-  if (chosen.length === 0) throw new UsageError(`No scenario has "${options.only}" in its name.`)
+  if (chosen.length === 0) throw new UsageError(`No scenario name contains "${options.only}".`)
   const report: FaultReport = {
     takenAt: new Date().toISOString(),
     machine: currentMachine(String(await binariesVersion(await findBinaries()))),
@@ -54,7 +59,7 @@ async function runAll(options: FaultOptions, root: string): Promise<FaultReport>
     const startedAt = performance.now()
     const log = (line: string) => console.error(`  ${line}`)
     const finding = await scenario(
-      { root, random: createRandom(options.seed), maxPause: 0, pauseAfterFailure: 50, log: log },
+      { root, random: createRandom(options.seed), maxPause: 0, pauseAfterFailure: 50, log },
       options,
     )
     report.scenarios.push({ name, seconds: (performance.now() - startedAt) / 1000, ...finding })

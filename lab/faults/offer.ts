@@ -1,39 +1,39 @@
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** Requests offered to the service, either at a constant rate or as fast as so many connections get answers. */
+/** Requests to send to the service, either at a constant rate or as fast as the connections get responses. */
 export interface OfferTask {
   port: number
-  /** Whole requests, as they go over the wire, in turn. A `numberMark` in them becomes another number each time. */
+  /** Complete requests as sent over the wire, in turn. A `numberPlaceholder` is replaced by a new number each time. */
   requests: readonly string[]
-  /** The first of these numbers. */
+  /** The first number for the placeholders. */
   firstNumber: number
-  /** Requests a second that come whatever the answers; 0 sends the next one when an answer is whole. */
+  /** Requests per second, regardless of the responses; 0 sends the next one after each response. */
   rate: number
-  /** Connections, at most. */
+  /** Maximum number of connections. */
   connections: number
   /** Seconds before counting begins. */
   warmUp: number
   seconds: number
 }
 
-/** Stands for a number in a request, and takes as many bytes. */
+/** Replaced by a number of the same length in a request. */
 export const numberPlaceholder = '########'
 
 export interface OfferResult {
-  /** Seconds of counting, as they were. */
+  /** Actual seconds of counting. */
   seconds: number
-  /** Requests that were due. */
+  /** Requests that were to be sent. */
   offered: number
-  /** Answers by status. */
+  /** Responses by status. */
   statuses: Record<string, number>
-  /** Requests without an answer because the connection ended. */
+  /** Requests without a response because the connection was closed. */
   closed: number
   /** Requests that were not sent because no connection was free. */
   unsent: number
-  /** Milliseconds from the moment that a request was due. */
+  /** Successful responses: milliseconds from when the request was due. */
   good: Latencies
-  /** Milliseconds from the moment that a request was sent. */
+  /** Rejections: milliseconds from when the request was sent. */
   refused: Latencies
 }
 
@@ -44,7 +44,10 @@ export interface Latencies {
   max: number
 }
 
-/** A process of its own: reads a task, sends, tells the result. Raw sockets, because it shares the machine. */
+/**
+ * The main function of a separate process: reads the task, sends requests and prints the result. It uses raw sockets,
+ * because it shares the machine with the service.
+ */
 export async function runOffer(): Promise<void> {
   const task = JSON.parse(await text(process.stdin)) as OfferTask
   const offer = new Offer(task)
@@ -76,7 +79,7 @@ class Offer {
     const { rate, connections, warmUp, seconds } = this.#task
     for (let count = 0; count < connections; count++) {
       this.#open()
-      // Not all at once: who listens has a queue for newcomers, and it is not what is measured.
+      // Not all at once, so that the listen backlog does not overflow; it is not what is measured.
       if (count % 50 === 49) await sleep(20)
     }
     const timer = rate === 0 ? undefined : this.#arrive(rate)
@@ -99,7 +102,7 @@ class Offer {
     }
   }
 
-  /** Requests become due at even distances, whatever happens to those before. */
+  /** Sends requests at even intervals, regardless of earlier ones. */
   #arrive(rate: number): NodeJS.Timeout {
     const startedAt = performance.now()
     let sent = 0
@@ -164,7 +167,7 @@ interface ConnectionEvents {
 
 const headEnd = '\r\n\r\n'
 
-/** One connection with one request at a time; of an answer only status and length are read. */
+/** One connection with one request at a time; reads only the status and length of a response. */
 class Connection {
   readonly #socket: Socket
   #dueAt: number | undefined

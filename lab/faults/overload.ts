@@ -12,18 +12,18 @@ import { createFaultsWorkspace } from './workspace.ts'
 import { type Account, bootstrap, startService } from '../shared/service.ts'
 import { type ScenarioResult, Guarantees, quantile, rounded, type Run } from './scenario.ts'
 
-/** Connections at which the peak is looked for. */
+/** Numbers of connections to try when searching for the peak. */
 const concurrencies = [8, 16, 32, 64]
 const overloadFactor = 4
 const contacts = 2000
-/** Turns that calm and overload take, so that a noisy neighbour meets both; the middle one counts. */
+/** Normal load and overload take turns, so that a noisy neighbour affects both; medians count. */
 const rounds = 3
 const maxConnections = 1000
-/** What we promise. */
+/** Our targets. */
 const minShare = 0.9
 const maxRejectionMilliseconds = 20
 
-/** More than the service can do is offered, for as long as it takes to see what becomes of it. */
+/** Sends four times the requests that the service can serve. */
 export async function overload({ root, log }: Run): Promise<ScenarioResult> {
   const workspace = await createFaultsWorkspace(root)
   const port = await freePort()
@@ -42,7 +42,7 @@ export async function overload({ root, log }: Run): Promise<ScenarioResult> {
   let [found, best] = [0, 0]
   for (const connections of concurrencies) {
     const goodput = perSecond(await measure({ requests, rate: 0, connections, seconds: 3 }))
-    log(`${connections} connections: ${rounded(goodput)} a second`)
+    log(`${connections} connections: ${rounded(goodput)} per second`)
     if (goodput > found) [found, best] = [goodput, connections]
   }
   const pairs: Pair[] = []
@@ -51,7 +51,7 @@ export async function overload({ root, log }: Run): Promise<ScenarioResult> {
     const rate = perSecond(calm) * overloadFactor
     const over = await measure({ requests, rate, connections: maxConnections, seconds: 8 })
     pairs.push({ calm, over })
-    log(`${rounded(perSecond(calm))} a second; of ${rounded(rate)} offered ${rounded(perSecond(over))}`)
+    log(`${rounded(perSecond(calm))} per second; ${rounded(perSecond(over))} when ${rounded(rate)} are offered`)
   }
   const memory = processOf(service.pid).memory()
   const after = await measure({ requests, rate: 0, connections: best, seconds: 5 })
@@ -60,7 +60,7 @@ export async function overload({ root, log }: Run): Promise<ScenarioResult> {
   return findingOf({ pairs, best, after, memory })
 }
 
-/** What the service does at its best, and what it does right after, when more is offered. */
+/** The peak load and the overload right after it. */
 interface Pair {
   calm: OfferResult
   over: OfferResult
@@ -79,37 +79,41 @@ function findingOf({ pairs, best, after, memory }: Measured): ScenarioResult {
   const peak = medianOf(({ calm }) => perSecond(calm))
   const share = medianOf(({ calm, over }) => perSecond(over) / perSecond(calm))
   const refusals = medianOf(({ over }) => over.refused.p99)
-  guarantees.check(`goodput stays at ${minShare} of its peak`, share >= minShare, share.toFixed(2))
+  guarantees.check(`goodput stays at or above ${minShare} of its peak`, share >= minShare, share.toFixed(2))
   guarantees.check(
-    'what is too much is refused',
+    'excess requests are rejected',
     pairs.every(({ over }) => over.refused.count > 0),
     pairs.map(({ over }) => over.refused.count),
   )
   guarantees.check(
-    `99 of 100 refusals come within ${maxRejectionMilliseconds} ms`,
+    `99 of 100 rejections take less than ${maxRejectionMilliseconds} ms`,
     refusals < maxRejectionMilliseconds,
     refusals.toFixed(1),
   )
-  guarantees.check('it is as fast afterwards', perSecond(after) >= peak * 0.75, `${rounded(perSecond(after))} a second`)
+  guarantees.check(
+    'goodput recovers afterwards',
+    perSecond(after) >= peak * 0.75,
+    `${rounded(perSecond(after))} per second`,
+  )
   const closed = [...pairs.flatMap(({ calm, over }) => [calm, over]), after].reduce((sum, one) => sum + one.closed, 0)
-  guarantees.check('no connection ends without an answer', closed === 0, closed)
+  guarantees.check('no connection is closed without a response', closed === 0, closed)
   const statuses = pairs.flatMap(({ over }) => Object.keys(over.statuses))
   guarantees.checkNone(
-    'answers are good or say to come later',
+    'responses are successful or ask to retry later',
     statuses.filter((status) => !['200', '201', '429', '503'].includes(status)),
   )
   const figures = {
-    'peak, a second': rounded(peak),
+    'peak per second': rounded(peak),
     'connections at the peak': best,
-    'offered, a second': rounded(medianOf(({ over }) => over.offered / over.seconds)),
-    'good under overload, a second': rounded(medianOf(({ over }) => perSecond(over))),
-    'of the peak': share.toFixed(2),
-    'good answers, p50 and p99 ms': `${rounded(medianOf(({ over }) => over.good.p50))}, ${rounded(medianOf(({ over }) => over.good.p99))}`,
-    'refused, a second': rounded(medianOf(({ over }) => over.refused.count / over.seconds)),
-    'refusals, p50 and p99 ms': `${medianOf(({ over }) => over.refused.p50).toFixed(1)}, ${refusals.toFixed(1)}`,
-    'connections that ended without an answer': closed,
-    'not sent, no connection was free': pairs.reduce((sum, { over }) => sum + over.unsent, 0),
-    'afterwards, a second': rounded(perSecond(after)),
+    'offered per second': rounded(medianOf(({ over }) => over.offered / over.seconds)),
+    'good under overload per second': rounded(medianOf(({ over }) => perSecond(over))),
+    'share of the peak': share.toFixed(2),
+    'good responses, p50 and p99 ms': `${rounded(medianOf(({ over }) => over.good.p50))}, ${rounded(medianOf(({ over }) => over.good.p99))}`,
+    'rejected per second': rounded(medianOf(({ over }) => over.refused.count / over.seconds)),
+    'rejections, p50 and p99 ms': `${medianOf(({ over }) => over.refused.p50).toFixed(1)}, ${refusals.toFixed(1)}`,
+    'without a response': closed,
+    'not sent because no connection was free': pairs.reduce((sum, { over }) => sum + over.unsent, 0),
+    'afterwards, per second': rounded(perSecond(after)),
     'memory afterwards, MB': rounded(memory === undefined ? undefined : memory / 1024 ** 2),
   }
   return { figures, broken: guarantees.broken }
@@ -117,7 +121,7 @@ function findingOf({ pairs, best, after, memory }: Measured): ScenarioResult {
 
 const perSecond = ({ good, seconds }: OfferResult): number => good.count / seconds
 
-/** In a process of its own, so that the sender is not what is measured. */
+/** Runs in a separate process, so that the sender does not affect the measurement. */
 async function offer(task: OfferTask): Promise<OfferResult> {
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url), 'offer'], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -142,7 +146,7 @@ function createRequest(port: number, account: Account): string {
   return `POST /v5/contacts HTTP/1.1\r\n${commonHead(port, account)}${head}\r\n${body}`
 }
 
-/** What callers do: they read, list and search more than they write. */
+/** A typical mix: more reads, lists and searches than writes. */
 async function requestMix(port: number, account: Account): Promise<string[]> {
   const { apiKey, organizationId } = account
   const response = await fetch(`http://127.0.0.1:${port}/v5/contacts?limit=100`, {

@@ -2,16 +2,16 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { addCleanup } from '../shared/cleanup.ts'
 
-/** What happens to the connections between the service and its database. */
+/** A fault of the connections between service and database. */
 export type Fault = 'none' | 'delay' | 'reset' | 'half-open'
 
-/** Milliseconds that a delayed byte is late, each way. */
+/** Delay in each direction. */
 const delayMilliseconds = 300
 
-/** A way to the database that can be harmed. */
+/** A proxy to the database that injects faults. */
 export interface Proxy {
   port: number
-  /** From now on; connections that once lost bytes stay lost. */
+  /** Applies from now on. Connections that have lost data never work again. */
   inject(fault: Fault): void
   close(): Promise<void>
 }
@@ -19,11 +19,11 @@ export interface Proxy {
 interface Link {
   client: Socket
   upstream: Socket
-  /** Bytes vanish, both ways, and so does the farewell. */
+  /** Silently drops data and closes in both directions. */
   dropsData: boolean
 }
 
-/** Listens on a port of this machine and passes everything on to a socket. */
+/** Listens on a local port and forwards all data to a socket. */
 export async function startProxy(socket: string): Promise<Proxy> {
   const links = new Set<Link>()
   let current: Fault = 'none'
@@ -64,7 +64,7 @@ export async function startProxy(socket: string): Promise<Proxy> {
 }
 
 function relay(link: Link, from: Socket, to: Socket, fault: () => Fault): void {
-  /** The end of what is delayed: bytes keep their order. */
+  /** Resolves after all delayed data, which preserves the order. */
   let delayed = Promise.resolve()
   const forward = (deliver: () => void) => {
     const wait = fault() === 'delay' ? delayMilliseconds : 0

@@ -10,10 +10,10 @@ import { bootstrap, type ServiceOptions, startService } from '../shared/service.
 import { type ScenarioResult, Guarantees, rounded, type Run } from './scenario.ts'
 import { Writers } from './writers.ts'
 
-/** Milliseconds that a balancer gets to notice, however busy the machine is. */
+/** Milliseconds; long enough for the balancer to notice on a busy machine. */
 const drain = 3000
 
-/** Two services behind one port are restarted in turn by SIGTERM, under load: nobody notices. */
+/** Restarts two services behind one load balancer in turn with SIGTERM under load; no request may fail. */
 export async function rolling(run: Run, { rounds }: { rounds: number }): Promise<ScenarioResult> {
   const { log, template } = run
   const guarantees = new Guarantees()
@@ -65,9 +65,9 @@ export async function rolling(run: Run, { rounds }: { rounds: number }): Promise
     'restarts of each of the two': rounds,
     requests: [...writers.statuses.values()].reduce((sum, count) => sum + count, 0),
     failed: others.reduce((sum, [, count]) => sum + count, 0),
-    'slowest answer, ms': rounded(writers.slowest),
-    'stopped within, max ms': rounded(Math.max(...stops)),
-    'ready again within, max ms': rounded(Math.max(...starts)),
+    'slowest response, ms': rounded(writers.slowest),
+    'stopped after, max ms': rounded(Math.max(...stops)),
+    'ready again after, max ms': rounded(Math.max(...starts)),
     ...audited,
   }
   return { figures, broken: guarantees.broken }

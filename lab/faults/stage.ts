@@ -18,7 +18,7 @@ import { Writers } from './writers.ts'
 /** Milliseconds. */
 const timeout = 90_000
 
-/** A service with its own database, an account on it, and writers that have not begun. */
+/** A service with its own database, an account, and writers that are not yet started. */
 export interface Stage {
   workspace: Workspace
   options: ServiceOptions
@@ -28,7 +28,7 @@ export interface Stage {
   writers: Writers
 }
 
-/** Starts a service on a database of its own unless `environment` names another one. */
+/** Starts a service with its own database, unless `environment` contains a `DATABASE_URL`. */
 export async function startStage(
   run: Run,
   { environment, nodeArguments, dataFolder }: Partial<Omit<ServiceOptions, 'port'>> = {},
@@ -41,7 +41,7 @@ export async function startStage(
     environment: { ...(template && { SECRET: template.secret }), ...environment },
     ...(nodeArguments !== undefined && { nodeArguments }),
   }
-  // Where the database is another one, it began as the template's.
+  // Another database has already been initialized from the template.
   if (template && environment?.DATABASE_URL === undefined) await copyFolder(template.dataFolder, options.dataFolder)
   const service = await startService(workspace, options)
   const account = template ? { ...template.account } : await bootstrap(workspace, options, 'Faults')
@@ -52,8 +52,7 @@ export async function startStage(
 }
 
 /**
- * Waits until a write that was sent after a moment is acknowledged; milliseconds since that moment, or since an earlier
- * one that the fault began at.
+ * Waits until a write sent after `moment` is acknowledged. Returns the milliseconds since `began`, the start of the fault.
  */
 export async function recovery(writers: Writers, moment: number, began = moment): Promise<number> {
   for (const deadline = moment + timeout; performance.now() < deadline; await delay(5)) {

@@ -6,7 +6,7 @@ import { freePort } from '../shared/free-port.ts'
 import { createFaultsWorkspace } from './workspace.ts'
 import { type Account, bootstrap, startService } from '../shared/service.ts'
 
-/** What a service left that was started, bootstrapped and stopped; copies of it save doing so again. */
+/** Data of a service that was bootstrapped and stopped. Copying it is faster than bootstrapping again. */
 export interface Template {
   dataFolder: string
   secret: string
@@ -24,7 +24,7 @@ export async function createTemplate(root: string): Promise<Template> {
   return { dataFolder: options.dataFolder, secret, account, remove: () => workspace.remove() }
 }
 
-/** `cp` keeps whose it is. */
+/** Uses `cp`, which preserves ownership. */
 export async function copyFolder(from: string, to: string): Promise<void> {
   await promisify(execFile)('cp', ['-a', from, to])
 }

@@ -10,7 +10,7 @@ export interface WriterOptions {
   run: Pick<Run, 'maxPause' | 'pauseAfterFailure' | 'random'>
 }
 
-/** A contact's creation as it went; none is known where it was refused. */
+/** The outcome of a creation; `contact` is undefined if it was rejected. */
 export interface Creation {
   request: Request
   reply: Reply
@@ -19,11 +19,11 @@ export interface Creation {
 
 const writerCount = 8
 
-type Outcome = 'acknowledged' | 'refused' | 'unknown' | 'not taken'
+type Outcome = 'acknowledged' | 'rejected' | 'unknown' | 'connection refused'
 
 type Kind = UnknownChange['kind'] | 'push'
 
-/** Of ten writes so many are of each kind. */
+/** Ten writes contain this many of each kind. */
 const kinds: readonly Kind[] = [
   ...(['create', 'create', 'create', 'create'] as const),
   ...(['update', 'update', 'update'] as const),
@@ -31,19 +31,19 @@ const kinds: readonly Kind[] = [
   ...(['push', 'push'] as const),
 ]
 
-/** Mixed writes, and a ledger of what was said of each. */
+/** Sends mixed writes and keeps a ledger of their outcomes. */
 export class Writers {
   readonly contacts: ExpectedContact[] = []
   readonly pushes: SentPush[] = []
-  readonly counts = { acknowledged: 0, refused: 0, unknown: 0, 'not taken': 0 }
-  /** Answers that no law allows, with what asked for them. */
+  readonly counts = { acknowledged: 0, rejected: 0, unknown: 0, 'connection refused': 0 }
+  /** Responses that no guarantee allows, with their requests. */
   readonly unexpected: string[] = []
-  /** Answers by status. */
+  /** Responses by status. */
   readonly statuses = new Map<number, number>()
-  /** Milliseconds that the slowest answer took, and how many refusals did not say when to come back. */
+  /** Milliseconds of the slowest response. */
   slowest = 0
   readonly withoutRetryAfter: string[] = []
-  /** What 503s said. */
+  /** Descriptions of 503 responses. */
   readonly reasons = new Set<string>()
   readonly #options: WriterOptions
   readonly #random: () => number
@@ -65,19 +65,19 @@ export class Writers {
     await this.#done
   }
 
-  /** `performance.now()` of the first acknowledgement of a request that was sent after a moment. */
+  /** `performance.now()` of the first acknowledgement of a request sent after `moment`. */
   firstAcknowledgedAfter(moment: number): number | undefined {
     return this.#acknowledged.find(({ sentAt }) => sentAt >= moment)?.at
   }
 
-  /** Forgets the moments of acknowledgements, which else would pile up. */
+  /** Removes the stored acknowledgements, which would otherwise accumulate. */
   clearAcknowledged(): void {
     this.#acknowledged.length = 0
   }
 
   /**
-   * Repeats what is unknown until it is known, and what has a key once more; `made` are the addresses of those whose
-   * effect was seen. Errors: an answer that says it will never be known.
+   * Repeats unknown changes until they are acknowledged, and those with a key once more. `applied` contains the addresses
+   * of changes whose effect is visible. Errors: a response that makes retrying pointless.
    */
   async repeatUnknown(applied: ReadonlySet<string>): Promise<Repetition[]> {
     const repetitions: Repetition[] = []
@@ -119,12 +119,12 @@ export class Writers {
         const { contact } = await this.create()
         if (contact) own.push(contact)
       } else await this.#change(pickOne(existing, this.#random), kind)
-      // So that looking for one to change stays cheap.
+      // Keeps the search for a contact to change fast.
       if (own.length > 50) own.splice(0, 25)
     }
   }
 
-  /** Creates a contact with an address of its own, and of these properties too. */
+  /** Creates a contact with a unique address and these properties. */
   async create(properties: object = {}): Promise<Creation> {
     const email = `${randomUUID()}@example.com`
     const contact: ExpectedContact = { email, id: undefined, nickname: null, exists: false, revision: 0 }
@@ -152,7 +152,7 @@ export class Writers {
     }
     const request = { method: 'POST', path: this.#options.triggerPath, body, key: randomUUID() }
     const { reply, outcome } = await this.#ask(request)
-    if (outcome === 'refused' || outcome === 'not taken') return
+    if (outcome === 'rejected' || outcome === 'connection refused') return
     const rowId = outcome === 'acknowledged' ? idOf(reply) : undefined
     this.pushes.push({ email: body.contact.email, request, rowId })
   }
@@ -181,7 +181,7 @@ export class Writers {
     if (status === 503 && !(Number(headers.get('retry-after')) >= 1)) this.withoutRetryAfter.push(`${method} ${path}`)
     if (status === 503) this.reasons.add((reply.body as { description?: string } | undefined)?.description ?? '')
     const outcome = outcomeOf(reply)
-    if (outcome === 'refused') this.unexpected.push(`${method}: ${status} ${JSON.stringify(reply.body)}`)
+    if (outcome === 'rejected') this.unexpected.push(`${method}: ${status} ${JSON.stringify(reply.body)}`)
     this.counts[outcome]++
     if (outcome === 'acknowledged') {
       this.#acknowledged.push({ sentAt: reply.sentAt, at: reply.sentAt + milliseconds })
@@ -190,14 +190,14 @@ export class Writers {
   }
 }
 
-/** A 503 may come after the change was made, so it is unknown like a lost answer; any other refusal changed nothing. */
+/** A 503 may be sent after the change was made, so it is unknown like a lost response. Other errors change nothing. */
 function outcomeOf(reply: Reply): Outcome {
   if (isGood(reply)) return 'acknowledged'
-  if (reply.status === -1) return 'not taken'
-  return reply.status === 0 || reply.status === 503 ? 'unknown' : 'refused'
+  if (reply.status === -1) return 'connection refused'
+  return reply.status === 0 || reply.status === 503 ? 'unknown' : 'rejected'
 }
 
-/** The contact as it is once the change is made. */
+/** Updates the expected state after the change. */
 function applyChange(contact: ExpectedContact, { kind, nickname }: UnknownChange, reply: Reply): void {
   contact.id ??= idOf(reply)
   contact.exists = kind !== 'delete'
