@@ -19,7 +19,7 @@ import type { Random } from './random.ts'
 
 type Change = (draft: Draft, context: FuzzContext, random: Random) => void
 
-/** Changes the headers, or how the request is written on the wire. */
+/** Changes the headers or the framing of the request. */
 export function changeHead(draft: Draft, context: FuzzContext, random: Random): string {
   const name = random.weighted(weights)
   changes[name](draft, context, random)
@@ -36,12 +36,12 @@ const weights = {
   'If-None-Match': 6,
   'Idempotency-Key': 8,
   Origin: 5,
-  'others that mean something': 8,
-  'a header twice': 5,
-  'a header that hurts': 6,
+  'other meaningful headers': 8,
+  'a duplicate header': 5,
+  'a hostile header': 6,
   'many or long headers': 2,
   framing: 5,
-  'no HTTP': 4,
+  'malformed HTTP': 4,
 }
 
 const removeHeader = (draft: Draft, name: string): void => {
@@ -53,7 +53,7 @@ const setHeader = (draft: Draft, name: string, value: string): void => {
   draft.headers.push(`${name}: ${value}`)
 }
 
-/** As bytes of one character each, without those that would end the line. */
+/** Each byte as one character, without those that would end the line. */
 const fieldText = (text: string): string =>
   Buffer.from(text)
     .toString('latin1')
@@ -100,13 +100,13 @@ const changes: Record<keyof typeof weights, Change> = {
     if (random.chance(50))
       setHeader(draft, 'Access-Control-Request-Headers', random.pick(['authorization', 'a,b', 'x'.repeat(300)]))
   },
-  'others that mean something': (draft, context, random) =>
+  'other meaningful headers': (draft, context, random) =>
     headerFrom(random.pick(otherHeaders), otherValues)(draft, context, random),
-  'a header twice': (draft, _context, random) => {
+  'a duplicate header': (draft, _context, random) => {
     const line = draft.headers.length > 0 ? random.pick(draft.headers) : 'Accept: application/json'
     draft.headers.push(random.chance(50) ? line : `${line}x`)
   },
-  'a header that hurts': (draft, _context, random) => {
+  'a hostile header': (draft, _context, random) => {
     const name = random.pick(['X-Any', 'X-Request-Id', 'User-Agent', 'Accept', 'Authorization', 'Cookie'])
     setHeader(draft, name, fieldText(hostileText(random)))
   },
@@ -117,7 +117,7 @@ const changes: Record<keyof typeof weights, Change> = {
   framing: (draft, _context, random) => {
     draft.framing = random.pick(framings)
   },
-  'no HTTP': (draft, _context, random) => {
+  'malformed HTTP': (draft, _context, random) => {
     const kind = random.below(4)
     if (kind === 0) draft.version = random.pick(versions)
     else if (kind === 1) draft.lineEnd = random.pick(['\n', '\r', '\r\n\r\n', '\n\r'])
@@ -125,7 +125,7 @@ const changes: Record<keyof typeof weights, Change> = {
   },
 }
 
-/** The Authorization header of others, of an ended key, of nobody; undefined to leave it out. */
+/** Another, expired or invalid credential for the Authorization header; undefined for none. */
 function drawAuthorization({ ours, theirs, expiredKey, narrowKey }: FuzzContext, random: Random): string | undefined {
   const { apiKey, accessToken, refreshToken } = ours.account
   const [head = '', payload = '', signature = ''] = accessToken.split('.')

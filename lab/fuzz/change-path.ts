@@ -7,14 +7,14 @@ import type { Random } from './random.ts'
 
 type Change = (draft: Draft, context: FuzzContext, random: Random) => string
 
-/** Puts another id into the path, which still is one of the operation's. */
+/** Replaces an id in the path, which still belongs to the operation. */
 export function changeIds(draft: Draft, context: FuzzContext, random: Random): string {
   const name = random.weighted(idWeights)
   draft.path = idChanges[name](draft, context, random)
   return name
 }
 
-/** Puts another path in the place of the draft's. */
+/** Replaces the path. */
 export function changePath(draft: Draft, context: FuzzContext, random: Random): string {
   const name = random.weighted(draft.operation.ids.length > 0 ? pathWeights : { ...pathWeights, 'another segment': 0 })
   draft.path = pathChanges[name](draft, context, random) || '/'
@@ -22,26 +22,26 @@ export function changePath(draft: Draft, context: FuzzContext, random: Random): 
 }
 
 const idWeights = {
-  'a record of someone else': 30,
+  'a foreign record': 30,
   'a deleted record': 8,
   'a record of another parent': 8,
-  'another form': 8,
+  'a malformed id': 8,
 }
 
 const pathWeights = {
   'another segment': 20,
   'encoded letters': 5,
   'slashes and dots': 8,
-  'another case': 3,
-  'another place': 6,
+  'another letter case': 3,
+  'another path': 6,
 }
 
 const idChanges: Record<keyof typeof idWeights, Change> = {
-  'a record of someone else': ({ operation, path }, { theirs, ours }, random) => {
+  'a foreign record': ({ operation, path }, { theirs, ours }, random) => {
     const refs = theirs.refs.filter((ref) => isNamedBy(operation.ids, ref))
     if (refs.length === 0) return path
     const { params } = random.pick(refs)
-    // All of it theirs, or a part. The whole path of a push is a credential: it would be taken, and rightly.
+    // All ids foreign, or only one. The path of a push is a credential, so a completely foreign one would be accepted.
     const own = ours.refs.filter((ref) => isNamedBy(operation.ids, ref))
     const isWhole = !operation.ids.includes('hash') && random.chance(50)
     if (isWhole || own.length === 0) return isWhole ? pathOf(operation.path, params) : path
@@ -59,7 +59,7 @@ const idChanges: Record<keyof typeof idWeights, Change> = {
     if (others.length === 0 || refs.length === 0) return path
     return pathOf(operation.path, { ...random.pick(refs).params, [first]: random.pick(others).params[first] ?? '' })
   },
-  'another form': (draft, { ours }, random) =>
+  'a malformed id': (draft, { ours }, random) =>
     withSegment(draft, random, malformedId(random.pick([...ours.lexicon.ids.values()].flat()), random)),
 }
 
@@ -96,8 +96,9 @@ const pathChanges: Record<keyof typeof pathWeights, Change> = {
     ])
     return path.slice(0, ref) + piece + path.slice(ref)
   },
-  'another case': ({ path }, _context, random) => (random.chance(50) ? path.toUpperCase() : path.replace('con', 'Con')),
-  'another place': ({ path }, _context, random) =>
+  'another letter case': ({ path }, _context, random) =>
+    random.chance(50) ? path.toUpperCase() : path.replace('con', 'Con'),
+  'another path': ({ path }, _context, random) =>
     random.pick([
       ...[
         '/',
@@ -132,7 +133,7 @@ const pathChanges: Record<keyof typeof pathWeights, Change> = {
     ]),
 }
 
-/** The path with this in the place of one of its ids. */
+/** Replaces one of the ids in the path. */
 function withSegment({ operation, path }: Draft, random: Random, segment: string): string {
   const segments = path.split('/')
   const names = operation.path.split('/')
@@ -157,10 +158,10 @@ function malformedId(id: string, random: Random): string {
   ])
 }
 
-/** Puts another method in the place of the draft's: one that the path does not take, or none that there is. */
+/** Replaces the method with one that the path does not support, or with an unknown one. */
 export function changeMethod(draft: Draft, random: Random): string {
   const { method } = draft
-  // What may end a record is not asked of a kept one.
+  // No methods that could delete or change a stable record.
   const others = METHODS.filter((name) => !['DELETE', 'PATCH', 'POST', 'CONNECT', method].includes(name))
   const known = method === 'GET' ? ['HEAD', 'HEAD', 'OPTIONS', 'PUT'] : ['HEAD', 'OPTIONS', 'PUT', 'TRACE']
   draft.method = random.chance(60)

@@ -5,7 +5,7 @@ import type { Random } from './random.ts'
 
 type Change = (draft: Draft, context: FuzzContext, random: Random) => string
 
-/** Changes the query string by one piece more, or another one. */
+/** Adds or replaces a part of the query string. */
 export function changeQuery(draft: Draft, context: FuzzContext, random: Random): string {
   const name = random.weighted(weights)
   const piece = changes[name](draft, context, random)
@@ -14,20 +14,20 @@ export function changeQuery(draft: Draft, context: FuzzContext, random: Random):
 }
 
 const weights = {
-  'a value that hurts': 24,
+  'a hostile value': 24,
   'a value of another type': 12,
   'another field or operator': 14,
-  'a parameter twice': 6,
+  'a duplicate parameter': 6,
   'an unknown parameter': 8,
   'a cursor': 14,
   'a limit': 6,
   'an order': 8,
   'a selection': 8,
   'a search': 8,
-  'an id of someone else': 8,
-  'broken pieces': 6,
+  'a foreign id': 8,
+  'malformed parts': 6,
   'many filters': 2,
-  'a long one': 1,
+  'a long value': 1,
 }
 
 const operators =
@@ -43,7 +43,7 @@ const fieldOf = (draft: Draft, random: Random): string => nameOf(draft, random).
 const pair = (name: string, value: string): string => `${percentEncode(name)}=${percentEncode(value)}`
 
 const changes: Record<keyof typeof weights, Change> = {
-  'a value that hurts': (draft, _context, random) => pair(nameOf(draft, random), hostileText(random)),
+  'a hostile value': (draft, _context, random) => pair(nameOf(draft, random), hostileText(random)),
   'a value of another type': (draft, _context, random) =>
     pair(
       nameOf(draft, random),
@@ -57,7 +57,7 @@ const changes: Record<keyof typeof weights, Change> = {
       random.pick(['a', '1', 'null', 'true', '2026-11-21']),
     )
   },
-  'a parameter twice': (draft, _context, random) => {
+  'a duplicate parameter': (draft, _context, random) => {
     const name = nameOf(draft, random)
     return `${pair(name, '1')}&${pair(random.chance(80) ? name : name.toUpperCase(), hostileText(random))}`
   },
@@ -93,11 +93,11 @@ const changes: Record<keyof typeof weights, Change> = {
     return `${name}=${percentEncode(field)}`
   },
   'a search': (_draft, _context, random) => pair('query', hostileText(random)),
-  'an id of someone else': (draft, { theirs, ours }, random) => {
+  'a foreign id': (draft, { theirs, ours }, random) => {
     const ids = [...theirs.lexicon.ids.values(), ...ours.lexicon.ids.values()].flat()
     return pair(`filter.${fieldOf(draft, random)}.${random.pick(['equals', 'in', 'not'])}`, random.pick(ids))
   },
-  'broken pieces': (_draft, _context, random) =>
+  'malformed parts': (_draft, _context, random) =>
     random.pick([
       ...[
         '%zz',
@@ -129,11 +129,11 @@ const changes: Record<keyof typeof weights, Change> = {
     Array.from({ length: random.pick([25, 26, 100, 300]) }, (_, index) =>
       pair(nameOf(draft, random), String(index)),
     ).join('&'),
-  'a long one': (draft, _context, random) =>
+  'a long value': (draft, _context, random) =>
     pair(nameOf(draft, random), 'x'.repeat(random.pick([7000, 8100, 8192, 9000, 20_000, 60_000]))),
 }
 
-/** Of another list, of someone else, of a deleted record, forged, cut off, none. */
+/** A cursor of another list, another organization or a deleted record, or a forged, truncated or invalid one. */
 function drawCursor({ operation }: Draft, { ours, theirs }: FuzzContext, random: Random): string {
   const cursors = [...ours.cursors.values()]
   const own = ours.cursors.get(operation.path) ?? 'cur_'

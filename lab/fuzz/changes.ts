@@ -6,7 +6,7 @@ import type { Draft } from './draft.ts'
 import type { FuzzContext } from './drawing.ts'
 import type { Random } from './random.ts'
 
-/** Changes a request in one way that the operation does not ask for, and notes it. */
+/** Mutates a request in one way, and records it in `changes`. */
 export function change(draft: Draft, context: FuzzContext, random: Random): void {
   const kind = random.weighted({
     body: draft.operation.body ? 50 : 4,

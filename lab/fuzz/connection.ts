@@ -1,22 +1,22 @@
 import { connect, type Socket } from 'node:net'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
-/** An answer, read whole. */
+/** A complete response. */
 export interface HttpResponse {
   status: number
-  /** The status line and the headers as they came. */
+  /** The raw status line and headers. */
   head: string
-  /** Values by lower-case name, of repeated ones joined by commas. */
+  /** Values by lower-case name; repeated ones are joined by commas. */
   headers: ReadonlyMap<string, string>
-  /** Decompressed; empty when there is none. */
+  /** Decompressed; empty without a body. */
   text: string
   milliseconds: number
 }
 
-/** Why there is no answer. */
+/** No complete response was received; the message says why. */
 export class NoResponseError extends Error {}
 
-/** Milliseconds that an answer may take. */
+/** Milliseconds. */
 export const responseTimeout = 5000
 
 interface PendingRequest {
@@ -29,7 +29,7 @@ interface PendingRequest {
 
 const headEnd = Buffer.from('\r\n\r\n')
 
-/** A connection that carries one request at a time, whatever its bytes are, and is made anew when it was closed. */
+/** Sends raw requests, one at a time, and reconnects after the connection was closed. */
 export class Connection {
   readonly #port: number
   #socket: Socket | undefined
@@ -42,8 +42,8 @@ export class Connection {
   }
 
   /**
-   * Sends a request and reads its answer. `isAlone`: on a connection of its own, of which our half is closed behind the
-   * request. Errors: `NoAnswer`.
+   * Sends a request and reads its response. With `closesConnection`, the request uses a new connection, and our side is
+   * closed after it. Errors: `NoResponseError`.
    */
   async exchange(
     bytes: Buffer,
@@ -54,7 +54,7 @@ export class Connection {
     try {
       return await this.#exchange(bytes, isHead, closesConnection)
     } catch (error) {
-      // What had been closed before the request came to it says nothing about the request.
+      // A reused connection may have been closed before the request arrived, which says nothing about the request.
       if (wasNew || !(error instanceof NoResponseError) || !this.#isFresh) throw error
       return await this.#exchange(bytes, isHead, closesConnection)
     } finally {
@@ -74,7 +74,7 @@ export class Connection {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#isFresh = false
-        this.#fail(`no answer within ${responseTimeout} ms`)
+        this.#fail(`no response within ${responseTimeout} ms`)
       }, responseTimeout)
       this.#waiting = { isHead, sentAt: performance.now(), resolve, reject, timer }
       if (closesConnection) socket.end(bytes)
@@ -91,7 +91,7 @@ export class Connection {
     const onEnd = () => {
       if (this.#socket !== socket) return
       this.close()
-      this.#fail('the connection was closed without a whole answer')
+      this.#fail('the connection was closed before the response was complete')
     }
     socket.on('end', onEnd).on('close', onEnd)
     return socket
@@ -122,7 +122,7 @@ export class Connection {
   }
 }
 
-/** The answer when it is there whole. */
+/** Undefined while the response is incomplete. */
 function parseResponse(received: Buffer, isHead: boolean, milliseconds: number): HttpResponse | undefined {
   const end = received.indexOf(headEnd)
   if (end < 0) return undefined
@@ -130,7 +130,7 @@ function parseResponse(received: Buffer, isHead: boolean, milliseconds: number):
   const [statusLine = '', ...lines] = head.split('\r\n')
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1])
   const rest = received.subarray(end + headEnd.length)
-  // What only announces the answer.
+  // An interim response precedes the final one.
   if (status < 200) return parseResponse(rest, isHead, milliseconds)
   const headers = headersOf(lines)
   if (isHead || status === 204 || status === 304) return { status, head, headers, text: '', milliseconds }
@@ -154,7 +154,7 @@ function completeBody(rest: Buffer, headers: ReadonlyMap<string, string>): Buffe
   return rest.length < length ? undefined : rest.subarray(0, length)
 }
 
-/** The body that came in chunks. */
+/** Decodes a chunked body; undefined while it is incomplete. */
 function joinChunks(rest: Buffer): Buffer | undefined {
   const parts: Buffer[] = []
   for (let position = 0; ;) {

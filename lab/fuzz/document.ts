@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A part of the OpenAPI document: any JSON object. */
+/** A part of the OpenAPI document. */
 export type Schema = Readonly<Record<string, unknown>>
 
 export interface Parameter {
@@ -10,22 +10,22 @@ export interface Parameter {
   schema: Schema
 }
 
-/** One operation of the document, with every reference followed. */
+/** An operation of the document with all references resolved. */
 export interface Operation {
   name: string
   method: string
   /** With `{parameters}` in braces. */
   path: string
-  /** Names of the parameters of the path, in its order. */
+  /** Names of the path parameters, in order. */
   ids: readonly string[]
   query: readonly Parameter[]
   headers: readonly Parameter[]
   body: { required: boolean; types: readonly string[]; schema: Schema; example: unknown } | undefined
-  /** By status: the schema of each media type; none for an answer without a body. */
+  /** By status: the schema of each media type; empty for a response without a body. */
   responses: ReadonlyMap<number, ReadonlyMap<string, Schema>>
-  /** Does it ask for a credential in the Authorization header? */
+  /** Whether it requires an Authorization header. */
   isSecured: boolean
-  /** Is it about a person's own account, for access tokens alone? */
+  /** Whether it concerns a person's own account and accepts only access tokens. */
   isAccount: boolean
 }
 
@@ -35,7 +35,7 @@ export interface Contract {
   operations: readonly Operation[]
 }
 
-/** Reads the document that the project keeps, openapi.json. */
+/** Reads openapi.json. */
 export function readContract(root: string): Contract {
   const document = JSON.parse(readFileSync(join(root, 'openapi.json'), 'utf8')) as Schema
   const whole = resolveReferences(document, document, new Map())
@@ -72,7 +72,7 @@ function operationOf(method: string, path: string, operation: Schema): Operation
   }
 }
 
-/** An object is sent as one parameter for each of its properties. Those that have no fixed name stay an object. */
+/** An object parameter is sent as one parameter per property. Properties without a fixed name remain an object. */
 function explode(parameter: Parameter): Parameter[] {
   const { type, properties, unevaluatedProperties: others, examples } = parameter.schema
   if (type !== 'object') return [parameter]
@@ -96,8 +96,7 @@ function bodyOf(body: Schema | undefined): Operation['body'] {
 const contentOf = (part: Schema) => (part.content ?? {}) as Record<string, Schema>
 
 /**
- * The value with what its references name in their place, the same object for each that names the same. The document
- * has no schema that holds itself.
+ * Replaces references with their targets; equal references share one object. The document has no recursive schemas.
  */
 function resolveReferences<Value>(value: Value, document: Schema, resolvedReferences: Map<string, unknown>): Value {
   if (Array.isArray(value)) return value.map((item) => resolveReferences(item, document, resolvedReferences)) as Value

@@ -8,21 +8,21 @@ import { type PersonState, personParams, type Person, validBody } from './person
 import { Random } from './random.ts'
 import { textOf, valueOf } from './values.ts'
 
-/** All that requests are drawn from. */
+/** The data from which requests are generated. */
 export interface FuzzContext {
   operations: readonly Operation[]
   ours: Population
   theirs: Population
-  /** Whose session and password are used, ended and changed. */
+  /** The person whose session and password the requests use, end and change. */
   person: Person
   narrowKey: string
   expiredKey: string
-  /** What answers told: the ETag of a path, and what is the person's. */
+  /** Learned from responses: ETags by path, and the person's state. */
   learned: { tags: Map<string, string>; personState: PersonState }
   seed: number
 }
 
-/** The request of that number: as the operation asks for it, then changed, or not. */
+/** Generates the request with this number: a valid one, which is then mutated up to three times. */
 export function drawRequest(context: FuzzContext, number: number): Draft {
   const random = new Random(context.seed, number)
   const draft = validRequest(context, number, random)
@@ -33,8 +33,8 @@ export function drawRequest(context: FuzzContext, number: number): Draft {
 }
 
 /**
- * Is it a request of the other organization's own? What it is told and does is then no fault: their credentials are
- * sent with our organization alone, and their imports' secrets with our imports.
+ * Whether the request is fully authorized for the other organization, so that its effects and response are legitimate.
+ * Their credentials must be sent only with our organization, and the secrets of their imports only with our imports.
  */
 export function isTheirs({ headers, path }: Draft, { ours, theirs }: FuzzContext): boolean {
   const { apiKey, accessToken, organizationId } = theirs.account
@@ -47,7 +47,7 @@ export function isTheirs({ headers, path }: Draft, { ours, theirs }: FuzzContext
   return (hasTheirs && !isOurs) || isTheirPush
 }
 
-/** A request that the operation takes, as far as the document tells. */
+/** Generates a request that is valid according to the document. */
 function validRequest(context: FuzzContext, number: number, random: Random): Draft {
   const operation = drawOperation(context, number, random)
   const params = operation.isAccount
@@ -71,7 +71,9 @@ function validRequest(context: FuzzContext, number: number, random: Random): Dra
   return draft
 }
 
-/** One after another; in every second round those with a body, or with many parameters, in the place of others. */
+/**
+ * Each operation in turn. Every second round replaces simple ones with operations that have a body or many parameters.
+ */
 function drawOperation({ operations }: FuzzContext, number: number, random: Random): Operation {
   const one = operations[number % operations.length] ?? random.pick(operations)
   const other = random.pick(operations)
@@ -82,7 +84,7 @@ function drawOperation({ operations }: FuzzContext, number: number, random: Rand
 const mayEndRecord = ({ method, path }: Operation) =>
   method === 'DELETE' || /\/(?:restore|disable|enable|rotate|revoke|block|cancel)$/.test(path)
 
-/** A record for the path: for what may end one, a spent one. */
+/** A record for the path; never a stable one for operations that may end a record. */
 function drawRecord(operation: Operation, refs: readonly RecordRef[], random: Random): RecordRef | undefined {
   const endsRecord = mayEndRecord(operation)
   const wanted = endsRecord ? random.pick(['deleted', 'expendable']) : random.chance(85) ? 'stable' : 'expendable'
@@ -94,7 +96,7 @@ function drawRecord(operation: Operation, refs: readonly RecordRef[], random: Ra
 
 const refsByPath = new WeakMap<readonly RecordRef[], Map<string, readonly RecordRef[]>>()
 
-/** The records that the path can name, looked for once. */
+/** The records that the path can refer to, cached by path. */
 function refsFor({ path, ids }: Operation, refs: readonly RecordRef[]): readonly RecordRef[] {
   const byPath = refsByPath.get(refs) ?? new Map<string, readonly RecordRef[]>()
   refsByPath.set(refs, byPath)
@@ -110,7 +112,7 @@ function drawQuery({ query, path }: Operation, context: FuzzContext, random: Ran
   return [...drawn].flatMap((parameter) => drawParameter(parameter, path, context, random))
 }
 
-/** `name=value`, once or more often. A cursor needs luck to name a record of the list: it comes seldom. */
+/** `name=value`, once or several times. Cursors are rare, because few match a record of the list. */
 function drawParameter(parameter: Parameter, path: string, context: FuzzContext, random: Random): string[] {
   const { name, schema } = parameter
   const { lexicon, cursors } = context.ours
@@ -139,9 +141,9 @@ function drawParameter(parameter: Parameter, path: string, context: FuzzContext,
   return [pair(value.kind === 'scalar' ? value.text.replace(/^"|"$/g, '') : textOf(schema, random, lexicon))]
 }
 
-/** Mostly the key of all scopes; else one of the other credentials that are good. */
+/** Usually the key with all scopes, otherwise another valid credential. */
 function drawCredential(operation: Operation, { ours, narrowKey, person }: FuzzContext, random: Random): string[] {
-  // Behind the proxy of `settings`, so that the few tries of an address are not over at once.
+  // Many addresses behind the proxy of `settings`, so that the rate limits per address are not reached.
   const address = `X-Forwarded-For: 2001:db8:${random.below(50_000).toString(16)}::1`
   if (!operation.isSecured) return operation.path.startsWith('/auth') ? [address] : []
   const { organizationId, apiKey, accessToken } = ours.account
@@ -159,7 +161,7 @@ function drawCredential(operation: Operation, { ours, narrowKey, person }: FuzzC
 function drawHeaders({ headers, ids }: Operation, path: string, { learned }: FuzzContext, random: Random): string[] {
   return headers.flatMap(({ name }) => {
     if (!random.chance(name === 'If-Match' && ids.length > 0 ? 25 : 15)) return []
-    // Few enough that they come back, with another request most of the time.
+    // Few enough that they are reused, usually with a different request.
     if (name === 'Idempotency-Key') return [`${name}: key-${random.below(random.pick([20, 1_000_000]))}`]
     const tag = learned.tags.get(path) ?? '"1-AAAAAAAAAAAAAAAA"'
     return [`${name}: ${random.pick([tag, tag, '*', `"x", ${tag}`])}`]
@@ -169,7 +171,7 @@ function drawHeaders({ headers, ids }: Operation, path: string, { learned }: Fuz
 function addBody(draft: Draft, context: FuzzContext, random: Random): void {
   const { operation } = draft
   if (!operation.body || (!operation.body.required && random.chance(40))) {
-    // A body of no length is none; proxies send one.
+    // A Content-Length of 0, as proxies send it.
     if (operation.method !== 'GET' && random.chance(20)) draft.framing = 'length'
     return
   }
@@ -178,7 +180,7 @@ function addBody(draft: Draft, context: FuzzContext, random: Random): void {
   draft.headers.push(`Content-Type: ${random.pick(operation.body.types)}`)
 }
 
-/** Now and then the document's example, so that the same is sent again. */
+/** Sometimes the document's example, so that the same body is sent again. */
 function drawBody(
   name: string,
   { schema, example }: NonNullable<Operation['body']>,

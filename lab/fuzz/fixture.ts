@@ -4,22 +4,22 @@ import { textOf as textOfJson } from './json.ts'
 import { Random } from './random.ts'
 import { type Lexicon, valueOf } from './values.ts'
 
-/** A record that a path can name. */
+/** A record that a path can refer to. */
 export interface RecordRef {
-  /** The parameter that names it, `contactId`. */
+  /** The parameter that identifies it, such as `contactId`. */
   idParameter: string
   /** The ids of the path, by parameter. */
   params: Readonly<Record<string, string>>
-  /** `spent` may be deleted, disabled and so on by any request; `kept` is there for the others. */
+  /** Any request may delete or disable an `expendable` record; `stable` ones are for all other requests. */
   lifetime: 'stable' | 'expendable' | 'deleted'
 }
 
-/** An organization that is filled. */
+/** An organization with records. */
 export interface Population {
   account: Account
   lexicon: Lexicon
   refs: readonly RecordRef[]
-  /** Signed cursors, by the path of the list that gave them. */
+  /** Signed cursors, by the path of their list. */
   cursors: ReadonlyMap<string, string>
 }
 
@@ -31,14 +31,14 @@ export interface PopulationOptions {
   domain: string
   /** Records of each kind. */
   records: number
-  /** Another one than that of the requests: those are counted from 0. */
+  /** The seed of the run; negative numbers keep these draws apart from those of the requests. */
   seed: number
 }
 
-/** Of the records of each kind, how many are kept. */
+/** Number of stable records of each kind. */
 const stableCount = 4
 
-/** Fills an organization with records of every kind that the document knows how to create. */
+/** Fills an organization with records of every kind that the document can create. */
 export async function populate(options: PopulationOptions): Promise<Population> {
   const populator = new Populator(options)
   await populator.create()
@@ -63,7 +63,7 @@ class Populator {
     this.#hashes.set(account.importId, account.triggerUrl.slice(account.triggerUrl.lastIndexOf('/') + 1))
   }
 
-  /** Records of every kind, those without a parent first. */
+  /** Creates records of every kind, those without a parent first. */
   async create(): Promise<void> {
     const creators = this.#operations(({ method, responses }) => method === 'POST' && responses.has(201))
     for (const operation of creators.sort((left, right) => left.ids.length - right.ids.length)) {
@@ -77,7 +77,7 @@ class Populator {
 
   async #createOne(operation: Operation, params: Readonly<Record<string, string>>, index: number): Promise<void> {
     const random = new Random(this.#options.seed, -1 - index)
-    // What a drawn body breaks is a rule between its members; another one will do.
+    // A generated body may violate a rule between its properties; then another one is tried.
     let refusal = ''
     for (let attempt = 0; attempt < 60; attempt++) {
       const body = textOfJson(valueOf(operation.body?.schema ?? {}, random, this.#lexicon()))
@@ -91,10 +91,10 @@ class Populator {
       if (idParameter !== undefined) this.#addRef(idParameter, { ...params, [idParameter]: id })
       return
     }
-    throw new Error(`Nothing that was drawn for ${operation.name} made a record: ${refusal}`)
+    throw new Error(`No generated body for ${operation.name} created a record: ${refusal}`)
   }
 
-  /** Leads at the imports that are kept, which the service makes rows of. */
+  /** Pushes leads to the stable imports. */
   async push(): Promise<void> {
     for (const operation of this.#operations(({ ids }) => ids.includes('hash'))) {
       const imports = [...this.#refs.values()].filter(
@@ -110,7 +110,7 @@ class Populator {
     }
   }
 
-  /** Reads every list, so that each record is known by every path that names it. */
+  /** Reads every list to find each record under every path that refers to it. */
   async find(): Promise<void> {
     const lists = this.#operations(({ method }) => method === 'GET')
     for (const list of lists.sort((left, right) => left.ids.length - right.ids.length)) {
@@ -124,7 +124,7 @@ class Populator {
     const path = pathOf(list.path, params)
     const { response, link } = await this.#call('GET', `${path}?limit=100`)
     for (const { id } of response as { id: string }[]) {
-      // A key that was not made here may be what requests carry: none of them may change it.
+      // Requests use the existing keys, so they must not change them.
       if (idParameter !== 'apiKeyId' || this.#lifetimes.has(id))
         this.#addRef(idParameter, { ...params, [idParameter]: id })
     }
@@ -134,7 +134,7 @@ class Populator {
     if (cursor !== undefined) this.#cursors.set(list.path, cursor)
   }
 
-  /** A third of those that are not kept. */
+  /** Deletes a third of the expendable records. */
   async deleteSome(): Promise<void> {
     for (const { ids, path, method } of this.#options.contract.operations) {
       if (method !== 'DELETE' || !path.endsWith(`{${ids.at(-1)}}`)) continue
@@ -161,7 +161,7 @@ class Populator {
       .filter(predicate)
   }
 
-  /** The parameter that names a record of the list: there is a path with it behind the list's. */
+  /** The parameter that identifies a record of the list, if a path extends the list's path with it. */
   #idParameterOf({ path }: Operation): string | undefined {
     const recordOperation = this.#options.contract.operations.find(
       (other) => /^\/\{\w+\}$/.test(other.path.slice(path.length)) && other.path.startsWith(path),
@@ -169,7 +169,7 @@ class Populator {
     return recordOperation?.ids.at(-1)
   }
 
-  /** The ids that the path of a collection can have. */
+  /** The possible parents of a collection. */
   #parentsOf({ ids }: Operation): Readonly<Record<string, string>>[] {
     if (ids.length === 0) return [{}]
     return [...this.#refs.values()]
@@ -216,7 +216,7 @@ class Populator {
   }
 }
 
-/** Can a path with these parameters name the record? The secret of an import is part of what names it. */
+/** Whether a path with these parameters can refer to the record. An import also requires its secret. */
 export const isNamedBy = (ids: readonly string[], { idParameter, params }: RecordRef): boolean =>
   ids.filter((name) => name !== 'hash').at(-1) === idParameter && ids.every((name) => params[name] !== undefined)
 

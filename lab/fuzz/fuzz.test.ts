@@ -44,7 +44,7 @@ function responseOf(status: number, body: unknown, more: Record<string, string> 
 const brokenRules = (draft: Draft, response: HttpResponse) => rules.faultsOf(draft, response).map(({ law }) => law)
 const notFound = { code: 'not_found', status: 404, message: 'Not found', description: 'There is nothing here.' }
 
-test('an answer that keeps the laws breaks none; each that does not breaks its own', () => {
+test('a valid response breaks no rule, and each invalid one breaks the expected rule', () => {
   const count = draftOf('countContacts')
   expect(brokenRules(count, responseOf(200, { count: 1 }))).toEqual([])
   expect(brokenRules(count, responseOf(200, { count: '1' }))).toEqual(['documented body'])
@@ -53,36 +53,36 @@ test('an answer that keeps the laws breaks none; each that does not breaks its o
   ])
   expect(brokenRules(count, responseOf(200, { count: 1 }, { version: '2020-01-01' }))).toEqual(['headers'])
   expect(brokenRules(count, responseOf(404, notFound))).toEqual(['documented status'])
-  expect(brokenRules(count, responseOf(500, { ...notFound, status: 500 }))).toContain('no fault of the service')
+  expect(brokenRules(count, responseOf(500, { ...notFound, status: 500 }))).toContain('no internal error')
   const get = draftOf('getContact')
   expect(brokenRules(get, responseOf(404, notFound))).toEqual([])
-  expect(brokenRules(get, responseOf(404, { ...notFound, stack: 'at x' }))).toEqual(['shape of an error'])
-  expect(brokenRules(get, responseOf(404, { ...notFound, message: 'Gone' }))).toEqual(['shape of an error'])
+  expect(brokenRules(get, responseOf(404, { ...notFound, stack: 'at x' }))).toEqual(['error format'])
+  expect(brokenRules(get, responseOf(404, { ...notFound, message: 'Gone' }))).toEqual(['error format'])
 })
 
-test('what is of the other organization is found, in a body or a header, unless the request said it', () => {
+test('data of the other organization is found in bodies and headers, except ids from the request', () => {
   const get = draftOf('getContact')
   const response = responseOf(404, { ...notFound, description: `con_${foreignId}` })
-  expect(brokenRules(get, response)).toEqual(['nothing of someone else'])
+  expect(brokenRules(get, response)).toEqual(['no foreign data'])
   expect(brokenRules({ ...get, path: `/v5/contacts/con_${foreignId}` }, response)).toEqual([])
   expect(
     brokenRules(
       { ...get, path: `/v5/contacts/con_${foreignId}` },
       responseOf(404, notFound, { link: 'Zwetschgenmus' }),
     ),
-  ).toEqual(['nothing of someone else'])
+  ).toEqual(['no foreign data'])
   expect(changedTables({ contacts: ['{"id":1}'] }, { contacts: ['{"id":1}', '{"id":2}'] })).toEqual(['contacts'])
   expect(faultsInLog('{"level":30}\n{"level":50,"msg":"a"}\n    at x\nTypeError: y\n')).toHaveLength(2)
 })
 
-test('what needs no success is an operation of the document, and asks for something', () => {
+test('each operation that need not succeed exists and takes input', () => {
   const names = contract.operations
     .filter(({ method, ids }) => method !== 'GET' || ids.length > 0)
     .map(({ name }) => name)
   expect([...undrawable].filter((name) => !names.includes(name))).toEqual([])
 })
 
-test('a person’s own affairs are told from the rest, and each answer that may spoil them too', () => {
+test('operations on the own account are recognized, and so are requests that may affect the session', () => {
   const accounts = contract.operations.filter(({ isAccount }) => isAccount)
   expect(accounts.length).toBeGreaterThan(20)
   expect(accounts.filter(({ path }) => !path.startsWith('/v5/me/') && path !== '/v5/me')).toEqual([])
@@ -93,7 +93,7 @@ test('a person’s own affairs are told from the rest, and each answer that may 
   expect(mayAffectSession(draftOf('createContact'), responseOf(201, {}))).toBe(false)
 })
 
-test('a request is made as small as it can be and still break the law', async () => {
+test('a request is reduced as far as it still breaks the rule', async () => {
   const draft = draftOf('createContact', {
     query: ['a=1', 'b=2'],
     headers: ['Accept: a', 'Content-Type: application/json'],
@@ -112,10 +112,10 @@ test('a request is made as small as it can be and still break the law', async ()
   expect(commandOf({ ...draft, framing: 'too long' }, 'h:1')).toContain('| nc -q 6 h 1')
 })
 
-test('a small run asks, tells its seed and its figures, and leaves nothing behind', { timeout: 240_000 }, async () => {
-  // A folder for this run alone: other runs of this test on the machine have their own.
+test('a small run prints its seed and figures and removes its temporary files', { timeout: 240_000 }, async () => {
+  // A separate folder, because this test may run several times at once on a machine.
   const folder = await mkdtemp(join(tmpdir(), 'rapport-fuzz-test-'))
-  // The database of a run as root belongs to another user, who must be able to pass through.
+  // When run as root, the database runs as another user, which needs access through this folder.
   await chmod(folder, 0o711)
   const file = join(folder, 'new/report.json')
   const parameters = [script, '--requests', '60', '--seed', '7', '--connections', '4', '--json', file]
@@ -124,14 +124,14 @@ test('a small run asks, tells its seed and its figures, and leaves nothing behin
   })
   const report = JSON.parse(await readFile(file, 'utf8')) as Report
   expect(stdout).toMatch(/^seed 7\n/)
-  expect(stdout).toContain('No law was broken.')
+  expect(stdout).toContain('No rule was broken.')
   expect(Object.values(report.statuses).reduce((sum, count) => sum + count, 0)).toBe(60)
   expect(report.options).toEqual({ requests: 60, seed: 7, connections: 4, first: 0 })
   expect(await readdir(folder)).toEqual(['new'])
   await rm(folder, { recursive: true, force: true })
 })
 
-test('a mistake on the command line starts nothing and shows the help', async () => {
+test('an invalid command line starts nothing and prints the help', async () => {
   const refused = promisify(execFile)(process.execPath, [script, '--requests', 'many'])
   await expect(refused).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('--requests takes a whole') })
   const { stdout } = await promisify(execFile)(process.execPath, [script, '--help'])

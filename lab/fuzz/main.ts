@@ -53,7 +53,7 @@ const versionOf = async ({ client }: Stage): Promise<string> =>
   (await client.query<{ version: string }>(`select current_setting('server_version') as version`)).rows[0]?.version ??
   ''
 
-/** The rows of the other organization once the work on what was pushed there is done. */
+/** The rows of the other organization once its pushed rows are processed. */
 async function stableRows({ client, theirs }: Stage): Promise<Rows> {
   for (let before = await rowsOf(client, theirs.organizationId); ;) {
     await new Promise((settle) => setTimeout(settle, 1000))
@@ -63,7 +63,7 @@ async function stableRows({ client, theirs }: Stage): Promise<Rows> {
   }
 }
 
-/** What is wrong with the service once it is over. */
+/** Checks the service after the run. */
 async function checkAfterwards(
   { port, client, theirs, logged }: Stage,
   before: Rows,
@@ -71,9 +71,9 @@ async function checkAfterwards(
 ): Promise<string[]> {
   const problems: string[] = []
   const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined)
-  if (ready?.status !== 200) problems.push(`The service does not serve any more: ${ready?.status ?? 'no answer'}.`)
+  if (ready?.status !== 200) problems.push(`The service is not ready: ${ready?.status ?? 'no response'}.`)
   for (const table of changedTables(before, await rowsOf(client, theirs.organizationId)))
-    problems.push(`Rows of the other organization were changed: ${table}.`)
+    problems.push(`Rows of the other organization changed: ${table}.`)
   problems.push(
     ...faultsInLog(await logged())
       .slice(0, 20)
@@ -84,7 +84,7 @@ async function checkAfterwards(
   return problems
 }
 
-/** Notes the memory once the service is warm, and the most it has later. */
+/** Records the memory after warm-up, and its maximum in the second half. */
 function watchMemory(program: Program | undefined) {
   const megabytes = () => Math.round((program?.memory() ?? Number.NaN) / 1024 ** 2)
   let [early, late] = [Number.NaN, Number.NaN]

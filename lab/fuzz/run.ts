@@ -21,7 +21,7 @@ export interface ContextOptions {
   seed: number
 }
 
-/** Fills the organizations and gives what requests are drawn from. */
+/** Fills the organizations and returns the data from which requests are generated. */
 export async function createContext({ contract, port, ours, theirs, ...others }: ContextOptions): Promise<FuzzContext> {
   const common = { contract, port, seed: others.seed }
   const words = [
@@ -47,7 +47,7 @@ export async function createContext({ contract, port, ours, theirs, ...others }:
       await populate({
         ...common,
         account: theirs,
-        // What is theirs says so in each word; requests may hold their addresses and ids.
+        // Each of their texts contains the mark; requests may contain their addresses and ids.
         words: [`${mark} Ada`, `${mark} Straße`],
         domain: 'theirs.example.com',
         records: 6,
@@ -57,7 +57,7 @@ export async function createContext({ contract, port, ours, theirs, ...others }:
   }
 }
 
-/** With what only the owner's own session may name. */
+/** Adds records that only the owner's own session may refer to. */
 function withAccount({ refs, ...population }: Population): Population {
   const { sessionId, organizationId } = population.account
   const own = Object.entries({ sessionId, organizationId })
@@ -74,16 +74,16 @@ export interface RunOptions {
   requests: number
   first: number
   connections: number
-  /** Told now and then how many requests have been sent. */
+  /** Called from time to time with the number of sent requests. */
   onProgress: (sent: number) => void
-  /** Told of the first violation of a law by an operation as soon as it is found. */
+  /** Called for the first violation of each rule by each operation. */
   onViolation: (violation: Violation) => void
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface Result {
   seconds: number
-  /** Answers by status. */
+  /** Responses by status. */
   statuses: Record<number, number>
   operations: Record<string, OperationResult>
   violations: Violation[]
@@ -91,21 +91,21 @@ export interface Result {
 
 export interface OperationResult {
   requests: number
-  /** Answers below 300 and 304. */
+  /** Responses with a status below 300, or 304. */
   successes: number
   statuses: number[]
-  /** Milliseconds of the slowest answer, and of all together. */
+  /** Milliseconds of the slowest response, and of all in total. */
   slowest: number
   total: number
 }
 
-/** More than this many kinds of violations say nothing new. */
+/** More kinds of violations add no information. */
 const maxViolations = 50
 
-/** Sends the requests, some at a time, and holds each answer against the laws. */
+/** Sends the requests concurrently and checks each response against the rules. */
 export async function run(options: RunOptions): Promise<Result> {
   const { port, requests, first, connections, context, contract, foreignIds } = options
-  // With this many at a time the service has to take them all.
+  // With few connections, the service must accept all requests.
   const rules = new Rules(contract, { ids: foreignIds, mark }, connections > 16)
   const host = `127.0.0.1:${port}`
   const result: Result = { seconds: 0, statuses: {}, operations: {}, violations: [] }
@@ -141,7 +141,7 @@ function countResponse(
   const status = response?.status ?? 0
   statuses[status] = (statuses[status] ?? 0) + 1
   const own = operations[operation.name]
-  // Another path, or another method, is another operation's, or none's.
+  // With another path or method, the request no longer belongs to the operation.
   if (!own || !response || changes.some((change) => /^(?:path|method)/.test(change))) return
   own.requests++
   if (status < 300 || status === 304) own.successes++
@@ -150,7 +150,7 @@ function countResponse(
   own.total += response.milliseconds
 }
 
-/** What later requests can use: they would hardly guess it. */
+/** Stores values for later requests, which could not be generated. */
 function learnFrom({ learned }: FuzzContext, draft: Draft, response: HttpResponse): void {
   const tag = response.headers.get('etag')
   if (tag !== undefined && learned.tags.size < 10_000) learned.tags.set(draft.path, tag)
@@ -165,7 +165,7 @@ interface ReportContext {
   onViolation: RunOptions['onViolation']
 }
 
-/** Of those that break the same law in the same operation the first is made small and told, the others are counted. */
+/** Reduces and reports the first violation of each rule in each operation; counts the others. */
 async function report(
   { violations }: Result,
   draft: Draft,

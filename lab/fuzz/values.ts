@@ -2,16 +2,16 @@ import type { Schema } from './document.ts'
 import { type Json, piecesOf, scalar } from './json.ts'
 import type { Random } from './random.ts'
 
-/** What drawn values are made of. */
+/** The parts of generated values. */
 export interface Lexicon {
   words: readonly string[]
-  /** Ids of records that can be referred to, by prefix. */
+  /** Ids of existing records, by prefix. */
   ids: ReadonlyMap<string, readonly string[]>
-  /** Domain of the addresses. */
+  /** Domain of the generated addresses. */
   domain: string
 }
 
-/** A value that the schema takes. */
+/** Generates a valid value for the schema. */
 export function valueOf(schema: Schema, random: Random, lexicon: Lexicon): Json {
   if (schema.const !== undefined) return piecesOf(schema.const)
   if (Array.isArray(schema.enum)) return piecesOf(random.pick(schema.enum))
@@ -44,7 +44,7 @@ function listOf(schema: Schema, random: Random, lexicon: Lexicon): Json[] {
   return Array.from({ length: random.below(4) }, () => valueOf((schema.items ?? {}) as Schema, random, lexicon))
 }
 
-/** All members that it needs and some of the others; where any name will do, a few of those too. */
+/** All required properties, some optional ones, and a few with free names if the schema allows them. */
 function objectOf(schema: Schema, random: Random, lexicon: Lexicon): Json {
   const required = (schema.required ?? []) as string[]
   const share = random.pick([10, 40, 80])
@@ -68,7 +68,7 @@ function integerOf({ minimum, maximum }: Schema, random: Random): number {
   return random.pick([min, max, min + random.below(Math.min(max - min, 5000) + 1)])
 }
 
-/** A text that the schema takes: of its format, of its pattern, or words. */
+/** Generates a valid text for the schema, from its format, pattern or examples, or from words. */
 export function textOf(schema: Schema, random: Random, lexicon: Lexicon): string {
   const { format, pattern, maxLength, examples } = schema
   const [, prefix] = /^\^([a-z]{3})_\[0-9a-f\]\{32\}\$$/.exec(String(pattern)) ?? []

@@ -4,20 +4,20 @@ import { bodyBytesOf, bytesOf, copyOfDraft, type Draft, isMalformed, targetOf } 
 import { positionsIn, scalar } from './json.ts'
 import type { Fault, Rules } from './rules.ts'
 
-/** A law that was broken, and how. */
+/** A violated rule. */
 export interface Violation extends Fault {
   operation: string
   number: number
   changes: readonly string[]
-  /** What repeats it, for a shell. */
+  /** A shell command that repeats the request. */
   command: string
-  /** Was it broken again when it was repeated? */
+  /** Whether the repeated request broke the rule again. */
   isRepeatable: boolean
-  /** How often the law was broken in this operation. */
+  /** How often the operation broke the rule. */
   times: number
 }
 
-/** Sends a request and tells what its answer breaks. */
+/** Sends a request and returns the rules that its response breaks. */
 export async function attempt(
   connection: Connection,
   rules: Rules,
@@ -30,14 +30,14 @@ export async function attempt(
     return { response, faults: rules.faultsOf(draft, response) }
   } catch (error) {
     if (!(error instanceof NoResponseError)) throw error
-    return { response: undefined, faults: [{ law: 'an answer', what: error.message }] }
+    return { response: undefined, faults: [{ law: 'complete response', what: error.message }] }
   }
 }
 
-/** How many requests the search for a smaller one may send. */
+/** Maximum number of requests when reducing one. */
 const maxAttempts = 300
 
-/** The smallest request found that breaks the same law; undefined when the request itself does so no more. */
+/** The smallest request found that breaks the same rule; undefined if the original no longer breaks it. */
 export async function minimize(draft: Draft, breaks: (draft: Draft) => Promise<boolean>): Promise<Draft | undefined> {
   if (!(await breaks(draft))) return undefined
   let [smallest, attemptsLeft] = [draft, maxAttempts]
@@ -54,7 +54,7 @@ export async function minimize(draft: Draft, breaks: (draft: Draft) => Promise<b
   return smallest
 }
 
-/** Requests with a little less in them. */
+/** Slightly smaller requests. */
 function* smallerThan(draft: Draft): Generator<Draft> {
   const changed = (make: (copy: Draft) => void): Draft => {
     const copy = copyOfDraft(draft)
@@ -89,7 +89,7 @@ function* smallerBodies(draft: Draft): Generator<Draft> {
   }
 }
 
-/** A shell's command that sends the same bytes: curl where it can say them, else the bytes themselves. */
+/** A shell command that sends the same bytes, with curl if possible. */
 export function commandOf(draft: Draft, host: string): string {
   const bytes = bodyBytesOf(draft)
   const text = bytes.toString()
@@ -101,7 +101,7 @@ export function commandOf(draft: Draft, host: string): string {
   const isText = Buffer.from(text).equals(bytes) && !text.includes('\0') && text.length < 5000
   if (!isPlain || !isText || draft.headers.some((line) => /[^\x20-\x7e]/.test(line))) return rawCommandOf(draft, host)
   const method = draft.method === 'HEAD' ? '--head' : `-X ${draft.method}`
-  // curl leaves out a header that is empty, unless a semicolon says so; and it adds these two.
+  // curl omits an empty header unless it ends in a semicolon, and adds these two headers.
   const own = draft.headers.map((line) => `-H ${quote(line.replace(/^([^:]+): *$/, '$1;'))}`)
   const removed = ['Accept', 'Content-Type'].filter(
     (name) => !draft.headers.some((line) => line.toLowerCase().startsWith(`${name.toLowerCase()}:`)),
@@ -119,7 +119,7 @@ export function commandOf(draft: Draft, host: string): string {
   ].join(' ')
 }
 
-/** A long run of one and the same is written as what makes it. */
+/** Sends raw bytes. Long repetitions are written as an expression. */
 function rawCommandOf(draft: Draft, host: string): string {
   const [name, port] = host.split(':')
   const bytes = bytesOf(draft, host).toString('latin1')
