@@ -10,7 +10,7 @@ import type { JsonObject } from '../../server/src/platform/model/fields.ts'
 import { readPush } from '../../server/src/resources/imports/payload/payload.ts'
 import { until } from '../../server/test/processes.ts'
 import { readNames, rowNames } from './row-names.ts'
-import { makeQueue, makeTemplates } from './leads.ts'
+import { generateQueue, generateTemplates } from './leads.ts'
 import { watchMemory } from './measure.ts'
 import { help, readOptions } from './options.ts'
 import { type Figures, figuresOf, type Report } from './report.ts'
@@ -18,7 +18,7 @@ import { type Figures, figuresOf, type Report } from './report.ts'
 const script = fileURLToPath(new URL('../../scripts/bench.mjs', import.meta.url))
 
 let folder: string
-/** Where the benchmark puts its temporary files: other runs of this test on the machine have their own. */
+/** Temporary folder of this run's benchmark, separate from concurrent runs of this test. */
 let temporary: string
 let env: NodeJS.ProcessEnv
 beforeAll(async () => {
@@ -37,22 +37,22 @@ const isLinux = process.platform === 'linux'
 
 function assertMeasured(row: string, { perSecond, p50, p99, serviceCpu, databaseCpu }: Figures): void {
   expect(perSecond).toBeGreaterThan(0)
-  if (worked.includes(row)) expect([p50, p99]).toEqual([null, null])
+  if (processed.includes(row)) expect([p50, p99]).toEqual([null, null])
   else {
     expect(p50).toBeGreaterThan(0)
     expect(p99).toBeGreaterThanOrEqual(p50 ?? Number.NaN)
   }
-  // A short turn may take less than a tick of the clock.
+  // A short turn may take less than one clock tick.
   if (isLinux) expect(Math.min(serviceCpu ?? -1, databaseCpu ?? -1)).toBeGreaterThanOrEqual(0)
 }
 
 const { one, page, deep, deepByLink, email, created } = rowNames
-const worked: readonly string[] = [rowNames.worked, rowNames.workedOfTwo]
+const processed: readonly string[] = [rowNames.processed, rowNames.processedOfTwo]
 const searches = [rowNames.property, rowNames.commonProperty, rowNames.rare, rowNames.common, rowNames.absent]
-/** Pushes have a target at 64 connections alone. */
+/** Pushes have a target only at 64 connections. */
 const expectedTargets = [
   ...[one, page, email, created].map((name) => `${name}: ratio to the floor`),
-  ...worked.map((name) => `${name}: a second`),
+  ...processed.map((name) => `${name}: a second`),
   ...[deep, deepByLink].map((name) => `${name}: p50 for that of the first page`),
   ...[...searches, rowNames.query].map((name) => `${name}: p50 ms`),
   ...readNames.slice(2, 11).map((name) => `${name}: plan`),
@@ -61,18 +61,18 @@ const expectedTargets = [
   'warm start, s',
 ]
 
-test('a small run measures each row, and leaves nothing behind', { timeout: 240_000 }, async () => {
+test('a small run measures each row and removes its temporary files', { timeout: 240_000 }, async () => {
   const file = join(folder, 'new/figures.json')
   const { stdout } = await promisify(execFile)(process.execPath, [script, ...small, '--json', file], { env })
   const report = JSON.parse(await readFile(file, 'utf8')) as Report
   expect(report.rows.map(({ name, connections }) => `${name} ${connections}`)).toEqual(
-    Object.values(rowNames).map((name) => `${name} ${worked.includes(name) ? null : 2}`),
+    Object.values(rowNames).map((name) => `${name} ${processed.includes(name) ? null : 2}`),
   )
   for (const { name, service, floor, driver, ratio, memory, databaseMemory } of report.rows) {
     for (const figures of [service, floor, driver]) if (figures) assertMeasured(name, figures)
     expect([floor === null, driver === null]).toEqual([
       name === rowNames.busy,
-      name === rowNames.busy || worked.includes(name),
+      name === rowNames.busy || processed.includes(name),
     ])
     expect(ratio).toEqual(floor && service.perSecond / floor.perSecond)
     if (isLinux) expect(Math.min(memory[0] ?? 0, memory[1] ?? 0, databaseMemory ?? 0)).toBeGreaterThan(10)
@@ -90,33 +90,34 @@ test('a small run measures each row, and leaves nothing behind', { timeout: 240_
     if (isLinux) expect([atStart, atEnd].flatMap(Object.values).filter((value) => !(value > 10))).toEqual([])
   }
   expect(report.targets.map(({ name }) => name)).toEqual(expectedTargets)
-  for (const text of ['| rows processed ', '| start of ', '| plan of ', '| target ']) expect(stdout).toContain(text)
+  for (const text of ['| rows processed ', '| service start ', '| plan of ', '| target '])
+    expect(stdout).toContain(text)
   expect(await benchFolders()).toEqual([])
 })
 
-test('a run that is interrupted ends what it started', { timeout: 60_000 }, async () => {
+test('an interrupted run stops its processes and removes its files', { timeout: 60_000 }, async () => {
   const child = spawn(process.execPath, [script, ...small], { env, stdio: 'ignore' })
   const ended = once(child, 'exit')
-  await until('it began', async () => (await benchFolders()).length > 0)
-  // As npm in a terminal does, whose signals reach both.
+  await until('the benchmark has created its folder', async () => (await benchFolders()).length > 0)
+  // Twice, because npm and the terminal both send the signal.
   for (let times = 0; times < 2; times++) child.kill('SIGINT')
   expect(await ended).toEqual([1, null])
   expect(await benchFolders()).toEqual([])
 })
 
-test('a mistake on the command line starts nothing and shows the help', async () => {
+test('an invalid command line starts nothing and prints the help', async () => {
   const refused = promisify(execFile)(process.execPath, [script, '--row', 'get nothing'], { env })
-  const said = `No row has "get nothing" in its name.\n\n${help}`
+  const said = `No row name contains "get nothing".\n\n${help}`
   await expect(refused).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining(said) })
   expect(await benchFolders()).toEqual([])
-  expect(() => readOptions(['--contacts', 'many'])).toThrow('--contacts takes a whole number from 1 on.')
-  expect(() => readOptions(['--connections', '1,none'])).toThrow('--connections takes a whole number from 1 on.')
+  expect(() => readOptions(['--contacts', 'many'])).toThrow('--contacts takes a whole number of at least 1.')
+  expect(() => readOptions(['--connections', '1,none'])).toThrow('--connections takes a whole number of at least 1.')
   expect(readOptions(['--help'])).toBeUndefined()
 })
 
-test('of the rounds the middle one counts; processor time is shared by all answers', () => {
-  const round = (answers: number, p50: number, serviceCpu: number | undefined) => {
-    return { answers, seconds: 2, p50, p99: 9, serviceCpu, databaseCpu: 50 }
+test('figures are medians of the rounds, and processor time is divided by all responses', () => {
+  const round = (responses: number, p50: number, serviceCpu: number | undefined) => {
+    return { responses, seconds: 2, p50, p99: 9, serviceCpu, databaseCpu: 50 }
   }
   const { perSecond, ...others } = figuresOf([round(100, 1, 10), round(400, 3, 20), round(200, 2, 40)])
   expect(perSecond).toBe(100)
@@ -124,17 +125,17 @@ test('of the rounds the middle one counts; processor time is shared by all answe
   expect(figuresOf([round(100, 1, 10), round(100, 1, undefined)]).serviceCpu).toBeNull()
 })
 
-const known = {
+const existing = {
   emails: ['ada@example.com', 'alan@example.com'],
   companies: [{ name: 'Berlin Tea 1', domain: 'berlin-tea-1.example' }],
 }
 
-test('each second lead of a queue is about someone there is, the others are new; every lead can be used', () => {
-  const queue = makeQueue(known, 6, 1000)
+test('every second lead of a queue is about an existing person, and every lead is valid', () => {
+  const queue = generateQueue(existing, 6, 1000)
   const emails = queue.map(emailOf)
-  expect([emails[1], emails[3]]).toEqual(known.emails)
-  expect(new Set([...emails, ...makeQueue(known, 6, 2000).map(emailOf)]).size).toBe(10)
-  for (const lead of [...queue, ...makeTemplates(known, 50, '00000000')]) {
+  expect([emails[1], emails[3]]).toEqual(existing.emails)
+  expect(new Set([...emails, ...generateQueue(existing, 6, 2000).map(emailOf)]).size).toBe(10)
+  for (const lead of [...queue, ...generateTemplates(existing, 50, '00000000')]) {
     const size = JSON.stringify(lead).length
     expect(size).toBeGreaterThan(500)
     expect(size).toBeLessThan(700)
@@ -144,10 +145,10 @@ test('each second lead of a queue is about someone there is, the others are new;
 
 const emailOf = ({ contact }: JsonObject): string => (contact as { email: string }).email
 
-test.runIf(isLinux)('memory is told for both halves of the time', async () => {
+test.runIf(isLinux)('the maximum memory is reported for both halves of the time', async () => {
   let megabytes = 0
-  const halves = watchMemory({ memory: () => ++megabytes })
-  await until('it looked a few times', async () => megabytes >= 4)
-  const told = halves()
-  expect(told).toEqual([megabytes >> 1, megabytes])
+  const stopWatching = watchMemory({ memory: () => ++megabytes })
+  await until('it has taken a few samples', async () => megabytes >= 4)
+  const bounds = stopWatching()
+  expect(bounds).toEqual([megabytes >> 1, megabytes])
 })

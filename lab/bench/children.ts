@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** The programs of lab/bench/roles, which scripts/bench.mjs puts beside this one. */
+/** The programs of lab/bench/roles; scripts/bench.mjs builds them next to this one. */
 export type Role = 'load' | 'floor' | 'driver'
 
-/** Starts one of them, and hands it its task. */
+/** Starts one of them and sends it its task. */
 export function startRole(role: Role, task: object): ChildProcess {
   const child = spawn(process.execPath, [fileURLToPath(new URL(`bench-${role}.js`, import.meta.url))], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -16,13 +16,13 @@ export function startRole(role: Role, task: object): ChildProcess {
 }
 
 export function linesOf(child: ChildProcess): AsyncIterable<string> {
-  if (!child.stdout) throw new Error('its output is a pipe')
+  if (!child.stdout) throw new Error('the output must be a pipe')
   return createInterface(child.stdout)
 }
 
-/** The first line that it says. Errors: it ends before. */
-export async function firstOf(child: ChildProcess): Promise<string> {
-  if (!child.stdout) throw new Error('its output is a pipe')
+/** The first line of its output. Errors: it exits before that. */
+export async function firstLineOf(child: ChildProcess): Promise<string> {
+  if (!child.stdout) throw new Error('the output must be a pipe')
   const ended = once(child, 'exit').then(() => {
     throw new Error(`${child.spawnargs.at(-1)} did not start.`)
   })

@@ -2,23 +2,23 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
 import { from } from 'pg-copy-streams'
-import type { Cell, Made } from './records.ts'
+import type { Cell, TableRow } from './records.ts'
 
-/** Characters that are sent at a time. */
+/** Characters per chunk. */
 const chunkLength = 64 * 1024
 
-/** Sends rows by COPY: those of one organization after the other, each with its organization. */
+/** Sends rows by COPY, each with its organization. */
 export async function copyRows(
   client: pg.Client,
   table: string,
   columns: readonly string[],
-  rows: Iterable<readonly [organizationId: string, row: Made]>,
+  rows: Iterable<readonly [organizationId: string, row: TableRow]>,
 ): Promise<void> {
   const names = ['organization_id', ...columns].join(', ')
   await pipeline(Readable.from(chunks(columns, rows)), client.query(from(`copy ${table} (${names}) from stdin`)))
 }
 
-function* chunks(columns: readonly string[], rows: Iterable<readonly [string, Made]>): Generator<string> {
+function* chunks(columns: readonly string[], rows: Iterable<readonly [string, TableRow]>): Generator<string> {
   let text = ''
   for (const [organizationId, row] of rows) {
     text += organizationId
@@ -39,13 +39,13 @@ export function copyText(cell: Cell): string {
   return escaped(Array.isArray(cell) ? `{${cell.map((item) => JSON.stringify(item)).join(',')}}` : JSON.stringify(cell))
 }
 
-const special: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 const escaped = (text: string): string =>
-  /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, (character) => special[character] ?? '') : text
+  /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? '') : text
 
 /**
- * Runs `work` while these tables have neither the indexes nor the foreign keys that go beyond their primary keys: they are
- * built afterwards, all at once, as a restore does, and the foreign keys checked.
+ * Runs `work` while these tables have no foreign keys and no indexes except those of constraints. Afterwards they are
+ * rebuilt at once, as in a restore, and the foreign keys are checked.
  */
 export async function withoutIndexes(client: pg.Client, tables: readonly string[], work: () => Promise<void>) {
   const { rows: keys } = await client.query<{ drop: string; make: string }>(

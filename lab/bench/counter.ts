@@ -1,64 +1,64 @@
-/** One turn of one target: what its clients do, and for how long. */
+/** One turn of one target: its connections and its duration. */
 export interface Turn {
   connections: number
-  /** Seconds before counting begins, so that code and connections are warm. */
+  /** Seconds before counting begins, to warm up code and connections. */
   warmUp: number
   seconds: number
 }
 
 export interface TurnResult {
-  /** Answers counted. */
-  answers: number
-  /** Seconds of counting, as they were. */
+  /** Counted responses. */
+  responses: number
+  /** Actual seconds of counting. */
   seconds: number
   /** Milliseconds. */
   p50: number
   p99: number
 }
 
-/** All answers, those before and after the counting too. */
+/** All responses, including those before and after the counting. */
 export interface Outcome {
   good: number
-  /** Answers that were not what they have to be. */
+  /** Wrong responses. */
   failures: number
 }
 
-/** What a turn's process says: when counting begins and ends; then, when the last answer is there, how all of them were. */
+/** Messages of a turn's process: when counting begins and ends, and the outcome after the last response. */
 export type TurnMessage = { event: 'begin' } | ({ event: 'end' } & TurnResult) | ({ event: 'done' } & Outcome)
 
-/** One connection: the next request goes out when the answer is whole. */
+/** One connection, which sends the next request when the response is complete. */
 export interface TurnClient {
   begin(): void
-  /** Resolves when the last answer is there. */
+  /** Resolves after the last response. */
   close(): Promise<void>
 }
 
-/** Takes the turn, telling how it goes on standard output. */
-export async function takeTurn({ warmUp, seconds }: Turn, counter: Counter, clients: readonly TurnClient[]) {
+/** Runs the turn and reports its progress on standard output. */
+export async function runTurn({ warmUp, seconds }: Turn, counter: Counter, clients: readonly TurnClient[]) {
   for (const client of clients) client.begin()
   await pause(warmUp)
-  tell({ event: 'begin' })
-  const began = counter.begin()
+  send({ event: 'begin' })
+  const startedAt = counter.begin()
   await pause(seconds)
-  // On a machine that is very busy, a short turn would end before anything is answered.
-  while (counter.answers === 0) await pause(0.01)
-  const result = counter.end(began)
-  tell({ event: 'end', ...result })
+  // On a very busy machine, a short turn could end before the first response.
+  while (counter.responses === 0) await pause(0.01)
+  const result = counter.end(startedAt)
+  send({ event: 'end', ...result })
   await Promise.all(clients.map((client) => client.close()))
-  tell({ event: 'done', good: counter.good, failures: counter.failures })
+  send({ event: 'done', good: counter.good, failures: counter.failures })
 }
 
-const tell = (message: TurnMessage) => process.stdout.write(`${JSON.stringify(message)}\n`)
+const send = (message: TurnMessage) => process.stdout.write(`${JSON.stringify(message)}\n`)
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000))
 
 export class Counter {
-  /** Since the first request, counted or not. */
+  /** Since the first request, including uncounted ones. */
   failures = 0
   good = 0
   #latencies: number[] = []
 
   /** Since counting began. */
-  get answers(): number {
+  get responses(): number {
     return this.#latencies.length
   }
 
@@ -67,16 +67,16 @@ export class Counter {
     return performance.now()
   }
 
-  note(milliseconds: number, isGood: boolean): void {
+  record(milliseconds: number, isGood: boolean): void {
     this.#latencies.push(milliseconds)
     if (isGood) this.good++
     else this.failures++
   }
 
-  end(began: number): TurnResult {
-    const seconds = (performance.now() - began) / 1000
+  end(startedAt: number): TurnResult {
+    const seconds = (performance.now() - startedAt) / 1000
     const sorted = Float64Array.from(this.#latencies).sort()
     const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-    return { answers: sorted.length, seconds, p50: at(0.5), p99: at(0.99) }
+    return { responses: sorted.length, seconds, p50: at(0.5), p99: at(0.99) }
   }
 }

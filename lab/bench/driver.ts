@@ -1,40 +1,40 @@
 import { text } from 'node:stream/consumers'
 import pg from 'pg'
-import { Counter, takeTurn, type Turn, type TurnClient } from './counter.ts'
-import { type Packed, perform, repeatable, unpack, type Fresh } from './exchange.ts'
-import { showNumber } from './load.ts'
+import { Counter, runTurn, type Turn, type TurnClient } from './counter.ts'
+import { type Packed, runExchange, repeatable, unpack, type VariableParts } from './exchange.ts'
+import { formatNumber } from './load.ts'
 import type { Exchange } from './recording.ts'
 
-/** What the driver's process does by turns. */
+/** The task of the driver's process. */
 export interface DriverTask extends Turn {
   connection: pg.ClientConfig
   packed: Packed
-  /** For writes: what is new in each of them, in the order of the exchanges; `firstNumber` is the first of the numbers. */
-  fresh?: readonly Fresh[]
+  /** For writes: the values that differ each time, in the order of the exchanges. */
+  variableParts?: readonly VariableParts[]
   firstNumber: number
-  /** Characters of the answers, in the order of the exchanges; null where they are not known before. */
+  /** Characters of the expected responses, in the order of the exchanges; null if unknown in advance. */
   lengths: readonly (number | null)[]
 }
 
-/** The statements through the driver alone: one process, as many connections, no HTTP. */
+/** Runs the statements through the driver alone: one process, the same number of connections, no HTTP. */
 export async function runDriver(): Promise<void> {
   const task = JSON.parse(await text(process.stdin)) as DriverTask
-  const exchanges = makersOf(task)
+  const exchanges = exchangeFactories(task)
   const counter = new Counter()
   const clients = Array.from({ length: task.connections }, (_, index) => {
     return new Client(task, exchanges, counter, index * 7919)
   })
   await Promise.all(clients.map((client) => client.connect()))
-  await takeTurn(task, counter, clients)
+  await runTurn(task, counter, clients)
 }
 
-function makersOf({ packed, fresh, firstNumber }: DriverTask): (() => Exchange)[] {
+function exchangeFactories({ packed, variableParts, firstNumber }: DriverTask): (() => Exchange)[] {
   let number = firstNumber
   return unpack(packed).map((exchange, index) => {
-    const own = fresh?.[index]
-    if (!own) return () => exchange
-    const make = repeatable(exchange, own)
-    return () => make(showNumber(number++))
+    const parts = variableParts?.[index]
+    if (!parts) return () => exchange
+    const make = repeatable(exchange, parts)
+    return () => make(formatNumber(number++))
   })
 }
 
@@ -79,10 +79,10 @@ class Client implements TurnClient {
       const index = this.#next++ % this.#exchanges.length
       const exchange = this.#exchanges[index]?.() ?? []
       const expected = this.#lengths[index] ?? null
-      const began = performance.now()
-      const answer = await perform(this.#client, exchange)
-      const isGood = answer !== '' && (expected === null || expected === answer.length)
-      this.#counter.note(performance.now() - began, isGood)
+      const startedAt = performance.now()
+      const text = await runExchange(this.#client, exchange)
+      const isGood = text !== '' && (expected === null || expected === text.length)
+      this.#counter.record(performance.now() - startedAt, isGood)
     }
   }
 }

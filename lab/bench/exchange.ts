@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { newId } from '../../server/src/platform/model/ids.ts'
 import type { Exchange, Statement } from './recording.ts'
 
-/** Exchanges on their way to another process: each text stands there once. */
+/** Exchanges to send to another process; each statement text is included once. */
 export interface Packed {
   texts: string[]
   exchanges: { name?: string; text: number; values: unknown[] }[][][]
@@ -26,63 +26,63 @@ export const unpack = ({ texts, exchanges }: Packed): Exchange[] =>
     exchange.map((trip) => trip.map((statement) => ({ ...statement, text: texts[statement.text] ?? '' }))),
   )
 
-type Answer = pg.QueryResult<{ text?: string; count?: string }>
+type TextResult = pg.QueryResult<{ text?: string; count?: string }>
 
-/** Sends what was recorded, in as many round trips, and gives the text of the answer as the service would send it. */
-export async function perform(client: pg.Client | pg.PoolClient, exchange: Exchange): Promise<string> {
+/** Runs the recorded statements in the same round trips and returns the response text that the service would send. */
+export async function runExchange(client: pg.Client | pg.PoolClient, exchange: Exchange): Promise<string> {
   let text = ''
   for (const trip of exchange) {
     const [first, ...others] = trip
-    if (first && others.length === 0) text = textOf(await client.query(copyOf(first))) ?? text
+    if (first && others.length === 0) text = textOf(await client.query(toQueryConfig(first))) ?? text
     else {
-      const answers = await Promise.all(trip.map((statement) => client.query(copyOf(statement))))
-      for (const answer of answers) text = textOf(answer) ?? text
+      const results = await Promise.all(trip.map((statement) => client.query(toQueryConfig(statement))))
+      for (const result of results) text = textOf(result) ?? text
     }
   }
   return text
 }
 
-/** The driver keeps what it is given. */
-export const copyOf = ({ name, text, values }: Statement): pg.QueryConfig => ({
+/** A copy, because the driver keeps a reference to its arguments. */
+export const toQueryConfig = ({ name, text, values }: Statement): pg.QueryConfig => ({
   ...(name !== undefined && { name }),
   text,
   values: [...values],
 })
 
-/** A record or a page comes as text; a count is told in an object. */
-export function textOf({ rows: [row] }: Answer): string | undefined {
+/** A record or a page comes as text; a count is wrapped in an object. */
+export function textOf({ rows: [row] }: TextResult): string | undefined {
   if (row?.count !== undefined) return JSON.stringify({ count: Number(row.count) })
   return row?.text
 }
 
-/** What of a recorded write is new each time: texts that stand in its values. */
-export interface Fresh {
-  /** The ids that the write made, as uuids. */
+/** Texts in the values of a recorded write that must differ each time. */
+export interface VariableParts {
+  /** The UUIDs that the write created. */
   ids: readonly string[]
-  /** The number that tells its record from others. */
+  /** The number that makes its record unique. */
   number: string
 }
 
-/** A write as it can be made again with another number, and with ids of its own. */
-export function repeatable(exchange: Exchange, { ids, number }: Fresh): (number: string) => Exchange {
+/** Returns a function that creates the same write with another number and new ids. */
+export function repeatable(exchange: Exchange, { ids, number }: VariableParts): (number: string) => Exchange {
   const split = new RegExp(`(${[number, ...ids].join('|')})`)
   const prepared = exchange.map((trip) =>
-    trip.map((statement) => ({ ...statement, values: statement.values.map((value) => makerOf(value, split)) })),
+    trip.map((statement) => ({ ...statement, values: statement.values.map((value) => valueFactory(value, split)) })),
   )
   return (another) => {
-    const fresh = new Map([[number, another], ...ids.map((id) => [id, newId()] as const)])
+    const replacements = new Map([[number, another], ...ids.map((id) => [id, newId()] as const)])
     return prepared.map((trip) =>
-      trip.map((statement) => ({ ...statement, values: statement.values.map((make) => make(fresh)) })),
+      trip.map((statement) => ({ ...statement, values: statement.values.map((make) => make(replacements)) })),
     )
   }
 }
 
-function makerOf(value: unknown, split: RegExp): (fresh: ReadonlyMap<string, string>) => unknown {
+function valueFactory(value: unknown, split: RegExp): (replacements: ReadonlyMap<string, string>) => unknown {
   if (Array.isArray(value)) {
-    const makers = value.map((item) => makerOf(item, split))
-    return (fresh) => makers.map((make) => make(fresh))
+    const factories = value.map((item) => valueFactory(item, split))
+    return (replacements) => factories.map((make) => make(replacements))
   }
   const parts = typeof value === 'string' ? value.split(split) : []
   if (parts.length < 2) return () => value
-  return (fresh) => parts.map((part) => fresh.get(part) ?? part).join('')
+  return (replacements) => parts.map((part) => replacements.get(part) ?? part).join('')
 }

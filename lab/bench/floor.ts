@@ -2,32 +2,32 @@ import { text } from 'node:stream/consumers'
 import fastify, { type FastifyInstance } from 'fastify'
 import pg from 'pg'
 import { newId } from '../../server/src/platform/model/ids.ts'
-import { copyOf, type Fresh, type Packed, perform, repeatable, textOf, unpack } from './exchange.ts'
+import { toQueryConfig, type VariableParts, type Packed, runExchange, repeatable, textOf, unpack } from './exchange.ts'
 import type { Statement } from './recording.ts'
 
-/** The floor's process: what it needs to know. */
+/** The task of the floor's process. */
 export interface FloorTask {
   connection: pg.ClientConfig
   connections: number
-  /** The service's own statements, for each path with its query. */
+  /** The service's own statements for each path with its query. */
   reads?: { targets: readonly string[]; packed: Packed }
-  /** The service's own transactions of creates, and what is new in each. */
-  creates?: { packed: Packed; fresh: readonly Fresh[] }
-  /** Where pushes are put, as uuids. */
-  pushes?: PushPlace
+  /** The service's own transactions for creates, and the values that differ each time. */
+  creates?: { packed: Packed; variableParts: readonly VariableParts[] }
+  /** Where pushes are inserted, as UUIDs. */
+  pushes?: PushTarget
 }
 
-export interface PushPlace {
+export interface PushTarget {
   organizationId: string
   importId: string
 }
 
-/** The service's, so that both keep their connections from turn to turn. */
+/** The same as the service's, so that both keep their connections between turns. */
 const idleTimeoutMillis = 60_000
 
 /**
- * The least that a service of this framework and this driver can do: the same statements, nothing else. No credential,
- * no limit, no log, no header of ours. It tells its port and lives until it is ended.
+ * The minimum that a service with this framework and driver does: the same statements and nothing else. No credentials,
+ * no limits, no log, no headers of ours. It prints its port and runs until SIGTERM.
  */
 export async function runFloor(): Promise<void> {
   const { connection, connections, reads, creates, pushes } = JSON.parse(await text(process.stdin)) as FloorTask
@@ -35,7 +35,7 @@ export async function runFloor(): Promise<void> {
   const app = fastify()
   if (reads) serveReads(app, pool, reads)
   if (creates) serveCreates(app, pool, creates)
-  if (pushes) takePushes(app, pool, pushes)
+  if (pushes) servePushes(app, pool, pushes)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   process.stdout.write(`${JSON.stringify({ port: Number(new URL(url).port) })}\n`)
   await new Promise((resolve) => process.once('SIGTERM', resolve))
@@ -43,62 +43,68 @@ export async function runFloor(): Promise<void> {
   await pool.end()
 }
 
-const json = 'application/json; charset=utf-8'
+const jsonContentType = 'application/json; charset=utf-8'
 
 function serveReads(app: FastifyInstance, pool: pg.Pool, { targets, packed }: NonNullable<FloorTask['reads']>): void {
   const statements = unpack(packed).map(([trip = [], ...moreTrips]) => {
     const [statement, ...others] = trip
-    if (!statement || others.length + moreTrips.length > 0) throw new Error('a read is one statement')
+    if (!statement || others.length + moreTrips.length > 0) throw new Error('a read must be one statement')
     return statement
   })
-  const known = new Map<string, Statement>()
+  const statementByTarget = new Map<string, Statement>()
   targets.forEach((target, index) => {
     const statement = statements[index]
-    if (statement) known.set(target, statement)
+    if (statement) statementByTarget.set(target, statement)
   })
   for (const path of ['/v5/contacts/:id', '/v5/contacts/count', '/v5/contacts']) {
     app.get(path, async (request, reply) => {
-      const statement = known.get(request.url)
+      const statement = statementByTarget.get(request.url)
       if (!statement) return reply.code(404).send()
-      return reply.type(json).send(textOf(await pool.query(copyOf(statement))))
+      return reply.type(jsonContentType).send(textOf(await pool.query(toQueryConfig(statement))))
     })
   }
 }
 
-/** What tells the create of a template and of a number. */
-const numbered = /^bench-(\d+)-(\d+)@/
+/** The template and the number in an email address. */
+const createdEmail = /^bench-(\d+)-(\d+)@/
 
-function serveCreates(app: FastifyInstance, pool: pg.Pool, { packed, fresh }: NonNullable<FloorTask['creates']>): void {
-  const makers = unpack(packed).map((exchange, index) => repeatable(exchange, fresh[index] ?? { ids: [], number: '' }))
+function serveCreates(
+  app: FastifyInstance,
+  pool: pg.Pool,
+  { packed, variableParts }: NonNullable<FloorTask['creates']>,
+): void {
+  const makers = unpack(packed).map((exchange, index) =>
+    repeatable(exchange, variableParts[index] ?? { ids: [], number: '' }),
+  )
   app.post<{ Body: { email: string } }>('/v5/contacts', async (request, reply) => {
-    const [, template, number = ''] = numbered.exec(request.body.email) ?? []
+    const [, template, number = ''] = createdEmail.exec(request.body.email) ?? []
     const make = makers[Number(template)]
     if (!make) return reply.code(404).send()
     const client = await pool.connect()
     try {
       return await reply
         .code(201)
-        .type(json)
-        .send(await perform(client, make(number)))
+        .type(jsonContentType)
+        .send(await runExchange(client, make(number)))
     } finally {
       client.release()
     }
   })
 }
 
-/** One row and one commit for each push, the body not even looked at. */
-function takePushes(app: FastifyInstance, pool: pg.Pool, place: PushPlace): void {
+/** One row and one commit for each push; the body is not parsed. */
+function servePushes(app: FastifyInstance, pool: pg.Pool, target: PushTarget): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body))
   app.post('/v5/imports/:importId/trigger/:hash', async (request, reply) => {
     const id = newId()
-    const { rows } = await pool.query<{ created_at: Date }>(pushStatement(place, id, String(request.body)))
+    const { rows } = await pool.query<{ created_at: Date }>(pushStatement(target, id, String(request.body)))
     return reply.send({ id, status: 'PENDING', createdAt: rows[0]?.created_at })
   })
 }
 
-/** A push as one row. */
-export const pushStatement = ({ organizationId, importId }: PushPlace, id: string, payload: string): Statement => ({
+/** Inserts a push as one row. */
+export const pushStatement = ({ organizationId, importId }: PushTarget, id: string, payload: string): Statement => ({
   name: 'push',
   text: `insert into import_rows (organization_id, id, import_id, payload, parameters)
     values ($1, $2, $3, $4, '{}') returning created_at, status as text`,

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../server/src/platform/model/fields.ts'
-import { ascii, firstNames, lastNames, places, Random, ranks, trades } from './people.ts'
+import { toAscii, firstNames, lastNames, cities, Random, jobLevels, industries } from './people.ts'
 
-/** People and companies that there are, as a lead may name them. */
-export interface Known {
+/** Existing people and companies that leads can refer to. */
+export interface ExistingRecords {
   emails: readonly string[]
   companies: readonly Employer[]
 }
@@ -12,53 +12,53 @@ interface Employer {
   domain: string
 }
 
-/** New people of a queue that share one new company. */
-const peopleOfNewCompany = 5
+/** Number of new people in a queue who share a new company. */
+const peoplePerNewCompany = 5
 
 /**
- * As many leads as are asked for, the same ones at every run: each second one is about one of the `emails`, whose company
- * is there too; the others are new people, at new companies. `first` is a number that no other queue reaches.
+ * Generates `size` leads, the same in every run. Every second one is about one of the `emails`, at an existing company;
+ * the others are new people at new companies. `first` starts a range of numbers that no other queue uses.
  */
-export function makeQueue({ emails, companies }: Known, size: number, first: number): JsonObject[] {
+export function generateQueue({ emails, companies }: ExistingRecords, size: number, first: number): JsonObject[] {
   const random = new Random(first)
-  const newCompanies = Math.ceil(size / 2 / peopleOfNewCompany)
+  const newCompanies = Math.ceil(size / 2 / peoplePerNewCompany)
   return Array.from({ length: size }, (_, index) => {
     const key = String(first + index)
     const email = index % 2 === 1 ? emails[index >> 1] : undefined
-    const known = companies[random.below(companies.length)]
-    if (email !== undefined && known) return makeLead(random, { key, email, company: known })
+    const existing = companies[random.below(companies.length)]
+    if (email !== undefined && existing) return generateLead(random, { key, email, company: existing })
     const number = first + (index % newCompanies)
-    return makeLead(random, { key, company: { name: `Acme ${number} Ltd`, domain: `acme-${number}.example` } })
+    return generateLead(random, { key, company: { name: `Acme ${number} Ltd`, domain: `acme-${number}.example` } })
   })
 }
 
-/** So many people of a list for a round, no one twice; the next round goes on behind them, and at the end begins again. */
-export function peopleOf(emails: readonly string[], round: number, most: number): string[] {
-  const count = Math.min(most, emails.length)
+/** Up to `max` different people for a round. Each round continues after the last one and wraps around at the end. */
+export function emailsForRound(emails: readonly string[], round: number, max: number): string[] {
+  const count = Math.min(max, emails.length)
   return Array.from({ length: count }, (_, index) => emails[(round * count + index) % emails.length] ?? '')
 }
 
-/** Leads about new people at companies that there are, with `key` where each push needs another text. */
-export const makeTemplates = ({ companies }: Known, count: number, key: string): JsonObject[] => {
+/** Leads about new people at existing companies, with `key` where each push needs a unique text. */
+export const generateTemplates = ({ companies }: ExistingRecords, count: number, key: string): JsonObject[] => {
   const random = new Random(count)
   return Array.from({ length: count }, (_, index) => {
     const company = companies[index % companies.length]
-    if (!company) throw new Error('there is a company at least')
-    return makeLead(random, { key, company })
+    if (!company) throw new Error('at least one company must exist')
+    return generateLead(random, { key, company })
   })
 }
 
-/** What a form with an enrichment behind it pushes, about 600 bytes: a person, their job and their employer. */
-function makeLead(random: Random, { key, email, company }: { key: string; email?: string; company: Employer }) {
-  const [first, last] = [random.one(firstNames), random.one(lastNames)]
-  const handle = `${ascii(first)}-${ascii(last)}-${key}`
-  const title = `${random.one(ranks)} of ${random.one(trades)}`
+/** A lead as an enriched form pushes it, about 600 bytes: a person, their job and their employer. */
+function generateLead(random: Random, { key, email, company }: { key: string; email?: string; company: Employer }) {
+  const [first, last] = [random.pick(firstNames), random.pick(lastNames)]
+  const handle = `${toAscii(first)}-${toAscii(last)}-${key}`
+  const title = `${random.pick(jobLevels)} of ${random.pick(industries)}`
   const start = `${2010 + random.below(15)}-0${1 + random.below(9)}`
   return {
     contact: {
       email: email ?? `${handle}@people.example`,
       name: `${first} ${last}`,
-      location: random.one(places),
+      location: random.pick(cities),
       timeZone: 'Europe/Berlin',
       linkedinHandle: handle,
     },
@@ -70,10 +70,10 @@ function makeLead(random: Random, { key, email, company }: { key: string; email?
     company: {
       ...company,
       website: `https://www.${company.domain}`,
-      location: random.one(places),
+      location: random.pick(cities),
       employeesCount: random.below(5000),
       foundedYear: 1950 + random.below(75),
-      industries: [random.one(trades)],
+      industries: [random.pick(industries)],
       languages: ['en', 'de'],
     },
   }

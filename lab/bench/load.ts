@@ -1,34 +1,34 @@
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { Counter, takeTurn, type Turn, type TurnClient } from './counter.ts'
+import { Counter, runTurn, type Turn, type TurnClient } from './counter.ts'
 
-/** A whole request, as it goes over the wire. */
+/** A complete request, as sent over the wire. */
 export interface Request {
-  /** A `numberMark` in it becomes another number each time. */
+  /** A `numberPlaceholder` in it is replaced by a new number each time. */
   bytes: string
-  /** Bytes of the answer's body; undefined where they are not known before. */
+  /** Expected bytes of the response body; undefined if unknown in advance. */
   length: number | undefined
 }
 
-/** One turn: these requests, one after the other, over so many connections at a time. */
+/** One turn: these requests in order, over several connections. */
 export interface LoadTask extends Turn {
   port: number
   requests: readonly Request[]
-  /** What every answer's status must be. */
+  /** The expected status of every response. */
   status: number
-  /** The first of the numbers. */
+  /** The first number for the placeholders. */
   firstNumber: number
 }
 
-/** Stands for a number in a request, and takes as many bytes. */
-export const numberMark = '########'
+/** Replaced by a number of the same length in a request. */
+export const numberPlaceholder = '########'
 
-/** A number as it stands in place of the mark. */
-export const showNumber = (number: number): string => String(number).padStart(numberMark.length, '0')
+/** The text that replaces the placeholder. */
+export const formatNumber = (number: number): string => String(number).padStart(numberPlaceholder.length, '0')
 
 /**
- * The load generator's process. Sockets and prepared bytes, and of an answer only status and length are read: it shares
- * the machine with what it measures.
+ * The load generator's process. It uses raw sockets and prepared bytes, and reads only the status and length of a
+ * response, because it shares the machine with the measured programs.
  */
 export async function runLoad(): Promise<void> {
   const task = JSON.parse(await text(process.stdin)) as LoadTask
@@ -38,11 +38,11 @@ export async function runLoad(): Promise<void> {
     return new Client({ port: task.port, status: task.status, requests, first: index * 7919, counter })
   })
   await Promise.all(clients.map((client) => client.connected))
-  await takeTurn(task, counter, clients)
+  await runTurn(task, counter, clients)
 }
 
 interface Prepared {
-  /** Bytes to send again and again, or new ones each time. */
+  /** Returns the same bytes each time, or new ones with a new number. */
   make: () => Buffer
   length: number | undefined
 }
@@ -50,9 +50,9 @@ interface Prepared {
 function prepare({ requests, firstNumber }: LoadTask): Prepared[] {
   let number = firstNumber
   return requests.map(({ bytes, length }) => {
-    const parts = bytes.split(numberMark)
-    const same = Buffer.from(bytes)
-    const make = parts.length === 1 ? () => same : () => Buffer.from(parts.join(showNumber(number++)))
+    const parts = bytes.split(numberPlaceholder)
+    const unchanged = Buffer.from(bytes)
+    const make = parts.length === 1 ? () => unchanged : () => Buffer.from(parts.join(formatNumber(number++)))
     return { make, length }
   })
 }
@@ -76,12 +76,12 @@ class Client implements TurnClient {
   #next: number
   #sentAt = 0
   #isGood = false
-  /** Bytes of the body as they have to be. */
+  /** Expected bytes of the body. */
   #expected: number | undefined
-  /** Bytes of the body that are to come; undefined while the head is incomplete. */
+  /** Remaining bytes of the body; undefined while the head is incomplete. */
   #missing: number | undefined
   #head: Buffer | undefined
-  /** Told when the answer that is under way is whole; from then on nothing is sent. */
+  /** Called when the current response is complete; nothing is sent after it is set. */
   #closed: (() => void) | undefined
 
   constructor({ port, status, requests, first, counter }: ClientOptions) {
@@ -109,16 +109,16 @@ class Client implements TurnClient {
 
   #send(): void {
     const request = this.#requests[this.#next++ % this.#requests.length]
-    if (!request) throw new Error('there is a request at least')
+    if (!request) throw new Error('at least one request is required')
     this.#expected = request.length
     this.#sentAt = performance.now()
     this.#socket.write(request.make())
   }
 
-  #read(given: Buffer): void {
-    let body = given.length
+  #read(received: Buffer): void {
+    let body = received.length
     if (this.#missing === undefined) {
-      const chunk = this.#head ? Buffer.concat([this.#head, given]) : given
+      const chunk = this.#head ? Buffer.concat([this.#head, received]) : received
       const end = chunk.indexOf(headEnd)
       if (end < 0) {
         this.#head = chunk
@@ -131,15 +131,15 @@ class Client implements TurnClient {
     this.#missing -= body
     if (this.#missing > 0) return
     this.#missing = undefined
-    this.#counter.note(performance.now() - this.#sentAt, this.#isGood)
+    this.#counter.record(performance.now() - this.#sentAt, this.#isGood)
     if (this.#closed) this.#closed()
     else this.#send()
   }
 
-  /** The length of the body. */
+  /** Returns the length of the body. */
   #readHead(chunk: Buffer, end: number): number {
     const text = /\r\ncontent-length: (\d+)/i.exec(chunk.toString('latin1', 0, end + 2))?.[1]
-    if (text === undefined) fail('an answer has no Content-Length')
+    if (text === undefined) fail('a response has no Content-Length')
     const length = Number(text)
     const isExpected = this.#expected === undefined || this.#expected === length
     this.#isGood = isExpected && chunk.subarray(0, this.#good.length).equals(this.#good)

@@ -1,26 +1,26 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { runCommand, UsageError } from '../shared/command.ts'
-import { machine, publish } from '../shared/report.ts'
+import { currentMachine, publish } from '../shared/report.ts'
 import { drawChart } from './chart.ts'
 import { fill } from './data.ts'
 import { type BenchOptions, help, readOptions } from './options.ts'
 import { partsOf } from './parts.ts'
-import { megabytes, type Report } from './report.ts'
+import { toMegabytes, type Report } from './report.ts'
 import { rowsWith } from './row-names.ts'
 import { takeSample } from './sample.ts'
-import { type BenchPlace, makeBenchPlace } from './service.ts'
-import { openStage, type Stage } from './stage.ts'
+import { type BenchWorkspace, createBenchWorkspace } from './service.ts'
+import { startStage, type Stage } from './stage.ts'
 import { describe } from './table.ts'
 import { targetsOf } from './targets.ts'
 
 /** The benchmark. Resolves to the exit code. */
-export const main = (words: readonly string[], root: string): Promise<number> =>
-  runCommand(words, { help, readOptions, run: (options) => benchmark(options, root) })
+export const main = (args: readonly string[], root: string): Promise<number> =>
+  runCommand(args, { help, readOptions, run: (options) => benchmark(options, root) })
 
 const memoryOf = ({ service, database }: Stage) => ({
-  service: megabytes(service.program.memory()),
-  database: megabytes(database.memory()),
+  service: toMegabytes(service.program.memory()),
+  database: toMegabytes(database.memory()),
 })
 
 async function benchmark(options: BenchOptions, root: string): Promise<number> {
@@ -33,17 +33,17 @@ async function benchmark(options: BenchOptions, root: string): Promise<number> {
 }
 
 async function measure(options: BenchOptions, root: string): Promise<Report> {
-  const say = (line: string) => console.error(line)
+  const log = (line: string) => console.error(line)
   const parts = partsOf(rowsWith(options.rows))
-  const place = await makeBenchPlace(root, {
+  const workspace = await createBenchWorkspace(root, {
     database: options.database,
     profile: options.profile && resolve(options.profile),
   })
-  const { account, sample, report } = await prepare(place, options, say)
+  const { account, sample, report } = await prepare(workspace, options, log)
   for (const processes of options.processes) {
     for (const part of parts) {
       const settings = { ...part.settings, PROCESSES: String(processes) }
-      const stage = await openStage({ place, account, settings, options, say })
+      const stage = await startStage({ workspace, account, settings, options, log })
       const atStart = memoryOf(stage)
       const { rows, plans = [] } = await part.measure(stage, part.rows, sample)
       report.rows.push(...rows.map((row) => ({ ...row, processes })))
@@ -52,24 +52,24 @@ async function measure(options: BenchOptions, root: string): Promise<Report> {
       await stage.close()
     }
   }
-  const ofOne = <Of extends { processes?: number }>(all: Of[]) => all.filter(({ processes }) => processes === 1)
-  report.targets = targetsOf({ ...report, rows: ofOne(report.rows), starts: ofOne(report.starts) })
+  const singleProcess = <Of extends { processes?: number }>(all: Of[]) => all.filter(({ processes }) => processes === 1)
+  report.targets = targetsOf({ ...report, rows: singleProcess(report.rows), starts: singleProcess(report.starts) })
   await publish(describe(report), report, options.json)
   return report
 }
 
-/** Makes the database and fills it; every start after that is a warm one. */
-async function prepare(place: BenchPlace, options: BenchOptions, say: (line: string) => void) {
-  const stage = await openStage({ place, account: undefined, settings: {}, options, say })
+/** Creates and fills the database; every later start is a warm one. */
+async function prepare(workspace: BenchWorkspace, options: BenchOptions, log: (line: string) => void) {
+  const stage = await startStage({ workspace, account: undefined, settings: {}, options, log })
   const { account, client, connection, measured, version } = stage
   const { contacts, organizations } = options
-  await fill({ client, connection, contacts, organizations, measured, say })
+  await fill({ client, connection, contacts, organizations, measured, log })
   const emails = Math.ceil(options.queue / 2) * (options.rounds + 1)
   const sample = await takeSample(client, measured.organizationId, emails)
   await stage.close()
   const report: Report = {
     takenAt: new Date().toISOString(),
-    machine: machine(version),
+    machine: currentMachine(version),
     options,
     rows: [],
     plans: [],

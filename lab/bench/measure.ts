@@ -1,95 +1,95 @@
 import type pg from 'pg'
 import { linesOf, startRole } from './children.ts'
-import { atEnd } from '../shared/cleanup.ts'
+import { addCleanup } from '../shared/cleanup.ts'
 import type { Outcome, TurnMessage, TurnResult } from './counter.ts'
 import type { DriverTask } from './driver.ts'
-import type { Fresh, Packed } from './exchange.ts'
-import { type LoadTask, numberMark, type Request } from './load.ts'
+import type { VariableParts, Packed } from './exchange.ts'
+import { type LoadTask, numberPlaceholder, type Request } from './load.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
 import { processOf, type Program } from '../shared/usage.ts'
 
-/** A program that answers HTTP. */
+/** A program with an HTTP server. */
 export interface HttpTarget {
   name: 'service' | 'floor'
   port: number
   program: Program
 }
 
-/** The driver alone, in the process that measures. */
+/** The driver alone, in the measuring process. */
 export interface DriverTarget {
   name: 'driver'
   connection: pg.ClientConfig
   packed: Packed
-  fresh?: readonly Fresh[]
+  variableParts?: readonly VariableParts[]
   lengths: readonly (number | null)[]
 }
 
 export type Target = HttpTarget | DriverTarget
 
-/** What is asked of a target. */
+/** The requests to a target. */
 export interface Load {
-  /** The row's name. */
+  /** Name of the row. */
   name: string
   requests: readonly Request[]
-  /** What every answer's status must be (200). */
+  /** The expected status of every response (200). */
   status?: number
   connections: number
   seconds: number
 }
 
-/** Milliseconds of processor time; undefined where the system does not tell. */
+/** Milliseconds of processor time; undefined if the system does not report it. */
 type Times = Pick<Measurement, 'serviceCpu' | 'databaseCpu'>
 
-/** Notes what program and database spend; the answer is told of the time since. */
+/** Starts measuring the processor time of program and database; the returned function gives the time since then. */
 export function stopwatch(program: Program, database: Program): () => Times {
   const [service, other] = [program.cpu(), database.cpu()]
-  const since = (before: number | undefined, now: number | undefined) =>
+  const difference = (before: number | undefined, now: number | undefined) =>
     before === undefined || now === undefined ? undefined : now - before
-  return () => ({ serviceCpu: since(service, program.cpu()), databaseCpu: since(other, database.cpu()) })
+  return () => ({ serviceCpu: difference(service, program.cpu()), databaseCpu: difference(other, database.cpu()) })
 }
 
 /**
- * One turn of one target. `good` are all answers that were right, those before and after the counting too; `atBorders` is
- * called when counting begins and ends. Errors: any answer that is not right, counted or not.
+ * Measures one turn of one target. `good` is the number of all correct responses, counted or not. `onBeginAndEnd` is
+ * called when counting begins and ends. Errors: any wrong response, counted or not.
  */
-export async function measureOnce(
+export async function measureTurn(
   target: Target,
   database: Program,
   load: Load,
-  atBorders?: () => Promise<void>,
+  onBeginAndEnd?: () => Promise<void>,
 ): Promise<Measurement & { good: number }> {
   const child = target.name === 'driver' ? startRole('driver', driverTask(target, load)) : startLoad(target, load)
-  const kill = atEnd(async () => void child.kill('SIGKILL'))
+  const kill = addCleanup(async () => void child.kill('SIGKILL'))
   const program = target.name === 'driver' ? processOf(child.pid ?? 0) : target.program
-  let spent = stopwatch(program, database)
+  let cpuSince = stopwatch(program, database)
   let times: Times | undefined
   let result: TurnResult | undefined
   let outcome: Outcome | undefined
   for await (const line of linesOf(child)) {
     const message = JSON.parse(line) as TurnMessage
-    if (message.event === 'begin') spent = stopwatch(program, database)
-    else if (message.event === 'end') [times, result] = [spent(), message]
+    if (message.event === 'begin') cpuSince = stopwatch(program, database)
+    else if (message.event === 'end') [times, result] = [cpuSince(), message]
     else outcome = message
-    if (message.event !== 'done') await atBorders?.()
+    if (message.event !== 'done') await onBeginAndEnd?.()
   }
   await kill()
   if (!times || !result || !outcome)
-    throw new Error(`The turn of the ${target.name} ended without a result (${load.name}).`)
+    throw new Error(`The turn of ${target.name} ended without a result (${load.name}).`)
   if (outcome.failures > 0)
-    throw new Error(`${outcome.failures} answers of the ${target.name} were wrong (${load.name}).`)
+    throw new Error(`${outcome.failures} responses of ${target.name} were wrong (${load.name}).`)
   return { ...result, ...times, good: outcome.good }
 }
 
-/** A third of a second is what a just-in-time compiler needs at these rates. */
+/** Seconds. The JIT compiler needs about a third of a second at these rates. */
 const warmUp = (seconds: number): number => Math.min(1, seconds / 3)
 
 function startLoad({ port }: HttpTarget, { requests, status = 200, connections, seconds }: Load) {
-  const counts = requests.some(({ bytes }) => bytes.includes(numberMark))
+  const isNumbered = requests.some(({ bytes }) => bytes.includes(numberPlaceholder))
   const task: LoadTask = {
     port,
     requests,
     status,
-    firstNumber: counts ? numbers() : 0,
+    firstNumber: isNumbered ? nextNumberBlock() : 0,
     connections,
     warmUp: warmUp(seconds),
     seconds,
@@ -100,22 +100,22 @@ function startLoad({ port }: HttpTarget, { requests, status = 200, connections, 
 const driverTask = (target: DriverTarget, { connections, seconds }: Load): DriverTask => ({
   connection: target.connection,
   packed: target.packed,
-  ...(target.fresh && { fresh: target.fresh }),
+  ...(target.variableParts && { variableParts: target.variableParts }),
   lengths: target.lengths,
-  firstNumber: target.fresh ? numbers() : 0,
+  firstNumber: target.variableParts ? nextNumberBlock() : 0,
   connections,
   warmUp: warmUp(seconds),
   seconds,
 })
 
-/** Where a row is measured, and how long. */
+/** Where a row is measured, and for how many rounds. */
 export interface Rounds {
   service: HttpTarget
   database: Program
   rounds: number
 }
 
-/** A row: the targets take turns. The answer also tells how many answers of each were right in all. */
+/** Measures a row; the targets take turns. `good` counts all correct responses of each target. */
 export async function measureRow(
   { service, database, rounds }: Rounds,
   others: readonly Target[],
@@ -125,8 +125,8 @@ export async function measureRow(
   const good = { service: 0, floor: 0, driver: 0 }
   const memory = watchMemory(service.program)
   for (let round = 0; round < rounds; round++) {
-    for (const target of inTurn([service, ...others], round)) {
-      const measurement = await measureOnce(target, database, load)
+    for (const target of rotate([service, ...others], round)) {
+      const measurement = await measureTurn(target, database, load)
       measured[target.name].push(measurement)
       good[target.name] += measurement.good
     }
@@ -144,38 +144,40 @@ export async function measureRow(
   return { row, good }
 }
 
-/** In each round another one goes first: what comes first meets another machine than what comes last. */
-export const inTurn = <Item>(items: readonly Item[], round: number): Item[] => {
+/** Starts each round with another item, because the load of the machine changes during a round. */
+export const rotate = <Item>(items: readonly Item[], round: number): Item[] => {
   const first = round % items.length
   return [...items.slice(first), ...items.slice(0, first)]
 }
 
 let blocks = 0
-/** Above those of the contacts that the tables are filled with. */
+/** Above the numbers of the contacts in the filled tables. */
 const firstBlock = 20_000_000
 const blockSize = 200_000
 
-/** The first of 200,000 numbers of eight digits that nothing else of this run uses. */
-export const numbers = (): number => firstBlock + ++blocks * blockSize
+/** The first of 200,000 eight-digit numbers that nothing else in this run uses. */
+export const nextNumberBlock = (): number => firstBlock + ++blocks * blockSize
 
-const pause = 100
+const interval = 100
 
-/** Watches the memory of a program; the answer ends that, with the most in each half of the time, in bytes. */
+/**
+ * Samples the memory of a program until the returned function is called; it gives the maximum of each half in bytes.
+ */
 export function watchMemory(
   program: Pick<Program, 'memory'>,
 ): () => [first: number | undefined, second: number | undefined] {
-  const seen: number[] = []
-  const look = () => {
+  const samples: number[] = []
+  const readMemory = () => {
     const memory = program.memory()
-    if (memory !== undefined) seen.push(memory)
+    if (memory !== undefined) samples.push(memory)
   }
-  look()
-  const timer = setInterval(look, pause)
+  readMemory()
+  const timer = setInterval(readMemory, interval)
   return () => {
     clearInterval(timer)
-    look()
-    const middle = seen.length >> 1
-    const most = (part: number[]) => (part.length === 0 ? undefined : Math.max(...part))
-    return [most(seen.slice(0, middle)), most(seen.slice(middle))]
+    readMemory()
+    const middle = samples.length >> 1
+    const max = (part: number[]) => (part.length === 0 ? undefined : Math.max(...part))
+    return [max(samples.slice(0, middle)), max(samples.slice(middle))]
   }
 }

@@ -1,20 +1,20 @@
-import { flag, positive, text, UsageError, valuesOf, whole } from '../shared/command.ts'
+import { flag, positiveNumber, text, UsageError, parseValues, wholeNumber } from '../shared/command.ts'
 
 /** What one run of the benchmark does. */
 export interface BenchOptions {
   contacts: number
   organizations: number
-  /** Seconds of one measurement. */
+  /** Seconds per measurement. */
   seconds: number
-  /** How often service, floor and driver take turns on each row. */
+  /** Turns of service, floor and driver for each row. */
   rounds: number
-  /** Connections at a time; undefined leaves them to each row. */
+  /** Concurrent connections; undefined for each row's default. */
   connections: readonly number[] | undefined
-  /** Processes of the service; every row is measured with each number of them. */
+  /** Numbers of service processes; every row is measured with each of them. */
   processes: readonly number[]
-  /** Pushed rows that wait for the work, at each round. */
+  /** Waiting rows that are processed in each round. */
   queue: number
-  /** Parts of the names of the rows to measure; none of them means every row. */
+  /** Parts of the names of the rows to measure; empty for all rows. */
   rows: readonly string[]
   /** URL of an empty database to use instead of the embedded one. */
   database: string | undefined
@@ -24,36 +24,35 @@ export interface BenchOptions {
   chart: string | undefined
   /** The JSON of an earlier run: nothing is measured, and only the chart is drawn. */
   from: string | undefined
-  /** A folder for a CPU profile of the service, made by Node itself. */
+  /** A folder for a CPU profile of the service (Node's `--cpu-prof`). */
   profile: string | undefined
 }
 
 export const help = `npm run bench -- [options]
 
-Starts the service on a database of its own in a temporary folder, fills it, and measures it beside its floor, a bare
-route of the same framework that runs the same statements, and beside the driver alone. docs/benchmarks.md explains the
-columns.
+Starts the service with a database in a temporary folder, fills it, and compares the service with its floor (a bare route
+of the same framework that runs the same statements) and with the driver alone. docs/benchmarks.md explains the columns.
 
   --quick                100,000 contacts and short rounds, about eight minutes
-  --contacts <number>    contacts in all (1,000,000), half of them in the organization that is measured
-  --organizations <n>    organizations in all (20)
-  --connections <list>   connections at a time, instead of each row's own: 1 and 16, "push" at 64 too, "push, while rows are
-                         processed" at 64 only; "rows processed" has none
-  --processes <list>     processes of the service (1); "1,2" measures every row with one and with two
-  --queue <number>       pushed rows that are processed in one round (10,000)
+  --contacts <number>    contacts in total (1,000,000), half of them in the measured organization
+  --organizations <n>    organizations in total (20)
+  --connections <list>   concurrent connections, such as "1,16"; by default 1 and 16, for "push" also 64, and for "push,
+                         while rows are processed" only 64; "rows processed" uses none
+  --processes <list>     service processes (1); "1,2" measures every row with one and with two
+  --queue <number>       rows to process in one round (10,000)
   --row <text>           only the rows with this in their name ("page", "contains", "create"); may be given repeatedly
-  --database <url>       an empty database of a PostgreSQL on this machine, instead of the embedded one; as a superuser
-  --seconds <number>     seconds of one measurement (3)
-  --rounds <number>      turns that service, floor and driver take on each row (3)
+  --database <url>       an empty database on this machine instead of the embedded one; the user must be a superuser
+  --seconds <number>     seconds per measurement (3)
+  --rounds <number>      turns of service, floor and driver for each row (3)
   --json <file>          write the figures as JSON
-  --chart <file>         draw the figures as an SVG
-  --from <file>          draw the chart from the JSON of an earlier run, and measure nothing
-  --profile <folder>     keep a CPU profile of the service there (it costs some speed)
+  --chart <file>         draw the figures as an SVG chart
+  --from <file>          draw the chart from the JSON of an earlier run without measuring
+  --profile <folder>     store a CPU profile of the service there (slows it down a little)
   --help                 show this`
 
-/** Reads the command line; undefined when it asks for help. Errors: `UsageError`. */
-export function readOptions(words: readonly string[]): BenchOptions | undefined {
-  const values = valuesOf(words, {
+/** Parses the command line; undefined for `--help`. Errors: `UsageError`. */
+export function readOptions(args: readonly string[]): BenchOptions | undefined {
+  const values = parseValues(args, {
     quick: flag,
     contacts: text,
     organizations: text,
@@ -73,13 +72,13 @@ export function readOptions(words: readonly string[]): BenchOptions | undefined 
   if (values.from !== undefined && values.chart === undefined) throw new UsageError('--from requires --chart')
   const quick = values.quick ?? false
   return {
-    contacts: whole('contacts', values.contacts, quick ? 100_000 : 1_000_000),
-    organizations: whole('organizations', values.organizations, 20),
-    seconds: positive('seconds', values.seconds, quick ? 1 : 3),
-    rounds: whole('rounds', values.rounds, 3),
-    connections: values.connections?.split(',').map((each) => whole('connections', each, 1)),
-    processes: (values.processes ?? '1').split(',').map((each) => whole('processes', each, 1)),
-    queue: whole('queue', values.queue, quick ? 4000 : 10_000),
+    contacts: wholeNumber('contacts', values.contacts, quick ? 100_000 : 1_000_000),
+    organizations: wholeNumber('organizations', values.organizations, 20),
+    seconds: positiveNumber('seconds', values.seconds, quick ? 1 : 3),
+    rounds: wholeNumber('rounds', values.rounds, 3),
+    connections: values.connections?.split(',').map((each) => wholeNumber('connections', each, 1)),
+    processes: (values.processes ?? '1').split(',').map((each) => wholeNumber('processes', each, 1)),
+    queue: wholeNumber('queue', values.queue, quick ? 4000 : 10_000),
     rows: values.row ?? [],
     database: values.database,
     json: values.json,

@@ -2,23 +2,23 @@ import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { UsageError } from '../shared/command.ts'
 import { copyText } from './copy.ts'
-import { Counter, takeTurn, type TurnMessage } from './counter.ts'
+import { Counter, runTurn, type TurnMessage } from './counter.ts'
 import { insertsOf, sharesOf } from './data.ts'
 import { depthOf } from './depth.ts'
 import { pack, repeatable, unpack } from './exchange.ts'
-import { peopleOf } from './leads.ts'
-import { inTurn } from './measure.ts'
+import { emailsForRound } from './leads.ts'
+import { rotate } from './measure.ts'
 import { absentFragment, firstNames, lastNames, Random, rareName } from './people.ts'
 import { readSteps, type Step } from './plans.ts'
-import { questionsOf } from './questions.ts'
-import { type Made, makeContact } from './records.ts'
+import { readQueries } from './read-queries.ts'
+import { type TableRow, makeContact } from './records.ts'
 import { readNames, rowNames, rowsWith } from './row-names.ts'
 import type { Figures, Row, Start } from './report.ts'
 import { type TargetLine, targetsOf } from './targets.ts'
 
 const owner = { organizationId: 'o', teamId: 't', number: 3 }
 
-test('what COPY is sent is one line of one cell each, and reads back as the same text', () => {
+test('COPY text has no raw tabs or line breaks and decodes to the same text', () => {
   const plain: Record<string, string> = { t: '\t', n: '\n', r: '\r' }
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.constantFrom('', '\t', '\n', '\\', '\r\\t'), (text, more) => {
@@ -37,7 +37,7 @@ test('what COPY is sent is one line of one cell each, and reads back as the same
   ])
 })
 
-test('the made-up people are the same each time, and no two of an organization share an address or a number', () => {
+test('generated people are the same each time and have unique addresses', () => {
   const make = () => {
     const random = new Random(5)
     return Array.from({ length: 2000 }, (_, index) => makeContact(random, owner, index, 10))
@@ -51,7 +51,7 @@ test('the made-up people are the same each time, and no two of an organization s
   expect(rare / people.length).toBeLessThan(0.2)
 })
 
-test('an absent fragment is part of no name, though each three letters of it are in some', () => {
+test('no name contains an absent fragment, but names contain each of its trigrams', () => {
   const random = new Random(1)
   const names = [...firstNames, ...lastNames, ...Array.from({ length: 20_000 }, () => rareName(random))]
   const text = names.join(' ').toLowerCase()
@@ -63,7 +63,7 @@ test('an absent fragment is part of no name, though each three letters of it are
   }
 })
 
-test('one organization has half of the contacts, and all of them are shared out', () => {
+test('one organization gets half of the contacts, and the others get the rest', () => {
   const measured = { organizationId: 'o', teamId: 't', userId: 'u' }
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2_000_000 }), fc.integer({ min: 1, max: 50 }), (contacts, organizations) => {
@@ -76,11 +76,11 @@ test('one organization has half of the contacts, and all of them are shared out'
   )
 })
 
-test('a page is 400,000 deep, or as deep as four fifths of what there is', () => {
+test('the deep page is at 400,000 records, or at four fifths of the contacts', () => {
   expect([1_000_000, 500_000, 50_000, 3].map(depthOf)).toEqual([400_000, 400_000, 40_000, 2])
 })
 
-test('each row of reads asks for different things', () => {
+test('each read row sends different requests', () => {
   const many = (make: (index: number) => string) => Array.from({ length: 300 }, (_, index) => make(index))
   const sample = {
     ids: many((index) => String(index).padStart(32, '0')),
@@ -92,7 +92,7 @@ test('each row of reads asks for different things', () => {
     contacts: 300,
   }
   const depth = { records: 200, ids: sample.ids, cursors: many((index) => `cur_${index}`) }
-  const questions = questionsOf(sample, depth)
+  const questions = readQueries(sample, depth)
   expect(questions.map(({ name }) => name)).toEqual(readNames)
   for (const { name, targets } of questions) {
     if (name !== rowNames.page) expect(new Set(targets).size).toBeGreaterThanOrEqual(10)
@@ -100,7 +100,7 @@ test('each row of reads asks for different things', () => {
   }
 })
 
-test('a recorded write is made again with another number and ids of its own, the same ones throughout', () => {
+test('a repeated write gets a new number and new ids, the same in all its statements', () => {
   const id = '01a20071-c654-730a-8e8b-8cd613bdf78a'
   const recorded = [
     [{ text: 'begin', values: [] }],
@@ -111,25 +111,25 @@ test('a recorded write is made again with another number and ids of its own, the
   ]
   const [exchange = []] = unpack(JSON.parse(JSON.stringify(pack([recorded, recorded]))))
   expect(exchange).toEqual(recorded)
-  const again = repeatable(exchange, { ids: [id], number: '12345678' })
-  const [first, second] = [again('00000001'), again('00000002')]
-  const fresh = first[1]?.[1]?.values[0]
-  expect(fresh).toMatch(/^[\da-f-]{36}$/)
-  expect([id, second[1]?.[1]?.values[0]]).not.toContain(fresh)
+  const repeat = repeatable(exchange, { ids: [id], number: '12345678' })
+  const [first, second] = [repeat('00000001'), repeat('00000002')]
+  const newId = first[1]?.[1]?.values[0]
+  expect(newId).toMatch(/^[\da-f-]{36}$/)
+  expect([id, second[1]?.[1]?.values[0]]).not.toContain(newId)
   expect(first).toEqual([
     [{ text: 'begin', values: [] }],
     [
       {
         name: 'one',
         text: 'insert',
-        values: [`[{"id":"${fresh}","email":"a-00000001@b"}]`, 7, null, ['a-00000001@b']],
+        values: [`[{"id":"${newId}","email":"a-00000001@b"}]`, 7, null, ['a-00000001@b']],
       },
-      { text: 'look', values: [fresh, 'other', true] },
+      { text: 'look', values: [newId, 'other', true] },
     ],
   ])
 })
 
-test('of a plan only the steps that were run count', () => {
+test('only the executed steps of a plan count', () => {
   const step = (loops: number, more: Partial<Step>): Step => ({
     'Node Type': 'Index Scan',
     'Actual Loops': loops,
@@ -162,10 +162,10 @@ const start = (seconds: number, service: number | null): Start => {
   return { rows: [], seconds, atStart: { service, database: null }, atEnd: { service: null, database: null } }
 }
 
-const told = (lines: readonly TargetLine[]) =>
+const outcomes = (lines: readonly TargetLine[]) =>
   lines.map(({ name, connections, reached }) => `${name} ${connections ?? ''} ${reached}`)
 
-test('a figure reaches its target or not, and what was not measured has none', () => {
+test('each measured figure is compared with its target', () => {
   expect(targetsOf({ rows: [], plans: [], starts: [] })).toEqual([])
   const rows = [
     row(rowNames.one, 1, {}, 0.1),
@@ -176,8 +176,8 @@ test('a figure reaches its target or not, and what was not measured has none', (
     row(rowNames.rare, 16, { p50: 30 }),
     row(rowNames.pushed, 16, { perSecond: 9000 }),
     row(rowNames.pushed, 64, { perSecond: 2999 }),
-    row(rowNames.worked, null, { perSecond: 1499 }),
-    row(rowNames.workedOfTwo, null, { perSecond: 1500 }),
+    row(rowNames.processed, null, { perSecond: 1499 }),
+    row(rowNames.processedOfTwo, null, { perSecond: 1500 }),
   ]
   const expected = ['contacts_search']
   const plans = [
@@ -186,7 +186,7 @@ test('a figure reaches its target or not, and what was not measured has none', (
     { name: rowNames.absent, expected, indexes: ['contacts_search'], sequential: true },
   ]
   const lines = targetsOf({ rows, plans, starts: [start(1, 90), start(1.9, 120), start(3, 100)] })
-  expect(told(lines)).toEqual([
+  expect(outcomes(lines)).toEqual([
     'get one: ratio to the floor 16 true',
     'first page of 25: ratio to the floor 1 false',
     'push: a second 64 false',
@@ -205,7 +205,7 @@ test('a figure reaches its target or not, and what was not measured has none', (
   ])
 })
 
-test('memory is held against a limit in the row that grew most', () => {
+test('the memory limit is checked for the row with the largest growth', () => {
   const grown = (name: string, memory: Row['memory']) => ({ ...row(name, 16, {}), memory })
   const growthOf = (...rows: Row[]) => targetsOf({ rows, plans: [], starts: [] }).find(({ name }) => /half/.test(name))
   const flat = grown(rowNames.sorted, [200, 200])
@@ -217,57 +217,57 @@ test('memory is held against a limit in the row that grew most', () => {
   expect(growthOf(grown(rowNames.counted, [null, 146]))).toBeUndefined()
 })
 
-test('--row leaves the rows with one of the texts in their name; a text that is in none is a mistake', () => {
+test('--row selects rows by parts of their names, and a text that matches none is a usage error', () => {
   expect(rowsWith([])).toEqual(Object.values(rowNames))
-  expect(rowsWith(['rows processed', 'get'])).toEqual([rowNames.one, rowNames.worked, rowNames.workedOfTwo])
+  expect(rowsWith(['rows processed', 'get'])).toEqual([rowNames.one, rowNames.processed, rowNames.processedOfTwo])
   expect(rowsWith(['push'])).toEqual([rowNames.pushed, rowNames.busy])
-  expect(() => rowsWith(['get', 'get nothing'])).toThrow(new UsageError('No row has "get nothing" in its name.'))
+  expect(() => rowsWith(['get', 'get nothing'])).toThrow(new UsageError('No row name contains "get nothing".'))
 })
 
-test('each round is about other people of a list, no one twice, until it begins again', () => {
-  expect([0, 1, 2, 3].map((round) => peopleOf(['a', 'b', 'c', 'd', 'e'], round, 2).join(''))).toEqual([
+test('each round takes the next people of the list and wraps around at the end', () => {
+  expect([0, 1, 2, 3].map((round) => emailsForRound(['a', 'b', 'c', 'd', 'e'], round, 2).join(''))).toEqual([
     'ab',
     'cd',
     'ea',
     'bc',
   ])
-  expect(peopleOf(['a', 'b'], 1, 5)).toEqual(['a', 'b'])
-  expect(peopleOf([], 3, 5)).toEqual([])
+  expect(emailsForRound(['a', 'b'], 1, 5)).toEqual(['a', 'b'])
+  expect(emailsForRound([], 3, 5)).toEqual([])
 })
 
-test('each of the targets goes first in one of as many rounds', () => {
-  const rounds = [0, 1, 2, 3].map((round) => inTurn(['service', 'floor', 'driver'], round))
+test('each target goes first in one of three rounds', () => {
+  const rounds = [0, 1, 2, 3].map((round) => rotate(['service', 'floor', 'driver'], round))
   expect(rounds.map(([first]) => first)).toEqual(['service', 'floor', 'driver', 'service'])
   for (const order of rounds) expect(order.toSorted()).toEqual(['driver', 'floor', 'service'])
 })
 
-test('an answer that is wrong counts, be it before the counting, in it or after it', async () => {
+test('wrong responses count before, during and after the measurement', async () => {
   const messages: TurnMessage[] = []
   const output = vi
     .spyOn(process.stdout, 'write')
     .mockImplementation((line) => messages.push(JSON.parse(String(line))) > 0)
   const counter = new Counter()
-  const note = (milliseconds: number, isGood: boolean) => counter.note(milliseconds, isGood)
+  const note = (milliseconds: number, isGood: boolean) => counter.record(milliseconds, isGood)
   const client = {
     begin: () => {
       note(5, false)
       note(6, true)
-      // Counting begins without a pause; this comes after that.
+      // With no warm-up, this runs during the counting.
       setTimeout(() => [note(1, false), note(2, true), note(3, true)], 50)
     },
     close: async () => note(7, false),
   }
-  await takeTurn({ connections: 1, warmUp: 0, seconds: 0.01 }, counter, [client]).finally(() => output.mockRestore())
+  await runTurn({ connections: 1, warmUp: 0, seconds: 0.01 }, counter, [client]).finally(() => output.mockRestore())
   expect(messages).toEqual([
     { event: 'begin' },
-    { event: 'end', answers: 3, seconds: expect.any(Number), p50: 2, p99: 3 },
+    { event: 'end', responses: 3, seconds: expect.any(Number), p50: 2, p99: 3 },
     { event: 'done', good: 3, failures: 3 },
   ])
 })
 
-test('what the floor inserts is as many contacts as it says, each with its person', () => {
+test('the floor inserts the requested number of contacts, each with its root contact', () => {
   const statements = insertsOf(owner, new Random(1), { first: 7, end: 107 })
-  const [roots = [], contacts = []] = statements.map(({ values: [, rows] }) => JSON.parse(rows ?? '') as Made[])
+  const [roots = [], contacts = []] = statements.map(({ values: [, rows] }) => JSON.parse(rows ?? '') as TableRow[])
   expect([roots.length, contacts.length]).toEqual([100, 100])
   expect(contacts.map((contact) => contact.root_contact_id)).toEqual(roots.map(({ id }) => id))
   expect(new Set(contacts.map(({ email_key: key }) => key)).size).toBe(100)

@@ -6,13 +6,13 @@ import type { Row } from './report.ts'
 import { readNames, rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 import type { Stage } from './stage.ts'
-import { measureWork } from './work.ts'
+import { measureProcessing } from './work.ts'
 
-/** Rows that are measured on one start of the service. */
+/** Rows that are measured with one start of the service. */
 export interface Part {
   settings: Record<string, string>
   rows: readonly string[]
-  /** Measures those of its rows. */
+  /** Measures the named rows of the part. */
   measure(stage: Stage, names: readonly string[], sample: Sample): Promise<{ rows: Row[]; plans?: Plan[] }>
 }
 
@@ -27,24 +27,24 @@ const parts: readonly Part[] = [
     },
   },
   {
-    // Else the work on what is pushed would be measured too.
+    // Otherwise processing the pushed rows would be measured too.
     settings: { IMPORT_WORKERS: '0' },
     rows: [rowNames.pushed],
     measure: async (stage, _, sample) => ({ rows: await measurePushes(stage, sample) }),
   },
   {
     settings: {},
-    rows: [rowNames.worked, rowNames.workedOfTwo, rowNames.busy],
+    rows: [rowNames.processed, rowNames.processedOfTwo, rowNames.busy],
     measure: async (stage, names, sample) => ({
       rows: [
-        ...(await measureWork(stage, names, sample)),
+        ...(await measureProcessing(stage, names, sample)),
         ...(names.includes(rowNames.busy) ? await measureBusyPushes(stage, sample) : []),
       ],
     }),
   },
 ]
 
-/** The parts that these rows need, each with its own of them. */
+/** The parts that contain these rows, reduced to these rows. */
 export const partsOf = (names: readonly string[]): Part[] =>
   parts
     .map((part) => ({ ...part, rows: part.rows.filter((name) => names.includes(name)) }))

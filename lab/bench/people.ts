@@ -1,4 +1,4 @@
-/** A linear congruential generator (Numerical Recipes): enough for made-up people, the same at every run. */
+/** A linear congruential generator (Numerical Recipes), so that each run generates the same people. */
 export class Random {
   #state: number
 
@@ -11,13 +11,13 @@ export class Random {
     return Math.floor((this.#state / 2 ** 32) * limit)
   }
 
-  one(values: readonly string[]): string {
+  pick(values: readonly string[]): string {
     return values[this.below(values.length)] ?? ''
   }
 
-  /** None to three different ones. */
-  some(values: readonly string[]): string[] {
-    return [...new Set(Array.from({ length: this.below(4) }, () => this.one(values)))]
+  /** Up to three different values. */
+  pickSome(values: readonly string[]): string[] {
+    return [...new Set(Array.from({ length: this.below(4) }, () => this.pick(values)))]
   }
 }
 
@@ -29,12 +29,12 @@ export const lastNames =
   'Adams Almeida Andersen Bauer Becker Brown Castillo Chen Costa Dubois Eriksen Ferrari Fischer García Haddad Hansen Hoffmann Ivanova Jansen Kaplan Khan Kim Kowalski Larsen Lovelace Martin Meyer Müller Nakamura Novak Okafor Olsen Park Pereira Petrov Rossi Sato Schmidt Silva Singh Suzuki Tanaka Turing Weber Wilson Yilmaz Zhang'.split(
     ' ',
   )
-export const places =
+export const cities =
   'Berlin Bremen Hamburg Lyon Paris Oslo Porto Madrid Milan Boston Denver Kyoto Osaka Recife Vienna'.split(' ')
-export const trades =
+export const industries =
   'Bikes Books Coffee Energy Films Games Glass Maps Music Paper Robots Shoes Solar Steel Tea Tools'.split(' ')
-export const ranks = ['Head', 'Director', 'Manager', 'VP', 'Owner']
-export const words = 'customer lead newsletter partner press speaker supplier trial vip webinar'.split(' ')
+export const jobLevels = ['Head', 'Director', 'Manager', 'VP', 'Owner']
+export const tags = 'customer lead newsletter partner press speaker supplier trial vip webinar'.split(' ')
 
 const syllables =
   'bal bor cal dan del dor fal fen gar gol hal jor kar kel lam lor mal mor nal nor pal por ral rin sal sor tal tor val vor'.split(
@@ -42,18 +42,18 @@ const syllables =
   )
 const endings = 'berg dale ford gate holm land mann quist son stad ton wick'.split(' ')
 
-/** A name that few people share; there are 10,800 of them. */
-export const rareName = (random: Random): string => capital(`${pair(random)}${random.one(endings)}`)
+/** One of 10,800 rare names. */
+export const rareName = (random: Random): string => capitalize(`${syllablePair(random)}${random.pick(endings)}`)
 
-/** A part of no name, although every three letters of it are in some name: it has a syllable too many. */
+/** A fragment that no name contains, although names contain each of its trigrams: it has one syllable too many. */
 export const absentFragment = (random: Random): string =>
-  `${pair(random)}${random.one(syllables)}${random.one(endings)}`
+  `${syllablePair(random)}${random.pick(syllables)}${random.pick(endings)}`
 
-const pair = (random: Random): string => `${random.one(syllables)}${random.one(syllables)}`
-const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+const syllablePair = (random: Random): string => `${random.pick(syllables)}${random.pick(syllables)}`
+const capitalize = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
-/** A name as it stands in addresses and handles. */
-export const ascii = (name: string): string =>
+/** A name as used in addresses and handles. */
+export const toAscii = (name: string): string =>
   name
     .normalize('NFD')
     .replace(/[^A-Za-z]/g, '')

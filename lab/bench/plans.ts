@@ -1,19 +1,19 @@
 import pg from 'pg'
-import type { Question } from './questions.ts'
+import type { ReadQuery } from './read-queries.ts'
 import type { Exchange } from './recording.ts'
 
-/** What the database did for a row, as EXPLAIN ANALYZE tells it. */
+/** What EXPLAIN ANALYZE reports for the statements of a row. */
 export interface Plan {
   name: string
-  /** Indexes of contacts that were read, in the order of the alphabet. */
+  /** Indexes of contacts that were read, in alphabetical order. */
   indexes: string[]
-  /** One of these it has to be. */
+  /** One of these must be among them. */
   expected: readonly string[]
-  /** Was the whole table read? */
+  /** Whether the whole table was read. */
   sequential: boolean
 }
 
-/** A step of a plan, as PostgreSQL tells it. */
+/** A node of a plan in the JSON of PostgreSQL. */
 export interface Step {
   'Node Type': string
   'Relation Name'?: string
@@ -22,13 +22,13 @@ export interface Step {
   Plans?: Step[]
 }
 
-/** Requests of a row that are explained. */
-const explained = 20
+/** Number of requests of a row that are explained. */
+const maxExplained = 20
 
-/** Explains some of a row's statements; undefined for a row that is not about an index. */
+/** Explains some of a row's statements; undefined for a row without expected indexes. */
 export async function planOf(
   connection: pg.ClientConfig,
-  { name, indexes }: Question,
+  { name, indexes }: ReadQuery,
   exchanges: readonly Exchange[],
 ): Promise<Plan | undefined> {
   if (!indexes) return undefined
@@ -36,7 +36,7 @@ export async function planOf(
   await client.connect()
   try {
     const steps: Step[] = []
-    for (const { text, values } of exchanges.slice(0, explained).flat(2)) {
+    for (const { text, values } of exchanges.slice(0, maxExplained).flat(2)) {
       const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Step }] }>(
         `explain (analyze, timing off, format json) ${text}`,
         values,
@@ -50,7 +50,7 @@ export async function planOf(
   }
 }
 
-/** The indexes of contacts among the steps that were run, and whether the table was read as a whole. */
+/** The indexes of contacts that were read by executed steps, and whether the whole table was read. */
 export function readSteps(steps: readonly Step[]): Pick<Plan, 'indexes' | 'sequential'> {
   const run = steps.flatMap(allSteps).filter((step) => step['Actual Loops'] > 0)
   const indexes = run.flatMap((step) => step['Index Name'] ?? []).filter((index) => index.startsWith('contacts_'))

@@ -2,89 +2,90 @@ import { newId } from '../../server/src/platform/model/ids.ts'
 import { pack } from './exchange.ts'
 import { pushStatement } from './floor.ts'
 import { requestBytes } from './http.ts'
-import { type Known, makeTemplates } from './leads.ts'
-import { numberMark, type Request } from './load.ts'
-import { type DriverTarget, measureOnce, measureRow, watchMemory } from './measure.ts'
-import { allEnded, assertOutcomes, endedRows, queueOf } from './queue.ts'
-import { poolSize, usualConnections } from './reads.ts'
-import { figuresOf, type Measurement, middle, type Row, rowOf } from './report.ts'
+import { type ExistingRecords, generateTemplates } from './leads.ts'
+import { numberPlaceholder, type Request } from './load.ts'
+import { type DriverTarget, measureTurn, measureRow, watchMemory } from './measure.ts'
+import { waitUntilFinished, assertOutcomes, countFinishedRows, queueOf } from './queue.ts'
+import { poolSize, defaultConnections } from './reads.ts'
+import { figuresOf, type Measurement, median, type Row, rowOf } from './report.ts'
 import { rowNames } from './row-names.ts'
 import { type Stage, startFloor } from './stage.ts'
 
-/** The intake takes many pushes with one insert: how many, more connections show. */
-const pushConnections = [...usualConnections, 64]
+/** Also with more connections, because the intake inserts several pushes with one statement. */
+const pushConnections = [...defaultConnections, 64]
 const busyConnections = [64]
-/** Different leads; the number in each makes every push another one. */
+/** Number of leads; the number in each makes every push unique. */
 const templates = 256
 
-/** How many pushes are accepted while nobody works on them: the stage's service has no workers. */
-export async function measurePushes(stage: Stage, known: Known): Promise<Row[]> {
-  const { client, measured, connection, options, say } = stage
+/** Measures accepted pushes on a service without workers. */
+export async function measurePushes(stage: Stage, existing: ExistingRecords): Promise<Row[]> {
+  const { client, measured, connection, options, log } = stage
   const { organizationId } = measured
   const [floorImport, driverImport] = [await makeImport(stage), await makeImport(stage)]
   const pushes = { organizationId, importId: floorImport }
   const floor = await startFloor({ connection, connections: poolSize, pushes })
-  const driver = driverOf(stage, driverImport, known)
-  const requests = requestsOf(stage, known)
+  const driver = insertDriver(stage, driverImport, existing)
+  const requests = requestsOf(stage, existing)
   const accepted = { service: 0, floor: 0, driver: 0 }
   const rows: Row[] = []
   for (const connections of options.connections ?? pushConnections) {
-    say(`${rowNames.pushed}, ${connections} at a time…`)
+    log(`${rowNames.pushed}, ${connections} at a time…`)
     const load = { name: rowNames.pushed, requests, connections, seconds: options.seconds }
-    // More than that the database does not take beside the service's own.
+    // The database has no more connections next to those of the service.
     const others = connections <= poolSize ? [floor, driver] : [floor]
     const { row, good } = await measureRow({ ...stage, rounds: options.rounds }, others, load)
     for (const name of ['service', 'floor', 'driver'] as const) accepted[name] += good[name]
     rows.push(row)
   }
   await floor.stop()
-  await assertKept(stage, measured.importId, accepted.service)
-  await assertKept(stage, floorImport, accepted.floor)
-  await assertKept(stage, driverImport, accepted.driver)
-  // What was pushed here is no work of the rows that follow.
+  await assertStored(stage, measured.importId, accepted.service)
+  await assertStored(stage, floorImport, accepted.floor)
+  await assertStored(stage, driverImport, accepted.driver)
+  // Otherwise the service of the next part would process these rows.
   await client.query('truncate import_rows, import_row_counts')
   return rows
 }
 
-/** Templates of one insert, whose id and number are new each time. */
-function driverOf({ connection, measured }: Stage, importId: string, known: Known): DriverTarget {
+/** The insert of a push, with a new id and number each time. */
+function insertDriver({ connection, measured }: Stage, importId: string, existing: ExistingRecords): DriverTarget {
   const id = newId()
-  const place = { organizationId: measured.organizationId, importId }
-  const leads = makeTemplates(known, templates, numberMark).map((lead) => JSON.stringify(lead))
+  const target = { organizationId: measured.organizationId, importId }
+  const leads = generateTemplates(existing, templates, numberPlaceholder).map((lead) => JSON.stringify(lead))
   return {
     name: 'driver',
     connection,
-    packed: pack(leads.map((lead) => [[pushStatement(place, id, lead)]])),
-    fresh: leads.map(() => ({ ids: [id], number: numberMark })),
+    packed: pack(leads.map((lead) => [[pushStatement(target, id, lead)]])),
+    variableParts: leads.map(() => ({ ids: [id], number: numberPlaceholder })),
     lengths: leads.map(() => null),
   }
 }
 
-/** The same while the service works on what it accepts; then it is left to work through the rest. */
-export async function measureBusyPushes(stage: Stage, known: Known): Promise<Row[]> {
-  const { measured, options, say } = stage
-  const requests = requestsOf(stage, known)
+/** Measures accepted pushes while the service processes them, and then waits until all are processed. */
+export async function measureBusyPushes(stage: Stage, existing: ExistingRecords): Promise<Row[]> {
+  const { measured, options, log } = stage
+  const requests = requestsOf(stage, existing)
   const queue = queueOf(stage)
   const since = new Date()
   let accepted = 0
   const rows: Row[] = []
   for (const connections of options.connections ?? busyConnections) {
-    say(`${rowNames.busy}, ${connections} at a time…`)
+    log(`${rowNames.busy}, ${connections} at a time…`)
     const rounds: Measurement[] = []
     const ended: number[] = []
     const memory = watchMemory(stage.service.program)
     for (let round = 0; round < options.rounds; round++) {
-      const borders: { at: number; rows: number }[] = []
-      const atBorders = async () => void borders.push({ at: performance.now(), rows: await endedRows(stage, [queue]) })
+      const boundaries: { at: number; rows: number }[] = []
+      const onBoundary = async () =>
+        void boundaries.push({ at: performance.now(), rows: await countFinishedRows(stage, [queue]) })
       const load = { name: rowNames.busy, requests, connections, seconds: options.seconds }
-      const measurement = await measureOnce(stage.service, stage.database, load, atBorders)
+      const measurement = await measureTurn(stage.service, stage.database, load, onBoundary)
       accepted += measurement.good
       rounds.push(measurement)
-      const [begin, end] = borders
-      if (!begin || !end) throw new Error('a turn that has a result has begun and ended')
+      const [begin, end] = boundaries
+      if (!begin || !end) throw new Error('a finished turn must have a begin and an end')
       ended.push(((end.rows - begin.rows) / (end.at - begin.at)) * 1000)
     }
-    await allEnded(stage, [queue])
+    await waitUntilFinished(stage, [queue])
     const row = rowOf({
       name: rowNames.busy,
       connections,
@@ -94,10 +95,10 @@ export async function measureBusyPushes(stage: Stage, known: Known): Promise<Row
       memory: memory(),
       databaseMemory: stage.database.memory(),
     })
-    rows.push({ ...row, meanwhile: middle(ended) })
+    rows.push({ ...row, meanwhile: median(ended) })
   }
   await assertOutcomes(stage, queue, since, accepted)
-  say(`${accepted} pushes of import ${measured.importId}: as many rows, all of them processed.`)
+  log(`${accepted} pushes of import ${measured.importId}: the same number of rows, all processed.`)
   return rows
 }
 
@@ -111,20 +112,20 @@ async function makeImport({ client, measured }: Stage): Promise<string> {
   return id
 }
 
-function requestsOf({ account }: Stage, known: Known): Request[] {
+function requestsOf({ account }: Stage, existing: ExistingRecords): Request[] {
   const target = new URL(account.triggerUrl).pathname
-  return makeTemplates(known, templates, numberMark).map((lead) => ({
+  return generateTemplates(existing, templates, numberPlaceholder).map((lead) => ({
     bytes: requestBytes('POST', target, {}, JSON.stringify(lead)),
     length: undefined,
   }))
 }
 
-/** Every 200 is a row. */
-async function assertKept({ client, measured }: Stage, importId: string, accepted: number): Promise<void> {
+/** Checks that every 200 is a row. */
+async function assertStored({ client, measured }: Stage, importId: string, accepted: number): Promise<void> {
   const { rows } = await client.query<{ count: number }>(
     'select count(*)::integer as count from import_rows where organization_id = $1 and import_id = $2',
     [measured.organizationId, importId],
   )
-  const kept = rows[0]?.count
-  if (kept !== accepted) throw new Error(`${accepted} pushes were accepted, but there are ${kept} rows.`)
+  const stored = rows[0]?.count
+  if (stored !== accepted) throw new Error(`${accepted} pushes were accepted, but there are ${stored} rows.`)
 }

@@ -10,28 +10,28 @@ import { generateTriggerSecret } from '../../server/src/resources/imports/trigge
 import type { Owner } from './records.ts'
 import type { Stage } from './stage.ts'
 
-/** As many as the service inserts with one statement at most. */
+/** The maximum that the service inserts with one statement. */
 const batch = 500
-/** Milliseconds between two looks at the queue. */
-const pauses = { begin: 5, end: 100 }
-/** Milliseconds without a row that ends. */
-const patience = 60_000
+/** Milliseconds. */
+const pollIntervals = { begin: 5, end: 100 }
+/** Milliseconds without a finished row. */
+const stallTimeout = 60_000
 
-/** Where rows wait: an import of an organization, as uuids, and the hash of its URL's secret. */
+/** An import whose rows wait: UUIDs, and the hash of the secret in its URL. */
 export interface Queue {
   organizationId: string
   importId: string
   hash: Buffer
 }
 
-/** That of the organization that is measured. */
+/** The queue of the measured organization. */
 export function queueOf({ account, measured: { organizationId, importId } }: Stage): Queue {
   const secret = new URL(account.triggerUrl).pathname.split('/').at(-1) ?? ''
   return { organizationId, importId, hash: sha256(secret) }
 }
 
-/** One of another organization of the benchmark, whose team this is. */
-export async function makeQueueOf({ client }: Stage, { organizationId, teamId }: Owner): Promise<Queue> {
+/** Creates a queue of another organization. */
+export async function createQueue({ client }: Stage, { organizationId, teamId }: Owner): Promise<Queue> {
   const importId = newId()
   const hash = sha256(generateTriggerSecret())
   await client.query(`insert into imports (organization_id, id, name, team_id) values ($1, $2, 'Second', $3)`, [
@@ -47,13 +47,13 @@ export async function makeQueueOf({ client }: Stage, { organizationId, teamId }:
   return { organizationId, importId, hash }
 }
 
-/** Leads that are to wait in a queue. */
+/** Leads to put in a queue. */
 export interface Load {
   queue: Queue
   leads: readonly JsonObject[]
 }
 
-/** Puts leads on their queues as the service does, but all at once: none is worked on before the last is there. */
+/** Inserts leads as the service does, but in one transaction, so that none is processed before all are stored. */
 export async function enqueue({ client }: Stage, loads: readonly Load[]): Promise<void> {
   const sender = {
     crossTenantQuery: async <Row extends object>(_purpose: CrossTenantPurpose, statement: Sql): Promise<Row[]> =>
@@ -70,8 +70,8 @@ export async function enqueue({ client }: Stage, loads: readonly Load[]): Promis
   await client.query('commit')
 }
 
-/** How many rows of these queues' organizations have come to their end. */
-export async function endedRows({ client }: Stage, queues: readonly Queue[]): Promise<number> {
+/** The number of finished rows of these queues' organizations. */
+export async function countFinishedRows({ client }: Stage, queues: readonly Queue[]): Promise<number> {
   const { rows } = await client.query<{ ended: number }>(
     `select coalesce(sum(change), 0)::integer as ended from import_row_counts
      where organization_id = any($1) and status not in ('PENDING', 'PROCESSING', 'RETRYING')`,
@@ -80,38 +80,42 @@ export async function endedRows({ client }: Stage, queues: readonly Queue[]): Pr
   return rows[0]?.ended ?? 0
 }
 
-/** Resolves when a row is taken to be worked on. */
-export async function firstClaimed({ client }: Stage, queues: readonly Queue[]): Promise<void> {
+/** Resolves when a worker has claimed a row. */
+export async function waitUntilClaimed({ client }: Stage, queues: readonly Queue[]): Promise<void> {
   const statement = `select exists (select from import_rows where organization_id = any($1) and status = 'PROCESSING'
     and run_at > now()) as claimed`
   const values = [organizationsOf(queues)]
-  for (const deadline = performance.now() + patience; performance.now() < deadline; await delay(pauses.begin)) {
+  for (
+    const deadline = performance.now() + stallTimeout;
+    performance.now() < deadline;
+    await delay(pollIntervals.begin)
+  ) {
     const { rows } = await client.query<{ claimed: boolean }>(statement, values)
     if (rows[0]?.claimed) return
   }
-  throw new Error('No row is worked on.')
+  throw new Error('No row was claimed.')
 }
 
-/** Resolves when no row of these queues' organizations waits. Errors: nothing moves. */
-export async function allEnded(stage: Stage, queues: readonly Queue[]): Promise<void> {
-  // Through the queue's own index: a look must not cost what the rows that have ended cost.
+/** Resolves when no row of these queues' organizations is waiting. Errors: no progress within the timeout. */
+export async function waitUntilFinished(stage: Stage, queues: readonly Queue[]): Promise<void> {
+  // Uses the queue's own index, so that the query does not read finished rows.
   const statement = `select from import_rows where organization_id = $1
     and status in ('PENDING', 'RETRYING', 'PROCESSING') order by run_at, id limit 1`
   let [ended, deadline] = [-1, 0]
-  const waits = async (organizationId: string) =>
+  const isWaiting = async (organizationId: string) =>
     (await stage.client.query(statement, [organizationId])).rows.length > 0
-  const left = organizationsOf(queues)
-  for (; ; await delay(pauses.end)) {
-    while (left[0] !== undefined && !(await waits(left[0]))) left.shift()
-    if (left.length === 0) return
+  const remaining = organizationsOf(queues)
+  for (; ; await delay(pollIntervals.end)) {
+    while (remaining[0] !== undefined && !(await isWaiting(remaining[0]))) remaining.shift()
+    if (remaining.length === 0) return
     if (performance.now() < deadline) continue
-    const now = await endedRows(stage, queues)
-    if (now === ended) throw new Error(`Rows wait, and none came to an end in ${patience / 1000} s.`)
-    ;[ended, deadline] = [now, performance.now() + patience]
+    const now = await countFinishedRows(stage, queues)
+    if (now === ended) throw new Error(`Rows are waiting, but none was finished in ${stallTimeout / 1000} s.`)
+    ;[ended, deadline] = [now, performance.now() + stallTimeout]
   }
 }
 
-/** All rows of the queue's organization that were made since then, so many of them, were processed. */
+/** Checks that `count` rows of the queue's organization were created since then, and all were processed. */
 export async function assertOutcomes({ client }: Stage, queue: Queue, since: Date, count: number): Promise<void> {
   const { rows } = await client.query<{ status: string; count: number; example: unknown }>(
     `select status, count(*)::integer as count, (array_agg(errors))[1] as example from import_rows

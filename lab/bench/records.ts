@@ -1,18 +1,18 @@
-import { ascii, firstNames, lastNames, places, type Random, ranks, rareName, trades, words } from './people.ts'
+import { toAscii, firstNames, lastNames, cities, type Random, jobLevels, rareName, industries, tags } from './people.ts'
 
-/** Whose the made-up records are, as uuids. */
+/** The owner of the generated records, as UUIDs. */
 export interface Owner {
   organizationId: string
   teamId: string
-  /** Told in the numbers of its customers, which no other organization has. */
+  /** Part of its customer numbers, which makes them unique. */
   number: number
 }
 
-/** A row by its columns; the organization stands apart. */
-export type Made = Readonly<Record<string, Cell>>
+/** Values by column, without the organization. */
+export type TableRow = Readonly<Record<string, Cell>>
 export type Cell = string | number | boolean | null | readonly string[] | Readonly<Record<string, unknown>>
 
-/** Ids as the service makes them: they sort by the time of making (RFC 9562, version 7). */
+/** Ids that sort by creation time, like those of the service (RFC 9562, version 7). */
 export const uuid = (kind: number, index: number): string => {
   const time = (1_700_000_000_000 + index * 100).toString(16).padStart(12, '0')
   const rest = kind.toString(16).padStart(3, '0')
@@ -20,8 +20,8 @@ export const uuid = (kind: number, index: number): string => {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${rest}-8000-${last}`
 }
 
-export function makeCompany(random: Random, index: number): Made {
-  const name = `${random.one(places)} ${random.one(trades)} ${index}`
+export function makeCompany(random: Random, index: number): TableRow {
+  const name = `${random.pick(cities)} ${random.pick(industries)} ${index}`
   const domain = `${name.toLowerCase().replaceAll(' ', '-')}.example`
   return {
     id: uuid(3, index),
@@ -29,24 +29,24 @@ export function makeCompany(random: Random, index: number): Made {
     domain,
     domain_key: domain,
     website: `https://www.${domain}`,
-    location: random.one(places),
+    location: random.pick(cities),
     employees_count: random.below(5000),
     founded_year: 1950 + random.below(75),
-    industries: [random.one(trades)],
+    industries: [random.pick(industries)],
     languages: ['en'],
-    tags: random.some(words),
-    custom_properties: { tier: random.one(['a', 'b', 'c']) },
+    tags: random.pickSome(tags),
+    custom_properties: { tier: random.pick(['a', 'b', 'c']) },
     ...times(index),
   }
 }
 
-const asciiNames = new Map([...firstNames, ...lastNames].map((name) => [name, ascii(name)]))
+const asciiNames = new Map([...firstNames, ...lastNames].map((name) => [name, toAscii(name)]))
 
-/** Contact `index` of an organization with so many companies; every seventh person has a name that few share. */
-export function makeContact(random: Random, owner: Owner, index: number, companies: number): Made {
-  const first = random.one(firstNames)
-  const last = random.below(7) === 0 ? rareName(random) : random.one(lastNames)
-  const host = `${random.one(places)}-${random.one(trades)}.example`
+/** Contact `index` of an organization with this many companies; one person in seven has a rare name. */
+export function makeContact(random: Random, owner: Owner, index: number, companies: number): TableRow {
+  const first = random.pick(firstNames)
+  const last = random.below(7) === 0 ? rareName(random) : random.pick(lastNames)
+  const host = `${random.pick(cities)}-${random.pick(industries)}.example`
   const email = `${asciiNames.get(first) ?? ''}.${asciiNames.get(last) ?? last}.${index}@${host}`.toLowerCase()
   return {
     id: uuid(4, index),
@@ -59,16 +59,16 @@ export function makeContact(random: Random, owner: Owner, index: number, compani
     last_name: last,
     name: `${first} ${last}`,
     phone: random.below(2) === 0 ? `+4930${String(1_000_000 + index).slice(-7)}` : null,
-    tags: random.some(words),
+    tags: random.pickSome(tags),
     status: random.below(5) === 0 ? 'archived' : 'active',
     email_opt_out: random.below(20) === 0,
-    city: random.one(places),
-    country_code: random.one(['DE', 'FR', 'US', 'JP', 'BR']),
+    city: random.pick(cities),
+    country_code: random.pick(['DE', 'FR', 'US', 'JP', 'BR']),
     time_zone: 'Europe/Berlin',
-    employment_title: `${random.one(ranks)} of ${random.one(trades)}`,
+    employment_title: `${random.pick(jobLevels)} of ${random.pick(industries)}`,
     last_activity_at: random.below(2) === 0 ? timeOf(random.below(index + 1)) : null,
     custom_properties: {
-      plan: random.one(['free', 'team', 'enterprise']),
+      plan: random.pick(['free', 'team', 'enterprise']),
       score: random.below(scores),
       customerNumber: `K-${owner.number}-${index}`,
     },
@@ -76,7 +76,7 @@ export function makeContact(random: Random, owner: Owner, index: number, compani
   }
 }
 
-/** As many values of `score`: one contact in so many has each. */
+/** Number of values of `score`; each is equally frequent. */
 export const scores = 100
 
 /** A minute apart. */

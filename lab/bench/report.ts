@@ -4,43 +4,43 @@ import type { BenchOptions } from './options.ts'
 import type { Plan } from './plans.ts'
 import type { TargetLine } from './targets.ts'
 
-/** One measurement of one target. What is no answer to a request has no latencies. */
+/** One measurement of one target. Processed rows have no latencies. */
 export interface Measurement extends Omit<TurnResult, 'p50' | 'p99'>, Partial<Pick<TurnResult, 'p50' | 'p99'>> {
-  /** Milliseconds of processor time; undefined where the system does not tell. */
+  /** Milliseconds of processor time; undefined if the system does not report it. */
   serviceCpu: number | undefined
   databaseCpu: number | undefined
 }
 
-/** What the rounds of one target come to. */
+/** Summary of the rounds of one target. */
 export interface Figures {
-  /** Requests or rows; of the rounds the middle one. */
+  /** Requests or rows per second; the median of the rounds. */
   perSecond: number
-  /** Milliseconds; null for what is no answer to a request. */
+  /** Milliseconds; null for processed rows. */
   p50: number | null
   p99: number | null
-  /** Milliseconds of processor time for each of them; null where the system does not tell. */
+  /** Milliseconds of processor time for each; null if the system does not report it. */
   serviceCpu: number | null
   databaseCpu: number | null
 }
 
 export interface Row {
   name: string
-  /** Of the service; one unless said. */
+  /** Processes of the service (1). */
   processes?: number
-  /** Null for what comes over none. */
+  /** Null if the row uses no connection. */
   connections: number | null
   service: Figures
-  /** A bare route with the same statements; null where there is nothing to compare with. */
+  /** A bare route with the same statements; null if there is none to compare with. */
   floor: Figures | null
   /** The same statements without HTTP; null as above. */
   driver: Figures | null
-  /** How many of the service for one of the floor, a second. */
+  /** Responses per second of the service divided by those of the floor. */
   ratio: number | null
-  /** Megabytes of the service at most, in the first and in the second half of the time; null as above. */
+  /** Maximum memory of the service in MB in the first and second half of the time; null if unknown. */
   memory: readonly [first: number | null, second: number | null]
-  /** Megabytes of the database afterwards. */
+  /** Memory of the database in MB afterwards. */
   databaseMemory: number | null
-  /** Rows that came to their end meanwhile, a second. */
+  /** Rows per second that were finished during the measurement. */
   meanwhile?: number | null
 }
 
@@ -53,11 +53,11 @@ type RowOf = Omit<Row, 'ratio' | 'memory' | 'databaseMemory' | 'meanwhile'> & {
 export const rowOf = ({ memory: [first, second], databaseMemory, ...row }: RowOf): Row => ({
   ...row,
   ratio: row.floor && row.service.perSecond / row.floor.perSecond,
-  memory: [megabytes(first), megabytes(second)],
-  databaseMemory: megabytes(databaseMemory),
+  memory: [toMegabytes(first), toMegabytes(second)],
+  databaseMemory: toMegabytes(databaseMemory),
 })
 
-export const megabytes = (bytes: number | undefined) => (bytes === undefined ? null : Math.round(bytes / 1024 ** 2))
+export const toMegabytes = (bytes: number | undefined) => (bytes === undefined ? null : Math.round(bytes / 1024 ** 2))
 
 export interface Report {
   takenAt: string
@@ -69,29 +69,29 @@ export interface Report {
   starts: Start[]
 }
 
-/** One start of the service on the filled database: a process of its own, until its rows were measured. */
+/** One start of the service on the filled database; the process runs until its rows are measured. */
 export interface Start {
   rows: readonly string[]
-  /** Of the service; one unless said. */
+  /** Processes of the service (1). */
   processes?: number
-  /** From the start of the process until it says that it is ready. */
+  /** From the start of the process until it is ready. */
   seconds: number
   atStart: MemoryOf
   atEnd: MemoryOf
 }
 
-/** Megabytes; null where the system does not tell. */
+/** Megabytes; null if the system does not report it. */
 type MemoryOf = Record<'service' | 'database', number | null>
 
 export function figuresOf(rounds: readonly Measurement[]): Figures {
-  const answers = sum(rounds.map((round) => round.answers)) ?? 0
-  const each = (total: number | undefined) => (total === undefined || answers === 0 ? null : total / answers)
+  const count = sum(rounds.map((round) => round.responses)) ?? 0
+  const perItem = (total: number | undefined) => (total === undefined || count === 0 ? null : total / count)
   return {
-    perSecond: middle(rounds.map((round) => round.answers / round.seconds)) ?? 0,
-    p50: middle(rounds.flatMap(({ p50 }) => p50 ?? [])),
-    p99: middle(rounds.flatMap(({ p99 }) => p99 ?? [])),
-    serviceCpu: each(sum(rounds.map(({ serviceCpu }) => serviceCpu))),
-    databaseCpu: each(sum(rounds.map(({ databaseCpu }) => databaseCpu))),
+    perSecond: median(rounds.map((round) => round.responses / round.seconds)) ?? 0,
+    p50: median(rounds.flatMap(({ p50 }) => p50 ?? [])),
+    p99: median(rounds.flatMap(({ p99 }) => p99 ?? [])),
+    serviceCpu: perItem(sum(rounds.map(({ serviceCpu }) => serviceCpu))),
+    databaseCpu: perItem(sum(rounds.map(({ databaseCpu }) => databaseCpu))),
   }
 }
 
@@ -99,7 +99,7 @@ function sum(values: readonly (number | undefined)[]): number | undefined {
   return values.reduce((total, value) => (total === undefined || value === undefined ? undefined : total + value), 0)
 }
 
-export function middle(values: readonly number[]): number | null {
+export function median(values: readonly number[]): number | null {
   if (values.length === 0) return null
   const sorted = [...values].sort((left, right) => left - right)
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.ceil((sorted.length - 1) / 2)]]

@@ -1,7 +1,7 @@
 import { UsageError } from '../shared/command.ts'
 import { scores } from './records.ts'
 
-/** Every row that is measured, in the order of the table. */
+/** All rows, in the order of the table. */
 export const rowNames = {
   one: 'get one',
   page: 'first page of 25',
@@ -19,12 +19,12 @@ export const rowNames = {
   countedUnindexed: 'count by an unindexed field',
   created: 'create',
   pushed: 'push',
-  worked: 'rows processed',
-  workedOfTwo: 'rows processed, of two organizations',
+  processed: 'rows processed',
+  processedOfTwo: 'rows processed, of two organizations',
   busy: 'push, while rows are processed',
 } as const
 
-/** Those that only read. */
+/** The read rows. */
 export const readNames: readonly string[] = [
   rowNames.one,
   rowNames.page,
@@ -42,11 +42,13 @@ export const readNames: readonly string[] = [
   rowNames.countedUnindexed,
 ]
 
-/** The rows with one of these texts in their names; without a text every row. Errors: `UsageError`, a text in no name. */
+/**
+ * Rows whose name contains one of the texts; all rows if there are none. Errors: `UsageError` if a text matches none.
+ */
 export function rowsWith(texts: readonly string[]): string[] {
   const names = Object.values(rowNames)
   for (const text of texts) {
-    if (!names.some((name) => name.includes(text))) throw new UsageError(`No row has "${text}" in its name.`)
+    if (!names.some((name) => name.includes(text))) throw new UsageError(`No row name contains "${text}".`)
   }
   return names.filter((name) => texts.length === 0 || texts.some((text) => name.includes(text)))
 }

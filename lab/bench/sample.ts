@@ -1,25 +1,25 @@
 import type pg from 'pg'
-import type { Known } from './leads.ts'
+import type { ExistingRecords } from './leads.ts'
 import { lastNames } from './people.ts'
 
-/** What there is in the measured organization, drawn at random but the same at every run. */
-export interface Sample extends Known {
-  /** Uuids of contacts. */
+/** A random sample of the measured organization, the same in every run. */
+export interface Sample extends ExistingRecords {
+  /** UUIDs of contacts. */
   ids: string[]
-  /** Numbers that one contact alone has. */
+  /** Unique numbers of contacts. */
   customerNumbers: string[]
-  /** Last names that few share. */
+  /** Rare last names. */
   rareNames: string[]
-  /** First and last names of people, as somebody would search for them. */
+  /** First and last names of people, to search for. */
   names: string[]
-  /** How many contacts there are. */
+  /** Number of contacts. */
   contacts: number
 }
 
-/** At most so many; of few contacts a quarter, which are as good as all. */
+/** Maximum sample sizes; ids and values are at most a quarter of the contacts. */
 const limits = { ids: 1000, values: 200, companies: 5000 }
 
-/** Errors: there are too few contacts to measure anything. */
+/** Errors: there are too few contacts to measure. */
 export async function takeSample(client: pg.Client, organizationId: string, emails: number): Promise<Sample> {
   const { rows: counted } = await client.query<{ count: number }>(
     'select count(*)::integer as count from contacts where organization_id = $1',
@@ -27,40 +27,45 @@ export async function takeSample(client: pg.Client, organizationId: string, emai
   )
   const contacts = counted[0]?.count ?? 0
   const share = Math.ceil(contacts / 4)
-  const most = { ...limits, ids: Math.min(limits.ids, share), values: Math.min(limits.values, share) }
+  const sizes = { ...limits, ids: Math.min(limits.ids, share), values: Math.min(limits.values, share) }
   const { rows: people } = await client.query<Person>(
     `select id, email, last_name as "lastName", name, custom_properties ->> 'customerNumber' as "customerNumber"
      from contacts where organization_id = $1 order by md5(id::text) limit $2`,
-    [organizationId, Math.max(emails, most.ids)],
+    [organizationId, Math.max(emails, sizes.ids)],
   )
   const { rows: rare } = await client.query<{ lastName: string }>(
     `select last_name as "lastName" from contacts where organization_id = $1 and last_name <> all($2)
      group by last_name order by md5(last_name) limit $3`,
-    [organizationId, lastNames, most.values],
+    [organizationId, lastNames, sizes.values],
   )
-  if (people.length === 0 || rare.length === 0) throw new Error('There are too few contacts to measure: give more.')
+  if (people.length === 0 || rare.length === 0)
+    throw new Error('There are too few contacts to measure. Increase --contacts.')
   return {
-    ids: people.slice(0, most.ids).map(({ id }) => id),
+    ids: people.slice(0, sizes.ids).map(({ id }) => id),
     emails: people.map(({ email }) => email),
-    customerNumbers: people.slice(0, most.values).map(({ customerNumber }) => customerNumber),
+    customerNumbers: people.slice(0, sizes.values).map(({ customerNumber }) => customerNumber),
     rareNames: rare.map(({ lastName }) => lastName),
-    names: people.slice(0, most.values).map(({ name }) => name),
-    companies: await takeCompanies(client, organizationId),
+    names: people.slice(0, sizes.values).map(({ name }) => name),
+    companies: await sampleCompanies(client, organizationId),
     contacts,
   }
 }
 
-/** People and companies that there are in another organization. */
-export async function takeKnown(client: pg.Client, organizationId: string, emails: number): Promise<Known> {
+/** Existing people and companies of another organization. */
+export async function sampleExisting(
+  client: pg.Client,
+  organizationId: string,
+  emails: number,
+): Promise<ExistingRecords> {
   const { rows: people } = await client.query<Pick<Person, 'email'>>(
     'select email from contacts where organization_id = $1 order by md5(id::text) limit $2',
     [organizationId, emails],
   )
-  return { emails: people.map(({ email }) => email), companies: await takeCompanies(client, organizationId) }
+  return { emails: people.map(({ email }) => email), companies: await sampleCompanies(client, organizationId) }
 }
 
-async function takeCompanies(client: pg.Client, organizationId: string): Promise<Known['companies']> {
-  const { rows } = await client.query<Known['companies'][number]>(
+async function sampleCompanies(client: pg.Client, organizationId: string): Promise<ExistingRecords['companies']> {
+  const { rows } = await client.query<ExistingRecords['companies'][number]>(
     'select name, domain from companies where organization_id = $1 order by md5(id::text) limit $2',
     [organizationId, limits.companies],
   )

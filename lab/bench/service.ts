@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { freePort } from '../shared/free-port.ts'
-import { type Account, bootstrap, makePlace, type Place, startService } from '../shared/service.ts'
+import { type Account, bootstrap, createWorkspace, type Workspace, startService } from '../shared/service.ts'
 
-/** Where services of one run follow each other on one database. */
-export interface BenchPlace extends Place {
+/** The workspace of one run, in which services run one after the other on one database. */
+export interface BenchWorkspace extends Workspace {
   dataFolder: string
   /** URL of the database; undefined for the embedded one. */
   database: string | undefined
@@ -11,32 +11,35 @@ export interface BenchPlace extends Place {
   profile: string | undefined
 }
 
-/** The service as a user starts it. */
+/** A running service, started as a user would. */
 export interface BenchService {
   pid: number
   port: number
-  /** Seconds from the start of its process until it was ready. */
+  /** Seconds from the start of its process until it is ready. */
   startSeconds: number
   stop(): Promise<void>
 }
 
-export async function makeBenchPlace(
+export async function createBenchWorkspace(
   root: string,
-  { database, profile }: Pick<BenchPlace, 'database' | 'profile'>,
-): Promise<BenchPlace> {
-  const place = await makePlace(root, 'bench', database === undefined ? {} : { DATABASE_URL: database })
-  return { ...place, dataFolder: join(place.folder, 'data'), database, profile }
+  { database, profile }: Pick<BenchWorkspace, 'database' | 'profile'>,
+): Promise<BenchWorkspace> {
+  const workspace = await createWorkspace(root, 'bench', database === undefined ? {} : { DATABASE_URL: database })
+  return { ...workspace, dataFolder: join(workspace.folder, 'data'), database, profile }
 }
 
-export async function startBenchService(place: BenchPlace, environment: Record<string, string>): Promise<BenchService> {
-  const { dataFolder, profile } = place
+export async function startBenchService(
+  workspace: BenchWorkspace,
+  environment: Record<string, string>,
+): Promise<BenchService> {
+  const { dataFolder, profile } = workspace
   const nodeArguments = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   const port = await freePort()
-  const began = performance.now()
-  const { pid, stop } = await startService(place, { port, dataFolder, environment, nodeArguments })
-  return { pid, port, startSeconds: (performance.now() - began) / 1000, stop }
+  const startedAt = performance.now()
+  const { pid, stop } = await startService(workspace, { port, dataFolder, environment, nodeArguments })
+  return { pid, port, startSeconds: (performance.now() - startedAt) / 1000, stop }
 }
 
-/** Makes the organization that is measured; the service runs. */
-export const bootstrapBench = (place: BenchPlace, { port }: BenchService): Promise<Account> =>
-  bootstrap(place, { port, dataFolder: place.dataFolder }, 'Bench')
+/** Creates the measured organization; the service must be running. */
+export const bootstrapBench = (workspace: BenchWorkspace, { port }: BenchService): Promise<Account> =>
+  bootstrap(workspace, { port, dataFolder: workspace.dataFolder }, 'Bench')

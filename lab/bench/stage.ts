@@ -1,29 +1,29 @@
 import pg from 'pg'
 import { readId } from '../../server/src/platform/model/ids.ts'
-import { end } from '../shared/child.ts'
-import { firstOf, startRole } from './children.ts'
-import { atEnd } from '../shared/cleanup.ts'
+import { terminate } from '../shared/child.ts'
+import { firstLineOf, startRole } from './children.ts'
+import { addCleanup } from '../shared/cleanup.ts'
 import type { FloorTask } from './floor.ts'
 import type { HttpTarget } from './measure.ts'
 import type { BenchOptions } from './options.ts'
 import { type Account, connectEmbedded } from '../shared/service.ts'
-import { type BenchPlace, type BenchService, bootstrapBench, startBenchService } from './service.ts'
+import { type BenchWorkspace, type BenchService, bootstrapBench, startBenchService } from './service.ts'
 import { databaseOf, parentOf, processOf, type Program, programOf } from '../shared/usage.ts'
 
-/** The service and its database, from a start to a stop. */
+/** A running service and its database. */
 export interface Stage {
-  place: BenchPlace
+  workspace: BenchWorkspace
   service: HttpTarget
-  /** Seconds from the start of its process until it was ready. */
+  /** Seconds from the start of its process until it is ready. */
   startSeconds: number
   account: Account
-  /** The ids of the account as uuids. */
+  /** The ids of the account as UUIDs. */
   measured: Measured
   database: Program
   connection: pg.ClientConfig
   client: pg.Client
   options: BenchOptions
-  say: (line: string) => void
+  log: (line: string) => void
   /** PostgreSQL's version. */
   version: string
   close(): Promise<void>
@@ -37,22 +37,28 @@ export interface Measured {
 }
 
 interface StageOptions {
-  place: BenchPlace
+  workspace: BenchWorkspace
   account: Account | undefined
   /** Settings of the service. */
   settings: Record<string, string>
   options: BenchOptions
-  say: (line: string) => void
+  log: (line: string) => void
 }
 
-/** Starts the service; without an account it also makes one. */
-export async function openStage({ place, account: known, settings, options, say }: StageOptions): Promise<Stage> {
-  const service = await startBenchService(place, settings)
-  const { connection, client, close } = await connectDatabase(place, say)
-  const [version, postmaster] = await examine(client)
-  const account = known ?? (await bootstrapBench(place, service))
+/** Starts the service, and creates an account if none is given. */
+export async function startStage({
+  workspace,
+  account: existingAccount,
+  settings,
+  options,
+  log,
+}: StageOptions): Promise<Stage> {
+  const service = await startBenchService(workspace, settings)
+  const { connection, client, close } = await connectDatabase(workspace, log)
+  const [version, postmaster] = await inspectDatabase(client)
+  const account = existingAccount ?? (await bootstrapBench(workspace, service))
   return {
-    place,
+    workspace,
     service: targetOf(service),
     startSeconds: service.startSeconds,
     account,
@@ -61,7 +67,7 @@ export async function openStage({ place, account: known, settings, options, say 
     connection,
     client,
     options,
-    say,
+    log,
     version,
     close: async () => {
       await close()
@@ -70,13 +76,13 @@ export async function openStage({ place, account: known, settings, options, say 
   }
 }
 
-/** Connects to the database that the options name, or to the embedded one. */
-async function connectDatabase({ database, dataFolder }: BenchPlace, say: (line: string) => void) {
-  if (database === undefined) return connectEmbedded(dataFolder, say)
+/** Connects to the database from the options, or to the embedded one. */
+async function connectDatabase({ database, dataFolder }: BenchWorkspace, log: (line: string) => void) {
+  if (database === undefined) return connectEmbedded(dataFolder, log)
   const connection = { connectionString: database }
   const client = new pg.Client(connection)
   await client.connect()
-  return { connection, client, close: atEnd(() => client.end()) }
+  return { connection, client, close: addCleanup(() => client.end()) }
 }
 
 const targetOf = ({ port, pid }: BenchService): HttpTarget => ({ name: 'service', port, program: programOf(pid) })
@@ -90,12 +96,12 @@ const measuredOf = ({ organizationId, teamId, userId, importId }: Account): Meas
 
 function uuidOf(prefix: string, text: string): string {
   const uuid = readId(prefix, text)
-  if (uuid === undefined) throw new Error(`${text} is no ${prefix}_ id`)
+  if (uuid === undefined) throw new Error(`${text}: expected an id that starts with ${prefix}_`)
   return uuid
 }
 
-/** PostgreSQL's version and its first process, which starts one for each connection. */
-async function examine(client: pg.Client): Promise<[version: string, postmaster: number]> {
+/** The version of PostgreSQL and the process id of the postmaster. */
+async function inspectDatabase(client: pg.Client): Promise<[version: string, postmaster: number]> {
   const { rows } = await client.query<{ version: string; pid: number }>(
     `select current_setting('server_version') as version, pg_backend_pid() as pid`,
   )
@@ -104,10 +110,10 @@ async function examine(client: pg.Client): Promise<[version: string, postmaster:
   return [row?.version ?? '', postmaster ?? 0]
 }
 
-/** Starts the process that the service is compared with. */
+/** Starts the floor. */
 export async function startFloor(task: FloorTask): Promise<HttpTarget & { stop(): Promise<void> }> {
   const child = startRole('floor', task)
-  const stop = atEnd(() => end(child))
-  const { port } = JSON.parse(await firstOf(child)) as { port: number }
+  const stop = addCleanup(() => terminate(child))
+  const { port } = JSON.parse(await firstLineOf(child)) as { port: number }
   return { name: 'floor', port, program: processOf(child.pid ?? 0), stop }
 }

@@ -18,9 +18,9 @@ const rowTitles = [
   'database MB',
 ]
 
-const startTitles = ['start of the service for', 'ready after s', 'service MB', 'database MB']
+const startTitles = ['service start for', 'ready after s', 'service MB', 'database MB']
 
-/** The report as a person reads it: Markdown tables. */
+/** Formats the report as Markdown tables. */
 export function describe({ machine: where, options, rows, plans, targets, starts }: Report): string {
   return [
     describeMachine(where),
@@ -73,7 +73,7 @@ const cells = ({ perSecond, p50, p99, serviceCpu, databaseCpu }: Figures): strin
   databaseCpu?.toFixed(3) ?? 'n/a',
 ]
 
-/** Of the memory that after the start and that at the end. */
+/** Memory is shown after the start and at the end. */
 const startLine = ({ rows, processes, seconds, atStart, atEnd }: Start): string[] => [
   withProcesses(rows.length > 2 ? `${rows[0]} … ${rows.at(-1)}` : rows.join('; '), processes),
   seconds.toFixed(2),

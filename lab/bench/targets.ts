@@ -1,13 +1,13 @@
 import type { Plan } from './plans.ts'
-import { middle, type Report, type Row } from './report.ts'
+import { median, type Report, type Row } from './report.ts'
 import { rowNames as names } from './row-names.ts'
 
-/** A figure that we want to reach, and the one that was measured. */
+/** A target and the measured figure. */
 export interface TargetLine {
   name: string
   connections: number | null
   wanted: string
-  /** How many contacts it is meant for; null when that does not matter. */
+  /** Number of contacts for which it is meant; null for any. */
   contacts: number | null
   measured: string
   reached: boolean
@@ -18,8 +18,8 @@ type Measured = Pick<Report, 'rows' | 'plans' | 'starts'>
 const million = 1_000_000
 const hundredThousand = 100_000
 
-/** Requests a second for one of the bare route. */
-const ratios: readonly [row: string, least: number][] = [
+/** Minimum ratio of requests per second, compared with the bare route. */
+const ratios: readonly [row: string, min: number][] = [
   [names.one, 0.8],
   [names.page, 0.8],
   [names.email, 0.8],
@@ -29,22 +29,22 @@ const ratios: readonly [row: string, least: number][] = [
 interface Rate {
   row: string
   connections: number | null
-  /** A second. */
-  least: number
+  /** Per second. */
+  min: number
   contacts: number | null
 }
 
 const rates: readonly Rate[] = [
-  { row: names.pushed, connections: 64, least: 3000, contacts: null },
-  // Of one organization or of several: one worker takes an organization's rows, and the service has two.
-  { row: names.worked, connections: null, least: 1500, contacts: hundredThousand },
-  { row: names.workedOfTwo, connections: null, least: 1500, contacts: hundredThousand },
+  { row: names.pushed, connections: 64, min: 3000, contacts: null },
+  // One worker processes an organization's rows, and the service has two workers.
+  { row: names.processed, connections: null, min: 1500, contacts: hundredThousand },
+  { row: names.processedOfTwo, connections: null, min: 1500, contacts: hundredThousand },
 ]
 
-/** What the service may hold in the second half of a row, for what it held at most in the first. */
+/** Maximum memory in the second half of a row, relative to the maximum in the first. */
 const growthLimit = { factor: 1.25, megabytes: 20 }
 
-const mostMedian = 30
+const maxMedian = 30
 const searches: readonly string[] = [
   names.rare,
   names.common,
@@ -53,54 +53,54 @@ const searches: readonly string[] = [
   names.property,
   names.commonProperty,
 ]
-/** p50 of the deep page for that of the first. */
-const mostDeep = 1.3
+/** Maximum p50 of a deep page relative to that of the first page. */
+const maxDeepRatio = 1.3
 
-/** What is wanted beside what was measured; what was not measured is left out. */
+/** Compares the measurements with the targets; omits targets that were not measured. */
 export function targetsOf({ rows, plans, starts }: Measured): TargetLine[] {
-  const start = middle(starts.map(({ seconds }) => seconds))
-  const most = highest(rows.flatMap(({ memory }) => memory))
+  const start = median(starts.map(({ seconds }) => seconds))
+  const max = highest(rows.flatMap(({ memory }) => memory))
   const atStart = highest(starts.map((one) => one.atStart.service))
   return [
-    ...ratios.flatMap(([name, least]) => busiest(rows, name).map((row) => ratioLine(row, least))),
-    ...rates.flatMap((rate) => rows.filter((row) => isOf(rate, row)).map((row) => rateLine(row, rate))),
+    ...ratios.flatMap(([name, min]) => busiest(rows, name).map((row) => ratioLine(row, min))),
+    ...rates.flatMap((rate) => rows.filter((row) => matchesRate(rate, row)).map((row) => rateLine(row, rate))),
     ...rows
       .filter(({ name }) => name === names.deep || name === names.deepByLink)
       .flatMap((row) => deepLine(rows, row)),
     ...rows.filter(({ name }) => searches.includes(name)).map(medianLine),
     ...plans.map(planLine),
-    ...(most === null ? [] : [memoryLine('memory of the service, at most', 256, most)]),
+    ...(max === null ? [] : [memoryLine('memory of the service, at most', 256, max)]),
     ...rows.flatMap(growth).toSorted(byExcess).slice(0, 1).map(growthLine),
     ...(atStart === null ? [] : [memoryLine('memory after a start, at most', 120, atStart)]),
     ...(start === null ? [] : [startLine(start)]),
   ]
 }
 
-/** The row with the most connections. */
+/** The rows with the most connections. */
 function busiest(rows: readonly Row[], name: string): Row[] {
   const own = rows.filter((row) => row.name === name)
-  const most = Math.max(...own.map(({ connections }) => connections ?? 0))
-  return own.filter(({ connections }) => connections === most)
+  const max = Math.max(...own.map(({ connections }) => connections ?? 0))
+  return own.filter(({ connections }) => connections === max)
 }
 
-const ratioLine = ({ name, connections, ratio }: Row, least: number): TargetLine => ({
+const ratioLine = ({ name, connections, ratio }: Row, min: number): TargetLine => ({
   name: `${name}: ratio to the floor`,
   connections,
-  wanted: `≥ ${least}`,
+  wanted: `≥ ${min}`,
   contacts: null,
   measured: (ratio ?? 0).toFixed(2),
-  reached: (ratio ?? 0) >= least,
+  reached: (ratio ?? 0) >= min,
 })
 
-const isOf = ({ row, connections }: Rate, { name, connections: own }: Row) => name === row && own === connections
+const matchesRate = ({ row, connections }: Rate, { name, connections: own }: Row) => name === row && own === connections
 
-const rateLine = ({ name, connections, service: { perSecond } }: Row, { least, contacts }: Rate): TargetLine => ({
+const rateLine = ({ name, connections, service: { perSecond } }: Row, { min, contacts }: Rate): TargetLine => ({
   name: `${name}: a second`,
   connections,
-  wanted: `≥ ${least}`,
+  wanted: `≥ ${min}`,
   contacts,
   measured: String(Math.round(perSecond)),
-  reached: perSecond >= least,
+  reached: perSecond >= min,
 })
 
 function deepLine(rows: readonly Row[], { name, connections, service }: Row): TargetLine[] {
@@ -111,10 +111,10 @@ function deepLine(rows: readonly Row[], { name, connections, service }: Row): Ta
     {
       name: `${name}: p50 for that of the first page`,
       connections,
-      wanted: `≤ ${mostDeep}`,
+      wanted: `≤ ${maxDeepRatio}`,
       contacts: million,
       measured: measured.toFixed(2),
-      reached: measured <= mostDeep,
+      reached: measured <= maxDeepRatio,
     },
   ]
 }
@@ -122,10 +122,10 @@ function deepLine(rows: readonly Row[], { name, connections, service }: Row): Ta
 const medianLine = ({ name, connections, service: { p50 } }: Row): TargetLine => ({
   name: `${name}: p50 ms`,
   connections,
-  wanted: `< ${mostMedian}`,
+  wanted: `< ${maxMedian}`,
   contacts: million,
   measured: (p50 ?? 0).toFixed(2),
-  reached: p50 !== null && p50 < mostMedian,
+  reached: p50 !== null && p50 < maxMedian,
 })
 
 const planLine = ({ name, indexes, expected, sequential }: Plan): TargetLine => ({
@@ -137,13 +137,13 @@ const planLine = ({ name, indexes, expected, sequential }: Plan): TargetLine => 
   reached: !sequential && expected.some((index) => indexes.includes(index)),
 })
 
-const memoryLine = (name: string, most: number, measured: number): TargetLine => ({
+const memoryLine = (name: string, max: number, measured: number): TargetLine => ({
   name: `${name}, MB`,
   connections: null,
-  wanted: `< ${most}`,
+  wanted: `< ${max}`,
   contacts: null,
   measured: String(measured),
-  reached: measured < most,
+  reached: measured < max,
 })
 
 function highest(values: readonly (number | null)[]): number | null {
@@ -151,25 +151,25 @@ function highest(values: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : Math.max(...known)
 }
 
-/** Megabytes of a row's second half, and how many it may be. */
+/** Memory in a row's second half and its limit, in MB. */
 function growth({ name, connections, memory: [first, second] }: Row) {
   if (first === null || second === null) return []
-  return [{ name, connections, second, most: growthLimit.factor * first + growthLimit.megabytes }]
+  return [{ name, connections, second, max: growthLimit.factor * first + growthLimit.megabytes }]
 }
 
 type Growth = ReturnType<typeof growth>[number]
-const byExcess = (left: Growth, right: Growth): number => right.second - right.most - (left.second - left.most)
+const byExcess = (left: Growth, right: Growth): number => right.second - right.max - (left.second - left.max)
 
 const growthName = 'memory in the second half of a row, MB'
 
-/** Of the row that grew most. */
-const growthLine = ({ name, connections, second, most }: Growth): TargetLine => ({
+/** The row with the largest growth. */
+const growthLine = ({ name, connections, second, max }: Growth): TargetLine => ({
   name: growthName,
   connections,
-  wanted: `≤ ${Math.round(most)}`,
+  wanted: `≤ ${Math.round(max)}`,
   contacts: null,
   measured: `${second} (${name})`,
-  reached: second <= most,
+  reached: second <= max,
 })
 
 const startLine = (measured: number): TargetLine => ({

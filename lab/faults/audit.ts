@@ -2,105 +2,125 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from './client.ts'
 import {
   byAddress,
-  type Found,
-  type KnownContact,
-  madeAgain,
-  madeAlready,
+  type ContactsByAddress,
+  type ExpectedContact,
+  appliedTwice,
+  alreadyApplied,
   missing,
   pushesWithoutContact,
   pushesWithoutRow,
-  type Shown,
-  strangers,
+  type ListedContact,
+  unexpectedAddresses,
   wrongRevisions,
 } from './ledger.ts'
-import { eachTogether, type Laws } from './scenario.ts'
+import { forEachConcurrently, type Guarantees } from './scenario.ts'
 import type { Writers } from './writers.ts'
 
 export interface AuditOptions {
   client: Client
   writers: Writers
   importId: string
-  laws: Laws
-  /** A row that is worked on when its process is killed three times counts as poison; it is retried then. */
+  guarantees: Guarantees
+  /** A row whose worker was killed three times becomes DEAD; it is then retried. */
   losesWorkers?: boolean
 }
 
-/** Milliseconds in which all rows come to an end once the faults are over. */
-const patience = 180_000
+/** Milliseconds within which all rows must be finished after the faults. */
+const timeout = 180_000
 
 /**
- * Compares the ledger with what the service shows: what was acknowledged is there, and nothing else but what is unknown;
- * then each unknown is repeated, and after that exactly what the ledger says is there, once.
+ * Compares the ledger with the data that the service returns. First, everything acknowledged must exist, and nothing else
+ * except unknown changes. Then each unknown change is repeated. After that, the data must match the ledger exactly.
  */
 export async function audit(options: AuditOptions): Promise<Record<string, number>> {
-  const { client, writers, laws } = options
+  const { client, writers, guarantees } = options
   const { contacts, pushes } = writers
   const before = await contactsOf(client)
-  laws.none('what was acknowledged is there', missing(contacts, before))
-  laws.none('what is there was asked for', strangers(contacts, pushes, before))
-  const unknown = contacts.filter(({ open }) => open).length + pushes.filter(({ rowId }) => rowId === undefined).length
-  const made = madeAlready(contacts, pushes, before)
-  laws.none('a change that was made is not made again when it is repeated', madeAgain(await writers.settle(made)))
+  guarantees.checkNone('every acknowledged change is stored', missing(contacts, before))
+  guarantees.checkNone('every stored change was requested', unexpectedAddresses(contacts, pushes, before))
+  const unknown =
+    contacts.filter(({ unknownChange }) => unknownChange).length +
+    pushes.filter(({ rowId }) => rowId === undefined).length
+  const applied = alreadyApplied(contacts, pushes, before)
+  guarantees.checkNone(
+    'a change that was already made is not made again when it is repeated',
+    appliedTwice(await writers.repeatUnknown(applied)),
+  )
   const rows = await checkRows(options)
   const after = await contactsOf(client)
-  laws.none('each unknown change, repeated with its key, is made once', missing(contacts, after))
-  laws.none('nothing is there but what the ledger says', strangers(contacts, pushes, after))
-  await checkRevisions(client, contacts, laws)
+  guarantees.checkNone('each unknown change, repeated with its key, is made exactly once', missing(contacts, after))
+  guarantees.checkNone('nothing is stored that is not in the ledger', unexpectedAddresses(contacts, pushes, after))
+  await checkRevisions(client, contacts, guarantees)
   await checkPushes(options, after)
-  laws.none('every answer can be read', client.unreadable)
-  return { ...rows, contacts: after.size, 'unknown changes repeated': unknown, 'of them made before': made.size }
+  guarantees.checkNone('every response is valid JSON', client.invalidJson)
+  return {
+    ...rows,
+    contacts: after.size,
+    'unknown changes retried': unknown,
+    'of them made before the retry': applied.size,
+  }
 }
 
-const contactsOf = async (client: Client): Promise<Found> =>
-  byAddress(await client.all<Shown>('/v5/contacts', ['id', 'email', 'nickname']))
+const contactsOf = async (client: Client): Promise<ContactsByAddress> =>
+  byAddress(await client.all<ListedContact>('/v5/contacts', ['id', 'email', 'nickname']))
 
-/** Looks at each contact that was updated: a list does not tell revisions. */
-async function checkRevisions(client: Client, contacts: readonly KnownContact[], laws: Laws): Promise<void> {
-  const updated = contacts.filter(({ isThere, revision }) => isThere && revision > 1)
+/** Requests each updated contact, because lists contain no revisions. */
+async function checkRevisions(
+  client: Client,
+  contacts: readonly ExpectedContact[],
+  guarantees: Guarantees,
+): Promise<void> {
+  const updated = contacts.filter(({ exists, revision }) => exists && revision > 1)
   const revisions = new Map<string, number>()
-  await eachTogether(updated, async ({ id = '' }) => {
+  await forEachConcurrently(updated, async ({ id = '' }) => {
     const { headers } = await client.send({ method: 'GET', path: `/v5/contacts/${id}` })
     revisions.set(id, Number(/"(\d+)-/.exec(headers.get('etag') ?? '')?.[1]))
   })
-  laws.none('each contact is at the revision that its changes give', wrongRevisions(updated, revisions))
+  guarantees.checkNone(
+    'the revision of each contact matches the number of its changes',
+    wrongRevisions(updated, revisions),
+  )
 }
 
 type RowCounts = Record<string, number>
 
-async function checkRows({ client, writers, importId, laws, losesWorkers }: AuditOptions): Promise<RowCounts> {
+async function checkRows({ client, writers, importId, guarantees, losesWorkers }: AuditOptions): Promise<RowCounts> {
   const pushes = writers.pushes.length
-  let counts = await untilRowsEnd(client, importId)
+  let counts = await waitForRows(client, importId)
   const lost = losesWorkers ? (counts.DEAD ?? 0) : 0
   if (lost > 0) {
     const filters = 'filter.status.equals=DEAD&filter.errorCodes.has=worker_lost'
     await client.send({ method: 'POST', path: `/v5/imports/${importId}/rows/retry?${filters}` })
-    counts = await untilRowsEnd(client, importId)
+    counts = await waitForRows(client, importId)
   }
   const others = Object.entries(counts).filter(([status, count]) => count > 0 && status !== 'PROCESSED')
-  laws.none('every row ends as processed', others)
-  laws.hold('every push is one row', counts.PROCESSED === pushes, { pushes, counts })
+  guarantees.checkNone('every row is PROCESSED', others)
+  guarantees.check('the number of rows matches the pushes', counts.PROCESSED === pushes, { pushes, counts })
   const figures = { 'rows processed': counts.PROCESSED ?? 0 }
-  return losesWorkers ? { ...figures, 'of them retried, their worker was killed three times': lost } : figures
+  return losesWorkers ? { ...figures, 'retried after three killed workers': lost } : figures
 }
 
-/** How many rows are in each state, once all came to an end. Errors: they do not. */
-async function untilRowsEnd(client: Client, importId: string): Promise<RowCounts> {
-  for (const deadline = performance.now() + patience; performance.now() < deadline; await delay(200)) {
+/** The number of rows in each state once all are finished. Errors: they are not within the timeout. */
+async function waitForRows(client: Client, importId: string): Promise<RowCounts> {
+  for (const deadline = performance.now() + timeout; performance.now() < deadline; await delay(200)) {
     const { stats } = await client.read<{ stats: { counts: RowCounts } }>(`/v5/imports/${importId}`)
     const { PENDING = 0, PROCESSING = 0, RETRYING = 0 } = stats.counts
     if (PENDING + PROCESSING + RETRYING === 0) return stats.counts
   }
-  throw new Error(`Rows have not come to an end within ${patience} ms.`)
+  throw new Error(`Not all rows were finished within ${timeout} ms.`)
 }
 
-async function checkPushes({ client, writers, importId, laws }: AuditOptions, found: Found): Promise<void> {
+async function checkPushes(
+  { client, writers, importId, guarantees }: AuditOptions,
+  found: ContactsByAddress,
+): Promise<void> {
   const { pushes } = writers
   const rows = new Set((await client.all<{ id: string }>(`/v5/imports/${importId}/rows`, ['id'])).map(({ id }) => id))
-  laws.none('each acknowledged push is a row of its own', pushesWithoutRow(pushes, rows))
-  laws.none('each row made one contact', pushesWithoutContact(pushes, found))
+  guarantees.checkNone('each acknowledged push has its own row', pushesWithoutRow(pushes, rows))
+  guarantees.checkNone('each row created one contact', pushesWithoutContact(pushes, found))
   const { count: notes } = await client.read<{ count: number }>('/v5/notes/count')
   const { count: companies } = await client.read<{ count: number }>('/v5/companies/count')
-  laws.hold('each row had its effects once', notes === pushes.length && companies === pushes.length, {
+  guarantees.check('each row took effect once', notes === pushes.length && companies === pushes.length, {
     pushes: pushes.length,
     notes,
     companies,

@@ -1,32 +1,32 @@
 import { once } from 'node:events'
 import { Agent, createServer, request as send } from 'node:http'
-import { atEnd } from '../shared/cleanup.ts'
+import { addCleanup } from '../shared/cleanup.ts'
 import { isReady } from '../shared/service.ts'
 
-/** Milliseconds between two looks at `/readyz`. */
+/** Milliseconds between two requests to `/readyz`. */
 const interval = 100
 
 export interface Balancer {
   port: number
-  /** Why requests failed that it shared out. */
+  /** Errors of the requests that it forwarded. */
   readonly failures: string[]
-  /** Does it send requests to this service? */
+  /** Whether it sends requests to this service. */
   has(port: number): boolean
   close(): Promise<void>
 }
 
-/** Shares requests out to the services that say they are ready, in turn; knows no more than any balancer does. */
+/** Distributes requests in turn to the services whose `/readyz` returns 200, like any load balancer. */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   const ready = new Set<number>()
   const failures: string[] = []
   let turn = 0
-  const look = async (port: number) => {
+  const probe = async (port: number) => {
     if (await isReady(`http://127.0.0.1:${port}`)) ready.add(port)
     else ready.delete(port)
   }
-  const watches = ports.map((port) => setInterval(() => void look(port), interval))
-  await Promise.all(ports.map(look))
+  const watches = ports.map((port) => setInterval(() => void probe(port), interval))
+  await Promise.all(ports.map(probe))
   const server = createServer((incoming, outgoing) => {
     const chosen = [...ready][turn++ % Math.max(1, ready.size)]
     const fail = (error: Error) => {
@@ -40,15 +40,15 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
       return
     }
     const { method, url: path, headers } = incoming
-    const passed = send({ agent, host: '127.0.0.1', port: chosen, method, path, headers }, (answer) => {
-      // Between it and the service, not between it and the caller.
+    const forwarded = send({ agent, host: '127.0.0.1', port: chosen, method, path, headers }, (response) => {
+      // These headers apply to one connection only, here that between balancer and service.
       const hop = new Set(['connection', 'keep-alive'])
-      const headers = Object.entries(answer.headers).filter(([name]) => !hop.has(name))
-      outgoing.writeHead(answer.statusCode ?? 502, Object.fromEntries(headers))
-      answer.pipe(outgoing)
+      const headers = Object.entries(response.headers).filter(([name]) => !hop.has(name))
+      outgoing.writeHead(response.statusCode ?? 502, Object.fromEntries(headers))
+      response.pipe(outgoing)
     })
-    passed.on('error', fail)
-    incoming.pipe(passed)
+    forwarded.on('error', fail)
+    incoming.pipe(forwarded)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -56,7 +56,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
     port: (server.address() as { port: number }).port,
     failures,
     has: (port) => ready.has(port),
-    close: atEnd(async () => {
+    close: addCleanup(async () => {
       for (const watch of watches) clearInterval(watch)
       agent.destroy()
       server.closeAllConnections()

@@ -1,6 +1,6 @@
 import type { Account } from '../shared/service.ts'
 
-/** An answer; status 0 when there was none, -1 when nobody took the connection and so nothing can have happened. */
+/** A response. Status 0: no response. Status -1: the connection was refused, so nothing can have happened. */
 export interface Reply {
   status: number
   headers: Headers
@@ -10,7 +10,7 @@ export interface Reply {
   milliseconds: number
 }
 
-/** A request that can be sent again as it is. */
+/** A request that can be repeated unchanged. */
 export interface Request {
   method: string
   path: string
@@ -18,12 +18,12 @@ export interface Request {
   key?: string
 }
 
-/** Milliseconds after which a request counts as one that hangs. */
-const patience = 15_000
+/** Milliseconds after which a request counts as hanging. */
+const timeout = 15_000
 
 export class Client {
-  /** Answers that came whole and are no JSON, with what asked for them. */
-  readonly unreadable: string[] = []
+  /** Complete responses with invalid JSON, with their requests. */
+  readonly invalidJson: string[] = []
   readonly #url: string
   readonly #headers: Record<string, string>
 
@@ -36,7 +36,7 @@ export class Client {
     const sentAt = performance.now()
     const ended = () => ({ sentAt, milliseconds: performance.now() - sentAt })
     try {
-      const answer = await fetch(`${this.#url}${path}`, {
+      const response = await fetch(`${this.#url}${path}`, {
         method,
         headers: {
           ...this.#headers,
@@ -44,14 +44,16 @@ export class Client {
           ...(key !== undefined && { 'idempotency-key': key }),
         },
         ...(body && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(patience),
+        signal: AbortSignal.timeout(timeout),
       })
-      const text = await answer.text()
+      const text = await response.text()
       return {
-        status: answer.status,
-        headers: answer.headers,
+        status: response.status,
+        headers: response.headers,
         body:
-          answer.status === 204 && text === '' ? undefined : this.#parsed(text, `${method} ${path}: ${answer.status}`),
+          response.status === 204 && text === ''
+            ? undefined
+            : this.#parsed(text, `${method} ${path}: ${response.status}`),
         ...ended(),
       }
     } catch (error) {
@@ -60,24 +62,24 @@ export class Client {
     }
   }
 
-  /** A body that cannot be read is no lost answer: the status that came with it counts. */
+  /** A response with an invalid body is not a lost response: its status counts. */
   #parsed(text: string, what: string): unknown {
     try {
       return JSON.parse(text)
     } catch {
-      this.unreadable.push(`${what} ${JSON.stringify(text.slice(0, 200))}`)
+      this.invalidJson.push(`${what} ${JSON.stringify(text.slice(0, 200))}`)
       return undefined
     }
   }
 
-  /** A body that is sure to come. Errors: any other answer than 200. */
+  /** Errors: any status but 200. */
   async read<Body>(path: string): Promise<Body> {
     const { status, body } = await this.send({ method: 'GET', path })
     if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`)
     return body as Body
   }
 
-  /** Every record of a collection, page by page. */
+  /** Reads all records of a collection, page by page. */
   async all<Item extends { id: string }>(path: string, fields: readonly string[]): Promise<Item[]> {
     const items: Item[] = []
     for (let after = ''; ;) {

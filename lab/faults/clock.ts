@@ -4,103 +4,105 @@ import { pathToFileURL } from 'node:url'
 import { audit } from './audit.ts'
 import type { Request } from './client.ts'
 import type { Account } from '../shared/service.ts'
-import { type Finding, Laws, rounded, type Run } from './scenario.ts'
-import { openStage, recovery, type Stage } from './stage.ts'
+import { type ScenarioResult, Guarantees, rounded, type Run } from './scenario.ts'
+import { startStage, recovery, type Stage } from './stage.ts'
 import { idOf, type Writers } from './writers.ts'
 
 const hour = 3_600_000
-/** Where the clock is set in turn. */
+/** The offsets of the clock, in order. */
 const shifts = [-hour, 0, hour, 0]
 
-/** The clock of the service is set an hour back and forth, under mixed writes; the database's is not. */
-export async function clock(run: Run, { seconds }: { seconds: number }): Promise<Finding> {
-  const laws = new Laws()
-  const stage = await openStage(run, {
+/** Sets the service's clock an hour back and forward during mixed writes. The database's clock stays right. */
+export async function clock(run: Run, { seconds }: { seconds: number }): Promise<ScenarioResult> {
+  const guarantees = new Guarantees()
+  const stage = await startStage(run, {
     environment: { FAULTS_CLOCK_SHIFTS: shifts.join(',') },
     nodeArguments: [`--import=${pathToFileURL(join(run.root, 'lab/faults/shifted-clock.mjs'))}`],
   })
   const { writers, client, account, service } = stage
   writers.start()
   await recovery(writers, performance.now())
-  const kept = [await keepAnswer(writers)]
-  const seen: number[] = []
+  const stored = [await storeResponse(writers)]
+  const offsets: number[] = []
   for (const [index] of shifts.entries()) {
     service.signal('SIGUSR2')
     await delay(seconds * 1000)
-    kept.push(await keepAnswer(writers))
-    for (const { request, id } of kept) {
+    stored.push(await storeResponse(writers))
+    for (const { request, id } of stored) {
       const { status, body, headers } = await client.send(request)
       const isSame = (body as { id?: string } | undefined)?.id === id && headers.get('idempotent-replayed') === 'true'
-      laws.hold('an Idempotency-Key keeps its answer', isSame, { status, body })
+      guarantees.check('a repeated Idempotency-Key returns the first response', isSame, { status, body })
     }
-    await checkPages(stage, laws)
+    await checkPages(stage, guarantees)
     const session = await refresh(stage)
-    seen.push(session.ahead)
-    laws.none(
-      'access and refresh tokens are good',
+    offsets.push(session.ahead)
+    guarantees.checkNone(
+      'access and refresh tokens are valid',
       session.refused.map((what) => `${what}, clock ${shifts[index]} ms ahead`),
     )
   }
-  laws.hold(
-    'the clock of the service was set',
-    shifts.every((shift, index) => isNear(seen[index], shift)),
-    seen,
+  guarantees.check(
+    'the clock of the service has the set offset',
+    shifts.every((shift, index) => isNear(offsets[index], shift)),
+    offsets,
   )
   await writers.stop()
-  const audited = await audit({ client, writers, importId: account.importId, laws })
+  const audited = await audit({ client, writers, importId: account.importId, guarantees })
   const failures = [...writers.statuses].filter(([status]) => status < 200 || status >= 300)
-  laws.none('no request fails', [...failures, ...writers.strange])
+  guarantees.checkNone('no request fails', [...failures, ...writers.unexpected])
   await service.stop()
-  await stage.place.remove()
+  await stage.workspace.remove()
   const figures = {
     'clock set to, hours': shifts.map((shift) => shift / hour).join(', '),
     ...writers.counts,
     failed: failures.reduce((sum, [, count]) => sum + count, 0),
     ...audited,
-    'slowest answer, ms': rounded(writers.slowest),
+    'slowest response, ms': rounded(writers.slowest),
   }
-  return { figures, broken: laws.broken }
+  return { figures, broken: guarantees.broken }
 }
 
-const isNear = (seen: number | undefined, shift: number): boolean => Math.abs((seen ?? Number.NaN) - shift) < 60_000
+const isNear = (offset: number | undefined, shift: number): boolean => Math.abs((offset ?? Number.NaN) - shift) < 60_000
 
-async function keepAnswer(writers: Writers): Promise<{ request: Request; id: string | undefined }> {
-  const { request, reply } = await writers.create({ name: 'Kept' })
+async function storeResponse(writers: Writers): Promise<{ request: Request; id: string | undefined }> {
+  const { request, reply } = await writers.create({ name: 'Stored' })
   return { request, id: idOf(reply) }
 }
 
-/** Refreshes, and uses the access token that was issued first and the new one; tells how far ahead its clock is, too. */
+/**
+ * Refreshes, and tries the first access token and the new one. Also returns how far ahead the service's clock is.
+ */
 async function refresh({ service, account }: Stage): Promise<{ refused: string[]; ahead: number }> {
   const profile = (token: string) =>
     fetch(`${service.url}/v5/me`, { headers: { authorization: `Bearer ${token}` } }).then(({ ok }) => ok)
-  const answer = await fetch(`${service.url}/auth`, {
+  const response = await fetch(`${service.url}/auth`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ token: account.refreshToken }),
   })
-  if (!answer.ok) return { refused: ['refresh'], ahead: Number.NaN }
-  const pair = (await answer.json()) as Pick<Account, 'accessToken' | 'refreshToken'>
+  if (!response.ok) return { refused: ['refresh'], ahead: Number.NaN }
+  const pair = (await response.json()) as Pick<Account, 'accessToken' | 'refreshToken'>
   account.refreshToken = pair.refreshToken
   const { iat } = JSON.parse(Buffer.from(pair.accessToken.split('.')[1] ?? '', 'base64url').toString()) as {
     iat: number
   }
   const ahead = iat * 1000 - Date.now()
   const refused = []
-  // While the clock is before the moment of its issue it counts as made up.
+  // A token from the future is rejected, so the first one fails while the clock is behind.
   if (ahead > -60_000 && !(await profile(account.accessToken))) refused.push('the first access token')
   if (!(await profile(pair.accessToken))) refused.push('the new access token')
   return { refused, ahead }
 }
 
-/** Every contact that was acknowledged before is on exactly one page. */
-async function checkPages({ client, writers }: Stage, laws: Laws): Promise<void> {
-  const known = writers.contacts.filter(({ isThere, open }) => isThere && !open)
+/** Checks that every acknowledged contact is on exactly one page. */
+async function checkPages({ client, writers }: Stage, guarantees: Guarantees): Promise<void> {
+  const acknowledged = writers.contacts.filter(({ exists, unknownChange }) => exists && !unknownChange)
   const emails = (await client.all<{ id: string; email: string | null }>('/v5/contacts', ['id', 'email'])).map(
     ({ email }) => email,
   )
   const found = new Set(emails)
-  const gone = known.filter(({ isLeaving, email }) => !isLeaving && !found.has(email))
-  laws.none('pages hold every contact, whatever the clock said at its creation', gone)
-  const named = emails.filter((email) => email !== null)
-  laws.hold('no contact is on two pages', new Set(named).size === named.length)
+  const missing = acknowledged.filter(({ isDeleting, email }) => !isDeleting && !found.has(email))
+  guarantees.checkNone('pages contain every contact, whatever the clock showed at its creation', missing)
+  const withEmail = emails.filter((email) => email !== null)
+  guarantees.check('no contact is on two pages', new Set(withEmail).size === withEmail.length)
 }

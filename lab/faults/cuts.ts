@@ -2,70 +2,74 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { audit } from './audit.ts'
 import { startDatabase } from './database.ts'
-import { makeFaultsPlace } from './place.ts'
-import { type Harm, startProxy } from './proxy.ts'
-import { type Finding, Laws, oneOf, quantile, rounded, type Run } from './scenario.ts'
-import { openStage, recovery } from './stage.ts'
+import { createFaultsWorkspace } from './workspace.ts'
+import { type Fault, startProxy } from './proxy.ts'
+import { type ScenarioResult, Guarantees, pickOne, quantile, rounded, type Run } from './scenario.ts'
+import { startStage, recovery } from './stage.ts'
 
-/** How long each lasts, in milliseconds from and to. */
-const harms: Record<Exclude<Harm, 'none'>, readonly [number, number]> = {
+/** Minimum and maximum duration in milliseconds. */
+const faults: Record<Exclude<Fault, 'none'>, readonly [number, number]> = {
   delay: [500, 2000],
   reset: [0, 500],
   'half-open': [1000, 6000],
 }
-type RealHarm = keyof typeof harms
+type RealFault = keyof typeof faults
 
 interface CutOptions {
   rounds: number
-  /** Milliseconds within which every request has its answer. */
-  patience: number
+  /** Milliseconds within which every request must get a response. */
+  responseLimit: number
 }
 
-/** Connections between service and database are delayed, reset, or swallow what is sent, under mixed writes. */
-export async function cuts(run: Run, { rounds, patience }: CutOptions): Promise<Finding> {
-  const { random, say } = run
-  const laws = new Laws()
-  const place = await makeFaultsPlace(run.root)
-  const database = await startDatabase(join(place.folder, 'database'), { template: run.template })
+/** Delays, resets or silently drops the connections between service and database during mixed writes. */
+export async function cuts(run: Run, { rounds, responseLimit }: CutOptions): Promise<ScenarioResult> {
+  const { random, log } = run
+  const guarantees = new Guarantees()
+  const workspace = await createFaultsWorkspace(run.root)
+  const database = await startDatabase(join(workspace.folder, 'database'), { template: run.template })
   const proxy = await startProxy(database.socket)
   const environment = { DATABASE_URL: `postgres://${database.user}@127.0.0.1:${proxy.port}/${database.name}` }
-  const stage = await openStage(run, { environment })
+  const stage = await startStage(run, { environment })
   const { writers, client, account } = stage
-  const names = Object.keys(harms) as RealHarm[]
-  const times = new Map<RealHarm, number[]>(names.map((name) => [name, []]))
+  const names = Object.keys(faults) as RealFault[]
+  const times = new Map<RealFault, number[]>(names.map((name) => [name, []]))
   writers.start()
   await recovery(writers, performance.now())
-  // Repeating what is unknown proves nothing where nothing is.
+  // Without unknown changes, repeating them would prove nothing.
   for (let round = 0; round < rounds || writers.counts.unknown === 0; round++) {
-    const name = names[round] ?? oneOf(names, random)
-    const [least, most] = harms[name]
-    proxy.harm(name)
-    await delay(least + random() * (most - least))
-    proxy.harm('none')
+    const name = names[round] ?? pickOne(names, random)
+    const [min, max] = faults[name]
+    proxy.inject(name)
+    await delay(min + random() * (max - min))
+    proxy.inject('none')
     times.get(name)?.push(await recovery(writers, performance.now()))
     await delay(200 + random() * 500)
-    if (round % 10 === 9) say(`${round + 1} harms, ${writers.counts.acknowledged} writes acknowledged`)
+    if (round % 10 === 9) log(`${round + 1} faults, ${writers.counts.acknowledged} writes acknowledged`)
   }
   await writers.stop()
-  const audited = await audit({ client, writers, importId: account.importId, laws })
-  laws.none('every answer is good or says to come later', writers.strange)
-  laws.none('every 503 says when to come back', writers.silent)
-  laws.hold(`every request is answered within ${patience} ms`, writers.slowest < patience, rounded(writers.slowest))
+  const audited = await audit({ client, writers, importId: account.importId, guarantees })
+  guarantees.checkNone('every response is successful or asks to retry later', writers.unexpected)
+  guarantees.checkNone('every 503 has a Retry-After header', writers.withoutRetryAfter)
+  guarantees.check(
+    `every request gets a response within ${responseLimit} ms`,
+    writers.slowest < responseLimit,
+    rounded(writers.slowest),
+  )
   await stage.service.stop()
-  await stage.place.remove()
+  await stage.workspace.remove()
   await proxy.close()
   await database.stop()
-  await place.remove()
-  const back = (name: RealHarm) => {
+  await workspace.remove()
+  const recoveryTimes = (name: RealFault) => {
     const all = times.get(name) ?? []
     return all.length === 0 ? '' : `${rounded(quantile(all, 0.5))}, ${rounded(Math.max(...all))}`
   }
   const figures = {
-    harms: [...times.values()].flat().length,
+    faults: [...times.values()].flat().length,
     ...writers.counts,
     ...audited,
-    'slowest answer, ms': rounded(writers.slowest),
-    ...Object.fromEntries(names.map((name) => [`back after ${name}, p50 and max ms`, back(name)])),
+    'slowest response, ms': rounded(writers.slowest),
+    ...Object.fromEntries(names.map((name) => [`recovered after ${name}, p50 and max ms`, recoveryTimes(name)])),
   }
-  return { figures, broken: laws.broken }
+  return { figures, broken: guarantees.broken }
 }

@@ -1,6 +1,6 @@
 import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { atEnd } from '../shared/cleanup.ts'
+import { addCleanup } from '../shared/cleanup.ts'
 import { findBinaries } from '../../server/src/platform/embedded-postgres/binaries.ts'
 import {
   clusterConnection,
@@ -11,30 +11,33 @@ import {
 import { serviceConnection } from '../../server/src/platform/embedded-postgres/service-role.ts'
 import { copyFolder, type Template } from './template.ts'
 
-/** A PostgreSQL of the scenario's own, which no service starts or ends. */
-export interface OwnDatabase {
+/** A separate PostgreSQL of the scenario, which no service starts or stops. */
+export interface ScenarioDatabase {
   cluster: string
-  /** The folder of its socket, and its name there. */
+  /** Path of its socket. */
   socket: string
-  /** Of the database in it that the service is to use. */
+  /** The database that the service uses. */
   name: string
   user: string
-  /** The `DATABASE_URL` of its socket. */
+  /** The `DATABASE_URL` with its socket. */
   url: string
-  /** Starts it again after it was killed. */
+  /** Restarts it after it was killed. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-export interface OwnDatabaseOptions {
-  /** Where its log of changes lies instead. */
+export interface ScenarioDatabaseOptions {
+  /** Separate folder for its WAL. */
   walFolder?: string
-  /** What it begins as. */
+  /** Its initial data. */
   template: Template | undefined
 }
 
-/** Starts one below a folder. */
-export async function startDatabase(folder: string, { walFolder, template }: OwnDatabaseOptions): Promise<OwnDatabase> {
+/** Starts one in a folder. */
+export async function startDatabase(
+  folder: string,
+  { walFolder, template }: ScenarioDatabaseOptions,
+): Promise<ScenarioDatabase> {
   const binaries = await findBinaries()
   const cluster = join(folder, 'cluster')
   const socketFolder = join(folder, 'socket')
@@ -64,11 +67,11 @@ export async function startDatabase(folder: string, { walFolder, template }: Own
     user: String(user),
     url: `postgres://${user}@/${name}?host=${encodeURIComponent(socketFolder)}&port=${port}`,
     start,
-    stop: atEnd(async () => server?.stop('immediate')),
+    stop: addCleanup(async () => server?.stop('immediate')),
   }
 }
 
-/** To another disk. */
+/** Moves a folder to another disk and links to it. */
 async function moveFolder(from: string, to: string): Promise<void> {
   await copyFolder(from, to)
   await rm(from, { recursive: true })

@@ -3,104 +3,106 @@ import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { atEnd } from '../shared/cleanup.ts'
+import { addCleanup } from '../shared/cleanup.ts'
 import { clusterUser } from '../../server/src/platform/embedded-postgres/cluster.ts'
 import { connect } from '../../server/src/platform/database/connect.ts'
 import { openEmbedded } from '../../server/src/platform/embedded-postgres/embedded.ts'
 import { audit } from './audit.ts'
 import { startDatabase } from './database.ts'
-import { makeFaultsPlace } from './place.ts'
-import type { Place } from '../shared/service.ts'
-import { type Finding, Laws, rounded, type Run } from './scenario.ts'
-import { openStage, recovery, type Stage } from './stage.ts'
+import { createFaultsWorkspace } from './workspace.ts'
+import type { Workspace } from '../shared/service.ts'
+import { type ScenarioResult, Guarantees, rounded, type Run } from './scenario.ts'
+import { startStage, recovery, type Stage } from './stage.ts'
 
-const megabytes = 400
-/** Milliseconds in which the first write is refused. */
-const patience = 60_000
+const diskMegabytes = 400
+/** Milliseconds within which the first write must be rejected. */
+const timeout = 60_000
 
 interface DiskOptions {
   seconds: number
-  /** The database is the embedded one, and its log of changes is on the disk too, which stops PostgreSQL altogether. */
-  together: boolean
+  /** Puts the whole embedded database on the disk, including its WAL, so that PostgreSQL stops. */
+  includeWal: boolean
 }
 
-/** The disk of the tables is full for a while. */
-export async function disk(run: Run, { seconds, together }: DiskOptions): Promise<Finding> {
-  const place = await makeFaultsPlace(run.root)
-  const mount = await mountSmall(place)
+/** Fills the disk of the tables for a while. */
+export async function disk(run: Run, { seconds, includeWal }: DiskOptions): Promise<ScenarioResult> {
+  const workspace = await createFaultsWorkspace(run.root)
+  const mount = await mountSmallDisk(workspace)
   if (mount === undefined) {
-    await place.remove()
-    return { figures: {}, broken: [], skipped: 'mounting a small disk takes root' }
+    await workspace.remove()
+    return { figures: {}, broken: [], skipped: 'mounting a small disk requires root' }
   }
-  const laws = new Laws()
+  const guarantees = new Guarantees()
   const dataFolder = join(mount.folder, 'data')
-  const database = together
+  const database = includeWal
     ? undefined
     : await startDatabase(join(mount.folder, 'database'), {
-        walFolder: join(place.folder, 'log of changes'),
+        walFolder: join(workspace.folder, 'wal'),
         template: run.template,
       })
-  const stage = await openStage(run, database ? { environment: { DATABASE_URL: database.url } } : { dataFolder })
+  const stage = await startStage(run, database ? { environment: { DATABASE_URL: database.url } } : { dataFolder })
   const { writers, client, account } = stage
   writers.start()
   await recovery(writers, performance.now())
   await delay(1000)
   const ballast = join(mount.folder, 'ballast')
-  const nextLog = together ? await logSwitcher(dataFolder) : undefined
-  fillUp(ballast)
-  await nextLog?.()
+  const switchWal = includeWal ? await walSwitcher(dataFolder) : undefined
+  fillDisk(ballast)
+  await switchWal?.()
   const full = await whileFull(stage, seconds)
   await rm(ballast)
   const freed = performance.now()
-  const back = await recovery(writers, freed)
+  const recoveredAfter = await recovery(writers, freed)
   await delay(500)
   await writers.stop()
-  laws.hold('writes are refused while the disk is full', full.writes.includes(503), full.writes)
-  laws.none(
-    'a write is refused clearly',
+  guarantees.check('writes are rejected while the disk is full', full.writes.includes(503), full.writes)
+  guarantees.checkNone(
+    'a rejected write gets a 503',
     full.writes.filter((status) => ![201, 503].includes(status)),
   )
-  if (!together)
-    laws.none(
-      'reads go on',
+  if (!includeWal)
+    guarantees.checkNone(
+      'reads still succeed',
       full.reads.filter((status) => status !== 200),
     )
-  laws.hold('writes are made again within 30 s', back < 30_000, rounded(back))
-  const audited = await audit({ client, writers, importId: account.importId, laws })
-  laws.none('every answer is good or says to come later', writers.strange)
-  laws.none('every 503 says when to come back', writers.silent)
+  guarantees.check('writes resume within 30 s', recoveredAfter < 30_000, rounded(recoveredAfter))
+  const audited = await audit({ client, writers, importId: account.importId, guarantees })
+  guarantees.checkNone('every response is successful or asks to retry later', writers.unexpected)
+  guarantees.checkNone('every 503 has a Retry-After header', writers.withoutRetryAfter)
   await stage.service.stop()
-  await stage.place.remove()
+  await stage.workspace.remove()
   await database?.stop()
   await mount.remove()
-  await place.remove()
+  await workspace.remove()
   const share = (statuses: readonly number[]) =>
     `${statuses.filter((status) => status < 300).length} of ${statuses.length}`
   const figures = {
     'full for, s': seconds,
     ...writers.counts,
-    'reads answered while full': share(full.reads),
+    'reads served while full': share(full.reads),
     'writes made while full': share(full.writes),
-    'writes again after space was freed, ms': rounded(back),
+    'writes resume after space is freed, ms': rounded(recoveredAfter),
     ...audited,
   }
-  return { figures, broken: laws.broken }
+  return { figures, broken: guarantees.broken }
 }
 
-/** A mount of its own; undefined where that is not allowed. */
-async function mountSmall({ folder }: Place): Promise<{ folder: string; remove(): Promise<void> } | undefined> {
+/** Mounts a small disk; undefined if that is not permitted. */
+async function mountSmallDisk({ folder }: Workspace): Promise<{ folder: string; remove(): Promise<void> } | undefined> {
   const mount = join(folder, 'disk')
   await mkdir(mount)
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0711`, 'tmpfs', mount], { stdio: 'ignore' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskMegabytes}m,mode=0711`, 'tmpfs', mount], {
+      stdio: 'ignore',
+    })
   } catch {
     return undefined
   }
-  return { folder: mount, remove: atEnd(async () => void execFileSync('umount', ['-l', mount])) }
+  return { folder: mount, remove: addCleanup(async () => void execFileSync('umount', ['-l', mount])) }
 }
 
-/** What makes PostgreSQL begin its next file of the log of changes, for which there is no room then. */
-async function logSwitcher(dataFolder: string): Promise<() => Promise<void>> {
+/** Returns a function that makes PostgreSQL start its next WAL file, for which there is no space. */
+async function walSwitcher(dataFolder: string): Promise<() => Promise<void>> {
   const embedded = await openEmbedded({ dataFolder, purpose: 'rapport faults', log: () => undefined })
   const { connection } = embedded
   await embedded.close()
@@ -111,7 +113,7 @@ async function logSwitcher(dataFolder: string): Promise<() => Promise<void>> {
   }
 }
 
-function fillUp(file: string): void {
+function fillDisk(file: string): void {
   const handle = openSync(file, 'w')
   for (const size of [2 ** 20, 2 ** 12]) {
     const bytes = Buffer.alloc(size, 1)
@@ -125,13 +127,13 @@ function fillUp(file: string): void {
   closeSync(handle)
 }
 
-/** Reads and writes from the first write that was refused: what little room there was is taken by then. */
+/** Reads and writes after the first rejected write, when the remaining space is used up. */
 async function whileFull({ client, writers }: Stage, seconds: number): Promise<{ reads: number[]; writes: number[] }> {
   const [reads, writes]: [number[], number[]] = [[], []]
   const properties = { name: 'While full', customProperties: { note: 'x'.repeat(20_000) } }
   const write = async () => (await writers.create(properties)).reply.status
-  for (const deadline = performance.now() + patience; (await write()) === 201;) {
-    if (performance.now() > deadline) throw new Error('The disk does not get full.')
+  for (const deadline = performance.now() + timeout; (await write()) === 201;) {
+    if (performance.now() > deadline) throw new Error('The disk did not become full.')
   }
   for (const end = performance.now() + seconds * 1000; performance.now() < end || reads.length < 5; await delay(100)) {
     reads.push((await client.send({ method: 'GET', path: '/v5/contacts?limit=5' })).status)

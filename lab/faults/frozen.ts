@@ -1,27 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { processOf } from '../shared/usage.ts'
-import { atEnd } from '../shared/cleanup.ts'
+import { addCleanup } from '../shared/cleanup.ts'
 import { audit } from './audit.ts'
 import type { Client, Reply } from './client.ts'
 import { databaseProcesses, signalAll } from './programs.ts'
-import { type Finding, Laws, quantile, rounded, type Run } from './scenario.ts'
-import { openStage, recovery } from './stage.ts'
+import { type ScenarioResult, Guarantees, quantile, rounded, type Run } from './scenario.ts'
+import { startStage, recovery } from './stage.ts'
 
-/** Reads a second that come meanwhile, whatever the answers. */
-const arrivals = 50
-/** Megabytes that the service's memory may grow by. */
-const growth = 150
+/** Sent regardless of the responses. */
+const readsPerSecond = 50
+/** Limit for the growth of the service's memory, in MB. */
+const maxGrowth = 150
 
 interface FrozenOptions {
   seconds: number
-  /** Milliseconds within which every request has its answer. */
-  patience: number
+  /** Milliseconds within which every request must get a response. */
+  responseLimit: number
 }
 
-/** All processes of the database stand still, and go on later. */
-export async function frozen(run: Run, { seconds, patience }: FrozenOptions): Promise<Finding> {
-  const laws = new Laws()
-  const stage = await openStage(run)
+/** Stops all database processes with SIGSTOP, and continues them later. */
+export async function frozen(run: Run, { seconds, responseLimit }: FrozenOptions): Promise<ScenarioResult> {
+  const guarantees = new Guarantees()
+  const stage = await startStage(run)
   const { writers, client, account, service, options } = stage
   writers.start()
   await recovery(writers, performance.now())
@@ -29,70 +29,78 @@ export async function frozen(run: Run, { seconds, patience }: FrozenOptions): Pr
   const memory = () => (processOf(service.pid).memory() ?? 0) / 1024 ** 2
   const [before, pids] = [memory(), await databaseProcesses(options.dataFolder)]
   signalAll(pids, 'SIGSTOP')
-  const thaw = atEnd(async () => signalAll(pids, 'SIGCONT'))
-  const seen = await watch(client, service.url, seconds, memory)
-  await thaw()
-  const back = await recovery(writers, performance.now())
-  const reads = await Promise.all(seen.reads)
+  const resume = addCleanup(async () => signalAll(pids, 'SIGCONT'))
+  const observed = await watch(client, service.url, seconds, memory)
+  await resume()
+  const recoveredAfter = await recovery(writers, performance.now())
+  const reads = await Promise.all(observed.reads)
   await delay(1000)
   await writers.stop()
-  const audited = await audit({ client, writers, importId: account.importId, laws })
-  laws.none('every answer is good or says to come later', [
-    ...writers.strange,
+  const audited = await audit({ client, writers, importId: account.importId, guarantees })
+  guarantees.checkNone('every response is successful or asks to retry later', [
+    ...writers.unexpected,
     ...reads.filter(({ status }) => ![200, 503].includes(status)).map(({ status }) => status),
   ])
   const slowest = Math.max(writers.slowest, ...reads.map(({ milliseconds }) => milliseconds))
-  laws.hold(`every request is answered within ${patience} ms`, slowest < patience, rounded(slowest))
+  guarantees.check(
+    `every request gets a response within ${responseLimit} ms`,
+    slowest < responseLimit,
+    rounded(slowest),
+  )
   const isSilent = ({ status, headers }: Reply) => status === 503 && !(Number(headers.get('retry-after')) >= 1)
-  laws.none('every 503 says when to come back', [...writers.silent, ...reads.filter(isSilent)])
-  laws.none('the service says that it lives', seen.deaths)
-  laws.hold('writes are made again within 10 s', back < 10_000, rounded(back))
-  laws.hold(`memory grows by ${growth} MB at most`, seen.most - before < growth, rounded(seen.most - before))
+  guarantees.checkNone('every 503 has a Retry-After header', [...writers.withoutRetryAfter, ...reads.filter(isSilent)])
+  guarantees.checkNone('/healthz returns 200', observed.failedProbes)
+  guarantees.check('writes resume within 10 s', recoveredAfter < 10_000, rounded(recoveredAfter))
+  guarantees.check(
+    `memory grows by at most ${maxGrowth} MB`,
+    observed.maxMemory - before < maxGrowth,
+    rounded(observed.maxMemory - before),
+  )
   await service.stop()
-  await stage.place.remove()
+  await stage.workspace.remove()
   const figures = {
     'frozen for, s': seconds,
     ...writers.counts,
     ...audited,
-    'reads meanwhile': reads.length,
-    'reads refused, p50 and max ms': spread(reads.filter(({ status }) => status === 503)),
-    'liveness answered, max ms': rounded(seen.slowestProbe),
-    'memory before and at most, MB': `${rounded(before)}, ${rounded(seen.most)}`,
-    'writes again after, ms': rounded(back),
+    'reads in the meantime': reads.length,
+    'reads rejected, p50 and max ms': medianAndMax(reads.filter(({ status }) => status === 503)),
+    '/healthz response, max ms': rounded(observed.slowestProbe),
+    'memory before and max, MB': `${rounded(before)}, ${rounded(observed.maxMemory)}`,
+    'writes resume after, ms': rounded(recoveredAfter),
   }
-  return { figures, broken: laws.broken }
+  return { figures, broken: guarantees.broken }
 }
 
-interface Seen {
+interface Observations {
   reads: Promise<Reply>[]
-  /** Probes of liveness that were not answered well. */
-  deaths: number[]
+  /** Unsuccessful statuses of `/healthz`. */
+  failedProbes: number[]
   slowestProbe: number
   /** Megabytes. */
-  most: number
+  maxMemory: number
 }
 
-async function watch(client: Client, url: string, seconds: number, memory: () => number): Promise<Seen> {
-  const seen: Seen = { reads: [], deaths: [], slowestProbe: 0, most: 0 }
-  const ticks = seconds * arrivals
+async function watch(client: Client, url: string, seconds: number, memory: () => number): Promise<Observations> {
+  const observed: Observations = { reads: [], failedProbes: [], slowestProbe: 0, maxMemory: 0 }
+  const ticks = seconds * readsPerSecond
   for (let tick = 0; tick < ticks; tick++) {
-    seen.reads.push(client.send({ method: 'GET', path: '/v5/contacts' }))
-    if (tick % arrivals === 0) {
-      const began = performance.now()
+    observed.reads.push(client.send({ method: 'GET', path: '/v5/contacts' }))
+    if (tick % readsPerSecond === 0) {
+      const startedAt = performance.now()
       const status = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(5000) }).then(
-        (answer) => answer.status,
+        (response) => response.status,
         () => 0,
       )
-      if (status !== 200) seen.deaths.push(status)
-      seen.slowestProbe = Math.max(seen.slowestProbe, performance.now() - began)
-      seen.most = Math.max(seen.most, memory())
+      if (status !== 200) observed.failedProbes.push(status)
+      observed.slowestProbe = Math.max(observed.slowestProbe, performance.now() - startedAt)
+      observed.maxMemory = Math.max(observed.maxMemory, memory())
     }
-    await delay(1000 / arrivals)
+    await delay(1000 / readsPerSecond)
   }
-  return seen
+  return observed
 }
 
-const spread = (replies: readonly Reply[]): string => {
+const medianAndMax = (replies: readonly Reply[]): string => {
   const times = replies.map(({ milliseconds }) => milliseconds)
   return times.length === 0 ? 'none' : `${rounded(quantile(times, 0.5))}, ${rounded(Math.max(...times))}`
 }

@@ -3,93 +3,102 @@ import { childrenOf } from '../shared/usage.ts'
 import { audit } from './audit.ts'
 import { startService } from '../shared/service.ts'
 import { databaseProcesses, signalAll } from './programs.ts'
-import { type Finding, Laws, oneOf, quantile, rounded, type Run } from './scenario.ts'
-import { openStage, recovery, type Stage } from './stage.ts'
+import { type ScenarioResult, Guarantees, pickOne, quantile, rounded, type Run } from './scenario.ts'
+import { startStage, recovery, type Stage } from './stage.ts'
 
 const victims = ['service', 'database', 'one of its processes', 'both'] as const
 type Victim = (typeof victims)[number]
 
 interface KillOptions {
   cycles: number
-  /** Milliseconds within which writes are made again. */
-  patience: number
+  /** Milliseconds within which writes must resume. */
+  recoveryLimit: number
 }
 
-/** kill -9 at random moments under mixed writes; the service is started again at once, as a supervisor does. */
-export async function kills(run: Run, { cycles, patience }: KillOptions): Promise<Finding> {
-  const { random, say } = run
-  const laws = new Laws()
-  const stage = await openStage(run)
+/** Sends SIGKILL at random times during mixed writes. The service is restarted immediately, as a supervisor would. */
+export async function kills(run: Run, { cycles, recoveryLimit }: KillOptions): Promise<ScenarioResult> {
+  const { random, log } = run
+  const guarantees = new Guarantees()
+  const stage = await startStage(run)
   const { writers } = stage
   const times = new Map<Victim, number[]>(victims.map((victim) => [victim, []]))
   writers.start()
   await recovery(writers, performance.now())
-  // Repeating what is unknown proves nothing where nothing is.
+  // Without unknown changes, repeating them would prove nothing.
   for (let cycle = 1; cycle <= cycles || writers.counts.unknown === 0; cycle++) {
     await delay(50 + random() * 500)
-    // Each kind has its turn before chance decides.
-    const victim = victims[cycle - 1] ?? oneOf(victims, random)
+    // Each kind once, then at random.
+    const victim = victims[cycle - 1] ?? pickOne(victims, random)
     const moment = performance.now()
     await kill(stage, victim, random)
     times.get(victim)?.push(await recovery(writers, performance.now(), moment))
-    if (cycle % 10 === 0) say(`${cycle} deaths, ${writers.counts.acknowledged} writes acknowledged`)
+    if (cycle % 10 === 0) log(`${cycle} kills, ${writers.counts.acknowledged} writes acknowledged`)
   }
   await writers.stop()
   const { client, account } = stage
-  const audited = await audit({ client, writers, importId: account.importId, laws, losesWorkers: true })
-  laws.none('every answer is good or says to come later', writers.strange)
-  laws.none('every 503 says when to come back', writers.silent)
+  const audited = await audit({ client, writers, importId: account.importId, guarantees, losesWorkers: true })
+  guarantees.checkNone('every response is successful or asks to retry later', writers.unexpected)
+  guarantees.checkNone('every 503 has a Retry-After header', writers.withoutRetryAfter)
   await stage.service.stop()
-  await stage.place.remove()
+  await stage.workspace.remove()
   const all = [...times.values()].flat()
-  laws.hold(`writes are made again within ${patience} ms`, Math.max(...all) < patience, rounded(Math.max(...all)))
+  guarantees.check(
+    `writes resume within ${recoveryLimit} ms`,
+    Math.max(...all) < recoveryLimit,
+    rounded(Math.max(...all)),
+  )
   const figures = {
-    deaths: all.length,
+    kills: all.length,
     ...writers.counts,
     ...audited,
     ...Object.fromEntries(
-      victims.map((victim) => [`back after kill -9 of ${victim}, p50 and max ms`, spread(times.get(victim))]),
+      victims.map((victim) => [
+        `recovered after kill -9 of ${victim}, p50 and max ms`,
+        medianAndMax(times.get(victim)),
+      ]),
     ),
   }
-  return { figures, broken: laws.broken }
+  return { figures, broken: guarantees.broken }
 }
 
-const spread = (values: readonly number[] = []): string =>
+const medianAndMax = (values: readonly number[] = []): string =>
   values.length === 0 ? '' : `${rounded(quantile(values, 0.5))}, ${rounded(Math.max(...values))}`
 
-/** Resolves once what was killed is gone: a process of the database may outlive the first one for a moment, and answer. */
+/**
+ * Resolves once the killed processes are gone. A database process may outlive the postmaster briefly and still respond.
+ */
 async function kill(stage: Stage, victim: Victim, random: () => number): Promise<void> {
-  const { place, options } = stage
+  const { workspace, options } = stage
   const [postmaster] = await databaseProcesses(options.dataFolder)
-  if (postmaster === undefined) throw new Error('no database runs')
+  if (postmaster === undefined) throw new Error('The database is not running.')
   if (victim === 'database' || victim === 'both') signalAll([postmaster], 'SIGKILL')
   if (victim === 'one of its processes') await killOneOf(postmaster, random)
-  if (victim === 'database') await untilAnother(options.dataFolder, postmaster)
+  if (victim === 'database') await waitForRestart(options.dataFolder, postmaster)
   if (victim !== 'service' && victim !== 'both') return
   stage.service.signal('SIGKILL')
   await stage.service.exited
-  stage.service = await startService(place, options)
+  stage.service = await startService(workspace, options)
 }
 
-/** Kills one of the first process's children, which then ends the others: until it has, they may still answer. */
+/** Kills a child of the postmaster, which then stops the others; until then, they may still respond. */
 async function killOneOf(postmaster: number, random: () => number): Promise<void> {
-  for (let tries = 0; tries < 5; tries++) {
+  for (let attempts = 0; attempts < 5; attempts++) {
     const before = childrenOf(postmaster)
-    signalAll([oneOf(before, random)], 'SIGKILL')
+    signalAll([pickOne(before, random)], 'SIGKILL')
     for (const deadline = performance.now() + 15_000; performance.now() < deadline; await delay(10)) {
       const now = new Set(childrenOf(postmaster))
       if (!before.some((pid) => now.has(pid))) return
     }
-    // It was just ending by itself, and nobody noticed that it was killed.
+    // The process was already exiting, so the postmaster did not notice the kill.
   }
-  throw new Error('The database goes on after the death of one of its processes.')
+  throw new Error('The database did not restart after one of its processes was killed.')
 }
 
-/** Waits until the service has started the database again. */
-async function untilAnother(dataFolder: string, killed: number): Promise<void> {
+/** Waits until the service has restarted the database. */
+async function waitForRestart(dataFolder: string, killed: number): Promise<void> {
   for (const deadline = performance.now() + 60_000; ; await delay(10)) {
     const [postmaster = killed] = await databaseProcesses(dataFolder)
     if (postmaster !== killed) return
-    if (performance.now() > deadline) throw new Error('The database was not started again.')
+    if (performance.now() > deadline) throw new Error('The service did not restart the database.')
   }
 }

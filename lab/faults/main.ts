@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { runCommand, UsageError } from '../shared/command.ts'
-import { machine, publish } from '../shared/report.ts'
+import { currentMachine, publish } from '../shared/report.ts'
 import { binariesVersion } from '../../server/src/platform/embedded-postgres/cluster.ts'
 import { findBinaries } from '../../server/src/platform/embedded-postgres/binaries.ts'
 import { clock } from './clock.ts'
@@ -13,28 +13,33 @@ import { type FaultOptions, help, readOptions } from './options.ts'
 import { overload } from './overload.ts'
 import { rolling } from './rolling.ts'
 import { describe, type FaultReport } from './report.ts'
-import { type Finding, randomOf, type Run } from './scenario.ts'
+import { type ScenarioResult, createRandom, type Run } from './scenario.ts'
 
-/** Milliseconds within which every request has its answer, whatever the database does: 4.5 s and some for the way. */
-const patience = 6000
+/**
+ * Milliseconds within which every request must get a response: the limit of 4.5 s for the database plus overhead.
+ */
+const responseLimit = 6000
 
-/** In this order; each on its own. */
-const scenarios: Record<string, (run: Run, options: FaultOptions) => Promise<Finding>> = {
-  'kill -9': (run, { cycles }) => kills(run, { cycles, patience: 30_000 }),
-  'frozen database': (run) => frozen(run, { seconds: 60, patience }),
-  'cut connections': (run) => cuts(run, { rounds: 30, patience }),
-  'full disk': (run) => disk(run, { seconds: 10, together: false }),
-  'full disk, log of changes too': (run) => disk(run, { seconds: 10, together: true }),
+/** Run in this order, one at a time. */
+const scenarios: Record<string, (run: Run, options: FaultOptions) => Promise<ScenarioResult>> = {
+  'kill -9': (run, { cycles }) => kills(run, { cycles, recoveryLimit: 30_000 }),
+  'frozen database': (run) => frozen(run, { seconds: 60, responseLimit }),
+  'cut connections': (run) => cuts(run, { rounds: 30, responseLimit }),
+  'full disk': (run) => disk(run, { seconds: 10, includeWal: false }),
+  'full disk, including WAL': (run) => disk(run, { seconds: 10, includeWal: true }),
   'rolling restarts': (run) => rolling(run, { rounds: 5 }),
   'clock set back': (run) => clock(run, { seconds: 5 }),
   overload,
 }
 
-/** Runs the scenarios; this same file is the program that offers requests. Resolves to the exit code. */
-export const main = (words: readonly string[], root: string): Promise<number> =>
-  runCommand(words, { help, readOptions, run: (options) => tellAll(options, root) })
+/**
+ * Runs the scenarios and resolves to the exit code. This file is also the program that sends the requests of
+ * `overload`.
+ */
+export const main = (args: readonly string[], root: string): Promise<number> =>
+  runCommand(args, { help, readOptions, run: (options) => runAndReport(options, root) })
 
-async function tellAll(options: FaultOptions, root: string): Promise<number> {
+async function runAndReport(options: FaultOptions, root: string): Promise<number> {
   const report = await runAll(options, root)
   await publish(describe(report), report, options.json)
   return report.scenarios.some(({ broken }) => broken.length > 0) ? 1 : 0
@@ -42,19 +47,22 @@ async function tellAll(options: FaultOptions, root: string): Promise<number> {
 
 async function runAll(options: FaultOptions, root: string): Promise<FaultReport> {
   const chosen = Object.entries(scenarios).filter(([name]) => name.includes(options.only))
-  if (chosen.length === 0) throw new UsageError(`No scenario has "${options.only}" in its name.`)
+  if (chosen.length === 0) throw new UsageError(`No scenario name contains "${options.only}".`)
   const report: FaultReport = {
     takenAt: new Date().toISOString(),
-    machine: machine(String(await binariesVersion(await findBinaries()))),
+    machine: currentMachine(String(await binariesVersion(await findBinaries()))),
     options,
     scenarios: [],
   }
   for (const [name, scenario] of chosen) {
     console.error(`${name} (seed ${options.seed})`)
-    const began = performance.now()
-    const say = (line: string) => console.error(`  ${line}`)
-    const finding = await scenario({ root, random: randomOf(options.seed), rest: 0, breath: 50, say }, options)
-    report.scenarios.push({ name, seconds: (performance.now() - began) / 1000, ...finding })
+    const startedAt = performance.now()
+    const log = (line: string) => console.error(`  ${line}`)
+    const finding = await scenario(
+      { root, random: createRandom(options.seed), maxPause: 0, pauseAfterFailure: 50, log },
+      options,
+    )
+    report.scenarios.push({ name, seconds: (performance.now() - startedAt) / 1000, ...finding })
   }
   return report
 }

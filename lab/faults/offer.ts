@@ -1,39 +1,39 @@
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** Requests offered to the service, either at a constant rate or as fast as so many connections get answers. */
+/** Requests to send to the service, either at a constant rate or as fast as the connections get responses. */
 export interface OfferTask {
   port: number
-  /** Whole requests, as they go over the wire, in turn. A `numberMark` in them becomes another number each time. */
+  /** Complete requests as sent over the wire, in turn. A `numberPlaceholder` is replaced by a new number each time. */
   requests: readonly string[]
-  /** The first of these numbers. */
+  /** The first number for the placeholders. */
   firstNumber: number
-  /** Requests a second that come whatever the answers; 0 sends the next one when an answer is whole. */
+  /** Requests per second, regardless of the responses; 0 sends the next one after each response. */
   rate: number
-  /** Connections, at most. */
+  /** Maximum number of connections. */
   connections: number
   /** Seconds before counting begins. */
   warmUp: number
   seconds: number
 }
 
-/** Stands for a number in a request, and takes as many bytes. */
-export const numberMark = '########'
+/** Replaced by a number of the same length in a request. */
+export const numberPlaceholder = '########'
 
 export interface OfferResult {
-  /** Seconds of counting, as they were. */
+  /** Actual seconds of counting. */
   seconds: number
-  /** Requests that were due. */
+  /** Requests that were to be sent. */
   offered: number
-  /** Answers by status. */
+  /** Responses by status. */
   statuses: Record<string, number>
-  /** Requests without an answer because the connection ended. */
+  /** Requests without a response because the connection was closed. */
   closed: number
   /** Requests that were not sent because no connection was free. */
   unsent: number
-  /** Milliseconds from the moment that a request was due. */
+  /** Successful responses: milliseconds from when the request was due. */
   good: Latencies
-  /** Milliseconds from the moment that a request was sent. */
+  /** Rejections: milliseconds from when the request was sent. */
   refused: Latencies
 }
 
@@ -44,7 +44,10 @@ export interface Latencies {
   max: number
 }
 
-/** A process of its own: reads a task, sends, tells the result. Raw sockets, because it shares the machine. */
+/**
+ * The main function of a separate process: reads the task, sends requests and prints the result. It uses raw sockets,
+ * because it shares the machine with the service.
+ */
 export async function runOffer(): Promise<void> {
   const task = JSON.parse(await text(process.stdin)) as OfferTask
   const offer = new Offer(task)
@@ -54,7 +57,7 @@ export async function runOffer(): Promise<void> {
 
 class Offer {
   readonly #task: OfferTask
-  readonly #idle: Line[] = []
+  readonly #idle: Connection[] = []
   readonly #waiting: number[] = []
   #number: number
   #next = 0
@@ -76,18 +79,18 @@ class Offer {
     const { rate, connections, warmUp, seconds } = this.#task
     for (let count = 0; count < connections; count++) {
       this.#open()
-      // Not all at once: who listens has a queue for newcomers, and it is not what is measured.
-      if (count % 50 === 49) await pause(20)
+      // Not all at once, so that the listen backlog does not overflow; it is not what is measured.
+      if (count % 50 === 49) await sleep(20)
     }
-    const pump = rate === 0 ? undefined : this.#arrive(rate)
-    await pause(warmUp * 1000)
+    const timer = rate === 0 ? undefined : this.#arrive(rate)
+    await sleep(warmUp * 1000)
     this.#counting = true
-    const began = performance.now()
-    await pause(seconds * 1000)
+    const startedAt = performance.now()
+    await sleep(seconds * 1000)
     this.#counting = false
     this.#isOver = true
-    clearInterval(pump)
-    const counted = (performance.now() - began) / 1000
+    clearInterval(timer)
+    const counted = (performance.now() - startedAt) / 1000
     return {
       seconds: counted,
       offered: this.#offered,
@@ -99,44 +102,44 @@ class Offer {
     }
   }
 
-  /** Requests become due at even distances, whatever happens to those before. */
+  /** Sends requests at even intervals, regardless of earlier ones. */
   #arrive(rate: number): NodeJS.Timeout {
-    const began = performance.now()
+    const startedAt = performance.now()
     let sent = 0
     return setInterval(() => {
-      const due = Math.floor(((performance.now() - began) * rate) / 1000)
-      for (; sent < due; sent++) this.#send(began + (sent * 1000) / rate)
+      const due = Math.floor(((performance.now() - startedAt) * rate) / 1000)
+      for (; sent < due; sent++) this.#send(startedAt + (sent * 1000) / rate)
     }, 1)
   }
 
   #send(dueAt: number): void {
     if (this.#counting) this.#offered++
-    const line = this.#idle.pop()
-    if (line) line.send(this.#bytes(), dueAt)
+    const connection = this.#idle.pop()
+    if (connection) connection.send(this.#bytes(), dueAt)
     else if (this.#waiting.length < this.#task.connections) this.#waiting.push(dueAt)
     else if (this.#counting) this.#unsent++
   }
 
   #open(): void {
-    const line = new Line(this.#task.port, {
-      free: () => this.#take(line),
-      answered: (status, dueAt, sentAt) => this.#note(status, dueAt, sentAt),
-      lost: (wasBusy) => {
+    const connection = new Connection(this.#task.port, {
+      onFree: () => this.#take(connection),
+      onResponse: (status, dueAt, sentAt) => this.#note(status, dueAt, sentAt),
+      onClosed: (wasBusy) => {
         if (wasBusy && this.#counting) this.#closed++
-        const index = this.#idle.indexOf(line)
+        const index = this.#idle.indexOf(connection)
         if (index >= 0) this.#idle.splice(index, 1)
         if (!this.#isOver) this.#open()
       },
     })
   }
 
-  #take(line: Line): void {
+  #take(connection: Connection): void {
     if (this.#isOver) return
     const dueAt = this.#task.rate === 0 ? performance.now() : this.#waiting.shift()
-    if (dueAt === undefined) this.#idle.push(line)
+    if (dueAt === undefined) this.#idle.push(connection)
     else {
       if (this.#task.rate === 0 && this.#counting) this.#offered++
-      line.send(this.#bytes(), dueAt)
+      connection.send(this.#bytes(), dueAt)
     }
   }
 
@@ -150,22 +153,22 @@ class Offer {
   #bytes(): string {
     const { requests } = this.#task
     const request = requests[this.#next++ % requests.length] ?? ''
-    return request.includes(numberMark)
-      ? request.replaceAll(numberMark, String(this.#number++).padStart(numberMark.length, '0'))
+    return request.includes(numberPlaceholder)
+      ? request.replaceAll(numberPlaceholder, String(this.#number++).padStart(numberPlaceholder.length, '0'))
       : request
   }
 }
 
-interface LineEvents {
-  free(): void
-  answered(status: number, dueAt: number, sentAt: number): void
-  lost(wasBusy: boolean): void
+interface ConnectionEvents {
+  onFree(): void
+  onResponse(status: number, dueAt: number, sentAt: number): void
+  onClosed(wasBusy: boolean): void
 }
 
 const headEnd = '\r\n\r\n'
 
-/** One connection with one request at a time; of an answer only status and length are read. */
-class Line {
+/** One connection with one request at a time; reads only the status and length of a response. */
+class Connection {
   readonly #socket: Socket
   #dueAt: number | undefined
   #sentAt = 0
@@ -173,13 +176,13 @@ class Line {
   #missing: number | undefined
   #status = 0
 
-  constructor(port: number, events: LineEvents) {
+  constructor(port: number, events: ConnectionEvents) {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true })
     this.#socket.setEncoding('latin1')
-    this.#socket.once('connect', () => events.free())
+    this.#socket.once('connect', () => events.onFree())
     this.#socket.on('data', (chunk) => this.#read(String(chunk), events))
     this.#socket.on('error', () => undefined)
-    this.#socket.on('close', () => events.lost(this.#dueAt !== undefined))
+    this.#socket.on('close', () => events.onClosed(this.#dueAt !== undefined))
   }
 
   send(bytes: string, dueAt: number): void {
@@ -188,7 +191,7 @@ class Line {
     this.#socket.write(bytes)
   }
 
-  #read(chunk: string, events: LineEvents): void {
+  #read(chunk: string, events: ConnectionEvents): void {
     if (this.#missing === undefined) {
       this.#head += chunk
       const end = this.#head.indexOf(headEnd)
@@ -202,8 +205,8 @@ class Line {
     this.#missing = undefined
     const dueAt = this.#dueAt ?? Number.NaN
     this.#dueAt = undefined
-    events.answered(this.#status, dueAt, this.#sentAt)
-    events.free()
+    events.onResponse(this.#status, dueAt, this.#sentAt)
+    events.onFree()
   }
 }
 
@@ -213,4 +216,4 @@ function latenciesOf(values: readonly number[]): Latencies {
   return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) }
 }
 
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))

@@ -1,12 +1,12 @@
-import { text, valuesOf, whole } from '../shared/command.ts'
+import { text, parseValues, wholeNumber } from '../shared/command.ts'
 
-/** What one run does. */
+/** Options of a run. */
 export interface FaultOptions {
-  /** Deaths of the first scenario. */
+  /** Kills in the first scenario. */
   cycles: number
-  /** Decides what is done when; told at the beginning, so that a run can be repeated. */
+  /** Determines the times and targets; printed at the start, so that a run can be repeated. */
   seed: number
-  /** Part of the names of the scenarios to run; the empty text is part of every one. */
+  /** Part of the names of the scenarios to run; empty for all. */
   only: string
   /** A file for the figures, as JSON. */
   json: string | undefined
@@ -14,23 +14,23 @@ export interface FaultOptions {
 
 export const help = `npm run faults -- [options]
 
-Breaks what the service stands on, under load, and looks at what became of the data. Each scenario starts a service and a
-database of its own in a temporary folder, prints figures, and fails the command when what we promise was not kept.
-docs/reliability.md says what that is.
+Injects faults into the environment of the service under load, and then checks the data. Each scenario starts a service
+and a database in a temporary folder and prints figures. The exit code is 1 if a guarantee was broken;
+docs/reliability.md lists them.
 
-  --cycles <number>   deaths by kill -9 (100)
-  --seed <number>     repeats the choices of an earlier run (random; printed)
+  --cycles <number>   number of kills with SIGKILL (100)
+  --seed <number>     repeat the random choices of an earlier run (random; printed)
   --only <text>       only the scenarios with this in their name
   --json <file>       write the figures as JSON
   --help              show this`
 
-/** Reads the command line; undefined when it asks for help. Errors: `UsageError`. */
-export function readOptions(words: readonly string[]): FaultOptions | undefined {
-  const values = valuesOf(words, { cycles: text, seed: text, only: text, json: text })
+/** Parses the command line; undefined for `--help`. Errors: `UsageError`. */
+export function readOptions(args: readonly string[]): FaultOptions | undefined {
+  const values = parseValues(args, { cycles: text, seed: text, only: text, json: text })
   if (values.help) return undefined
   return {
-    cycles: whole('cycles', values.cycles, 100),
-    seed: whole('seed', values.seed, 1 + Math.floor(Math.random() * 999_999)),
+    cycles: wholeNumber('cycles', values.cycles, 100),
+    seed: wholeNumber('seed', values.seed, 1 + Math.floor(Math.random() * 999_999)),
     only: values.only ?? '',
     json: values.json,
   }

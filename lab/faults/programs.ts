@@ -3,18 +3,18 @@ import { join } from 'node:path'
 import { childrenOf } from '../shared/usage.ts'
 import { livePostmaster } from '../../server/src/platform/embedded-postgres/postmaster.ts'
 
-/** The processes of the database of a data folder, the first one first; none where none runs. */
+/** The processes of the database in a data folder, the postmaster first; empty if it is not running. */
 export async function databaseProcesses(dataFolder: string): Promise<number[]> {
   return serverProcesses(join(await realpath(dataFolder), 'postgres'))
 }
 
-/** The processes of the server of a cluster. */
+/** The PostgreSQL processes of a cluster. */
 export async function serverProcesses(cluster: string): Promise<number[]> {
   const postmaster = await livePostmaster(cluster)
   return postmaster === undefined ? [] : [postmaster, ...childrenOf(postmaster)]
 }
 
-/** Sends a signal to processes of ours; one that has ended since is no error. */
+/** Sends a signal to our processes; ignores those that have exited. */
 export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {

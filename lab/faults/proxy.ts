@@ -1,59 +1,59 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { atEnd } from '../shared/cleanup.ts'
+import { addCleanup } from '../shared/cleanup.ts'
 
-/** What happens to the connections between the service and its database. */
-export type Harm = 'none' | 'delay' | 'reset' | 'half-open'
+/** A fault of the connections between service and database. */
+export type Fault = 'none' | 'delay' | 'reset' | 'half-open'
 
-/** Milliseconds that a delayed byte is late, each way. */
-const lateness = 300
+/** Delay in each direction. */
+const delayMilliseconds = 300
 
-/** A way to the database that can be harmed. */
+/** A proxy to the database that injects faults. */
 export interface Proxy {
   port: number
-  /** From now on; connections that once lost bytes stay lost. */
-  harm(harm: Harm): void
+  /** Applies from now on. Connections that have lost data never work again. */
+  inject(fault: Fault): void
   close(): Promise<void>
 }
 
-interface Way {
+interface Link {
   client: Socket
   upstream: Socket
-  /** Bytes vanish, both ways, and so does the farewell. */
-  isLost: boolean
+  /** Silently drops data and closes in both directions. */
+  dropsData: boolean
 }
 
-/** Listens on a port of this machine and passes everything on to a socket. */
+/** Listens on a local port and forwards all data to a socket. */
 export async function startProxy(socket: string): Promise<Proxy> {
-  const ways = new Set<Way>()
-  let harmed: Harm = 'none'
+  const links = new Set<Link>()
+  let current: Fault = 'none'
   const server = createServer((client) => {
-    if (harmed === 'reset') {
+    if (current === 'reset') {
       client.on('error', () => undefined)
       client.resetAndDestroy()
       return
     }
-    const way: Way = { client, upstream: connect(socket), isLost: harmed === 'half-open' }
-    ways.add(way)
-    pass(way, way.client, way.upstream, () => harmed)
-    pass(way, way.upstream, way.client, () => harmed)
-    way.upstream.once('close', () => ways.delete(way))
+    const link: Link = { client, upstream: connect(socket), dropsData: current === 'half-open' }
+    links.add(link)
+    relay(link, link.client, link.upstream, () => current)
+    relay(link, link.upstream, link.client, () => current)
+    link.upstream.once('close', () => links.delete(link))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     port: (server.address() as { port: number }).port,
-    harm: (harm) => {
-      harmed = harm
-      if (harm === 'half-open') for (const way of ways) way.isLost = true
-      if (harm !== 'reset') return
-      for (const { client, upstream } of ways) {
+    inject: (fault) => {
+      current = fault
+      if (fault === 'half-open') for (const link of links) link.dropsData = true
+      if (fault !== 'reset') return
+      for (const { client, upstream } of links) {
         client.resetAndDestroy()
         upstream.destroy()
       }
     },
-    close: atEnd(async () => {
-      for (const { client, upstream } of ways) {
+    close: addCleanup(async () => {
+      for (const { client, upstream } of links) {
         client.destroy()
         upstream.destroy()
       }
@@ -63,14 +63,14 @@ export async function startProxy(socket: string): Promise<Proxy> {
   }
 }
 
-function pass(way: Way, from: Socket, to: Socket, harm: () => Harm): void {
-  /** The end of what is delayed: bytes keep their order. */
+function relay(link: Link, from: Socket, to: Socket, fault: () => Fault): void {
+  /** Resolves after all delayed data, which preserves the order. */
   let delayed = Promise.resolve()
-  const forward = (act: () => void) => {
-    const late = harm() === 'delay' ? lateness : 0
+  const forward = (deliver: () => void) => {
+    const wait = fault() === 'delay' ? delayMilliseconds : 0
     delayed = delayed.then(async () => {
-      if (late > 0) await new Promise((resolve) => setTimeout(resolve, late))
-      if (!way.isLost) act()
+      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
+      if (!link.dropsData) deliver()
     })
   }
   from.setNoDelay(true)

@@ -1,16 +1,16 @@
 import { describeMachine, type Machine, table } from '../shared/report.ts'
 import type { FaultOptions } from './options.ts'
-import type { Finding } from './scenario.ts'
+import type { ScenarioResult } from './scenario.ts'
 
-/** The whole run, as `--json` writes it. */
+/** The report that `--json` writes. */
 export interface FaultReport {
   takenAt: string
   machine: Machine
   options: Pick<FaultOptions, 'cycles' | 'seed' | 'only'>
-  scenarios: ({ name: string; seconds: number } & Finding)[]
+  scenarios: ({ name: string; seconds: number } & ScenarioResult)[]
 }
 
-/** The report as a person reads it: Markdown tables. */
+/** Formats the report as Markdown tables. */
 export function describe({ machine: where, options, scenarios }: FaultReport): string {
   return [
     `${describeMachine(where)}; seed ${options.seed}`,
@@ -19,7 +19,10 @@ export function describe({ machine: where, options, scenarios }: FaultReport): s
 }
 
 function linesOf({ name, seconds, figures, broken, skipped }: FaultReport['scenarios'][number]): string[] {
-  const outcome = skipped === undefined ? (broken.length === 0 ? 'kept' : 'BROKEN') : `skipped: ${skipped}`
+  const outcome = skipped === undefined ? (broken.length === 0 ? 'passed' : 'FAILED') : `skipped: ${skipped}`
   const rows = Object.entries(figures).map(([what, value]) => [what, String(value)])
-  return [...table([name, `${outcome}, ${Math.round(seconds)} s`], rows), ...broken.map((law) => `  broken: ${law}`)]
+  return [
+    ...table([name, `${outcome}, ${Math.round(seconds)} s`], rows),
+    ...broken.map((guarantee) => `  broken: ${guarantee}`),
+  ]
 }

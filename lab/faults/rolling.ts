@@ -5,20 +5,20 @@ import { startBalancer } from './balancer.ts'
 import { Client } from './client.ts'
 import { startDatabase } from './database.ts'
 import { freePort } from '../shared/free-port.ts'
-import { makeFaultsPlace } from './place.ts'
+import { createFaultsWorkspace } from './workspace.ts'
 import { bootstrap, type ServiceOptions, startService } from '../shared/service.ts'
-import { type Finding, Laws, rounded, type Run } from './scenario.ts'
+import { type ScenarioResult, Guarantees, rounded, type Run } from './scenario.ts'
 import { Writers } from './writers.ts'
 
-/** Milliseconds that a balancer gets to notice, however busy the machine is. */
+/** Milliseconds; long enough for the balancer to notice on a busy machine. */
 const drain = 3000
 
-/** Two services behind one port are restarted in turn by SIGTERM, under load: nobody notices. */
-export async function rolling(run: Run, { rounds }: { rounds: number }): Promise<Finding> {
-  const { say, template } = run
-  const laws = new Laws()
-  const place = await makeFaultsPlace(run.root)
-  const database = await startDatabase(join(place.folder, 'database'), { template: run.template })
+/** Restarts two services behind one load balancer in turn with SIGTERM under load; no request may fail. */
+export async function rolling(run: Run, { rounds }: { rounds: number }): Promise<ScenarioResult> {
+  const { log, template } = run
+  const guarantees = new Guarantees()
+  const workspace = await createFaultsWorkspace(run.root)
+  const database = await startDatabase(join(workspace.folder, 'database'), { template: run.template })
   const environment = {
     DATABASE_URL: database.url,
     SECRET: template?.secret ?? 'the same secret for both of them, of 32 characters and more',
@@ -26,48 +26,49 @@ export async function rolling(run: Run, { rounds }: { rounds: number }): Promise
   }
   const optionsOf = async (name: string): Promise<ServiceOptions> => ({
     port: await freePort(),
-    dataFolder: join(place.folder, name),
+    dataFolder: join(workspace.folder, name),
     environment,
   })
-  const members = [await optionsOf('one'), await optionsOf('two')]
-  const running = []
-  for (const options of members) running.push({ options, service: await startService(place, options) })
-  const account = template?.account ?? (await bootstrap(place, members[0] ?? (await optionsOf('none')), 'Faults'))
-  const balancer = await startBalancer(members.map(({ port }) => port))
+  const serviceOptions = [await optionsOf('one'), await optionsOf('two')]
+  const instances = []
+  for (const options of serviceOptions) instances.push({ options, service: await startService(workspace, options) })
+  const account =
+    template?.account ?? (await bootstrap(workspace, serviceOptions[0] ?? (await optionsOf('none')), 'Faults'))
+  const balancer = await startBalancer(serviceOptions.map(({ port }) => port))
   const client = new Client(`http://127.0.0.1:${balancer.port}`, account)
   const writers = new Writers({ client, triggerPath: new URL(account.triggerUrl).pathname, run })
   const [stops, starts]: [number[], number[]] = [[], []]
   writers.start()
   for (let round = 1; round <= rounds; round++) {
-    for (const member of running) {
+    for (const instance of instances) {
       await delay(500)
-      const asked = performance.now()
-      await member.service.stop()
-      stops.push(performance.now() - asked)
-      const began = performance.now()
-      member.service = await startService(place, member.options)
-      while (!balancer.has(member.options.port)) await delay(20)
-      starts.push(performance.now() - began)
+      const stopRequestedAt = performance.now()
+      await instance.service.stop()
+      stops.push(performance.now() - stopRequestedAt)
+      const startedAt = performance.now()
+      instance.service = await startService(workspace, instance.options)
+      while (!balancer.has(instance.options.port)) await delay(20)
+      starts.push(performance.now() - startedAt)
     }
-    say(`${round} rounds, ${writers.counts.acknowledged} writes acknowledged`)
+    log(`${round} rounds, ${writers.counts.acknowledged} writes acknowledged`)
   }
   await delay(500)
   await writers.stop()
   const others = [...writers.statuses].filter(([status]) => status < 200 || status >= 300)
-  laws.none('no request fails', [...others, ...balancer.failures, ...writers.reasons])
-  const audited = await audit({ client, writers, importId: account.importId, laws })
+  guarantees.checkNone('no request fails', [...others, ...balancer.failures, ...writers.reasons])
+  const audited = await audit({ client, writers, importId: account.importId, guarantees })
   await balancer.close()
-  for (const { service } of running) await service.stop()
+  for (const { service } of instances) await service.stop()
   await database.stop()
-  await place.remove()
+  await workspace.remove()
   const figures = {
     'restarts of each of the two': rounds,
     requests: [...writers.statuses.values()].reduce((sum, count) => sum + count, 0),
     failed: others.reduce((sum, [, count]) => sum + count, 0),
-    'slowest answer, ms': rounded(writers.slowest),
-    'stopped within, max ms': rounded(Math.max(...stops)),
-    'ready again within, max ms': rounded(Math.max(...starts)),
+    'slowest response, ms': rounded(writers.slowest),
+    'stopped after, max ms': rounded(Math.max(...stops)),
+    'ready again after, max ms': rounded(Math.max(...starts)),
     ...audited,
   }
-  return { figures, broken: laws.broken }
+  return { figures, broken: guarantees.broken }
 }

@@ -1,60 +1,63 @@
 import type { Template } from './template.ts'
 
-/** What a scenario needs to know of the run. */
+/** Context of a scenario. */
 export interface Run {
   /** The project's folder. */
   root: string
-  /** A number from 0 to below 1; of one seed always the same ones in turn. */
+  /** Returns a number from 0 to below 1; a seed always gives the same sequence. */
   random: () => number
-  /** Milliseconds that a writer rests after each write, at most. */
-  rest: number
-  /** Milliseconds that a writer waits after anything but a good answer. */
-  breath: number
-  /** What services and databases begin as; each begins from nothing where there is none. */
+  /** Maximum milliseconds that a writer pauses after each acknowledged write. */
+  maxPause: number
+  /** Milliseconds that a writer pauses after any other response. */
+  pauseAfterFailure: number
+  /** Initial data of services and databases; without it, each is created empty. */
   template?: Template
-  say: (line: string) => void
+  log: (line: string) => void
 }
 
-export interface Finding {
-  /** In the order in which they are shown. */
+export interface ScenarioResult {
+  /** In display order. */
   figures: Record<string, number | string>
-  /** Promises that were not kept, each with what was seen instead. */
+  /** Broken guarantees, each with the observed value. */
   broken: string[]
-  /** Why nothing was done. */
+  /** Why the scenario was skipped. */
   skipped?: string
 }
 
-/** Collects what was seen, so that one broken promise does not hide the others. */
-export class Laws {
+/** Collects broken guarantees, so that one does not hide the others. */
+export class Guarantees {
   readonly broken: string[] = []
 
-  /** `seen` goes to the report when the law does not hold. */
-  hold(law: string, holds: boolean, seen: unknown = ''): void {
-    if (!holds) this.broken.push(seen === '' ? law : `${law}: ${shown(seen)}`)
+  /** `actual` is reported if the guarantee is broken. */
+  check(guarantee: string, isMet: boolean, actual: unknown = ''): void {
+    if (!isMet) this.broken.push(actual === '' ? guarantee : `${guarantee}: ${formatted(actual)}`)
   }
 
-  /** The same for a law that nothing of a kind is there. */
-  none(law: string, exceptions: readonly unknown[]): void {
-    this.hold(law, exceptions.length === 0, { count: exceptions.length, first: exceptions.slice(0, 3) })
+  /** Checks that there are no exceptions. */
+  checkNone(guarantee: string, exceptions: readonly unknown[]): void {
+    this.check(guarantee, exceptions.length === 0, { count: exceptions.length, first: exceptions.slice(0, 3) })
   }
 }
 
-/** How many requests are under way at once where order does not matter. */
-const width = 8
+/** Concurrent requests of `forEachConcurrently`. */
+const concurrency = 8
 
-/** Does something for each of many, several at a time. Errors: the first one. */
-export async function eachTogether<Item>(items: readonly Item[], act: (item: Item) => Promise<void>): Promise<void> {
-  const left = items.values()
+/** Runs the action for each item, several at a time. Errors: the first one. */
+export async function forEachConcurrently<Item>(
+  items: readonly Item[],
+  action: (item: Item) => Promise<void>,
+): Promise<void> {
+  const remaining = items.values()
   const worker = async () => {
-    for (const item of left) await act(item)
+    for (const item of remaining) await action(item)
   }
-  await Promise.all(Array.from({ length: width }, worker))
+  await Promise.all(Array.from({ length: concurrency }, worker))
 }
 
-const shown = (seen: unknown): string => (typeof seen === 'string' ? seen : JSON.stringify(seen))
+const formatted = (actual: unknown): string => (typeof actual === 'string' ? actual : JSON.stringify(actual))
 
-/** Numbers that follow from a seed (mulberry32, of Tommy Ettinger). */
-export function randomOf(seed: number): () => number {
+/** A pseudorandom generator (mulberry32 by Tommy Ettinger). */
+export function createRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -65,13 +68,13 @@ export function randomOf(seed: number): () => number {
 }
 
 /** One of several. */
-export function oneOf<Value>(values: readonly Value[], random: () => number): Value {
+export function pickOne<Value>(values: readonly Value[], random: () => number): Value {
   const value = values[Math.floor(random() * values.length)]
-  if (value === undefined) throw new Error('there is nothing to choose from')
+  if (value === undefined) throw new Error('the list must not be empty')
   return value
 }
 
-/** The value that a share of all is not above; `undefined` of nothing. */
+/** The quantile for this share; undefined without values. */
 export function quantile(values: readonly number[], share: number): number | undefined {
   const sorted = Float64Array.from(values).sort()
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]

@@ -1,5 +1,5 @@
-// Preloaded into a service by lab/faults/clock.ts: each SIGUSR2 sets its clock to the next of these distances, in
-// milliseconds. Only what tells the time of day is moved; time that passes is measured as ever.
+// Preloaded into a service by lab/faults/clock.ts. Each SIGUSR2 sets its clock to the next of these offsets, in
+// milliseconds. Only the time of day changes; monotonic clocks stay the same.
 const shifts = (process.env.FAULTS_CLOCK_SHIFTS ?? '').split(',').map(Number)
 const RealDate = Date
 let shift = 0

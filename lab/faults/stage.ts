@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../shared/free-port.ts'
 import { Client } from './client.ts'
-import { makeFaultsPlace } from './place.ts'
+import { createFaultsWorkspace } from './workspace.ts'
 import {
   type Account,
   bootstrap,
-  type Place,
+  type Workspace,
   type ServiceOptions,
   type ServiceProcess,
   startService,
@@ -16,11 +16,11 @@ import { copyFolder } from './template.ts'
 import { Writers } from './writers.ts'
 
 /** Milliseconds. */
-const patience = 90_000
+const timeout = 90_000
 
-/** A service with its own database, an account on it, and writers that have not begun. */
+/** A service with its own database, an account, and writers that are not yet started. */
 export interface Stage {
-  place: Place
+  workspace: Workspace
   options: ServiceOptions
   service: ServiceProcess
   account: Account
@@ -28,40 +28,39 @@ export interface Stage {
   writers: Writers
 }
 
-/** Starts a service on a database of its own unless `environment` names another one. */
-export async function openStage(
+/** Starts a service with its own database, unless `environment` contains a `DATABASE_URL`. */
+export async function startStage(
   run: Run,
   { environment, nodeArguments, dataFolder }: Partial<Omit<ServiceOptions, 'port'>> = {},
 ): Promise<Stage> {
   const { template } = run
-  const place = await makeFaultsPlace(run.root)
+  const workspace = await createFaultsWorkspace(run.root)
   const options: ServiceOptions = {
     port: await freePort(),
-    dataFolder: dataFolder ?? join(place.folder, 'data'),
+    dataFolder: dataFolder ?? join(workspace.folder, 'data'),
     environment: { ...(template && { SECRET: template.secret }), ...environment },
     ...(nodeArguments !== undefined && { nodeArguments }),
   }
-  // Where the database is another one, it began as the template's.
+  // Another database has already been initialized from the template.
   if (template && environment?.DATABASE_URL === undefined) await copyFolder(template.dataFolder, options.dataFolder)
-  const service = await startService(place, options)
-  const account = template ? { ...template.account } : await bootstrap(place, options, 'Faults')
+  const service = await startService(workspace, options)
+  const account = template ? { ...template.account } : await bootstrap(workspace, options, 'Faults')
   const client = new Client(service.url, account)
   const triggerPath = new URL(account.triggerUrl).pathname
   const writers = new Writers({ client, triggerPath, run })
-  return { place, options, service, account, client, writers }
+  return { workspace, options, service, account, client, writers }
 }
 
 /**
- * Waits until a write that was sent after a moment is acknowledged; milliseconds since that moment, or since an earlier
- * one that the fault began at.
+ * Waits until a write sent after `moment` is acknowledged. Returns the milliseconds since `began`, the start of the fault.
  */
 export async function recovery(writers: Writers, moment: number, began = moment): Promise<number> {
-  for (const deadline = moment + patience; performance.now() < deadline; await delay(5)) {
-    const at = writers.firstSentAfter(moment)
+  for (const deadline = moment + timeout; performance.now() < deadline; await delay(5)) {
+    const at = writers.firstAcknowledgedAfter(moment)
     if (at !== undefined) {
-      writers.forgetMoments()
+      writers.clearAcknowledged()
       return at - began
     }
   }
-  throw new Error(`No write was acknowledged within ${patience} ms.`)
+  throw new Error(`No write was acknowledged within ${timeout} ms.`)
 }

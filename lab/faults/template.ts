@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../shared/free-port.ts'
-import { makeFaultsPlace } from './place.ts'
+import { createFaultsWorkspace } from './workspace.ts'
 import { type Account, bootstrap, startService } from '../shared/service.ts'
 
-/** What a service left that was started, bootstrapped and stopped; copies of it save doing so again. */
+/** Data of a service that was bootstrapped and stopped. Copying it is faster than bootstrapping again. */
 export interface Template {
   dataFolder: string
   secret: string
@@ -14,17 +14,17 @@ export interface Template {
   remove(): Promise<void>
 }
 
-export async function makeTemplate(root: string): Promise<Template> {
-  const place = await makeFaultsPlace(root)
-  const options = { port: await freePort(), dataFolder: join(place.folder, 'data') }
-  const service = await startService(place, options)
-  const account = await bootstrap(place, options, 'Faults')
+export async function createTemplate(root: string): Promise<Template> {
+  const workspace = await createFaultsWorkspace(root)
+  const options = { port: await freePort(), dataFolder: join(workspace.folder, 'data') }
+  const service = await startService(workspace, options)
+  const account = await bootstrap(workspace, options, 'Faults')
   await service.stop()
   const secret = (await readFile(join(options.dataFolder, 'secret'), 'utf8')).trim()
-  return { dataFolder: options.dataFolder, secret, account, remove: () => place.remove() }
+  return { dataFolder: options.dataFolder, secret, account, remove: () => workspace.remove() }
 }
 
-/** `cp` keeps whose it is. */
+/** Uses `cp`, which preserves ownership. */
 export async function copyFolder(from: string, to: string): Promise<void> {
   await promisify(execFile)('cp', ['-a', from, to])
 }

@@ -1,29 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, Reply, Request } from './client.ts'
-import type { KnownContact, KnownPush, OpenChange, Repetition } from './ledger.ts'
-import { eachTogether, oneOf, type Run } from './scenario.ts'
+import type { ExpectedContact, SentPush, UnknownChange, Repetition } from './ledger.ts'
+import { forEachConcurrently, pickOne, type Run } from './scenario.ts'
 
 export interface WriterOptions {
   client: Client
   triggerPath: string
-  run: Pick<Run, 'rest' | 'breath' | 'random'>
+  run: Pick<Run, 'maxPause' | 'pauseAfterFailure' | 'random'>
 }
 
-/** A contact's creation as it went; none is known where it was refused. */
+/** The outcome of a creation; `contact` is undefined if it was rejected. */
 export interface Creation {
   request: Request
   reply: Reply
-  contact: KnownContact | undefined
+  contact: ExpectedContact | undefined
 }
 
-const senders = 8
+const writerCount = 8
 
-type Verdict = 'acknowledged' | 'refused' | 'unknown' | 'not taken'
+type Outcome = 'acknowledged' | 'rejected' | 'unknown' | 'connection refused'
 
-type Kind = OpenChange['kind'] | 'push'
+type Kind = UnknownChange['kind'] | 'push'
 
-/** Of ten writes so many are of each kind. */
+/** Ten writes contain this many of each kind. */
 const kinds: readonly Kind[] = [
   ...(['create', 'create', 'create', 'create'] as const),
   ...(['update', 'update', 'update'] as const),
@@ -31,19 +31,19 @@ const kinds: readonly Kind[] = [
   ...(['push', 'push'] as const),
 ]
 
-/** Mixed writes, and a ledger of what was said of each. */
+/** Sends mixed writes and keeps a ledger of their outcomes. */
 export class Writers {
-  readonly contacts: KnownContact[] = []
-  readonly pushes: KnownPush[] = []
-  readonly counts = { acknowledged: 0, refused: 0, unknown: 0, 'not taken': 0 }
-  /** Answers that no law allows, with what asked for them. */
-  readonly strange: string[] = []
-  /** Answers by status. */
+  readonly contacts: ExpectedContact[] = []
+  readonly pushes: SentPush[] = []
+  readonly counts = { acknowledged: 0, rejected: 0, unknown: 0, 'connection refused': 0 }
+  /** Responses that no guarantee allows, with their requests. */
+  readonly unexpected: string[] = []
+  /** Responses by status. */
   readonly statuses = new Map<number, number>()
-  /** Milliseconds that the slowest answer took, and how many refusals did not say when to come back. */
+  /** Milliseconds of the slowest response. */
   slowest = 0
-  readonly silent: string[] = []
-  /** What 503s said. */
+  readonly withoutRetryAfter: string[] = []
+  /** Descriptions of 503 responses. */
   readonly reasons = new Set<string>()
   readonly #options: WriterOptions
   readonly #random: () => number
@@ -57,7 +57,7 @@ export class Writers {
   }
 
   start(): void {
-    this.#done = Promise.all(Array.from({ length: senders }, () => this.#work()))
+    this.#done = Promise.all(Array.from({ length: writerCount }, () => this.#work()))
   }
 
   async stop(): Promise<void> {
@@ -65,34 +65,34 @@ export class Writers {
     await this.#done
   }
 
-  /** `performance.now()` of the first acknowledgement of a request that was sent after a moment. */
-  firstSentAfter(moment: number): number | undefined {
+  /** `performance.now()` of the first acknowledgement of a request sent after `moment`. */
+  firstAcknowledgedAfter(moment: number): number | undefined {
     return this.#acknowledged.find(({ sentAt }) => sentAt >= moment)?.at
   }
 
-  /** Forgets the moments of acknowledgements, which else would pile up. */
-  forgetMoments(): void {
+  /** Removes the stored acknowledgements, which would otherwise accumulate. */
+  clearAcknowledged(): void {
     this.#acknowledged.length = 0
   }
 
   /**
-   * Repeats what is unknown until it is known, and what has a key once more; `made` are the addresses of those whose
-   * effect was seen. Errors: an answer that says it will never be known.
+   * Repeats unknown changes until they are acknowledged, and those with a key once more. `applied` contains the addresses
+   * of changes whose effect is visible. Errors: a response that makes retrying pointless.
    */
-  async settle(made: ReadonlySet<string>): Promise<Repetition[]> {
+  async repeatUnknown(applied: ReadonlySet<string>): Promise<Repetition[]> {
     const repetitions: Repetition[] = []
     const repeat = async (email: string, request: Request): Promise<Reply> => {
       const reply = await this.#repeat(request)
       if (request.key === undefined) return reply
       const replayed = [isReplay(reply), isReplay(await this.#repeat(request))] as const
-      repetitions.push({ email, wasMade: made.has(email), replayed })
+      repetitions.push({ email, wasApplied: applied.has(email), replayed })
       return reply
     }
-    await eachTogether(this.contacts, async (contact) => {
-      const { email, open } = contact
-      if (open) settled(contact, open, await repeat(email, open.request))
+    await forEachConcurrently(this.contacts, async (contact) => {
+      const { email, unknownChange } = contact
+      if (unknownChange) applyChange(contact, unknownChange, await repeat(email, unknownChange.request))
     })
-    await eachTogether(this.pushes, async (push) => {
+    await forEachConcurrently(this.pushes, async (push) => {
       if (push.rowId === undefined) push.rowId = idOf(await repeat(push.email, push.request))
     })
     return repetitions
@@ -102,43 +102,43 @@ export class Writers {
     for (const deadline = performance.now() + 60_000; ; await delay(100)) {
       const reply = await this.#options.client.send(request)
       if (isGood(reply) || (request.method === 'DELETE' && reply.status === 404)) return reply
-      const mayPass = reply.status <= 0 || reply.status === 503 || reply.status === 409 || reply.status === 429
-      if (!mayPass || performance.now() > deadline) {
+      const isTemporary = reply.status <= 0 || reply.status === 503 || reply.status === 409 || reply.status === 429
+      if (!isTemporary || performance.now() > deadline) {
         throw new Error(`${request.method} ${request.path} repeated: ${reply.status} ${JSON.stringify(reply.body)}`)
       }
     }
   }
 
   async #work(): Promise<void> {
-    const mine: KnownContact[] = []
+    const own: ExpectedContact[] = []
     while (!this.#isOver) {
-      const kind = oneOf(kinds, this.#random)
-      const known = mine.filter(({ isThere, open }) => isThere && !open)
+      const kind = pickOne(kinds, this.#random)
+      const existing = own.filter(({ exists, unknownChange }) => exists && !unknownChange)
       if (kind === 'push') await this.#push()
-      else if (kind === 'create' || known.length === 0) {
+      else if (kind === 'create' || existing.length === 0) {
         const { contact } = await this.create()
-        if (contact) mine.push(contact)
-      } else await this.#change(oneOf(known, this.#random), kind)
-      // So that looking for one to change stays cheap.
-      if (mine.length > 50) mine.splice(0, 25)
+        if (contact) own.push(contact)
+      } else await this.#change(pickOne(existing, this.#random), kind)
+      // Keeps the search for a contact to change fast.
+      if (own.length > 50) own.splice(0, 25)
     }
   }
 
-  /** Creates a contact with an address of its own, and of these properties too. */
+  /** Creates a contact with a unique address and these properties. */
   async create(properties: object = {}): Promise<Creation> {
     const email = `${randomUUID()}@example.com`
-    const contact: KnownContact = { email, id: undefined, nickname: null, isThere: false, revision: 0 }
+    const contact: ExpectedContact = { email, id: undefined, nickname: null, exists: false, revision: 0 }
     const request = { method: 'POST', path: '/v5/contacts', body: { email, ...properties }, key: randomUUID() }
     const reply = await this.#send({ contact, change: { kind: 'create', request, nickname: null } })
-    if (!isGood(reply) && !contact.open) return { request, reply, contact: undefined }
+    if (!isGood(reply) && !contact.unknownChange) return { request, reply, contact: undefined }
     this.contacts.push(contact)
     return { request, reply, contact }
   }
 
-  async #change(contact: KnownContact, kind: 'update' | 'delete'): Promise<void> {
+  async #change(contact: ExpectedContact, kind: 'update' | 'delete'): Promise<void> {
     const path = `/v5/contacts/${contact.id}`
     const nickname = randomUUID()
-    if (kind === 'delete') contact.isLeaving = true
+    if (kind === 'delete') contact.isDeleting = true
     const request: Request =
       kind === 'update' ? { method: 'PATCH', path, body: { nickname }, key: randomUUID() } : { method: 'DELETE', path }
     await this.#send({ contact, change: { kind, request, nickname: kind === 'update' ? nickname : contact.nickname } })
@@ -151,59 +151,59 @@ export class Writers {
       company: { name: `Company ${name}` },
     }
     const request = { method: 'POST', path: this.#options.triggerPath, body, key: randomUUID() }
-    const { reply, verdict } = await this.#ask(request)
-    if (verdict === 'refused' || verdict === 'not taken') return
-    const rowId = verdict === 'acknowledged' ? idOf(reply) : undefined
+    const { reply, outcome } = await this.#ask(request)
+    if (outcome === 'rejected' || outcome === 'connection refused') return
+    const rowId = outcome === 'acknowledged' ? idOf(reply) : undefined
     this.pushes.push({ email: body.contact.email, request, rowId })
   }
 
-  async #send({ contact, change }: { contact: KnownContact; change: OpenChange }): Promise<Reply> {
-    const { reply, verdict } = await this.#ask(change.request)
-    if (verdict === 'acknowledged') settled(contact, change, reply)
-    if (verdict === 'unknown') contact.open = change
+  async #send({ contact, change }: { contact: ExpectedContact; change: UnknownChange }): Promise<Reply> {
+    const { reply, outcome } = await this.#ask(change.request)
+    if (outcome === 'acknowledged') applyChange(contact, change, reply)
+    if (outcome === 'unknown') contact.unknownChange = change
     return reply
   }
 
-  async #ask(request: Request): Promise<{ reply: Reply; verdict: Verdict }> {
+  async #ask(request: Request): Promise<{ reply: Reply; outcome: Outcome }> {
     const reply = await this.#options.client.send(request)
-    const verdict = this.#judge(request, reply)
-    const { rest: most, breath } = this.#options.run
-    const rest = this.#random() * most
-    if (verdict !== 'acknowledged') await delay(breath)
-    else if (rest > 0) await delay(rest)
-    return { reply, verdict }
+    const outcome = this.#judge(request, reply)
+    const { maxPause: max, pauseAfterFailure } = this.#options.run
+    const pause = this.#random() * max
+    if (outcome !== 'acknowledged') await delay(pauseAfterFailure)
+    else if (pause > 0) await delay(pause)
+    return { reply, outcome }
   }
 
-  #judge({ method, path }: Request, reply: Reply): Verdict {
+  #judge({ method, path }: Request, reply: Reply): Outcome {
     const { status, milliseconds, headers } = reply
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
     this.slowest = Math.max(this.slowest, milliseconds)
-    if (status === 503 && !(Number(headers.get('retry-after')) >= 1)) this.silent.push(`${method} ${path}`)
+    if (status === 503 && !(Number(headers.get('retry-after')) >= 1)) this.withoutRetryAfter.push(`${method} ${path}`)
     if (status === 503) this.reasons.add((reply.body as { description?: string } | undefined)?.description ?? '')
-    const verdict = verdictOf(reply)
-    if (verdict === 'refused') this.strange.push(`${method}: ${status} ${JSON.stringify(reply.body)}`)
-    this.counts[verdict]++
-    if (verdict === 'acknowledged') {
+    const outcome = outcomeOf(reply)
+    if (outcome === 'rejected') this.unexpected.push(`${method}: ${status} ${JSON.stringify(reply.body)}`)
+    this.counts[outcome]++
+    if (outcome === 'acknowledged') {
       this.#acknowledged.push({ sentAt: reply.sentAt, at: reply.sentAt + milliseconds })
     }
-    return verdict
+    return outcome
   }
 }
 
-/** A 503 may come after the change was made, so it is unknown like a lost answer; any other refusal changed nothing. */
-function verdictOf(reply: Reply): Verdict {
+/** A 503 may be sent after the change was made, so it is unknown like a lost response. Other errors change nothing. */
+function outcomeOf(reply: Reply): Outcome {
   if (isGood(reply)) return 'acknowledged'
-  if (reply.status === -1) return 'not taken'
-  return reply.status === 0 || reply.status === 503 ? 'unknown' : 'refused'
+  if (reply.status === -1) return 'connection refused'
+  return reply.status === 0 || reply.status === 503 ? 'unknown' : 'rejected'
 }
 
-/** The contact as it is once the change is made. */
-function settled(contact: KnownContact, { kind, nickname }: OpenChange, reply: Reply): void {
+/** Updates the expected state after the change. */
+function applyChange(contact: ExpectedContact, { kind, nickname }: UnknownChange, reply: Reply): void {
   contact.id ??= idOf(reply)
-  contact.isThere = kind !== 'delete'
+  contact.exists = kind !== 'delete'
   contact.nickname = nickname
   contact.revision++
-  delete contact.open
+  delete contact.unknownChange
 }
 
 const isGood = ({ status }: Reply): boolean => status >= 200 && status < 300

@@ -1,5 +1,5 @@
 import type { Draft } from './draft.ts'
-import type { World } from './drawing.ts'
+import type { FuzzContext } from './drawing.ts'
 import {
   accepted,
   brokenLines,
@@ -17,12 +17,12 @@ import {
 import { hostileText } from './hostile.ts'
 import type { Random } from './random.ts'
 
-type Change = (draft: Draft, world: World, random: Random) => void
+type Change = (draft: Draft, context: FuzzContext, random: Random) => void
 
-/** Changes the headers, or how the request is written on the wire. */
-export function changeHead(draft: Draft, world: World, random: Random): string {
+/** Changes the headers or the framing of the request. */
+export function changeHead(draft: Draft, context: FuzzContext, random: Random): string {
   const name = random.weighted(weights)
-  changes[name](draft, world, random)
+  changes[name](draft, context, random)
   return name
 }
 
@@ -36,44 +36,44 @@ const weights = {
   'If-None-Match': 6,
   'Idempotency-Key': 8,
   Origin: 5,
-  'others that mean something': 8,
-  'a header twice': 5,
-  'a header that hurts': 6,
+  'other meaningful headers': 8,
+  'a duplicate header': 5,
+  'a hostile header': 6,
   'many or long headers': 2,
   framing: 5,
-  'no HTTP': 4,
+  'malformed HTTP': 4,
 }
 
-const drop = (draft: Draft, name: string): void => {
+const removeHeader = (draft: Draft, name: string): void => {
   draft.headers = draft.headers.filter((line) => !line.toLowerCase().startsWith(`${name.toLowerCase()}:`))
 }
 
-const put = (draft: Draft, name: string, value: string): void => {
-  drop(draft, name)
+const setHeader = (draft: Draft, name: string, value: string): void => {
+  removeHeader(draft, name)
   draft.headers.push(`${name}: ${value}`)
 }
 
-/** As bytes of one character each, without those that would end the line. */
+/** Each byte as one character, without those that would end the line. */
 const fieldText = (text: string): string =>
   Buffer.from(text)
     .toString('latin1')
     .replace(/[\0\r\n]/g, '')
 
-const oneOf =
+const headerFrom =
   (name: string, values: readonly string[]): Change =>
-  (draft, _world, random) =>
-    put(draft, name, random.chance(85) ? random.one(values) : fieldText(hostileText(random)))
+  (draft, _context, random) =>
+    setHeader(draft, name, random.chance(85) ? random.pick(values) : fieldText(hostileText(random)))
 
 const changes: Record<keyof typeof weights, Change> = {
-  'another credential': (draft, world, random) => {
-    const value = drawAuthorization(world, random)
-    if (value === undefined) drop(draft, 'Authorization')
-    else put(draft, 'Authorization', value)
+  'another credential': (draft, context, random) => {
+    const value = drawAuthorization(context, random)
+    if (value === undefined) removeHeader(draft, 'Authorization')
+    else setHeader(draft, 'Authorization', value)
   },
   'another organization': (draft, { theirs, ours }, random) => {
     const { organizationId } = theirs.account
     const own = ours.account.organizationId
-    const value = random.one([
+    const value = random.pick([
       organizationId,
       organizationId,
       `org_${'0'.repeat(32)}`,
@@ -82,53 +82,55 @@ const changes: Record<keyof typeof weights, Change> = {
       `${own}, ${organizationId}`,
       '',
     ])
-    if (value === '' && random.chance(50)) drop(draft, 'Service-Organization-ID')
-    else put(draft, 'Service-Organization-ID', value)
+    if (value === '' && random.chance(50)) removeHeader(draft, 'Service-Organization-ID')
+    else setHeader(draft, 'Service-Organization-ID', value)
   },
-  'Content-Type': (draft, world, random) =>
-    random.chance(15) ? drop(draft, 'Content-Type') : oneOf('Content-Type', contentTypes)(draft, world, random),
-  Accept: oneOf('Accept', accepted),
-  'Accept-Encoding': oneOf('Accept-Encoding', encodings),
-  'If-Match': oneOf('If-Match', tags),
-  'If-None-Match': oneOf('If-None-Match', tags),
-  'Idempotency-Key': oneOf('Idempotency-Key', idempotencyKeys),
-  Origin: (draft, world, random) => {
-    oneOf('Origin', origins)(draft, world, random)
-    if (random.chance(50)) put(draft, 'Access-Control-Request-Method', random.one(['POST', 'PATCH', 'X', '']))
+  'Content-Type': (draft, context, random) =>
+    random.chance(15)
+      ? removeHeader(draft, 'Content-Type')
+      : headerFrom('Content-Type', contentTypes)(draft, context, random),
+  Accept: headerFrom('Accept', accepted),
+  'Accept-Encoding': headerFrom('Accept-Encoding', encodings),
+  'If-Match': headerFrom('If-Match', tags),
+  'If-None-Match': headerFrom('If-None-Match', tags),
+  'Idempotency-Key': headerFrom('Idempotency-Key', idempotencyKeys),
+  Origin: (draft, context, random) => {
+    headerFrom('Origin', origins)(draft, context, random)
+    if (random.chance(50)) setHeader(draft, 'Access-Control-Request-Method', random.pick(['POST', 'PATCH', 'X', '']))
     if (random.chance(50))
-      put(draft, 'Access-Control-Request-Headers', random.one(['authorization', 'a,b', 'x'.repeat(300)]))
+      setHeader(draft, 'Access-Control-Request-Headers', random.pick(['authorization', 'a,b', 'x'.repeat(300)]))
   },
-  'others that mean something': (draft, world, random) =>
-    oneOf(random.one(otherHeaders), otherValues)(draft, world, random),
-  'a header twice': (draft, _world, random) => {
-    const line = draft.headers.length > 0 ? random.one(draft.headers) : 'Accept: application/json'
+  'other meaningful headers': (draft, context, random) =>
+    headerFrom(random.pick(otherHeaders), otherValues)(draft, context, random),
+  'a duplicate header': (draft, _context, random) => {
+    const line = draft.headers.length > 0 ? random.pick(draft.headers) : 'Accept: application/json'
     draft.headers.push(random.chance(50) ? line : `${line}x`)
   },
-  'a header that hurts': (draft, _world, random) => {
-    const name = random.one(['X-Any', 'X-Request-Id', 'User-Agent', 'Accept', 'Authorization', 'Cookie'])
-    put(draft, name, fieldText(hostileText(random)))
+  'a hostile header': (draft, _context, random) => {
+    const name = random.pick(['X-Any', 'X-Request-Id', 'User-Agent', 'Accept', 'Authorization', 'Cookie'])
+    setHeader(draft, name, fieldText(hostileText(random)))
   },
-  'many or long headers': (draft, _world, random) => {
-    const [count, length] = random.one(manyOrLong)
+  'many or long headers': (draft, _context, random) => {
+    const [count, length] = random.pick(manyOrLong)
     for (let index = 0; index < count; index++) draft.headers.push(`X-${index}: ${'a'.repeat(length)}`)
   },
-  framing: (draft, _world, random) => {
-    draft.framing = random.one(framings)
+  framing: (draft, _context, random) => {
+    draft.framing = random.pick(framings)
   },
-  'no HTTP': (draft, _world, random) => {
+  'malformed HTTP': (draft, _context, random) => {
     const kind = random.below(4)
-    if (kind === 0) draft.version = random.one(versions)
-    else if (kind === 1) draft.lineEnd = random.one(['\n', '\r', '\r\n\r\n', '\n\r'])
-    else draft.headers.splice(random.below(draft.headers.length + 1), 0, random.one(brokenLines))
+    if (kind === 0) draft.version = random.pick(versions)
+    else if (kind === 1) draft.lineEnd = random.pick(['\n', '\r', '\r\n\r\n', '\n\r'])
+    else draft.headers.splice(random.below(draft.headers.length + 1), 0, random.pick(brokenLines))
   },
 }
 
-/** The Authorization header of others, of an ended key, of nobody; undefined to leave it out. */
-function drawAuthorization({ ours, theirs, expiredKey, narrowKey }: World, random: Random): string | undefined {
+/** Another, expired or invalid credential for the Authorization header; undefined for none. */
+function drawAuthorization({ ours, theirs, expiredKey, narrowKey }: FuzzContext, random: Random): string | undefined {
   const { apiKey, accessToken, refreshToken } = ours.account
   const [head = '', payload = '', signature = ''] = accessToken.split('.')
   const none = Buffer.from('{"alg":"none"}').toString('base64url')
-  return random.one([
+  return random.pick([
     undefined,
     `Bearer ${expiredKey}`,
     `Bearer ${expiredKey}`,

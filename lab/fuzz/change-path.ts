@@ -1,78 +1,79 @@
 import { METHODS } from 'node:http'
 import type { Draft } from './draft.ts'
-import type { World } from './drawing.ts'
+import type { FuzzContext } from './drawing.ts'
 import { isNamedBy, pathOf } from './fixture.ts'
-import { encoded, hostileText } from './hostile.ts'
+import { percentEncode, hostileText } from './hostile.ts'
 import type { Random } from './random.ts'
 
-type Change = (draft: Draft, world: World, random: Random) => string
+type Change = (draft: Draft, context: FuzzContext, random: Random) => string
 
-/** Puts another id into the path, which still is one of the operation's. */
-export function changeIds(draft: Draft, world: World, random: Random): string {
+/** Replaces an id in the path, which still belongs to the operation. */
+export function changeIds(draft: Draft, context: FuzzContext, random: Random): string {
   const name = random.weighted(idWeights)
-  draft.path = idChanges[name](draft, world, random)
+  draft.path = idChanges[name](draft, context, random)
   return name
 }
 
-/** Puts another path in the place of the draft's. */
-export function changePath(draft: Draft, world: World, random: Random): string {
+/** Replaces the path. */
+export function changePath(draft: Draft, context: FuzzContext, random: Random): string {
   const name = random.weighted(draft.operation.ids.length > 0 ? pathWeights : { ...pathWeights, 'another segment': 0 })
-  draft.path = pathChanges[name](draft, world, random) || '/'
+  draft.path = pathChanges[name](draft, context, random) || '/'
   return name
 }
 
 const idWeights = {
-  'a record of someone else': 30,
+  'a foreign record': 30,
   'a deleted record': 8,
   'a record of another parent': 8,
-  'another form': 8,
+  'a malformed id': 8,
 }
 
 const pathWeights = {
   'another segment': 20,
   'encoded letters': 5,
   'slashes and dots': 8,
-  'another case': 3,
-  'another place': 6,
+  'another letter case': 3,
+  'another path': 6,
 }
 
 const idChanges: Record<keyof typeof idWeights, Change> = {
-  'a record of someone else': ({ operation, path }, { theirs, ours }, random) => {
-    const places = theirs.places.filter((place) => isNamedBy(operation.ids, place))
-    if (places.length === 0) return path
-    const { params } = random.one(places)
-    // All of it theirs, or a part. The whole path of a push is a credential: it would be taken, and rightly.
-    const own = ours.places.filter((place) => isNamedBy(operation.ids, place))
+  'a foreign record': ({ operation, path }, { theirs, ours }, random) => {
+    const refs = theirs.refs.filter((ref) => isNamedBy(operation.ids, ref))
+    if (refs.length === 0) return path
+    const { params } = random.pick(refs)
+    // All ids foreign, or only one. The path of a push is a credential, so a completely foreign one would be accepted.
+    const own = ours.refs.filter((ref) => isNamedBy(operation.ids, ref))
     const isWhole = !operation.ids.includes('hash') && random.chance(50)
     if (isWhole || own.length === 0) return isWhole ? pathOf(operation.path, params) : path
-    const name = random.one(operation.ids)
-    return pathOf(operation.path, { ...random.one(own).params, [name]: params[name] ?? '' })
+    const name = random.pick(operation.ids)
+    return pathOf(operation.path, { ...random.pick(own).params, [name]: params[name] ?? '' })
   },
   'a deleted record': ({ operation, path }, { ours }, random) => {
-    const places = ours.places.filter((place) => place.use === 'deleted' && isNamedBy(operation.ids, place))
-    return places.length > 0 ? pathOf(operation.path, random.one(places).params) : path
+    const refs = ours.refs.filter((ref) => ref.lifetime === 'deleted' && isNamedBy(operation.ids, ref))
+    return refs.length > 0 ? pathOf(operation.path, random.pick(refs).params) : path
   },
   'a record of another parent': ({ operation, path }, { ours }, random) => {
     const [first = ''] = operation.ids
-    const others = ours.places.filter((place) => place.own === first)
-    const places = ours.places.filter((place) => isNamedBy(operation.ids, place))
-    if (others.length === 0 || places.length === 0) return path
-    return pathOf(operation.path, { ...random.one(places).params, [first]: random.one(others).params[first] ?? '' })
+    const others = ours.refs.filter((ref) => ref.idParameter === first)
+    const refs = ours.refs.filter((ref) => isNamedBy(operation.ids, ref))
+    if (others.length === 0 || refs.length === 0) return path
+    return pathOf(operation.path, { ...random.pick(refs).params, [first]: random.pick(others).params[first] ?? '' })
   },
-  'another form': (draft, { ours }, random) =>
-    withSegment(draft, random, wrongForm(random.one([...ours.lexicon.ids.values()].flat()), random)),
+  'a malformed id': (draft, { ours }, random) =>
+    withSegment(draft, random, malformedId(random.pick([...ours.lexicon.ids.values()].flat()), random)),
 }
 
 const pathChanges: Record<keyof typeof pathWeights, Change> = {
-  'another segment': (draft, _world, random) => withSegment(draft, random, encoded(hostileText(random).slice(0, 500))),
-  'encoded letters': ({ path }, _world, random) =>
+  'another segment': (draft, _context, random) =>
+    withSegment(draft, random, percentEncode(hostileText(random).slice(0, 500))),
+  'encoded letters': ({ path }, _context, random) =>
     [...path]
       .map((letter) => (random.chance(15) ? `%${letter.charCodeAt(0).toString(16).padStart(2, '0')}` : letter))
       .join(''),
-  'slashes and dots': ({ path }, _world, random) => {
+  'slashes and dots': ({ path }, _context, random) => {
     const at = [...path.matchAll(/\//g)].map(({ index }) => index)
-    const place = random.one([...at, path.length])
-    const piece = random.one([
+    const ref = random.pick([...at, path.length])
+    const piece = random.pick([
       '/',
       '//',
       '/.',
@@ -93,11 +94,12 @@ const pathChanges: Record<keyof typeof pathWeights, Change> = {
       ':',
       '*',
     ])
-    return path.slice(0, place) + piece + path.slice(place)
+    return path.slice(0, ref) + piece + path.slice(ref)
   },
-  'another case': ({ path }, _world, random) => (random.chance(50) ? path.toUpperCase() : path.replace('con', 'Con')),
-  'another place': ({ path }, _world, random) =>
-    random.one([
+  'another letter case': ({ path }, _context, random) =>
+    random.chance(50) ? path.toUpperCase() : path.replace('con', 'Con'),
+  'another path': ({ path }, _context, random) =>
+    random.pick([
       ...[
         '/',
         '',
@@ -131,17 +133,17 @@ const pathChanges: Record<keyof typeof pathWeights, Change> = {
     ]),
 }
 
-/** The path with this in the place of one of its ids. */
+/** Replaces one of the ids in the path. */
 function withSegment({ operation, path }: Draft, random: Random, segment: string): string {
   const segments = path.split('/')
   const names = operation.path.split('/')
-  const at = random.one(names.flatMap((name, index) => (name.startsWith('{') ? [index] : [])))
+  const at = random.pick(names.flatMap((name, index) => (name.startsWith('{') ? [index] : [])))
   return segments.map((other, index) => (index === at ? segment : other)).join('/')
 }
 
-function wrongForm(id: string, random: Random): string {
+function malformedId(id: string, random: Random): string {
   const rest = id.slice(4)
-  return random.one([
+  return random.pick([
     id,
     rest,
     `con-${rest}`,
@@ -156,14 +158,14 @@ function wrongForm(id: string, random: Random): string {
   ])
 }
 
-/** Puts another method in the place of the draft's: one that the path does not take, or none that there is. */
+/** Replaces the method with one that the path does not support, or with an unknown one. */
 export function changeMethod(draft: Draft, random: Random): string {
   const { method } = draft
-  // What may end a record is not asked of a kept one.
+  // No methods that could delete or change a stable record.
   const others = METHODS.filter((name) => !['DELETE', 'PATCH', 'POST', 'CONNECT', method].includes(name))
   const known = method === 'GET' ? ['HEAD', 'HEAD', 'OPTIONS', 'PUT'] : ['HEAD', 'OPTIONS', 'PUT', 'TRACE']
   draft.method = random.chance(60)
-    ? random.one(known)
-    : random.one([...others, 'get', 'BREW', 'GETS', 'X-ADD', 'CONNECT', ''])
+    ? random.pick(known)
+    : random.pick([...others, 'get', 'BREW', 'GETS', 'X-ADD', 'CONNECT', ''])
   return draft.method
 }

@@ -1,33 +1,33 @@
 import type { Draft } from './draft.ts'
-import type { World } from './drawing.ts'
-import { encoded, hostileText } from './hostile.ts'
+import type { FuzzContext } from './drawing.ts'
+import { percentEncode, hostileText } from './hostile.ts'
 import type { Random } from './random.ts'
 
-type Change = (draft: Draft, world: World, random: Random) => string
+type Change = (draft: Draft, context: FuzzContext, random: Random) => string
 
-/** Changes the query string by one piece more, or another one. */
-export function changeQuery(draft: Draft, world: World, random: Random): string {
+/** Adds or replaces a part of the query string. */
+export function changeQuery(draft: Draft, context: FuzzContext, random: Random): string {
   const name = random.weighted(weights)
-  const piece = changes[name](draft, world, random)
+  const piece = changes[name](draft, context, random)
   draft.query.splice(random.below(draft.query.length + 1), random.below(2), ...piece.split('&').filter(Boolean))
   return name
 }
 
 const weights = {
-  'a value that hurts': 24,
+  'a hostile value': 24,
   'a value of another type': 12,
   'another field or operator': 14,
-  'a parameter twice': 6,
+  'a duplicate parameter': 6,
   'an unknown parameter': 8,
   'a cursor': 14,
   'a limit': 6,
   'an order': 8,
   'a selection': 8,
   'a search': 8,
-  'an id of someone else': 8,
-  'broken pieces': 6,
+  'a foreign id': 8,
+  'malformed parts': 6,
   'many filters': 2,
-  'a long one': 1,
+  'a long value': 1,
 }
 
 const operators =
@@ -36,31 +36,34 @@ const operators =
   )
 
 const nameOf = (draft: Draft, random: Random): string =>
-  draft.operation.query.length > 0 ? random.one(draft.operation.query).name : 'limit'
+  draft.operation.query.length > 0 ? random.pick(draft.operation.query).name : 'limit'
 
 const fieldOf = (draft: Draft, random: Random): string => nameOf(draft, random).replace(/^filter\.|\.\w+$/g, '')
 
-const pair = (name: string, value: string): string => `${encoded(name)}=${encoded(value)}`
+const pair = (name: string, value: string): string => `${percentEncode(name)}=${percentEncode(value)}`
 
 const changes: Record<keyof typeof weights, Change> = {
-  'a value that hurts': (draft, _world, random) => pair(nameOf(draft, random), hostileText(random)),
-  'a value of another type': (draft, _world, random) =>
+  'a hostile value': (draft, _context, random) => pair(nameOf(draft, random), hostileText(random)),
+  'a value of another type': (draft, _context, random) =>
     pair(
       nameOf(draft, random),
-      random.one(['abc', '1', 'true', 'null', '2026-11-21', '', ',', 'a,b', '1,2', '1.5e3', '-1']),
+      random.pick(['abc', '1', 'true', 'null', '2026-11-21', '', ',', 'a,b', '1,2', '1.5e3', '-1']),
     ),
-  'another field or operator': (draft, _world, random) => {
+  'another field or operator': (draft, _context, random) => {
     const field = random.chance(60) ? fieldOf(draft, random) : hostileText(random)
     const key = random.chance(25) ? `.${hostileText(random)}` : ''
-    return pair(`filter.${field}${key}.${random.one(operators)}`, random.one(['a', '1', 'null', 'true', '2026-11-21']))
+    return pair(
+      `filter.${field}${key}.${random.pick(operators)}`,
+      random.pick(['a', '1', 'null', 'true', '2026-11-21']),
+    )
   },
-  'a parameter twice': (draft, _world, random) => {
+  'a duplicate parameter': (draft, _context, random) => {
     const name = nameOf(draft, random)
     return `${pair(name, '1')}&${pair(random.chance(80) ? name : name.toUpperCase(), hostileText(random))}`
   },
-  'an unknown parameter': (_draft, _world, random) =>
+  'an unknown parameter': (_draft, _context, random) =>
     pair(
-      random.one([
+      random.pick([
         'page',
         'offset',
         'Limit',
@@ -73,29 +76,29 @@ const changes: Record<keyof typeof weights, Change> = {
       ]),
       '1',
     ),
-  'a cursor': (draft, world, random) =>
-    pair(random.one(['startingAfter', 'endingBefore']), drawCursor(draft, world, random)),
-  'a limit': (_draft, _world, random) =>
+  'a cursor': (draft, context, random) =>
+    pair(random.pick(['startingAfter', 'endingBefore']), drawCursor(draft, context, random)),
+  'a limit': (_draft, _context, random) =>
     pair(
       'limit',
-      random.one(['0', '1', '100', '101', '-1', '1e1', '+5', '05', '2.0', ' 3', '9'.repeat(20), '0x5', '', '１']),
+      random.pick(['0', '1', '100', '101', '-1', '1e1', '+5', '05', '2.0', ' 3', '9'.repeat(20), '0x5', '', '１']),
     ),
-  'an order': (draft, _world, random) =>
+  'an order': (draft, _context, random) =>
     random.chance(70)
       ? pair('orderBy', random.chance(60) ? fieldOf(draft, random) : hostileText(random))
-      : pair('sort', random.one(['asc', 'ASC', 'desc,asc', '', '1', hostileText(random)])),
-  'a selection': (draft, _world, random) => {
-    const name = random.one(['select[]', 'select', 'select%5B%5D'])
+      : pair('sort', random.pick(['asc', 'ASC', 'desc,asc', '', '1', hostileText(random)])),
+  'a selection': (draft, _context, random) => {
+    const name = random.pick(['select[]', 'select', 'select%5B%5D'])
     const field = random.chance(60) ? fieldOf(draft, random) : hostileText(random)
-    return `${name}=${encoded(field)}`
+    return `${name}=${percentEncode(field)}`
   },
-  'a search': (_draft, _world, random) => pair('query', hostileText(random)),
-  'an id of someone else': (draft, { theirs, ours }, random) => {
+  'a search': (_draft, _context, random) => pair('query', hostileText(random)),
+  'a foreign id': (draft, { theirs, ours }, random) => {
     const ids = [...theirs.lexicon.ids.values(), ...ours.lexicon.ids.values()].flat()
-    return pair(`filter.${fieldOf(draft, random)}.${random.one(['equals', 'in', 'not'])}`, random.one(ids))
+    return pair(`filter.${fieldOf(draft, random)}.${random.pick(['equals', 'in', 'not'])}`, random.pick(ids))
   },
-  'broken pieces': (_draft, _world, random) =>
-    random.one([
+  'malformed parts': (_draft, _context, random) =>
+    random.pick([
       ...[
         '%zz',
         '%',
@@ -122,35 +125,37 @@ const changes: Record<keyof typeof weights, Change> = {
         'query=a b',
       ],
     ]),
-  'many filters': (draft, _world, random) =>
-    Array.from({ length: random.one([25, 26, 100, 300]) }, (_, index) =>
+  'many filters': (draft, _context, random) =>
+    Array.from({ length: random.pick([25, 26, 100, 300]) }, (_, index) =>
       pair(nameOf(draft, random), String(index)),
     ).join('&'),
-  'a long one': (draft, _world, random) =>
-    pair(nameOf(draft, random), 'x'.repeat(random.one([7000, 8100, 8192, 9000, 20_000, 60_000]))),
+  'a long value': (draft, _context, random) =>
+    pair(nameOf(draft, random), 'x'.repeat(random.pick([7000, 8100, 8192, 9000, 20_000, 60_000]))),
 }
 
-/** Of another list, of someone else, of a deleted record, forged, cut off, none. */
-function drawCursor({ operation }: Draft, { ours, theirs }: World, random: Random): string {
+/** A cursor of another list, another organization or a deleted record, or a forged, truncated or invalid one. */
+function drawCursor({ operation }: Draft, { ours, theirs }: FuzzContext, random: Random): string {
   const cursors = [...ours.cursors.values()]
   const own = ours.cursors.get(operation.path) ?? 'cur_'
   const flipped = (text: string): string => {
     const at = 4 + random.below(Math.max(1, text.length - 4))
-    return `${text.slice(0, at)}${random.one(['A', 'z', '0', '_', '-', '.', '%', '\u00e4'])}${text.slice(at + 1)}`
+    return `${text.slice(0, at)}${random.pick(['A', 'z', '0', '_', '-', '.', '%', '\u00e4'])}${text.slice(at + 1)}`
   }
-  const deleted = ours.places.filter(({ use }) => use === 'deleted').map(({ own: name, params }) => params[name] ?? '')
-  return random.one([
+  const deleted = ours.refs
+    .filter(({ lifetime: use }) => use === 'deleted')
+    .map(({ idParameter: name, params }) => params[name] ?? '')
+  return random.pick([
     own,
     flipped(own),
     flipped(own),
     own.slice(0, random.below(own.length)),
     own + own,
-    random.one(cursors),
-    random.one([...theirs.cursors.values()]),
-    random.one([...theirs.lexicon.ids.values()].flat()),
-    random.one([...ours.lexicon.ids.values()].flat()),
-    random.one([...deleted, 'con_']),
-    `cur_${'A'.repeat(random.one([1, 39, 40, 100, 2900]))}`,
+    random.pick(cursors),
+    random.pick([...theirs.cursors.values()]),
+    random.pick([...theirs.lexicon.ids.values()].flat()),
+    random.pick([...ours.lexicon.ids.values()].flat()),
+    random.pick([...deleted, 'con_']),
+    `cur_${'A'.repeat(random.pick([1, 39, 40, 100, 2900]))}`,
     hostileText(random),
   ])
 }

@@ -3,11 +3,11 @@ import { changeHead } from './change-head.ts'
 import { changeIds, changeMethod, changePath } from './change-path.ts'
 import { changeQuery } from './change-query.ts'
 import type { Draft } from './draft.ts'
-import type { World } from './drawing.ts'
+import type { FuzzContext } from './drawing.ts'
 import type { Random } from './random.ts'
 
-/** Changes a request in one way that the operation does not ask for, and notes it. */
-export function change(draft: Draft, world: World, random: Random): void {
+/** Mutates a request in one way, and records it in `changes`. */
+export function change(draft: Draft, context: FuzzContext, random: Random): void {
   const kind = random.weighted({
     body: draft.operation.body ? 50 : 4,
     query: draft.operation.query.length > 0 ? 40 : 5,
@@ -17,11 +17,11 @@ export function change(draft: Draft, world: World, random: Random): void {
     method: 4,
   })
   const what = {
-    body: () => changeBody(draft, world, random),
-    query: () => changeQuery(draft, world, random),
-    id: () => changeIds(draft, world, random),
-    path: () => changePath(draft, world, random),
-    head: () => changeHead(draft, world, random),
+    body: () => changeBody(draft, context, random),
+    query: () => changeQuery(draft, context, random),
+    id: () => changeIds(draft, context, random),
+    path: () => changePath(draft, context, random),
+    head: () => changeHead(draft, context, random),
     method: () => changeMethod(draft, random),
   }[kind]()
   draft.changes.push(`${kind}: ${what}`)

@@ -1,40 +1,40 @@
 import { connect, type Socket } from 'node:net'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
-/** An answer, read whole. */
-export interface Answer {
+/** A complete response. */
+export interface HttpResponse {
   status: number
-  /** The status line and the headers as they came. */
+  /** The raw status line and headers. */
   head: string
-  /** Values by lower-case name, of repeated ones joined by commas. */
+  /** Values by lower-case name; repeated ones are joined by commas. */
   headers: ReadonlyMap<string, string>
-  /** Decompressed; empty when there is none. */
+  /** Decompressed; empty without a body. */
   text: string
   milliseconds: number
 }
 
-/** Why there is no answer. */
-export class NoAnswer extends Error {}
+/** No complete response was received; the message says why. */
+export class NoResponseError extends Error {}
 
-/** Milliseconds that an answer may take. */
-export const patience = 5000
+/** Milliseconds. */
+export const responseTimeout = 5000
 
-interface Waiting {
+interface PendingRequest {
   isHead: boolean
   sentAt: number
-  resolve(answer: Answer): void
-  reject(error: NoAnswer): void
+  resolve(response: HttpResponse): void
+  reject(error: NoResponseError): void
   timer: NodeJS.Timeout
 }
 
 const headEnd = Buffer.from('\r\n\r\n')
 
-/** A connection that carries one request at a time, whatever its bytes are, and is made anew when it was closed. */
+/** Sends raw requests, one at a time, and reconnects after the connection was closed. */
 export class Connection {
   readonly #port: number
   #socket: Socket | undefined
   #received: Buffer = Buffer.alloc(0)
-  #waiting: Waiting | undefined
+  #waiting: PendingRequest | undefined
   #isFresh = true
 
   constructor(port: number) {
@@ -42,20 +42,23 @@ export class Connection {
   }
 
   /**
-   * Sends a request and reads its answer. `isAlone`: on a connection of its own, of which our half is closed behind the
-   * request. Errors: `NoAnswer`.
+   * Sends a request and reads its response. With `closesConnection`, the request uses a new connection, and our side is
+   * closed after it. Errors: `NoResponseError`.
    */
-  async exchange(bytes: Buffer, { isHead, isAlone }: { isHead: boolean; isAlone: boolean }): Promise<Answer> {
-    if (isAlone) this.close()
-    const wasFresh = this.#socket === undefined
+  async exchange(
+    bytes: Buffer,
+    { isHead, closesConnection }: { isHead: boolean; closesConnection: boolean },
+  ): Promise<HttpResponse> {
+    if (closesConnection) this.close()
+    const wasNew = this.#socket === undefined
     try {
-      return await this.#exchange(bytes, isHead, isAlone)
+      return await this.#exchange(bytes, isHead, closesConnection)
     } catch (error) {
-      // What had been closed before the request came to it says nothing about the request.
-      if (wasFresh || !(error instanceof NoAnswer) || !this.#isFresh) throw error
-      return await this.#exchange(bytes, isHead, isAlone)
+      // A reused connection may have been closed before the request arrived, which says nothing about the request.
+      if (wasNew || !(error instanceof NoResponseError) || !this.#isFresh) throw error
+      return await this.#exchange(bytes, isHead, closesConnection)
     } finally {
-      if (isAlone) this.close()
+      if (closesConnection) this.close()
     }
   }
 
@@ -64,17 +67,17 @@ export class Connection {
     this.#socket = undefined
   }
 
-  #exchange(bytes: Buffer, isHead: boolean, isAlone: boolean): Promise<Answer> {
+  #exchange(bytes: Buffer, isHead: boolean, closesConnection: boolean): Promise<HttpResponse> {
     const socket = (this.#socket ??= this.#connect())
     this.#received = Buffer.alloc(0)
     this.#isFresh = true
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#isFresh = false
-        this.#fail(`no answer within ${patience} ms`)
-      }, patience)
+        this.#fail(`no response within ${responseTimeout} ms`)
+      }, responseTimeout)
       this.#waiting = { isHead, sentAt: performance.now(), resolve, reject, timer }
-      if (isAlone) socket.end(bytes)
+      if (closesConnection) socket.end(bytes)
       else socket.write(bytes)
     })
   }
@@ -85,26 +88,26 @@ export class Connection {
     socket.on('data', (chunk: Buffer) => {
       if (this.#socket === socket) this.#read(chunk)
     })
-    const ended = () => {
+    const onEnd = () => {
       if (this.#socket !== socket) return
       this.close()
-      this.#fail('the connection was closed without a whole answer')
+      this.#fail('the connection was closed before the response was complete')
     }
-    socket.on('end', ended).on('close', ended)
+    socket.on('end', onEnd).on('close', onEnd)
     return socket
   }
 
   #fail(reason: string): void {
-    const waiting = this.#settle()
+    const pending = this.#settle()
     this.close()
-    waiting?.reject(new NoAnswer(reason))
+    pending?.reject(new NoResponseError(reason))
   }
 
-  #settle(): Waiting | undefined {
-    const waiting = this.#waiting
+  #settle(): PendingRequest | undefined {
+    const pending = this.#waiting
     this.#waiting = undefined
-    clearTimeout(waiting?.timer)
-    return waiting
+    clearTimeout(pending?.timer)
+    return pending
   }
 
   #read(chunk: Buffer): void {
@@ -112,27 +115,27 @@ export class Connection {
     this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk])
     const { isHead, sentAt } = this.#waiting ?? {}
     if (isHead === undefined || sentAt === undefined) return this.close()
-    const answer = readAnswer(this.#received, isHead, performance.now() - sentAt)
-    if (!answer) return
-    if (answer.headers.get('connection') === 'close') this.close()
-    this.#settle()?.resolve(answer)
+    const response = parseResponse(this.#received, isHead, performance.now() - sentAt)
+    if (!response) return
+    if (response.headers.get('connection') === 'close') this.close()
+    this.#settle()?.resolve(response)
   }
 }
 
-/** The answer when it is there whole. */
-function readAnswer(received: Buffer, isHead: boolean, milliseconds: number): Answer | undefined {
+/** Undefined while the response is incomplete. */
+function parseResponse(received: Buffer, isHead: boolean, milliseconds: number): HttpResponse | undefined {
   const end = received.indexOf(headEnd)
   if (end < 0) return undefined
   const head = received.toString('latin1', 0, end)
   const [statusLine = '', ...lines] = head.split('\r\n')
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1])
   const rest = received.subarray(end + headEnd.length)
-  // What only announces the answer.
-  if (status < 200) return readAnswer(rest, isHead, milliseconds)
+  // An interim response precedes the final one.
+  if (status < 200) return parseResponse(rest, isHead, milliseconds)
   const headers = headersOf(lines)
   if (isHead || status === 204 || status === 304) return { status, head, headers, text: '', milliseconds }
-  const body = headers.get('transfer-encoding') === 'chunked' ? joined(rest) : wholeOf(rest, headers)
-  return body && { status, head, headers, text: plain(body, headers.get('content-encoding')), milliseconds }
+  const body = headers.get('transfer-encoding') === 'chunked' ? joinChunks(rest) : completeBody(rest, headers)
+  return body && { status, head, headers, text: decompress(body, headers.get('content-encoding')), milliseconds }
 }
 
 function headersOf(lines: readonly string[]): Map<string, string> {
@@ -146,13 +149,13 @@ function headersOf(lines: readonly string[]): Map<string, string> {
   return headers
 }
 
-function wholeOf(rest: Buffer, headers: ReadonlyMap<string, string>): Buffer | undefined {
+function completeBody(rest: Buffer, headers: ReadonlyMap<string, string>): Buffer | undefined {
   const length = Number(headers.get('content-length') ?? 0)
   return rest.length < length ? undefined : rest.subarray(0, length)
 }
 
-/** The body that came in chunks. */
-function joined(rest: Buffer): Buffer | undefined {
+/** Decodes a chunked body; undefined while it is incomplete. */
+function joinChunks(rest: Buffer): Buffer | undefined {
   const parts: Buffer[] = []
   for (let position = 0; ;) {
     const lineEnd = rest.indexOf('\r\n', position)
@@ -166,7 +169,7 @@ function joined(rest: Buffer): Buffer | undefined {
   }
 }
 
-function plain(body: Buffer, encoding: string | undefined): string {
+function decompress(body: Buffer, encoding: string | undefined): string {
   if (encoding === 'gzip') return gunzipSync(body).toString()
   return (encoding === 'br' ? brotliDecompressSync(body) : body).toString()
 }

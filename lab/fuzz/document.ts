@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A part of the OpenAPI document: any JSON object. */
+/** A part of the OpenAPI document. */
 export type Schema = Readonly<Record<string, unknown>>
 
 export interface Parameter {
@@ -10,22 +10,22 @@ export interface Parameter {
   schema: Schema
 }
 
-/** One operation of the document, with every reference followed. */
+/** An operation of the document with all references resolved. */
 export interface Operation {
   name: string
   method: string
   /** With `{parameters}` in braces. */
   path: string
-  /** Names of the parameters of the path, in its order. */
+  /** Names of the path parameters, in order. */
   ids: readonly string[]
   query: readonly Parameter[]
   headers: readonly Parameter[]
   body: { required: boolean; types: readonly string[]; schema: Schema; example: unknown } | undefined
-  /** By status: the schema of each media type; none for an answer without a body. */
-  answers: ReadonlyMap<number, ReadonlyMap<string, Schema>>
-  /** Does it ask for a credential in the Authorization header? */
+  /** By status: the schema of each media type; empty for a response without a body. */
+  responses: ReadonlyMap<number, ReadonlyMap<string, Schema>>
+  /** Whether it requires an Authorization header. */
   isSecured: boolean
-  /** Is it about a person's own account, for access tokens alone? */
+  /** Whether it concerns a person's own account and accepts only access tokens. */
   isAccount: boolean
 }
 
@@ -35,10 +35,10 @@ export interface Contract {
   operations: readonly Operation[]
 }
 
-/** Reads the document that the project keeps, openapi.json. */
+/** Reads openapi.json. */
 export function readContract(root: string): Contract {
   const document = JSON.parse(readFileSync(join(root, 'openapi.json'), 'utf8')) as Schema
-  const whole = followed(document, document, new Map())
+  const whole = resolveReferences(document, document, new Map())
   const paths = whole.paths as Record<string, Record<string, Schema>>
   return {
     version: String((whole.info as Schema).version),
@@ -50,21 +50,21 @@ export function readContract(root: string): Contract {
 
 function operationOf(method: string, path: string, operation: Schema): Operation {
   const parameters = (operation.parameters ?? []) as Parameter[]
-  const at = (place: Parameter['in']) => parameters.filter((parameter) => parameter.in === place)
+  const at = (location: Parameter['in']) => parameters.filter((parameter) => parameter.in === location)
   return {
     name: String(operation.operationId),
     method,
     path,
     ids: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ''),
-    query: at('query').flatMap(exploded),
+    query: at('query').flatMap(explode),
     headers: at('header'),
     body: bodyOf(operation.requestBody as Schema | undefined),
-    answers: new Map(
+    responses: new Map(
       Object.entries(operation.responses as Record<string, Schema>)
         .filter(([status]) => status !== 'default')
-        .map(([status, answer]) => [
+        .map(([status, response]) => [
           Number(status),
-          new Map(Object.entries(contentOf(answer)).map(([type, { schema }]) => [type, schema as Schema])),
+          new Map(Object.entries(contentOf(response)).map(([type, { schema }]) => [type, schema as Schema])),
         ]),
     ),
     isSecured: securityOf(operation).length > 0,
@@ -72,8 +72,8 @@ function operationOf(method: string, path: string, operation: Schema): Operation
   }
 }
 
-/** An object is sent as one parameter for each of its properties. Those that have no fixed name stay an object. */
-function exploded(parameter: Parameter): Parameter[] {
+/** An object parameter is sent as one parameter per property. Properties without a fixed name remain an object. */
+function explode(parameter: Parameter): Parameter[] {
   const { type, properties, unevaluatedProperties: others, examples } = parameter.schema
   if (type !== 'object') return [parameter]
   const named = Object.entries(properties ?? {}).map(([name, schema]) => ({
@@ -96,19 +96,22 @@ function bodyOf(body: Schema | undefined): Operation['body'] {
 const contentOf = (part: Schema) => (part.content ?? {}) as Record<string, Schema>
 
 /**
- * The value with what its references name in their place, the same object for each that names the same. The document
- * has no schema that holds itself.
+ * Replaces references with their targets; equal references share one object. The document has no recursive schemas.
  */
-function followed<Value>(value: Value, document: Schema, known: Map<string, unknown>): Value {
-  if (Array.isArray(value)) return value.map((item) => followed(item, document, known)) as Value
+function resolveReferences<Value>(value: Value, document: Schema, resolvedReferences: Map<string, unknown>): Value {
+  if (Array.isArray(value)) return value.map((item) => resolveReferences(item, document, resolvedReferences)) as Value
   if (typeof value !== 'object' || value === null) return value
   const { $ref: reference } = value as Schema
   if (typeof reference !== 'string') {
-    const parts = Object.entries(value).map(([name, part]) => [name, followed(part, document, known)])
+    const parts = Object.entries(value).map(([name, part]) => [
+      name,
+      resolveReferences(part, document, resolvedReferences),
+    ])
     return Object.fromEntries(parts) as Value
   }
-  const target = known.get(reference) ?? followed(targetOf(reference, document), document, known)
-  known.set(reference, target)
+  const target =
+    resolvedReferences.get(reference) ?? resolveReferences(targetOf(reference, document), document, resolvedReferences)
+  resolvedReferences.set(reference, target)
   return target as Value
 }
 

@@ -1,27 +1,27 @@
 import { copyOf, type Json, textOf } from './json.ts'
 import type { Operation } from './document.ts'
 
-/** How the end of the body is told. All but the first three are wrong. */
+/** How the body length is declared. All but the first three are invalid. */
 export type Framing = 'none' | 'length' | 'chunked' | 'too long' | 'too short' | 'both' | 'bad chunk' | 'two lengths'
 
-/** A request before it is written: in pieces that can be changed, and taken out again. */
+/** A request in parts that can be changed and removed. */
 export interface Draft {
-  /** Of the run; with the seed it tells the whole request but for the ids of the records. */
+  /** Its number in the run; with the seed, it determines the request except for record ids. */
   number: number
-  /** What it was drawn for. */
+  /** The operation for which it was generated. */
   operation: Operation
   method: string
-  /** As it goes over the wire, characters being bytes. */
+  /** As sent over the wire; one character per byte. */
   path: string
-  /** `name=value`, as they go over the wire. */
+  /** `name=value`, as sent over the wire. */
   query: string[]
-  /** Whole lines. */
+  /** Complete header lines. */
   headers: string[]
   body: Json | Buffer | undefined
   framing: Framing
   version: string
   lineEnd: string
-  /** What was done to the request that the operation asks for. */
+  /** The mutations applied to the valid request. */
   changes: string[]
 }
 
@@ -33,8 +33,10 @@ export const copyOfDraft = (draft: Draft): Draft => ({
   changes: [...draft.changes],
 })
 
-/** Is the request more, or less, than one of HTTP/1.1? What follows it on the connection would be no answer of its own. */
-export const isBroken = ({ framing, version, lineEnd, headers }: Draft): boolean =>
+/**
+ * Whether the request is invalid HTTP/1.1. The next request on its connection might then get a wrong response.
+ */
+export const isMalformed = ({ framing, version, lineEnd, headers }: Draft): boolean =>
   !['none', 'length', 'chunked'].includes(framing) ||
   version !== 'HTTP/1.1' ||
   lineEnd !== '\r\n' ||
@@ -48,16 +50,18 @@ export function bodyBytesOf({ body }: Draft): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.from(textOf(body))
 }
 
-/** The request as it goes over the wire. `host` is the value of the header; it is left out when the draft has its own. */
+/**
+ * The request as sent over the wire, with a Host header unless the draft has one.
+ */
 export function bytesOf(draft: Draft, host: string): Buffer {
   const { method, version, headers, lineEnd } = draft
-  const body = framed(draft)
-  const own = headers.some((line) => /^host *:/i.test(line)) ? [] : [`Host: ${host}`]
-  const lines = [`${method} ${targetOf(draft)} ${version}`, ...own, ...headers, ...body.headers, '', '']
+  const body = frameBody(draft)
+  const hostLine = headers.some((line) => /^host *:/i.test(line)) ? [] : [`Host: ${host}`]
+  const lines = [`${method} ${targetOf(draft)} ${version}`, ...hostLine, ...headers, ...body.headers, '', '']
   return Buffer.concat([Buffer.from(lines.join(lineEnd), 'latin1'), body.bytes])
 }
 
-function framed(draft: Draft): { headers: string[]; bytes: Buffer } {
+function frameBody(draft: Draft): { headers: string[]; bytes: Buffer } {
   const bytes = bodyBytesOf(draft)
   const length = (value: number) => `Content-Length: ${value}`
   const chunked = 'Transfer-Encoding: chunked'

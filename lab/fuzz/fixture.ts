@@ -4,22 +4,22 @@ import { textOf as textOfJson } from './json.ts'
 import { Random } from './random.ts'
 import { type Lexicon, valueOf } from './values.ts'
 
-/** A record that a path can name. */
-export interface Place {
-  /** The parameter that names it, `contactId`. */
-  own: string
+/** A record that a path can refer to. */
+export interface RecordRef {
+  /** The parameter that identifies it, such as `contactId`. */
+  idParameter: string
   /** The ids of the path, by parameter. */
   params: Readonly<Record<string, string>>
-  /** `spent` may be deleted, disabled and so on by any request; `kept` is there for the others. */
-  use: 'kept' | 'spent' | 'deleted'
+  /** Any request may delete or disable an `expendable` record; `stable` ones are for all other requests. */
+  lifetime: 'stable' | 'expendable' | 'deleted'
 }
 
-/** An organization that is filled. */
+/** An organization with records. */
 export interface Population {
   account: Account
   lexicon: Lexicon
-  places: readonly Place[]
-  /** Signed cursors, by the path of the list that gave them. */
+  refs: readonly RecordRef[]
+  /** Signed cursors, by the path of their list. */
   cursors: ReadonlyMap<string, string>
 }
 
@@ -31,28 +31,28 @@ export interface PopulationOptions {
   domain: string
   /** Records of each kind. */
   records: number
-  /** Another one than that of the requests: those are counted from 0. */
+  /** The seed of the run; negative numbers keep these draws apart from those of the requests. */
   seed: number
 }
 
-/** Of the records of each kind, how many are kept. */
-const kept = 4
+/** Number of stable records of each kind. */
+const stableCount = 4
 
-/** Fills an organization with records of every kind that the document knows how to create. */
+/** Fills an organization with records of every kind that the document can create. */
 export async function populate(options: PopulationOptions): Promise<Population> {
-  const filling = new Filling(options)
-  await filling.create()
-  await filling.push()
-  await filling.find()
-  await filling.deleteSome()
-  return filling.population()
+  const populator = new Populator(options)
+  await populator.create()
+  await populator.push()
+  await populator.find()
+  await populator.deleteSome()
+  return populator.population()
 }
 
-class Filling {
+class Populator {
   readonly #options: PopulationOptions
   readonly #ids = new Map<string, string[]>()
-  readonly #places = new Map<string, Place>()
-  readonly #uses = new Map<string, Place['use']>()
+  readonly #refs = new Map<string, RecordRef>()
+  readonly #lifetimes = new Map<string, RecordRef['lifetime']>()
   readonly #cursors = new Map<string, string>()
   readonly #hashes = new Map<string, string>()
 
@@ -63,9 +63,9 @@ class Filling {
     this.#hashes.set(account.importId, account.triggerUrl.slice(account.triggerUrl.lastIndexOf('/') + 1))
   }
 
-  /** Records of every kind, those without a parent first. */
+  /** Creates records of every kind, those without a parent first. */
   async create(): Promise<void> {
-    const creators = this.#operations(({ method, answers }) => method === 'POST' && answers.has(201))
+    const creators = this.#operations(({ method, responses }) => method === 'POST' && responses.has(201))
     for (const operation of creators.sort((left, right) => left.ids.length - right.ids.length)) {
       const parents = this.#parentsOf(operation)
       const numbers = Array.from({ length: this.#options.records }, (_, index) => index)
@@ -77,27 +77,29 @@ class Filling {
 
   async #createOne(operation: Operation, params: Readonly<Record<string, string>>, index: number): Promise<void> {
     const random = new Random(this.#options.seed, -1 - index)
-    // What a drawn body breaks is a rule between its members; another one will do.
+    // A generated body may violate a rule between its properties; then another one is tried.
     let refusal = ''
     for (let attempt = 0; attempt < 60; attempt++) {
       const body = textOfJson(valueOf(operation.body?.schema ?? {}, random, this.#lexicon()))
-      const { status, answer } = await this.#call('POST', pathOf(operation.path, params), body)
-      refusal = JSON.stringify(answer)
+      const { status, response } = await this.#call('POST', pathOf(operation.path, params), body)
+      refusal = JSON.stringify(response)
       if (status !== 201) continue
-      const { id, triggerUrl } = answer as { id: string; triggerUrl?: string }
-      this.#uses.set(id, index < kept ? 'kept' : 'spent')
+      const { id, triggerUrl } = response as { id: string; triggerUrl?: string }
+      this.#lifetimes.set(id, index < stableCount ? 'stable' : 'expendable')
       if (triggerUrl !== undefined) this.#hashes.set(id, triggerUrl.slice(triggerUrl.lastIndexOf('/') + 1))
-      const own = this.#ownOf(operation)
-      if (own !== undefined) this.#place(own, { ...params, [own]: id })
+      const idParameter = this.#idParameterOf(operation)
+      if (idParameter !== undefined) this.#addRef(idParameter, { ...params, [idParameter]: id })
       return
     }
-    throw new Error(`Nothing that was drawn for ${operation.name} made a record: ${refusal}`)
+    throw new Error(`No generated body for ${operation.name} created a record: ${refusal}`)
   }
 
-  /** Leads at the imports that are kept, which the service makes rows of. */
+  /** Pushes leads to the stable imports. */
   async push(): Promise<void> {
     for (const operation of this.#operations(({ ids }) => ids.includes('hash'))) {
-      const imports = [...this.#places.values()].filter(({ own, use }) => own === 'importId' && use === 'kept')
+      const imports = [...this.#refs.values()].filter(
+        ({ idParameter, lifetime }) => idParameter === 'importId' && lifetime === 'stable',
+      )
       for (const [index, { params }] of imports.entries()) {
         for (const part of [0, 1, 2]) {
           const random = new Random(this.#options.seed, -100 - 3 * index - part)
@@ -108,79 +110,80 @@ class Filling {
     }
   }
 
-  /** Reads every list, so that each record is known by every path that names it. */
+  /** Reads every list to find each record under every path that refers to it. */
   async find(): Promise<void> {
     const lists = this.#operations(({ method }) => method === 'GET')
     for (const list of lists.sort((left, right) => left.ids.length - right.ids.length)) {
-      const own = this.#ownOf(list)
-      if (own === undefined) continue
-      await Promise.all(this.#parentsOf(list).map((params) => this.#readList(list, own, params)))
+      const idParameter = this.#idParameterOf(list)
+      if (idParameter === undefined) continue
+      await Promise.all(this.#parentsOf(list).map((params) => this.#readList(list, idParameter, params)))
     }
   }
 
-  async #readList(list: Operation, own: string, params: Readonly<Record<string, string>>): Promise<void> {
+  async #readList(list: Operation, idParameter: string, params: Readonly<Record<string, string>>): Promise<void> {
     const path = pathOf(list.path, params)
-    const { answer, link } = await this.#call('GET', `${path}?limit=100`)
-    for (const { id } of answer as { id: string }[]) {
-      // A key that was not made here may be what requests carry: none of them may change it.
-      if (own !== 'apiKeyId' || this.#uses.has(id)) this.#place(own, { ...params, [own]: id })
+    const { response, link } = await this.#call('GET', `${path}?limit=100`)
+    for (const { id } of response as { id: string }[]) {
+      // Requests use the existing keys, so they must not change them.
+      if (idParameter !== 'apiKeyId' || this.#lifetimes.has(id))
+        this.#addRef(idParameter, { ...params, [idParameter]: id })
     }
-    if (this.#cursors.has(list.path) || (answer.length as number) < 2) return
+    if (this.#cursors.has(list.path) || (response.length as number) < 2) return
     const { link: next } = await this.#call('GET', `${path}?limit=1`)
     const [, cursor] = /[?&]startingAfter=(cur_[\w-]+)/.exec(next ?? link ?? '') ?? []
     if (cursor !== undefined) this.#cursors.set(list.path, cursor)
   }
 
-  /** A third of those that are not kept. */
+  /** Deletes a third of the expendable records. */
   async deleteSome(): Promise<void> {
     for (const { ids, path, method } of this.#options.contract.operations) {
       if (method !== 'DELETE' || !path.endsWith(`{${ids.at(-1)}}`)) continue
-      const spent = [...this.#places.values()].filter((place) => place.use === 'spent' && isNamedBy(ids, place))
-      for (const place of spent.filter((_, index) => index % 3 === 0)) {
-        const { status } = await this.#call('DELETE', pathOf(path, place.params))
-        if (status === 204) this.#uses.set(place.params[place.own] ?? '', 'deleted')
+      const expendable = [...this.#refs.values()].filter((ref) => ref.lifetime === 'expendable' && isNamedBy(ids, ref))
+      for (const ref of expendable.filter((_, index) => index % 3 === 0)) {
+        const { status } = await this.#call('DELETE', pathOf(path, ref.params))
+        if (status === 204) this.#lifetimes.set(ref.params[ref.idParameter] ?? '', 'deleted')
       }
     }
   }
 
   population(): Population {
     const { account } = this.#options
-    const places = [...this.#places.values()].map((place) => ({
-      ...place,
-      use: this.#uses.get(place.params[place.own] ?? '') ?? place.use,
+    const refs = [...this.#refs.values()].map((ref) => ({
+      ...ref,
+      lifetime: this.#lifetimes.get(ref.params[ref.idParameter] ?? '') ?? ref.lifetime,
     }))
-    return { account, lexicon: this.#lexicon(), places, cursors: this.#cursors }
+    return { account, lexicon: this.#lexicon(), refs, cursors: this.#cursors }
   }
 
-  #operations(wanted: (operation: Operation) => boolean): Operation[] {
+  #operations(predicate: (operation: Operation) => boolean): Operation[] {
     return this.#options.contract.operations
       .filter((operation) => !operation.isAccount && (operation.isSecured || operation.ids.length > 0))
-      .filter(wanted)
+      .filter(predicate)
   }
 
-  /** The parameter that names a record of the list: there is a path with it behind the list's. */
-  #ownOf({ path }: Operation): string | undefined {
-    const one = this.#options.contract.operations.find(
+  /** The parameter that identifies a record of the list, if a path extends the list's path with it. */
+  #idParameterOf({ path }: Operation): string | undefined {
+    const recordOperation = this.#options.contract.operations.find(
       (other) => /^\/\{\w+\}$/.test(other.path.slice(path.length)) && other.path.startsWith(path),
     )
-    return one?.ids.at(-1)
+    return recordOperation?.ids.at(-1)
   }
 
-  /** The ids that the path of a collection can have. */
+  /** The possible parents of a collection. */
   #parentsOf({ ids }: Operation): Readonly<Record<string, string>>[] {
     if (ids.length === 0) return [{}]
-    return [...this.#places.values()]
-      .filter((place) => place.use === 'kept' && isNamedBy(ids, place))
+    return [...this.#refs.values()]
+      .filter((ref) => ref.lifetime === 'stable' && isNamedBy(ids, ref))
       .map(({ params }) => params)
   }
 
-  #place(own: string, params: Record<string, string>): void {
-    const id = params[own] ?? ''
+  #addRef(idParameter: string, params: Record<string, string>): void {
+    const id = params[idParameter] ?? ''
     this.#learn(id)
     const hash = this.#hashes.get(id)
-    const use = this.#uses.get(id) ?? 'kept'
-    const all = hash === undefined || own !== 'importId' ? params : { ...params, hash }
-    this.#places.set(Object.values(all).join(), { own, params: all, use })
+    const lifetime = this.#lifetimes.get(id) ?? 'stable'
+    const all = hash === undefined || idParameter !== 'importId' ? params : { ...params, hash }
+    this.#refs.set(Object.values(all).join(), { idParameter, params: all, lifetime })
   }
 
   #learn(id: string): void {
@@ -196,7 +199,7 @@ class Filling {
 
   async #call(method: string, path: string, body?: string) {
     const { port, account } = this.#options
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${account.apiKey}`,
@@ -205,16 +208,17 @@ class Filling {
       },
       ...(body !== undefined && { body }),
     })
-    const text = await answer.text()
-    if (answer.status >= 500 || answer.status === 401) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    const text = await response.text()
+    if (response.status >= 500 || response.status === 401)
+      throw new Error(`${method} ${path}: ${response.status} ${text}`)
     const value: unknown = text === '' ? undefined : JSON.parse(text)
-    return { status: answer.status, answer: value as Schema | Schema[], link: answer.headers.get('link') }
+    return { status: response.status, response: value as Schema | Schema[], link: response.headers.get('link') }
   }
 }
 
-/** Can a path with these parameters name the record? The secret of an import is part of what names it. */
-export const isNamedBy = (ids: readonly string[], { own, params }: Place): boolean =>
-  ids.filter((name) => name !== 'hash').at(-1) === own && ids.every((name) => params[name] !== undefined)
+/** Whether a path with these parameters can refer to the record. An import also requires its secret. */
+export const isNamedBy = (ids: readonly string[], { idParameter, params }: RecordRef): boolean =>
+  ids.filter((name) => name !== 'hash').at(-1) === idParameter && ids.every((name) => params[name] !== undefined)
 
 /** The path with the ids in it. */
 export const pathOf = (path: string, params: Readonly<Record<string, string>>): string =>

@@ -1,4 +1,4 @@
-/** The formats of the contract, as answers write them. */
+/** The formats of the contract as used in responses. */
 export const formats: Record<string, RegExp> = {
   'date-time': /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,
   email: /^[^\s@]+@[^\s@]+$/,

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import type { Answer } from './connection.ts'
+import type { HttpResponse } from './connection.ts'
 import { readContract } from './document.ts'
 import { copyOfDraft, type Draft } from './draft.ts'
 import { changedTables, faultsInLog } from './guard.ts'
 import { piecesOf } from './json.ts'
-import { Laws } from './laws.ts'
-import { spoils } from './person.ts'
+import { Rules } from './rules.ts'
+import { mayAffectSession } from './person.ts'
 import type { Report } from './report.ts'
 import { undrawable } from './undrawable.ts'
 import { commandOf, minimize } from './violations.ts'
@@ -20,7 +20,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const script = join(root, 'scripts/fuzz.mjs')
 const contract = readContract(root)
 const foreignId = 'a'.repeat(32)
-const laws = new Laws(contract, { ids: new Set([foreignId]), mark: 'Zwetschgenmus' }, false)
+const rules = new Rules(contract, { ids: new Set([foreignId]), mark: 'Zwetschgenmus' }, false)
 
 function draftOf(name: string, more: Partial<Draft> = {}): Draft {
   const operation = contract.operations.find((one) => one.name === name)
@@ -30,7 +30,7 @@ function draftOf(name: string, more: Partial<Draft> = {}): Draft {
   return { ...base, framing: 'none', version: 'HTTP/1.1', lineEnd: '\r\n', changes: [], ...more }
 }
 
-function answerOf(status: number, body: unknown, more: Record<string, string> = {}): Answer {
+function responseOf(status: number, body: unknown, more: Record<string, string> = {}): HttpResponse {
   const headers = {
     version: contract.version,
     'x-request-id': `req_${'0'.repeat(32)}`,
@@ -41,76 +41,81 @@ function answerOf(status: number, body: unknown, more: Record<string, string> = 
   return { status, head: JSON.stringify(headers), headers: new Map(Object.entries(headers)), text, milliseconds: 1 }
 }
 
-const broken = (draft: Draft, answer: Answer) => laws.faultsOf(draft, answer).map(({ law }) => law)
+const brokenRules = (draft: Draft, response: HttpResponse) => rules.faultsOf(draft, response).map(({ law }) => law)
 const notFound = { code: 'not_found', status: 404, message: 'Not found', description: 'There is nothing here.' }
 
-test('an answer that keeps the laws breaks none; each that does not breaks its own', () => {
+test('a valid response breaks no rule, and each invalid one breaks the expected rule', () => {
   const count = draftOf('countContacts')
-  expect(broken(count, answerOf(200, { count: 1 }))).toEqual([])
-  expect(broken(count, answerOf(200, { count: '1' }))).toEqual(['documented body'])
-  expect(broken(count, answerOf(200, { count: 1 }, { 'content-type': 'text/html' }))).toEqual(['documented body'])
-  expect(broken(count, answerOf(200, { count: 1 }, { version: '2020-01-01' }))).toEqual(['headers'])
-  expect(broken(count, answerOf(404, notFound))).toEqual(['documented status'])
-  expect(broken(count, answerOf(500, { ...notFound, status: 500 }))).toContain('no fault of the service')
+  expect(brokenRules(count, responseOf(200, { count: 1 }))).toEqual([])
+  expect(brokenRules(count, responseOf(200, { count: '1' }))).toEqual(['documented body'])
+  expect(brokenRules(count, responseOf(200, { count: 1 }, { 'content-type': 'text/html' }))).toEqual([
+    'documented body',
+  ])
+  expect(brokenRules(count, responseOf(200, { count: 1 }, { version: '2020-01-01' }))).toEqual(['headers'])
+  expect(brokenRules(count, responseOf(404, notFound))).toEqual(['documented status'])
+  expect(brokenRules(count, responseOf(500, { ...notFound, status: 500 }))).toContain('no internal error')
   const get = draftOf('getContact')
-  expect(broken(get, answerOf(404, notFound))).toEqual([])
-  expect(broken(get, answerOf(404, { ...notFound, stack: 'at x' }))).toEqual(['shape of an error'])
-  expect(broken(get, answerOf(404, { ...notFound, message: 'Gone' }))).toEqual(['shape of an error'])
+  expect(brokenRules(get, responseOf(404, notFound))).toEqual([])
+  expect(brokenRules(get, responseOf(404, { ...notFound, stack: 'at x' }))).toEqual(['error format'])
+  expect(brokenRules(get, responseOf(404, { ...notFound, message: 'Gone' }))).toEqual(['error format'])
 })
 
-test('what is of the other organization is found, in a body or a header, unless the request said it', () => {
+test('data of the other organization is found in bodies and headers, except ids from the request', () => {
   const get = draftOf('getContact')
-  const told = answerOf(404, { ...notFound, description: `con_${foreignId}` })
-  expect(broken(get, told)).toEqual(['nothing of someone else'])
-  expect(broken({ ...get, path: `/v5/contacts/con_${foreignId}` }, told)).toEqual([])
+  const response = responseOf(404, { ...notFound, description: `con_${foreignId}` })
+  expect(brokenRules(get, response)).toEqual(['no foreign data'])
+  expect(brokenRules({ ...get, path: `/v5/contacts/con_${foreignId}` }, response)).toEqual([])
   expect(
-    broken({ ...get, path: `/v5/contacts/con_${foreignId}` }, answerOf(404, notFound, { link: 'Zwetschgenmus' })),
-  ).toEqual(['nothing of someone else'])
+    brokenRules(
+      { ...get, path: `/v5/contacts/con_${foreignId}` },
+      responseOf(404, notFound, { link: 'Zwetschgenmus' }),
+    ),
+  ).toEqual(['no foreign data'])
   expect(changedTables({ contacts: ['{"id":1}'] }, { contacts: ['{"id":1}', '{"id":2}'] })).toEqual(['contacts'])
   expect(faultsInLog('{"level":30}\n{"level":50,"msg":"a"}\n    at x\nTypeError: y\n')).toHaveLength(2)
 })
 
-test('what needs no success is an operation of the document, and asks for something', () => {
+test('each operation that need not succeed exists and takes input', () => {
   const names = contract.operations
     .filter(({ method, ids }) => method !== 'GET' || ids.length > 0)
     .map(({ name }) => name)
   expect([...undrawable].filter((name) => !names.includes(name))).toEqual([])
 })
 
-test('a person’s own affairs are told from the rest, and each answer that may spoil them too', () => {
+test('operations on the own account are recognized, and so are requests that may affect the session', () => {
   const accounts = contract.operations.filter(({ isAccount }) => isAccount)
   expect(accounts.length).toBeGreaterThan(20)
   expect(accounts.filter(({ path }) => !path.startsWith('/v5/me/') && path !== '/v5/me')).toEqual([])
   expect(accounts.map(({ name }) => name)).not.toContain('getMe')
-  expect(spoils(draftOf('endSessions'), answerOf(204, undefined))).toBe(true)
-  expect(spoils(draftOf('listSessions'), answerOf(401, notFound))).toBe(true)
-  expect(spoils(draftOf('listSessions'), answerOf(200, []))).toBe(false)
-  expect(spoils(draftOf('createContact'), answerOf(201, {}))).toBe(false)
+  expect(mayAffectSession(draftOf('endSessions'), responseOf(204, undefined))).toBe(true)
+  expect(mayAffectSession(draftOf('listSessions'), responseOf(401, notFound))).toBe(true)
+  expect(mayAffectSession(draftOf('listSessions'), responseOf(200, []))).toBe(false)
+  expect(mayAffectSession(draftOf('createContact'), responseOf(201, {}))).toBe(false)
 })
 
-test('a request is made as small as it can be and still break the law', async () => {
+test('a request is reduced as far as it still breaks the rule', async () => {
   const draft = draftOf('createContact', {
     query: ['a=1', 'b=2'],
     headers: ['Accept: a', 'Content-Type: application/json'],
     body: piecesOf({ name: `${'x'.repeat(100)}!`, email: 'a@example.com', tags: ['a'] }),
     framing: 'length',
   })
-  const least = await minimize(
+  const smallest = await minimize(
     draft,
     async (other) => other.query.includes('b=2') && JSON.stringify(other.body ?? null).includes('tags'),
   )
-  expect(least).toMatchObject({ query: ['b=2'], headers: [], body: piecesOf({ tags: ['a'] }) })
+  expect(smallest).toMatchObject({ query: ['b=2'], headers: [], body: piecesOf({ tags: ['a'] }) })
   expect(await minimize(copyOfDraft(draft), async () => false)).toBeUndefined()
-  expect(commandOf(least ?? draft, 'h:1')).toBe(
+  expect(commandOf(smallest ?? draft, 'h:1')).toBe(
     `curl -si --path-as-is -g -X POST -H 'Accept:' -H 'Content-Type:' --data-binary '{"tags":["a"]}' 'http://h:1/v5/contacts?b=2'`,
   )
   expect(commandOf({ ...draft, framing: 'too long' }, 'h:1')).toContain('| nc -q 6 h 1')
 })
 
-test('a small run asks, tells its seed and its figures, and leaves nothing behind', { timeout: 240_000 }, async () => {
-  // A folder for this run alone: other runs of this test on the machine have their own.
+test('a small run prints its seed and figures and removes its temporary files', { timeout: 240_000 }, async () => {
+  // A separate folder, because this test may run several times at once on a machine.
   const folder = await mkdtemp(join(tmpdir(), 'rapport-fuzz-test-'))
-  // The database of a run as root belongs to another user, who must be able to pass through.
+  // When run as root, the database runs as another user, which needs access through this folder.
   await chmod(folder, 0o711)
   const file = join(folder, 'new/report.json')
   const parameters = [script, '--requests', '60', '--seed', '7', '--connections', '4', '--json', file]
@@ -119,14 +124,14 @@ test('a small run asks, tells its seed and its figures, and leaves nothing behin
   })
   const report = JSON.parse(await readFile(file, 'utf8')) as Report
   expect(stdout).toMatch(/^seed 7\n/)
-  expect(stdout).toContain('No law was broken.')
+  expect(stdout).toContain('No rule was broken.')
   expect(Object.values(report.statuses).reduce((sum, count) => sum + count, 0)).toBe(60)
   expect(report.options).toEqual({ requests: 60, seed: 7, connections: 4, first: 0 })
   expect(await readdir(folder)).toEqual(['new'])
   await rm(folder, { recursive: true, force: true })
 })
 
-test('a mistake on the command line starts nothing and shows the help', async () => {
+test('an invalid command line starts nothing and prints the help', async () => {
   const refused = promisify(execFile)(process.execPath, [script, '--requests', 'many'])
   await expect(refused).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('--requests takes a whole') })
   const { stdout } = await promisify(execFile)(process.execPath, [script, '--help'])

@@ -1,12 +1,12 @@
 import pg from 'pg'
 
-/** Every row of every table that belongs to an organization, as text, in a fixed order. */
+/** All rows of an organization by table, as text, in a fixed order. */
 export type Rows = Readonly<Record<string, readonly string[]>>
 
-/** What changes by asking alone: when a credential was used last, and from where. */
-const notesOfUse = ['last_used_at', 'last_used_address']
+/** Columns that any request changes: the last use of a credential. */
+const usageColumns = ['last_used_at', 'last_used_address']
 
-/** Of all that an organization has; the notes of a credential's last use apart. */
+/** Reads all rows of an organization, without the last use of credentials. */
 export async function rowsOf(client: pg.Client, organizationId: string): Promise<Rows> {
   const { rows: tables } = await client.query<{ name: string }>(
     `select table_name as name from information_schema.tables
@@ -18,15 +18,17 @@ export async function rowsOf(client: pg.Client, organizationId: string): Promise
       `select text from (
          select (to_jsonb(content) - $2::text[])::text as text from ${contentOf(name)} content
        ) shown where position($1 in text) > 0 order by text`,
-      [uuidOf(organizationId), name === 'sessions' ? [...notesOfUse, 'address'] : notesOfUse],
+      [uuidOf(organizationId), name === 'sessions' ? [...usageColumns, 'address'] : usageColumns],
     )
     if (rows.length > 0) all[name] = rows.map(({ text }) => text)
   }
-  if (Object.keys(all).length < 5) throw new Error('An organization with records has rows in more tables.')
+  if (Object.keys(all).length < 5) throw new Error('Expected rows of the organization in at least five tables.')
   return all
 }
 
-/** What counts of a table: changes of counts are summed up by the service after two minutes, and those that come to nothing go. */
+/**
+ * The content of a table to compare. The service sums up changes of row counts after two minutes, and removes zeros.
+ */
 const contentOf = (table: string): string =>
   table === 'import_row_counts'
     ? `(select organization_id, import_id, status, sum(change) from import_row_counts group by 1, 2, 3
@@ -44,7 +46,7 @@ function idOf(text: string): string[] {
   return typeof id === 'string' ? [id] : []
 }
 
-/** Which tables' rows are not what they were. */
+/** The tables whose rows have changed. */
 export const changedTables = (before: Rows, after: Rows): string[] =>
   [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
     (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
@@ -52,17 +54,19 @@ export const changedTables = (before: Rows, after: Rows): string[] =>
 
 const uuidOf = (id: string): string => id.replace(/^\w+_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 
-/** Faults of the service in its log, each kind once: lines of the level error or worse, and what is no line of a log. */
+/**
+ * Faults in the log, each kind once: lines of level error or higher, and lines that are not JSON.
+ */
 export function faultsInLog(log: string): string[] {
   const lines = log
     .split('\n')
-    .filter((line) => line !== '' && (line.startsWith('{') ? isFault(line) : !isGreeting(line)))
+    .filter((line) => line !== '' && (line.startsWith('{') ? isErrorLine(line) : !isStartupMessage(line)))
   const kinds = new Map(lines.map((line) => [line.replace(/"(?:time|requestId|route)":"[^"]*"|\d+/g, ''), line]))
   return [...kinds.values()].map((line) => line.slice(0, 1000))
 }
 
-const isFault = (line: string): boolean => /"level":[56]0/.test(line)
+const isErrorLine = (line: string): boolean => /"level":[56]0/.test(line)
 
-/** What a start says on the terminal. */
-const isGreeting = (line: string): boolean =>
+/** Messages that a start prints. */
+const isStartupMessage = (line: string): boolean =>
   /^(?:Rapport listens on|There are no users yet|Or run this command|  )/.test(line)

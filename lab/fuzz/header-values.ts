@@ -1,6 +1,6 @@
 import type { Framing } from './draft.ts'
 
-// What headers are changed to. The values of a list stand between bars, which none of them holds.
+// Values for changed headers, separated by `¦`, which no value contains.
 const listed = (...lines: string[]): string[] => lines.flatMap((line) => line.split('¦'))
 
 export const contentTypes = listed(
@@ -46,7 +46,7 @@ export const otherValues = listed(
 
 export const versions = listed('HTTP/1.0¦HTTP/2.0¦HTTP/9.9¦HTTP/0.9¦HTTP/1.1 ¦http/1.1¦¦RTSP/1.0¦HTTP/1.2')
 
-/** No header at all, a part of the one before, a name that is none, two lengths, a length that is none. */
+/** Lines without a colon, continuation lines, invalid names, and invalid lengths and encodings. */
 export const brokenLines = listed(
   'no colon¦ folded: a¦\tfolded¦: no name¦a b: c¦A : b¦A\0: b¦A: \0¦A: \u0001¦A: b\rc¦ä: b¦(): a',
   'Content-Length: -1¦Content-Length: 1e3¦Content-Length: 99999999999999999999¦Content-Length: 2097152¦Content-Length: a',
@@ -54,7 +54,7 @@ export const brokenLines = listed(
   'Host: a, b¦Host:¦Host: [¦Host: a b',
 )
 
-/** How many headers, of how many characters each. */
+/** Number of headers, and characters of each. */
 export const manyOrLong = [
   [1, 15_000],
   [1, 17_000],

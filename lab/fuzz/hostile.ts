@@ -1,6 +1,6 @@
 import type { Random } from './random.ts'
 
-/** Texts that have hurt programs before. */
+/** Strings known to break programs. */
 export const hostileTexts: readonly string[] = [
   ...[
     '',
@@ -18,7 +18,7 @@ export const hostileTexts: readonly string[] = [
     '\ufeff',
     '\uffff',
   ],
-  // Right to left, joiners, marks without a letter, letters that grow when their case changes, pictures of many parts.
+  // Right-to-left text, joiners, lone combining marks, letters that grow when their case changes, composed emoji.
   ...[
     '\u202eadA',
     '\u200b',
@@ -149,19 +149,21 @@ export const hostileTexts: readonly string[] = [
   ],
 ]
 
-/** One of them, or a long or a random one. */
+/** A hostile, long or random text. */
 export function hostileText(random: Random): string {
-  if (random.chance(80)) return random.one(hostileTexts)
+  if (random.chance(80)) return random.pick(hostileTexts)
   if (random.chance(60)) {
-    const unit = random.one(['x', ' ', 'ß', '漢', '\u{1f4a9}', 'e\u0301', ',', '%', '.', '-'])
-    return unit.repeat(random.one([63, 64, 65, 199, 200, 201, 255, 256, 320, 500, 1000, 2048, 3000]))
+    const unit = random.pick(['x', ' ', 'ß', '漢', '\u{1f4a9}', 'e\u0301', ',', '%', '.', '-'])
+    return unit.repeat(random.pick([63, 64, 65, 199, 200, 201, 255, 256, 320, 500, 1000, 2048, 3000]))
   }
-  // Pairs of surrogates stay whole: a text that is no Unicode cannot be sent but in an escape.
-  const points = Array.from({ length: 1 + random.below(20) }, () => random.one([0x80, 0x800, 0x2000, 0xd800, 0x10ffff]))
-  return String.fromCodePoint(...points.map((most) => random.below(most)))
+  // No lone surrogates: JSON escapes are the only way to send them.
+  const points = Array.from({ length: 1 + random.below(20) }, () =>
+    random.pick([0x80, 0x800, 0x2000, 0xd800, 0x10ffff]),
+  )
+  return String.fromCodePoint(...points.map((limit) => random.below(limit)))
 }
 
-/** JSON values as they are written; some hold what no program's value can. */
+/** JSON texts of values; some have no equivalent in JavaScript. */
 export const hostileScalars: readonly string[] = [
   ...[
     'null',
@@ -232,7 +234,7 @@ export const hostileScalars: readonly string[] = [
   ],
 ]
 
-/** Not JSON, where a value is expected. */
+/** Invalid JSON for a value. */
 export const brokenScalars: readonly string[] = [
   ...[
     'NaN',
@@ -271,13 +273,13 @@ export const brokenScalars: readonly string[] = [
   ],
 ]
 
-/** A value of so many levels. */
+/** A value with this many levels. */
 export function nested(levels: number, random: Random): string {
   if (random.chance(50)) return '['.repeat(levels) + ']'.repeat(levels)
   if (random.chance(50)) return '{"a":'.repeat(levels) + '1' + '}'.repeat(levels)
   // Never closed.
-  return random.one(['[', '{"a":', '[{"a":']).repeat(levels)
+  return random.pick(['[', '{"a":', '[{"a":']).repeat(levels)
 }
 
-/** As percent-encoded bytes; half of a surrogate pair, which has none, becomes U+FFFD. */
-export const encoded = (text: string): string => encodeURIComponent(Buffer.from(text).toString())
+/** Percent-encodes a text; a lone surrogate becomes U+FFFD. */
+export const percentEncode = (text: string): string => encodeURIComponent(Buffer.from(text).toString())

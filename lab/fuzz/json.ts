@@ -1,9 +1,9 @@
 /**
- * A JSON text in pieces. Not a value: it has to hold what no value can, such as a member given twice, `1e400`, an
- * escape of half a surrogate pair.
+ * A JSON text in parts. It can contain what a JavaScript value cannot, such as a duplicate property, `1e400` or an
+ * escaped lone surrogate.
  */
 export type Json = Scalar | List | Members
-/** A text that is written as it stands. */
+/** A text that is written unchanged. */
 export interface Scalar {
   kind: 'scalar'
   text: string
@@ -14,13 +14,13 @@ export interface List {
 }
 export interface Members {
   kind: 'members'
-  /** Names are written as they stand too, with their quotes. */
+  /** Names are written unchanged, including their quotes. */
   members: { name: string; value: Json }[]
 }
 
 export const scalar = (text: string): Scalar => ({ kind: 'scalar', text })
 
-/** The pieces of a value. */
+/** Converts a value. */
 export function piecesOf(value: unknown): Json {
   if (Array.isArray(value)) return { kind: 'list', items: value.map(piecesOf) }
   if (typeof value !== 'object' || value === null) return scalar(JSON.stringify(value) ?? 'null')
@@ -34,27 +34,27 @@ export function textOf(json: Json): string {
   return `{${json.members.map(({ name, value }) => `${name}:${textOf(value)}`).join(',')}}`
 }
 
-/** Somewhere in a JSON text: what stands there, and how to put another thing in its place. */
-export interface Place {
+/** A position in a JSON text: its value, and a function that replaces it. */
+export interface Position {
   json: Json
   replace(json: Json): void
 }
 
-/** Every place below the top. */
-export function placesIn(json: Json): Place[] {
+/** All positions below the top level. */
+export function positionsIn(json: Json): Position[] {
   if (json.kind === 'scalar') return []
-  const own: Place[] =
+  const own: Position[] =
     json.kind === 'list'
       ? json.items.map((item, index) => ({ json: item, replace: (other) => (json.items[index] = other) }))
       : json.members.map((member) => ({ json: member.value, replace: (other) => (member.value = other) }))
-  return own.flatMap((place) => [place, ...placesIn(place.json)])
+  return own.flatMap((position) => [position, ...positionsIn(position.json)])
 }
 
-/** The objects of a JSON text, the top included. */
+/** The objects of a JSON text, including the top level. */
 export const objectsIn = (json: Json): Members[] =>
-  [json, ...placesIn(json).map((place) => place.json)].filter((part) => part.kind === 'members')
+  [json, ...positionsIn(json).map((position) => position.json)].filter((part) => part.kind === 'members')
 
-/** A copy that can be changed without changing the first. */
+/** A deep copy. */
 export function copyOf(json: Json): Json {
   if (json.kind === 'scalar') return { ...json }
   if (json.kind === 'list') return { kind: 'list', items: json.items.map(copyOf) }

@@ -1,6 +1,6 @@
-import { text, valuesOf, whole } from '../shared/command.ts'
+import { text, parseValues, wholeNumber } from '../shared/command.ts'
 
-/** What one run does. */
+/** Options of a run. */
 export interface FuzzOptions {
   requests: number
   seed: number
@@ -13,26 +13,26 @@ export interface FuzzOptions {
 
 export const help = `npm run fuzz -- [options]
 
-Starts the service on a database of its own in a temporary folder, fills two organizations, and sends it requests drawn
-from openapi.json: some as they should be, most of them changed in ways that hurt. Each answer is held against the
-document. docs/fuzzing.md tells the laws. Exit code 1 when one is broken.
+Starts the service with a database in a temporary folder, fills two organizations, and sends random requests generated
+from openapi.json. Some are valid; most are mutated. Each response is checked against the document and other rules, which
+docs/fuzzing.md lists. The exit code is 1 if a rule was broken.
 
-  --requests <number>     requests in all (100,000)
-  --seed <number>         draws the same requests again (a new one each time)
-  --first <number>        begin with this request of the seed (0); with --requests 1, that one alone
-  --connections <number>  requests at a time (16)
+  --requests <number>     total number of requests (100,000)
+  --seed <number>         generate the same requests again (default: random)
+  --first <number>        start with this request of the seed (0); add --requests 1 to send only that one
+  --connections <number>  concurrent requests (16)
   --json <file>           write the report as JSON
   --help                  show this`
 
-/** Reads the command line; undefined when it asks for help. Errors: `UsageError`. */
-export function readOptions(words: readonly string[]): FuzzOptions | undefined {
-  const values = valuesOf(words, { requests: text, seed: text, first: text, connections: text, json: text })
+/** Parses the command line; undefined for `--help`. Errors: `UsageError`. */
+export function readOptions(args: readonly string[]): FuzzOptions | undefined {
+  const values = parseValues(args, { requests: text, seed: text, first: text, connections: text, json: text })
   if (values.help) return undefined
   return {
-    requests: whole('requests', values.requests, 100_000, 1),
-    seed: whole('seed', values.seed, Math.floor(Math.random() * 2 ** 31), 0),
-    connections: whole('connections', values.connections, 16, 1),
-    first: whole('first', values.first, 0, 0),
+    requests: wholeNumber('requests', values.requests, 100_000, 1),
+    seed: wholeNumber('seed', values.seed, Math.floor(Math.random() * 2 ** 31), 0),
+    connections: wholeNumber('connections', values.connections, 16, 1),
+    first: wholeNumber('first', values.first, 0, 0),
     json: values.json,
   }
 }

@@ -8,13 +8,13 @@ export interface Report extends Result {
   takenAt: string
   machine: Machine
   options: Omit<FuzzOptions, 'json'>
-  /** Megabytes of the service after a tenth of the requests, at most after half of them, and at the end. */
+  /** Memory of the service in MB after a tenth of the requests, and its maximum in the second half. */
   memory: { early: number; late: number } | null
-  /** What is wrong with the service after it all. */
+  /** Problems found after the run. */
   aftermath: string[]
 }
 
-/** The report as a person reads it. */
+/** Formats the report as text. */
 export function describe(report: Report): string {
   const { options, seconds, statuses, operations, memory, aftermath, violations, machine: where } = report
   const total = Object.values(statuses).reduce((sum, count) => sum + count, 0)
@@ -27,7 +27,7 @@ export function describe(report: Report): string {
     `${total} requests in ${seconds.toFixed(1)} s (${Math.round(total / seconds)} a second), seed ${options.seed}, ${options.connections} connections`,
     '',
     ...table(
-      ['status', 'answers', 'share'],
+      ['status', 'responses', 'share'],
       Object.entries(statuses).map(([status, count]) => [
         status.replace(/^0$/, 'none'),
         String(count),
@@ -35,7 +35,7 @@ export function describe(report: Report): string {
       ]),
     ),
     '',
-    `Operations: ${reached.length} of ${all.length} were asked, ${succeeded.length} of them with success.`,
+    `Operations: ${reached.length} of ${all.length} were requested, ${succeeded.length} of them with success.`,
     ...missing(all.filter(([, { successes }]) => successes === 0).map(([name]) => name)),
     '',
     ...table(
@@ -44,12 +44,12 @@ export function describe(report: Report): string {
     ),
     '',
     ...(memory
-      ? [`Memory of the service: ${memory.early} MB after a tenth of the requests, ${memory.late} MB at most later.`]
+      ? [`Memory of the service: ${memory.early} MB after a tenth of the requests, at most ${memory.late} MB later.`]
       : []),
   ]
   const broken = violations.map((violation) => `\n${describeViolation(violation)}`)
   const end =
-    broken.length + aftermath.length === 0 ? ['No law was broken.'] : ['', 'BROKEN LAWS', ...broken, ...aftermath]
+    broken.length + aftermath.length === 0 ? ['No rule was broken.'] : ['', 'BROKEN RULES', ...broken, ...aftermath]
   return [...lines, ...end].join('\n')
 }
 
@@ -57,8 +57,8 @@ export const describeViolation = ({ operation, law, number, times, what, changes
   [
     `${operation}: ${law} (request ${number}, ${times} times)`,
     `  ${what}`,
-    `  changed: ${changes.join('; ') || 'nothing'}`,
-    `  ${isRepeatable ? 'repeated by' : 'not again when it was repeated; it was'}: ${command}`,
+    `  mutations: ${changes.join('; ') || 'none'}`,
+    `  ${isRepeatable ? 'reproduce with' : 'not reproducible; the request was'}: ${command}`,
   ].join('\n')
 
 function missing(names: readonly string[]): string[] {
@@ -66,7 +66,7 @@ function missing(names: readonly string[]): string[] {
   return [
     ...(drawable.length > 0 ? [`Without success: ${drawable.join(', ')}.`] : []),
     ...(drawable.length < names.length
-      ? [`${names.length - drawable.length} others need for it what nobody can draw (lab/fuzz/undrawable.ts).`]
+      ? [`${names.length - drawable.length} others need input that cannot be generated (lab/fuzz/undrawable.ts).`]
       : []),
   ]
 }

@@ -1,16 +1,16 @@
 import { Connection } from './connection.ts'
 import type { Contract } from './document.ts'
 import type { Draft } from './draft.ts'
-import { drawRequest, isTheirs, type World } from './drawing.ts'
+import { drawRequest, isTheirs, type FuzzContext } from './drawing.ts'
 import type { Account } from '../shared/service.ts'
-import { type Place, populate, type Population } from './fixture.ts'
-import { Laws } from './laws.ts'
-import { belongingsOf, noteBelongings, type Person, spoils } from './person.ts'
+import { type RecordRef, populate, type Population } from './fixture.ts'
+import { Rules } from './rules.ts'
+import { initialState, updateState, type Person, mayAffectSession } from './person.ts'
 import { mark } from './stage.ts'
 import { attempt, commandOf, minimize, type Violation } from './violations.ts'
-import type { Answer } from './connection.ts'
+import type { HttpResponse } from './connection.ts'
 
-export interface WorldOptions {
+export interface ContextOptions {
   contract: Contract
   port: number
   ours: Account
@@ -21,8 +21,8 @@ export interface WorldOptions {
   seed: number
 }
 
-/** Fills the organizations and gives what requests are drawn from. */
-export async function makeWorld({ contract, port, ours, theirs, ...others }: WorldOptions): Promise<World> {
+/** Fills the organizations and returns the data from which requests are generated. */
+export async function createContext({ contract, port, ours, theirs, ...others }: ContextOptions): Promise<FuzzContext> {
   const common = { contract, port, seed: others.seed }
   const words = [
     'Ada',
@@ -47,26 +47,26 @@ export async function makeWorld({ contract, port, ours, theirs, ...others }: Wor
       await populate({
         ...common,
         account: theirs,
-        // What is theirs says so in each word; requests may hold their addresses and ids.
+        // Each of their texts contains the mark; requests may contain their addresses and ids.
         words: [`${mark} Ada`, `${mark} Straße`],
         domain: 'theirs.example.com',
         records: 6,
       }),
     ),
-    learned: { tags: new Map(), own: belongingsOf(others.person.account) },
+    learned: { tags: new Map(), personState: initialState(others.person.account) },
   }
 }
 
-/** With what only the owner's own session may name. */
-function withAccount({ places, ...population }: Population): Population {
+/** Adds records that only the owner's own session may refer to. */
+function withAccount({ refs, ...population }: Population): Population {
   const { sessionId, organizationId } = population.account
   const own = Object.entries({ sessionId, organizationId })
-  const more = own.map(([name, id]): Place => ({ own: name, params: { [name]: id }, use: 'kept' }))
-  return { ...population, places: [...places, ...more] }
+  const more = own.map(([name, id]): RecordRef => ({ idParameter: name, params: { [name]: id }, lifetime: 'stable' }))
+  return { ...population, refs: [...refs, ...more] }
 }
 
 export interface RunOptions {
-  world: World
+  context: FuzzContext
   contract: Contract
   /** Ids of the other organization, as 32 hexadecimal digits. */
   foreignIds: ReadonlySet<string>
@@ -74,16 +74,16 @@ export interface RunOptions {
   requests: number
   first: number
   connections: number
-  /** Told now and then how many requests have been sent. */
-  progress: (sent: number) => void
-  /** Told of the first violation of a law by an operation as soon as it is found. */
-  found: (violation: Violation) => void
+  /** Called from time to time with the number of sent requests. */
+  onProgress: (sent: number) => void
+  /** Called for the first violation of each rule by each operation. */
+  onViolation: (violation: Violation) => void
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface Result {
   seconds: number
-  /** Answers by status. */
+  /** Responses by status. */
   statuses: Record<number, number>
   operations: Record<string, OperationResult>
   violations: Violation[]
@@ -91,85 +91,90 @@ export interface Result {
 
 export interface OperationResult {
   requests: number
-  /** Answers below 300 and 304. */
+  /** Responses with a status below 300, or 304. */
   successes: number
   statuses: number[]
-  /** Milliseconds of the slowest answer, and of all together. */
+  /** Milliseconds of the slowest response, and of all in total. */
   slowest: number
   total: number
 }
 
-/** More than this many kinds of violations say nothing new. */
-const mostViolations = 50
+/** More kinds of violations add no information. */
+const maxViolations = 50
 
-/** Sends the requests, some at a time, and holds each answer against the laws. */
+/** Sends the requests concurrently and checks each response against the rules. */
 export async function run(options: RunOptions): Promise<Result> {
-  const { port, requests, first, connections, world, contract, foreignIds } = options
-  // With this many at a time the service has to take them all.
-  const laws = new Laws(contract, { ids: foreignIds, mark }, connections > 16)
+  const { port, requests, first, connections, context, contract, foreignIds } = options
+  // With few connections, the service must accept all requests.
+  const rules = new Rules(contract, { ids: foreignIds, mark }, connections > 16)
   const host = `127.0.0.1:${port}`
   const result: Result = { seconds: 0, statuses: {}, operations: {}, violations: [] }
   for (const { name } of contract.operations) result.operations[name] = newResult()
-  const began = performance.now()
+  const startedAt = performance.now()
   let [next, sent] = [0, 0]
   const work = async () => {
     const connection = new Connection(port)
     while (next < requests) {
-      const draft = drawRequest(world, first + next++)
-      const { answer, faults } = await attempt(connection, laws, draft, host)
-      if (answer && spoils(draft, answer)) await world.person.renew()
-      note(result, draft, answer)
-      if (answer) learn(world, draft, answer)
-      for (const fault of faults) await report(result, draft, fault, { world, laws, port, host, found: options.found })
-      if (++sent % 500 === 0) options.progress(sent)
+      const draft = drawRequest(context, first + next++)
+      const { response, faults } = await attempt(connection, rules, draft, host)
+      if (response && mayAffectSession(draft, response)) await context.person.restore()
+      countResponse(result, draft, response)
+      if (response) learnFrom(context, draft, response)
+      for (const fault of faults)
+        await report(result, draft, fault, { context, rules, port, host, onViolation: options.onViolation })
+      if (++sent % 500 === 0) options.onProgress(sent)
     }
     connection.close()
   }
   await Promise.all(Array.from({ length: connections }, work))
-  result.seconds = (performance.now() - began) / 1000
+  result.seconds = (performance.now() - startedAt) / 1000
   return result
 }
 
 const newResult = (): OperationResult => ({ requests: 0, successes: 0, statuses: [], slowest: 0, total: 0 })
 
-function note({ statuses, operations }: Result, { operation, changes }: Draft, answer: Answer | undefined): void {
-  const status = answer?.status ?? 0
+function countResponse(
+  { statuses, operations }: Result,
+  { operation, changes }: Draft,
+  response: HttpResponse | undefined,
+): void {
+  const status = response?.status ?? 0
   statuses[status] = (statuses[status] ?? 0) + 1
   const own = operations[operation.name]
-  // Another path, or another method, is another operation's, or none's.
-  if (!own || !answer || changes.some((change) => /^(?:path|method)/.test(change))) return
+  // With another path or method, the request no longer belongs to the operation.
+  if (!own || !response || changes.some((change) => /^(?:path|method)/.test(change))) return
   own.requests++
   if (status < 300 || status === 304) own.successes++
   if (!own.statuses.includes(status)) own.statuses.push(status)
-  own.slowest = Math.max(own.slowest, answer.milliseconds)
-  own.total += answer.milliseconds
+  own.slowest = Math.max(own.slowest, response.milliseconds)
+  own.total += response.milliseconds
 }
 
-/** What later requests can use: they would hardly guess it. */
-function learn({ learned }: World, draft: Draft, answer: Answer): void {
-  const tag = answer.headers.get('etag')
+/** Stores values for later requests, which could not be generated. */
+function learnFrom({ learned }: FuzzContext, draft: Draft, response: HttpResponse): void {
+  const tag = response.headers.get('etag')
   if (tag !== undefined && learned.tags.size < 10_000) learned.tags.set(draft.path, tag)
-  noteBelongings(learned.own, draft, answer)
+  updateState(learned.personState, draft, response)
 }
 
-interface Where {
-  world: World
-  laws: Laws
+interface ReportContext {
+  context: FuzzContext
+  rules: Rules
   port: number
   host: string
-  found: RunOptions['found']
+  onViolation: RunOptions['onViolation']
 }
 
-/** Of those that break the same law in the same operation the first is made small and told, the others are counted. */
+/** Reduces and reports the first violation of each rule in each operation; counts the others. */
 async function report(
   { violations }: Result,
   draft: Draft,
   { law, what }: { law: string; what: string },
-  place: Where,
+  reportContext: ReportContext,
 ): Promise<void> {
   const operation = `${draft.operation.method} ${draft.operation.path}`
   const known = violations.find((other) => other.law === law && other.operation === operation)
-  if (known || violations.length >= mostViolations) {
+  if (known || violations.length >= maxViolations) {
     if (known) known.times++
     return
   }
@@ -184,15 +189,15 @@ async function report(
     times: 1,
   }
   violations.push(violation)
-  const connection = new Connection(place.port)
-  const least = await minimize(draft, async (other) => {
-    if (isTheirs(other, place.world)) return false
-    const { answer, faults } = await attempt(connection, place.laws, other, place.host)
-    if (answer && spoils(other, answer)) await place.world.person.renew()
+  const connection = new Connection(reportContext.port)
+  const smallest = await minimize(draft, async (other) => {
+    if (isTheirs(other, reportContext.context)) return false
+    const { response, faults } = await attempt(connection, reportContext.rules, other, reportContext.host)
+    if (response && mayAffectSession(other, response)) await reportContext.context.person.restore()
     return faults.some((fault) => fault.law === law)
   })
   connection.close()
-  violation.isRepeatable = least !== undefined
-  violation.command = commandOf(least ?? draft, place.host)
-  place.found(violation)
+  violation.isRepeatable = smallest !== undefined
+  violation.command = commandOf(smallest ?? draft, reportContext.host)
+  reportContext.onViolation(violation)
 }

@@ -6,7 +6,7 @@ import {
   type Account,
   bootstrap,
   connectEmbedded,
-  makePlace,
+  createWorkspace,
   password,
   runRapport,
   startService,
@@ -14,27 +14,27 @@ import {
 import { processOf, type Program } from '../shared/usage.ts'
 import { type Person, personOf } from './person.ts'
 
-/** The service that is fuzzed, and what stands behind it. */
+/** The fuzzed service and its database. */
 export interface Stage {
   port: number
-  /** The organization whose credentials the requests carry. */
+  /** The organization whose credentials the requests use. */
   ours: Account
-  /** The one that must not be told of, nor changed. */
+  /** The organization whose data must be neither returned nor changed. */
   theirs: Account
-  /** The owner of a third, about whose own account requests are. */
+  /** The owner of a third organization, to whose own account requests apply. */
   person: Person
-  /** A key of ours that may read contacts and nothing else. */
+  /** A key of ours with narrow scopes. */
   narrowKey: string
-  /** A key of ours that was good until yesterday. */
+  /** An expired key of ours. */
   expiredKey: string
   client: pg.Client
-  /** All that the service has logged. */
+  /** Everything that the service has logged. */
   logged(): Promise<string>
-  /** Undefined where the service is part of this process. */
+  /** Undefined if the service runs in this process. */
   program: Program | undefined
 }
 
-/** How the service is set up for this. The limiter stands in the way as ever, but never says no. */
+/** Settings of the service. The rate limiter runs, but its limit is never reached. */
 export const settings = {
   RATE_LIMIT_PER_MINUTE: '100000000',
   CORS_ORIGINS: 'https://app.example.com',
@@ -43,16 +43,16 @@ export const settings = {
   TRUST_PROXY: '127.0.0.1/32',
 }
 
-/** Starts the service as a user would, with the organizations. */
-export async function openStage(root: string): Promise<Stage> {
-  const place = await makePlace(root, 'fuzz', settings)
-  const options = { port: await freePort(), dataFolder: join(place.folder, 'data') }
-  const service = await startService(place, options)
-  const create = (name: string) => bootstrap(place, options, name)
+/** Starts the service as a user would, and creates the organizations. */
+export async function startStage(root: string): Promise<Stage> {
+  const workspace = await createWorkspace(root, 'fuzz', settings)
+  const options = { port: await freePort(), dataFolder: join(workspace.folder, 'data') }
+  const service = await startService(workspace, options)
+  const create = (name: string) => bootstrap(workspace, options, name)
   const [ours, theirs, spare] = await Promise.all([create(names.ours), create(names.theirs), create(names.spare)])
   const key = async (name: string, scopes: readonly string[]): Promise<string> => {
-    const words = ['api-key', 'create', '--organization', ours.organizationId, '--name', name, '--scope', ...scopes]
-    return (await runRapport<{ apiKey: string }>(place, options, words)).apiKey
+    const args = ['api-key', 'create', '--organization', ours.organizationId, '--name', name, '--scope', ...scopes]
+    return (await runRapport<{ apiKey: string }>(workspace, options, args)).apiKey
   }
   const [{ client }, narrowKey, expiredKey] = await Promise.all([
     connectEmbedded(options.dataFolder),
@@ -74,18 +74,18 @@ export async function openStage(root: string): Promise<Stage> {
   }
 }
 
-/** Of the other organization all that is text holds this, and no request does. */
+/** All texts of the other organization contain this, and no request does. */
 export const mark = 'Zwetschgenmus'
 export const names = { ours: 'Ours', theirs: mark, spare: 'Spare' } as const
 export const narrowScopes = ['contact:*:read', 'team:list:read']
 export const expiredName = 'expired'
 
-/** Lets the keys of that name have ended: one that has cannot be made. */
+/** Lets the keys with that name expire; they cannot be created as expired. */
 export async function expire(client: pg.Client): Promise<void> {
   await client.query(`update api_keys set expires_at = now() - interval '1 day' where name = $1`, [expiredName])
 }
 
-/** What no wildcard covers has to be named: the keys of bootstrap may what an owner may. */
+/** Gives the keys of bootstrap all scopes of an owner by name, because wildcards do not cover all of them. */
 async function giveEverything(client: pg.Client): Promise<void> {
   await client.query(`update api_keys set scopes = $1, version = version + 1 where name = 'Bootstrap'`, [
     roleScopes('owner'),

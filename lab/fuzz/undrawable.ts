@@ -1,15 +1,15 @@
-/** Operations that need no success, because they ask for what nobody can draw; and what that is. */
+/** Operations that need not succeed, by the required input that cannot be generated. */
 const reasons: Readonly<Record<string, readonly string[]>> = {
-  'a token that was mailed': [
+  'a mailed token': [
     ...['resetPassword', 'verifyAddress', 'confirmSignUp', 'setUp', 'confirmAddress'],
     ...['previewInvitation', 'acceptInvitation', 'acceptOwnInvitation'],
   ],
-  'a cookie of the service, from a page of its own': ['refreshCookie'],
-  'a login whose second factor is still to come': [
+  'a cookie of the service, sent by one of its pages': ['refreshCookie'],
+  'a login that awaits its second factor': [
     ...['logInWithTotp', 'logInWithRecoveryCode', 'getLoginPasskeyOptions', 'completeLoginWithPasskey'],
   ],
   'a code of an authenticator app': ['confirmTotp', 'reauthenticateWithTotp'],
-  'a second factor that was set up': ['removeTotp', 'makeRecoveryCodes'],
+  'an enabled second factor': ['removeTotp', 'makeRecoveryCodes'],
   'a signature of a passkey': [
     'addPasskey',
     'renamePasskey',
@@ -18,8 +18,8 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     'logInWithPasskey',
   ],
   'an identity provider': ['beginIdentity', 'confirmIdentity', 'deleteIdentity'],
-  'a record in the name service': ['verifyDomain'],
-  'another member, who would have been invited': ['deleteMember', 'leaveOrganization'],
+  'a DNS record': ['verifyDomain'],
+  'another member, who must be invited first': ['deleteMember', 'leaveOrganization'],
 }
 
 export const undrawable: ReadonlySet<string> = new Set(Object.values(reasons).flat())

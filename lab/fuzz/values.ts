@@ -2,20 +2,20 @@ import type { Schema } from './document.ts'
 import { type Json, piecesOf, scalar } from './json.ts'
 import type { Random } from './random.ts'
 
-/** What drawn values are made of. */
+/** The parts of generated values. */
 export interface Lexicon {
   words: readonly string[]
-  /** Ids of records that can be referred to, by prefix. */
+  /** Ids of existing records, by prefix. */
   ids: ReadonlyMap<string, readonly string[]>
-  /** Domain of the addresses. */
+  /** Domain of the generated addresses. */
   domain: string
 }
 
-/** A value that the schema takes. */
+/** Generates a valid value for the schema. */
 export function valueOf(schema: Schema, random: Random, lexicon: Lexicon): Json {
   if (schema.const !== undefined) return piecesOf(schema.const)
-  if (Array.isArray(schema.enum)) return piecesOf(random.one(schema.enum))
-  if (Array.isArray(schema.anyOf)) return valueOf(random.one(schema.anyOf as Schema[]), random, lexicon)
+  if (Array.isArray(schema.enum)) return piecesOf(random.pick(schema.enum))
+  if (Array.isArray(schema.anyOf)) return valueOf(random.pick(schema.anyOf as Schema[]), random, lexicon)
   const types = [schema.type ?? 'any'].flat() as string[]
   const type = types.includes('null') && random.chance(12) ? 'null' : types.find((name) => name !== 'null')
   switch (type) {
@@ -24,15 +24,15 @@ export function valueOf(schema: Schema, random: Random, lexicon: Lexicon): Json 
     case 'array':
       return { kind: 'list', items: listOf(schema, random, lexicon) }
     case 'boolean':
-      return scalar(random.one(['true', 'false']))
+      return scalar(random.pick(['true', 'false']))
     case 'integer':
       return scalar(String(integerOf(schema, random)))
     case 'number':
-      return scalar(String(random.one([0, -12.5, 52.52, 13.405, 0.1, 77])))
+      return scalar(String(random.pick([0, -12.5, 52.52, 13.405, 0.1, 77])))
     case 'string':
       return scalar(JSON.stringify(textOf(schema, random, lexicon)))
     case 'any':
-      return piecesOf(random.one([...lexicon.words, 12, true, [random.one(lexicon.words)], null]))
+      return piecesOf(random.pick([...lexicon.words, 12, true, [random.pick(lexicon.words)], null]))
     default:
       return scalar('null')
   }
@@ -40,20 +40,20 @@ export function valueOf(schema: Schema, random: Random, lexicon: Lexicon): Json 
 
 function listOf(schema: Schema, random: Random, lexicon: Lexicon): Json[] {
   const { examples } = schema
-  if (Array.isArray(examples) && random.chance(70)) return (random.one(examples) as unknown[]).map(piecesOf)
+  if (Array.isArray(examples) && random.chance(70)) return (random.pick(examples) as unknown[]).map(piecesOf)
   return Array.from({ length: random.below(4) }, () => valueOf((schema.items ?? {}) as Schema, random, lexicon))
 }
 
-/** All members that it needs and some of the others; where any name will do, a few of those too. */
+/** All required properties, some optional ones, and a few with free names if the schema allows them. */
 function objectOf(schema: Schema, random: Random, lexicon: Lexicon): Json {
   const required = (schema.required ?? []) as string[]
-  const share = random.one([10, 40, 80])
+  const share = random.pick([10, 40, 80])
   const declared = Object.entries((schema.properties ?? {}) as Record<string, Schema>)
   const known = declared.filter(([name]) => required.includes(name) || random.chance(share))
   const others = schema.additionalProperties
-  const keys = typeof others === 'object' || others === true ? random.some(freeNames, 3) : []
-  const free = keys.map((name) => [name, typeof others === 'object' ? others : {}] as const)
-  const members = [...known, ...free].map(([name, part]) => ({
+  const keys = typeof others === 'object' || others === true ? random.pickSome(freeNames, 3) : []
+  const freeProperties = keys.map((name) => [name, typeof others === 'object' ? others : {}] as const)
+  const members = [...known, ...freeProperties].map(([name, part]) => ({
     name: JSON.stringify(name),
     value: valueOf(part as Schema, random, lexicon),
   }))
@@ -63,42 +63,42 @@ function objectOf(schema: Schema, random: Random, lexicon: Lexicon): Json {
 const freeNames = ['plan', 'seats', 'region', 'billing', 'crm']
 
 function integerOf({ minimum, maximum }: Schema, random: Random): number {
-  const least = typeof minimum === 'number' ? minimum : 0
-  const most = typeof maximum === 'number' ? maximum : 5000
-  return random.one([least, most, least + random.below(Math.min(most - least, 5000) + 1)])
+  const min = typeof minimum === 'number' ? minimum : 0
+  const max = typeof maximum === 'number' ? maximum : 5000
+  return random.pick([min, max, min + random.below(Math.min(max - min, 5000) + 1)])
 }
 
-/** A text that the schema takes: of its format, of its pattern, or words. */
+/** Generates a valid text for the schema, from its format, pattern or examples, or from words. */
 export function textOf(schema: Schema, random: Random, lexicon: Lexicon): string {
   const { format, pattern, maxLength, examples } = schema
   const [, prefix] = /^\^([a-z]{3})_\[0-9a-f\]\{32\}\$$/.exec(String(pattern)) ?? []
-  if (prefix !== undefined) return random.one(lexicon.ids.get(prefix) ?? [`${prefix}_${'0'.repeat(32)}`])
-  if (typeof format === 'string') return formatted(format, random, lexicon)
-  if (Array.isArray(examples) && random.chance(pattern === undefined ? 95 : 100)) return String(random.one(examples))
+  if (prefix !== undefined) return random.pick(lexicon.ids.get(prefix) ?? [`${prefix}_${'0'.repeat(32)}`])
+  if (typeof format === 'string') return formatText(format, random, lexicon)
+  if (Array.isArray(examples) && random.chance(pattern === undefined ? 95 : 100)) return String(random.pick(examples))
   const text = random
-    .some(lexicon.words, 1 + random.below(3))
+    .pickSome(lexicon.words, 1 + random.below(3))
     .concat(random.chance(50) ? String(random.below(1000)) : [])
     .join(' ')
   if (typeof pattern === 'string') return ['12.5', 'a', text].find((one) => new RegExp(pattern).test(one)) ?? text
   return typeof maxLength === 'number' ? text.slice(0, maxLength) : text
 }
 
-function formatted(format: string, random: Random, { words, domain }: Lexicon): string {
+function formatText(format: string, random: Random, { words, domain }: Lexicon): string {
   const word = random
-    .one(words)
+    .pick(words)
     .normalize('NFKD')
     .replace(/[^a-z]/gi, '')
     .toLowerCase()
   const formats: Record<string, () => string> = {
     email: () => `${word || 'a'}.${random.below(300)}@${domain}`,
     phone: () => `+4930${1_000_000 + random.below(1000)}`,
-    uri: () => `https://www.${domain}/${word}${random.one(['', '?a='])}${random.below(100)}`,
+    uri: () => `https://www.${domain}/${word}${random.pick(['', '?a='])}${random.below(100)}`,
     hostname: () => `${word || 'a'}-${random.below(100)}.example.com`,
-    'time-zone': () => random.one(['Europe/Berlin', 'America/New_York', 'Asia/Tokyo', 'UTC']),
-    'country-code': () => random.one(['DE', 'US', 'JP', 'BR']),
-    'year-month': () => random.one(['2019-12', '2020-01', '2024-05']),
-    date: () => random.one(['2026-11-21', '2024-02-29', '1999-12-31']),
-    'date-time': () => random.one(['2026-11-21T09:30:00.000Z', '2024-02-29T23:59:59Z', '1999-12-31T12:00:00+02:00']),
+    'time-zone': () => random.pick(['Europe/Berlin', 'America/New_York', 'Asia/Tokyo', 'UTC']),
+    'country-code': () => random.pick(['DE', 'US', 'JP', 'BR']),
+    'year-month': () => random.pick(['2019-12', '2020-01', '2024-05']),
+    date: () => random.pick(['2026-11-21', '2024-02-29', '1999-12-31']),
+    'date-time': () => random.pick(['2026-11-21T09:30:00.000Z', '2024-02-29T23:59:59Z', '1999-12-31T12:00:00+02:00']),
   }
   return formats[format]?.() ?? word
 }

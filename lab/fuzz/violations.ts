@@ -1,60 +1,60 @@
 import type { Connection } from './connection.ts'
-import { type Answer, NoAnswer } from './connection.ts'
-import { bodyBytesOf, bytesOf, copyOfDraft, type Draft, isBroken, targetOf } from './draft.ts'
-import { placesIn, scalar } from './json.ts'
-import type { Fault, Laws } from './laws.ts'
+import { type HttpResponse, NoResponseError } from './connection.ts'
+import { bodyBytesOf, bytesOf, copyOfDraft, type Draft, isMalformed, targetOf } from './draft.ts'
+import { positionsIn, scalar } from './json.ts'
+import type { Fault, Rules } from './rules.ts'
 
-/** A law that was broken, and how. */
+/** A violated rule. */
 export interface Violation extends Fault {
   operation: string
   number: number
   changes: readonly string[]
-  /** What repeats it, for a shell. */
+  /** A shell command that repeats the request. */
   command: string
-  /** Was it broken again when it was repeated? */
+  /** Whether the repeated request broke the rule again. */
   isRepeatable: boolean
-  /** How often the law was broken in this operation. */
+  /** How often the operation broke the rule. */
   times: number
 }
 
-/** Sends a request and tells what its answer breaks. */
+/** Sends a request and returns the rules that its response breaks. */
 export async function attempt(
   connection: Connection,
-  laws: Laws,
+  rules: Rules,
   draft: Draft,
   host: string,
-): Promise<{ answer: Answer | undefined; faults: Fault[] }> {
+): Promise<{ response: HttpResponse | undefined; faults: Fault[] }> {
   try {
-    const exchange = { isHead: draft.method === 'HEAD', isAlone: isBroken(draft) }
-    const answer = await connection.exchange(bytesOf(draft, host), exchange)
-    return { answer, faults: laws.faultsOf(draft, answer) }
+    const exchange = { isHead: draft.method === 'HEAD', closesConnection: isMalformed(draft) }
+    const response = await connection.exchange(bytesOf(draft, host), exchange)
+    return { response, faults: rules.faultsOf(draft, response) }
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error
-    return { answer: undefined, faults: [{ law: 'an answer', what: error.message }] }
+    if (!(error instanceof NoResponseError)) throw error
+    return { response: undefined, faults: [{ law: 'complete response', what: error.message }] }
   }
 }
 
-/** How many requests the search for a smaller one may send. */
-const patience = 300
+/** Maximum number of requests when reducing one. */
+const maxAttempts = 300
 
-/** The smallest request found that breaks the same law; undefined when the request itself does so no more. */
+/** The smallest request found that breaks the same rule; undefined if the original no longer breaks it. */
 export async function minimize(draft: Draft, breaks: (draft: Draft) => Promise<boolean>): Promise<Draft | undefined> {
   if (!(await breaks(draft))) return undefined
-  let [least, left] = [draft, patience]
-  for (let shrank = true; shrank;) {
-    shrank = false
-    for (const smaller of smallerThan(least)) {
-      if (left-- <= 0) return least
+  let [smallest, attemptsLeft] = [draft, maxAttempts]
+  for (let isSmaller = true; isSmaller;) {
+    isSmaller = false
+    for (const smaller of smallerThan(smallest)) {
+      if (attemptsLeft-- <= 0) return smallest
       if (!(await breaks(smaller))) continue
-      least = smaller
-      shrank = true
+      smallest = smaller
+      isSmaller = true
       break
     }
   }
-  return least
+  return smallest
 }
 
-/** Requests with a little less in them. */
+/** Slightly smaller requests. */
 function* smallerThan(draft: Draft): Generator<Draft> {
   const changed = (make: (copy: Draft) => void): Draft => {
     const copy = copyOfDraft(draft)
@@ -80,30 +80,33 @@ function* smallerBodies(draft: Draft): Generator<Draft> {
     for (const { name } of body.members)
       yield { ...draft, body: { kind: 'members', members: body.members.filter((member) => member.name !== name) } }
   }
-  for (const [index, { json }] of placesIn(body).entries()) {
+  for (const [index, { json }] of positionsIn(body).entries()) {
     if (json.kind !== 'scalar' || json.text.length < 20 || !json.text.startsWith('"')) continue
     const copy = copyOfDraft(draft)
     if (copy.body === undefined || Buffer.isBuffer(copy.body)) continue
-    placesIn(copy.body)[index]?.replace(scalar(`${json.text.slice(0, json.text.length >> 1).replace(/\\.?$/, '')}"`))
+    positionsIn(copy.body)[index]?.replace(scalar(`${json.text.slice(0, json.text.length >> 1).replace(/\\.?$/, '')}"`))
     yield copy
   }
 }
 
-/** A shell's command that sends the same bytes: curl where it can say them, else the bytes themselves. */
+/** A shell command that sends the same bytes, with curl if possible. */
 export function commandOf(draft: Draft, host: string): string {
   const bytes = bodyBytesOf(draft)
   const text = bytes.toString()
   const isPlain =
-    !isBroken(draft) && /^[A-Z]+$/.test(draft.method) && draft.path.startsWith('/') && !/[^!-~]/.test(targetOf(draft))
+    !isMalformed(draft) &&
+    /^[A-Z]+$/.test(draft.method) &&
+    draft.path.startsWith('/') &&
+    !/[^!-~]/.test(targetOf(draft))
   const isText = Buffer.from(text).equals(bytes) && !text.includes('\0') && text.length < 5000
   if (!isPlain || !isText || draft.headers.some((line) => /[^\x20-\x7e]/.test(line))) return rawCommandOf(draft, host)
   const method = draft.method === 'HEAD' ? '--head' : `-X ${draft.method}`
-  // curl leaves out a header that is empty, unless a semicolon says so; and it adds these two.
-  const own = draft.headers.map((line) => `-H ${quoted(line.replace(/^([^:]+): *$/, '$1;'))}`)
+  // curl omits an empty header unless it ends in a semicolon, and adds these two headers.
+  const own = draft.headers.map((line) => `-H ${quote(line.replace(/^([^:]+): *$/, '$1;'))}`)
   const removed = ['Accept', 'Content-Type'].filter(
     (name) => !draft.headers.some((line) => line.toLowerCase().startsWith(`${name.toLowerCase()}:`)),
   )
-  const body = draft.framing === 'none' ? [] : [`--data-binary ${quoted(text)}`]
+  const body = draft.framing === 'none' ? [] : [`--data-binary ${quote(text)}`]
   const chunked = draft.framing === 'chunked' ? [`-H 'Transfer-Encoding: chunked'`] : []
   return [
     'curl -si --path-as-is -g',
@@ -112,11 +115,11 @@ export function commandOf(draft: Draft, host: string): string {
     ...own,
     ...chunked,
     ...body,
-    quoted(`http://${host}${targetOf(draft)}`),
+    quote(`http://${host}${targetOf(draft)}`),
   ].join(' ')
 }
 
-/** A long run of one and the same is written as what makes it. */
+/** Sends raw bytes. Long repetitions are written as an expression. */
 function rawCommandOf(draft: Draft, host: string): string {
   const [name, port] = host.split(':')
   const bytes = bytesOf(draft, host).toString('latin1')
@@ -124,7 +127,7 @@ function rawCommandOf(draft: Draft, host: string): string {
     unit.includes('\\') ? whole : `"+${JSON.stringify(unit)}.repeat(${whole.length / unit.length})+"`,
   )
   const program = `process.stdout.write(Buffer.from(${expression},"latin1"))`
-  return `node -e ${quoted(program)} | nc -q 6 ${name} ${port}`
+  return `node -e ${quote(program)} | nc -q 6 ${name} ${port}`
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

@@ -1,10 +1,10 @@
 import { type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Asks a process to end, and waits until it has. */
-export async function end(child: ChildProcess): Promise<void> {
+/** Sends SIGTERM and waits until the process has exited. */
+export async function terminate(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
+  const exited = once(child, 'exit')
   child.kill('SIGTERM')
-  await ended
+  await exited
 }

@@ -1,20 +1,21 @@
-const undone: (() => Promise<void>)[] = []
+const cleanups: (() => Promise<void>)[] = []
 
 /**
- * Told how to undo each thing as soon as it is done, since an interruption does not wait. Gives the function that undoes
- * it earlier.
+ * Registers a cleanup. Call it right after creating the thing to remove, because an interruption can come at any time.
+ * Returns a function that runs the cleanup earlier.
  */
-export function atEnd(undo: () => Promise<void>): () => Promise<void> {
-  undone.push(undo)
+export function addCleanup(undo: () => Promise<void>): () => Promise<void> {
+  cleanups.push(undo)
   return async () => {
-    const index = undone.lastIndexOf(undo)
+    const index = cleanups.lastIndexOf(undo)
     if (index < 0) return
-    undone.splice(index, 1)
+    cleanups.splice(index, 1)
     await undo()
   }
 }
 
-/** Undoes whatever is still done, the last first. */
+/** Runs the remaining cleanups, the latest first. */
 export async function cleanUp(): Promise<void> {
-  for (let undo = undone.pop(); undo; undo = undone.pop()) await undo().catch((error: unknown) => console.error(error))
+  for (let undo = cleanups.pop(); undo; undo = cleanups.pop())
+    await undo().catch((error: unknown) => console.error(error))
 }

@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below the ports that systems give to outgoing connections, one of which might else take it, or connect to itself. */
+/** Below the ephemeral ports: an outgoing connection could otherwise take the port, or connect to itself. */
 const [first, last] = [15_000, 32_000]
-const given = new Set<number>()
+const reserved = new Set<number>()
 
-/** A port of this machine that nobody listens on, another one each time. */
+/** Returns a free port of this machine, a different one each time. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = first + Math.floor(Math.random() * (last - first))
-    if (given.has(port) || !(await isFree(port))) continue
-    given.add(port)
+    if (reserved.has(port) || !(await isFree(port))) continue
+    reserved.add(port)
     return port
   }
 }

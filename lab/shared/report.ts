@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { arch, cpus, release, totalmem } from 'node:os'
 import { dirname, resolve } from 'node:path'
 
-/** The machine that figures belong to. */
+/** The machine on which figures were measured. */
 export interface Machine {
   processors: string
   cores: number
@@ -12,8 +12,8 @@ export interface Machine {
   postgres: string
 }
 
-/** This machine, with the version of PostgreSQL that is used on it. */
-export const machine = (postgres: string): Machine => ({
+/** Describes this machine; `postgres` is the version in use. */
+export const currentMachine = (postgres: string): Machine => ({
   processors: cpus()[0]?.model.trim() ?? 'unknown',
   cores: cpus().length,
   memoryGb: Math.round(totalmem() / 1024 ** 3),
@@ -22,21 +22,21 @@ export const machine = (postgres: string): Machine => ({
   postgres,
 })
 
-/** It, in a line. */
+/** The machine in one line. */
 export const describeMachine = ({ cores, processors, memoryGb, system, node, postgres }: Machine): string =>
   `${cores} × ${processors}, ${memoryGb} GB, ${system}, Node ${node}, PostgreSQL ${postgres}`
 
-/** A Markdown table with columns as wide as what is in them. */
+/** A Markdown table with aligned columns. */
 export function table(titles: readonly string[], lines: readonly (readonly string[])[]): string[] {
   const widths = titles.map((title, column) =>
     Math.max(title.length, 3, ...lines.map((line) => line[column]?.length ?? 0)),
   )
-  const drawn = (line: readonly string[]) =>
+  const formatRow = (line: readonly string[]) =>
     `| ${widths.map((width, column) => (line[column] ?? '').padEnd(width)).join(' | ')} |`
-  return [drawn(titles), drawn(widths.map((width) => '-'.repeat(width))), ...lines.map(drawn)]
+  return [formatRow(titles), formatRow(widths.map((width) => '-'.repeat(width))), ...lines.map(formatRow)]
 }
 
-/** Prints the report as a person reads it, and writes it as JSON to the file if there is one. */
+/** Prints the text, and writes the report as JSON to the file, if given. */
 export async function publish(text: string, report: object, file: string | undefined): Promise<void> {
   console.log(`\n${text}`)
   if (file === undefined) return

@@ -8,11 +8,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { openEmbedded } from '../../server/src/platform/embedded-postgres/embedded.ts'
-import { end } from './child.ts'
-import { atEnd } from './cleanup.ts'
+import { terminate } from './child.ts'
+import { addCleanup } from './cleanup.ts'
 
 /** A temporary folder for services and their data. */
-export interface Place {
+export interface Workspace {
   /** The project's folder. */
   root: string
   folder: string
@@ -21,30 +21,30 @@ export interface Place {
   remove(): Promise<void>
 }
 
-/** How a service is started; `environment` as a user would set it. */
+/** How a service is started; `environment` contains settings as a user would set them. */
 export interface ServiceOptions {
   port: number
   dataFolder: string
   environment?: Record<string, string>
-  /** Options of Node. */
+  /** Command-line options of Node. */
   nodeArguments?: readonly string[]
 }
 
-/** A service as a process. */
+/** A running service process. */
 export interface ServiceProcess {
   pid: number
   port: number
   url: string
   signal(signal: NodeJS.Signals): void
-  /** Resolves when it has ended, for whatever reason. */
+  /** Resolves when it has exited for any reason. */
   exited: Promise<void>
-  /** Asks it to end, and waits until it has. */
+  /** Sends SIGTERM and waits until it has exited. */
   stop(): Promise<void>
-  /** All that it has logged. */
+  /** Everything that it has logged. */
   log(): Promise<string>
 }
 
-/** What `rapport bootstrap` printed. */
+/** The output of `rapport bootstrap`. */
 export interface Account {
   organizationId: string
   teamId: string
@@ -60,36 +60,40 @@ export interface Account {
 /** The password of every account that `bootstrap` creates here. */
 export const password = 'only for these measurements'
 
-/** Milliseconds that a start may take on a busy machine, whose database may still be writing what it was filled with. */
+/** Milliseconds. A busy machine may still be writing the imported data to disk. */
 const startTimeout = 180_000
 
-/** Makes the folder; it is removed at the end of the command. */
-export async function makePlace(root: string, name: string, settings: Place['settings'] = {}): Promise<Place> {
-  // Synchronously, so that no interruption comes between making the folder and knowing that it has to be removed.
+/** Creates the folder; it is removed at the end of the command. */
+export async function createWorkspace(
+  root: string,
+  name: string,
+  settings: Workspace['settings'] = {},
+): Promise<Workspace> {
+  // Synchronous, so that no interruption comes between creating the folder and registering its cleanup.
   const folder = mkdtempSync(join(tmpdir(), `rapport-${name}-`))
-  const remove = atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
-  // The database of a run as root belongs to another user, who must be able to pass through.
+  const remove = addCleanup(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
+  // When run as root, the database runs as another user, which needs access through this folder.
   await chmod(folder, 0o711)
   return { root, folder, settings, remove }
 }
 
-/** Starts the service and waits until it is ready. Errors: the end of its log if it did not start. */
-export async function startService(place: Place, options: ServiceOptions): Promise<ServiceProcess> {
-  const service = launchService(place, options)
-  let isOver = false
-  void service.exited.then(() => (isOver = true))
-  for (const deadline = performance.now() + startTimeout; performance.now() < deadline && !isOver; await delay(10)) {
+/** Starts the service and waits until it is ready. Errors: contains the end of its log if it did not start. */
+export async function startService(workspace: Workspace, options: ServiceOptions): Promise<ServiceProcess> {
+  const service = launchService(workspace, options)
+  let hasExited = false
+  void service.exited.then(() => (hasExited = true))
+  for (const deadline = performance.now() + startTimeout; performance.now() < deadline && !hasExited; await delay(10)) {
     if (await isReady(service.url)) return service
   }
   throw new Error(`The service did not start:\n${(await service.log()).slice(-3000)}`)
 }
 
-function launchService(place: Place, options: ServiceOptions): ServiceProcess {
+function launchService(workspace: Workspace, options: ServiceOptions): ServiceProcess {
   const { port, nodeArguments = [] } = options
-  const log = join(place.folder, `service-${port}.log`)
+  const log = join(workspace.folder, `service-${port}.log`)
   const output = openSync(log, 'a')
-  const child = spawn(process.execPath, [...nodeArguments, commandOf(place), 'start'], {
-    env: environmentOf(place, options),
+  const child = spawn(process.execPath, [...nodeArguments, cliPath(workspace), 'start'], {
+    env: environmentOf(workspace, options),
     stdio: ['ignore', output, output],
   })
   closeSync(output)
@@ -100,35 +104,35 @@ function launchService(place: Place, options: ServiceOptions): ServiceProcess {
     url: `http://127.0.0.1:${port}`,
     signal: (signal) => void child.kill(signal),
     exited,
-    stop: atEnd(() => endFrozenToo(child)),
+    stop: addCleanup(() => terminateEvenIfStopped(child)),
     log: () => readFile(log, 'utf8'),
   }
 }
 
-/** Runs a command of the service with `--json`, and gives what it printed. */
+/** Runs a command of the service with `--json` and returns the parsed output. */
 export async function runRapport<Output>(
-  place: Place,
+  workspace: Workspace,
   options: ServiceOptions,
-  words: readonly string[],
+  args: readonly string[],
 ): Promise<Output> {
-  const { stdout } = await promisify(execFile)(process.execPath, [commandOf(place), ...words, '--json'], {
-    env: environmentOf(place, options),
+  const { stdout } = await promisify(execFile)(process.execPath, [cliPath(workspace), ...args, '--json'], {
+    env: environmentOf(workspace, options),
   })
   return JSON.parse(stdout) as Output
 }
 
-/** Makes an organization with its owner; the service runs. */
-export const bootstrap = (place: Place, options: ServiceOptions, name: string): Promise<Account> =>
-  runRapport(place, options, ['bootstrap', '--email', `${name.toLowerCase()}@example.com`, '--organization', name])
+/** Creates an organization with its owner; the service must be running. */
+export const bootstrap = (workspace: Workspace, options: ServiceOptions, name: string): Promise<Account> =>
+  runRapport(workspace, options, ['bootstrap', '--email', `${name.toLowerCase()}@example.com`, '--organization', name])
 
 /** Connects to the embedded database of a data folder until the end of the command, or until `close`. */
-export async function connectEmbedded(dataFolder: string, say: (line: string) => void = () => undefined) {
-  const embedded = await openEmbedded({ dataFolder, purpose: 'rapport lab', log: say })
-  const closeEmbedded = atEnd(() => embedded.close())
+export async function connectEmbedded(dataFolder: string, log: (line: string) => void = () => undefined) {
+  const embedded = await openEmbedded({ dataFolder, purpose: 'rapport lab', log })
+  const closeEmbedded = addCleanup(() => embedded.close())
   const { connection } = embedded
   const client = new pg.Client(connection)
   await client.connect()
-  const closeClient = atEnd(() => client.end())
+  const closeClient = addCleanup(() => client.end())
   return {
     connection,
     client,
@@ -145,17 +149,20 @@ export const isReady = (url: string): Promise<boolean> =>
     () => false,
   )
 
-async function endFrozenToo(child: ChildProcess): Promise<void> {
+async function terminateEvenIfStopped(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGCONT')
   const timeout = setTimeout(() => child.kill('SIGKILL'), 40_000)
-  await end(child).finally(() => clearTimeout(timeout))
+  await terminate(child).finally(() => clearTimeout(timeout))
 }
 
-const commandOf = ({ root }: Place): string => join(root, 'bin/rapport.js')
+const cliPath = ({ root }: Workspace): string => join(root, 'bin/rapport.js')
 
-/** Nothing of the caller's environment but what programs need. The rate limiter runs, but never refuses. */
-const environmentOf = ({ settings }: Place, { port, dataFolder, environment }: ServiceOptions): NodeJS.ProcessEnv => ({
+/** Passes only PATH and HOME of the caller's environment. The rate limiter runs, but its limit is never reached. */
+const environmentOf = (
+  { settings }: Workspace,
+  { port, dataFolder, environment }: ServiceOptions,
+): NodeJS.ProcessEnv => ({
   PATH: process.env.PATH,
   HOME: process.env.HOME,
   PORT: String(port),

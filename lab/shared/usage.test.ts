@@ -8,7 +8,7 @@ const isLinux = process.platform === 'linux'
 test.runIf(isLinux)('processor time and memory of a program grow with its work', () => {
   const program = processOf(process.pid)
   const before = program.cpu() ?? Number.NaN
-  // By the process's own account: how long that takes is the machine's affair.
+  // Measured in the process's own CPU time, because the elapsed time depends on the machine's load.
   for (const began = process.cpuUsage(); process.cpuUsage(began).user < 100_000;);
   expect(program.cpu()).toBeGreaterThan(before + 50)
   expect(program.memory()).toBeGreaterThan(10 * 1024 ** 2)
@@ -17,7 +17,7 @@ test.runIf(isLinux)('processor time and memory of a program grow with its work',
   expect(databaseOf(2 ** 30).memory()).toBeUndefined()
 })
 
-test('the children of a process are those that it started, until they have ended', async () => {
+test('a child process is listed from its start until its exit', async () => {
   const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'inherit'] })
   await once(child, 'spawn')
   expect(childrenOf(process.pid)).toContain(child.pid)

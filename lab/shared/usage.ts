@@ -1,40 +1,40 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** Processor time and memory of one of the measured programs; undefined where the system does not tell. */
+/** Processor time and memory of a measured program; undefined if the system does not report them. */
 export interface Program {
-  /** Milliseconds of processor time since it began, its ended children included. */
+  /** Milliseconds of processor time since its start, including children that have exited. */
   cpu(): number | undefined
-  /** Bytes of memory now. */
+  /** Current memory in bytes. */
   memory(): number | undefined
 }
 
-/** Linux counts in hundredths of a second, whatever the kernel's own clock (USER_HZ). */
+/** Milliseconds of a tick: Linux always reports hundredths of a second (USER_HZ). */
 const tick = 10
 
 /** One process with its threads. */
 export const processOf = (pid: number): Program => ({
   cpu: () => {
-    const times = timesOf(pid)
-    return times && times.own
+    const times = cpuTimesOf(pid)
+    return times && times.self
   },
   memory: () => memoryOf(pid, 'status', 'VmRSS'),
 })
 
-/** A process and those of its present children that run the same program: not a database that it started. */
+/** A process and its current children that run the same executable, which excludes a database that it started. */
 export function programOf(pid: number): Program {
-  const program = fileOf(pid)
-  const all = [pid, ...childrenOf(pid).filter((child) => fileOf(child) === program)].map(processOf)
-  const sumOf = (values: (number | undefined)[]) =>
+  const program = executableOf(pid)
+  const all = [pid, ...childrenOf(pid).filter((child) => executableOf(child) === program)].map(processOf)
+  const sumIfKnown = (values: (number | undefined)[]) =>
     values.includes(undefined) ? undefined : sum(values.map((value) => value ?? 0))
   return {
-    cpu: () => sumOf(all.map(({ cpu }) => cpu())),
-    memory: () => sumOf(all.map(({ memory }) => memory())),
+    cpu: () => sumIfKnown(all.map(({ cpu }) => cpu())),
+    memory: () => sumIfKnown(all.map(({ memory }) => memory())),
   }
 }
 
-/** The file that a process runs; undefined where the system does not tell. */
-function fileOf(pid: number): string | undefined {
+/** The executable of a process; undefined if the system does not report it. */
+function executableOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/exe`)
   } catch {
@@ -42,37 +42,37 @@ function fileOf(pid: number): string | undefined {
   }
 }
 
-/** PostgreSQL: its first process and those that it started, one for each connection. */
+/** PostgreSQL: the postmaster and its children, one for each connection. */
 export const databaseOf = (postmaster: number): Program => ({
   cpu: () => {
     for (;;) {
-      const first = timesOf(postmaster)
+      const first = cpuTimesOf(postmaster)
       if (!first) return undefined
-      const children = childrenOf(postmaster).map((child) => timesOf(child)?.own ?? 0)
-      // What an ended child has spent becomes its parent's: if that happened meanwhile, it was seen on neither side.
-      if (timesOf(postmaster)?.children === first.children) return first.own + first.children + sum(children)
+      const children = childrenOf(postmaster).map((child) => cpuTimesOf(child)?.self ?? 0)
+      // The time of an exited child moves to its parent. If that happened during the reads, it may have been missed.
+      if (cpuTimesOf(postmaster)?.children === first.children) return first.self + first.children + sum(children)
     }
   },
-  // The share of each process: what they have in common counts once.
+  // Proportional set sizes, so that shared memory counts once.
   memory: () => {
-    if (fieldsOf(postmaster) === undefined) return undefined
+    if (statFieldsOf(postmaster) === undefined) return undefined
     const shares = [postmaster, ...childrenOf(postmaster)].map((pid) => {
       const share = memoryOf(pid, 'smaps_rollup', 'Pss')
-      // A child that has ended since the list was made, or is about to, has none; another that does not tell leaves the sum
-      // unknown. The 21st of these fields is the size of its address space.
-      return share ?? (Number(fieldsOf(pid)?.[20] ?? 0) === 0 ? 0 : undefined)
+      // A child that has exited or is exiting uses no memory (vsize, the 21st field, is 0). If any other process does
+      // not report its share, the sum is unknown.
+      return share ?? (Number(statFieldsOf(pid)?.[20] ?? 0) === 0 ? 0 : undefined)
     })
     return shares.includes(undefined) ? undefined : sum(shares.map((share) => share ?? 0))
   },
 })
 
-/** The process that started another one; undefined where the system does not tell. */
+/** The parent of a process; undefined if the system does not report it. */
 export function parentOf(pid: number): number | undefined {
-  const parent = Number(fieldsOf(pid)?.[1])
+  const parent = Number(statFieldsOf(pid)?.[1])
   return parent > 0 ? parent : undefined
 }
 
-/** The processes that a process has started and that live. */
+/** The running children of a process. */
 export function childrenOf(parent: number): number[] {
   if (process.platform === 'linux') {
     const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
@@ -85,15 +85,15 @@ export function childrenOf(parent: number): number[] {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-function timesOf(pid: number): { own: number; children: number } | undefined {
-  const fields = fieldsOf(pid)
+function cpuTimesOf(pid: number): { self: number; children: number } | undefined {
+  const fields = statFieldsOf(pid)
   if (!fields) return undefined
   const at = (index: number) => Number(fields[index]) * tick
-  return { own: at(11) + at(12), children: at(13) + at(14) }
+  return { self: at(11) + at(12), children: at(13) + at(14) }
 }
 
-/** `/proc/<pid>/stat` from its third field on (proc_pid_stat(5)): the second, the name, may hold anything. */
-function fieldsOf(pid: number): string[] | undefined {
+/** `/proc/<pid>/stat` from its third field on (proc_pid_stat(5)): the second one, the name, may contain anything. */
+function statFieldsOf(pid: number): string[] | undefined {
   return read(`/proc/${pid}/stat`)
     ?.replace(/^.*\) /s, '')
     .split(' ')

@@ -9,8 +9,8 @@ import { disk } from '../../lab/faults/disk.ts'
 import { frozen } from '../../lab/faults/frozen.ts'
 import { kills } from '../../lab/faults/kills.ts'
 import { rolling } from '../../lab/faults/rolling.ts'
-import { type Finding, Laws, quantile, randomOf, type Run } from '../../lab/faults/scenario.ts'
-import { makeTemplate, type Template } from '../../lab/faults/template.ts'
+import { createRandom, Guarantees, quantile, type Run, type ScenarioResult } from '../../lab/faults/scenario.ts'
+import { createTemplate, type Template } from '../../lab/faults/template.ts'
 import { seed } from './seed.ts'
 
 // The short form of `npm run faults`: each scenario at its minimum size. Scenarios wait most of the time, so some run
@@ -25,32 +25,39 @@ vi.setConfig({ maxConcurrency: 3, testTimeout: timeout })
 
 let template: Template
 beforeAll(async () => {
-  template = await makeTemplate(root)
+  template = await createTemplate(root)
 }, timeout)
 afterAll(cleanUp)
 
-const run = (): Run => ({ root, random: randomOf(seed), rest: 300, breath: 300, template, say: () => undefined })
+const run = (): Run => ({
+  root,
+  random: createRandom(seed),
+  maxPause: 300,
+  pauseAfterFailure: 300,
+  template,
+  log: () => undefined,
+})
 
-const expectNoViolations = ({ broken, figures }: Finding) => {
+const expectNoViolations = ({ broken, figures }: ScenarioResult) => {
   expect(broken).toEqual([])
   expect(figures.acknowledged ?? figures.requests).toBeGreaterThan(0)
 }
 
 /** Also checks that some responses were lost, so that requests were repeated. */
-const expectRetriesSettled = (finding: Finding) => {
-  expectNoViolations(finding)
-  expect(finding.figures['unknown changes repeated']).toBeGreaterThan(0)
+const expectRetriesSettled = (result: ScenarioResult) => {
+  expectNoViolations(result)
+  expect(result.figures['unknown changes retried']).toBeGreaterThan(0)
 }
 
-const expectDiskFull = (finding: Finding, skip: (why: string) => void) => {
-  if (finding.skipped !== undefined) skip(finding.skipped)
-  expectRetriesSettled(finding)
+const expectDiskFull = (result: ScenarioResult, skip: (why: string) => void) => {
+  if (result.skipped !== undefined) skip(result.skipped)
+  expectRetriesSettled(result)
 }
 
 // The seed is in the name, so that every failure shows it.
 describe.concurrent(`no acknowledged write is lost and none is applied twice (TEST_SEED=${seed})`, () => {
   test('when the service, the database, one of its processes, or both are killed', async () => {
-    expectRetriesSettled(await kills(run(), { cycles: 4, patience: 90_000 }))
+    expectRetriesSettled(await kills(run(), { cycles: 4, recoveryLimit: 90_000 }))
   })
 
   test('when two processes behind one port are restarted one after the other; no request fails', async () => {
@@ -58,21 +65,21 @@ describe.concurrent(`no acknowledged write is lost and none is applied twice (TE
   })
 
   test('when connections to the database are delayed, reset, or lose data', async () => {
-    expectRetriesSettled(await cuts(run(), { rounds: 3, patience: responseDeadline }))
+    expectRetriesSettled(await cuts(run(), { rounds: 3, responseLimit: responseDeadline }))
   })
 
   test('when the database freezes for five seconds; requests are rejected in time', async () => {
-    const finding = await frozen(run(), { seconds: 5, patience: responseDeadline })
-    expectRetriesSettled(finding)
-    expect(finding.figures['reads meanwhile']).toBe(250)
+    const result = await frozen(run(), { seconds: 5, responseLimit: responseDeadline })
+    expectRetriesSettled(result)
+    expect(result.figures['reads in the meantime']).toBe(250)
   })
 
   test('when the disk of the tables is full for a moment; reads still succeed', async ({ skip }) => {
-    expectDiskFull(await disk(run(), { seconds: 1, together: false }), skip)
+    expectDiskFull(await disk(run(), { seconds: 1, includeWal: false }), skip)
   })
 
   test('when the disk of the tables and the write-ahead log is full for a moment', async ({ skip }) => {
-    expectDiskFull(await disk(run(), { seconds: 1, together: true }), skip)
+    expectDiskFull(await disk(run(), { seconds: 1, includeWal: true }), skip)
   })
 
   test('when the clock of the service is set back and forward', async () => {
@@ -80,18 +87,18 @@ describe.concurrent(`no acknowledged write is lost and none is applied twice (TE
   })
 })
 
-test('a violated law is reported with the observed values', () => {
-  const laws = new Laws()
-  laws.hold('kept', true, 1)
-  laws.none('none', [])
-  expect(laws.broken).toEqual([])
-  laws.hold('in time', false, 7)
-  laws.none('nothing else', ['a', 'b'])
-  expect(laws.broken).toEqual(['in time: 7', 'nothing else: {"count":2,"first":["a","b"]}'])
+test('a broken guarantee is reported with the observed values', () => {
+  const guarantees = new Guarantees()
+  guarantees.check('met', true, 1)
+  guarantees.checkNone('none', [])
+  expect(guarantees.broken).toEqual([])
+  guarantees.check('in time', false, 7)
+  guarantees.checkNone('nothing else', ['a', 'b'])
+  expect(guarantees.broken).toEqual(['in time: 7', 'nothing else: {"count":2,"first":["a","b"]}'])
 })
 
 test('a seed gives the same random numbers each time', () => {
-  const [one, same, other] = [randomOf(7), randomOf(7), randomOf(8)]
+  const [one, same, other] = [createRandom(7), createRandom(7), createRandom(8)]
   const drawn = Array.from({ length: 1000 }, () => one())
   expect(drawn).toEqual(drawn.map(() => same()))
   expect(drawn).not.toEqual(drawn.map(() => other()))
@@ -106,5 +113,8 @@ test('an invalid command line starts nothing and exits with code 2', async () =>
   const { stdout } = await promisify(execFile)(process.execPath, [script, '--help'])
   expect(stdout).toContain('--seed')
   const none = promisify(execFile)(process.execPath, [script, '--only', 'no such'])
-  await expect(none).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('No scenario has "no such"') })
+  await expect(none).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('No scenario name contains "no such"'),
+  })
 })

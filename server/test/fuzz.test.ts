@@ -2,10 +2,10 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readContract } from '../../lab/fuzz/document.ts'
-import { drawRequest, type World } from '../../lab/fuzz/drawing.ts'
+import { drawRequest, type FuzzContext } from '../../lab/fuzz/drawing.ts'
 import { changedTables, faultsInLog, idsIn, type Rows, rowsOf } from '../../lab/fuzz/guard.ts'
 import { personOf } from '../../lab/fuzz/person.ts'
-import { makeWorld, type Result, run } from '../../lab/fuzz/run.ts'
+import { createContext, type Result, run } from '../../lab/fuzz/run.ts'
 import { expire, expiredName, narrowScopes, settings } from '../../lab/fuzz/stage.ts'
 import { createApiKey } from '../src/commands/create-api-key.ts'
 import { createDatabase } from './postgres.ts'
@@ -18,7 +18,7 @@ const contract = readContract(fileURLToPath(new URL('../..', import.meta.url)))
 
 let service: TestService
 let client: pg.Client
-let world: World
+let context: FuzzContext
 let theirs: TestOrganization
 let theirRows: Rows
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
   await expire(client)
   theirs = others
   const person = await personOf(client, spare, 'a password that is long enough')
-  world = await makeWorld({ contract, port: portOf(service), ours, theirs, person, narrowKey, expiredKey, seed })
+  context = await createContext({ contract, port: portOf(service), ours, theirs, person, narrowKey, expiredKey, seed })
   await untilFinished(theirs)
   theirRows = await rowsOf(client, theirs.organizationId)
 })
@@ -47,9 +47,10 @@ afterAll(async () => {
 const portOf = ({ url }: TestService) => Number(new URL(url).port)
 
 /** Sends requests to these operations, few at once, so that none is rejected after waiting for a locked record. */
-function send(operations: World['operations'], requests: number): Promise<Result> {
-  const place = { port: portOf(service), first: 0, connections: 4, progress: () => undefined, found: () => undefined }
-  return run({ ...place, world: { ...world, operations }, contract, foreignIds: idsIn(theirRows), requests })
+function send(operations: FuzzContext['operations'], requests: number): Promise<Result> {
+  const ignore = () => undefined
+  const options = { port: portOf(service), first: 0, connections: 4, onProgress: ignore, onViolation: ignore }
+  return run({ ...options, context: { ...context, operations }, contract, foreignIds: idsIn(theirRows), requests })
 }
 
 /** Waits until all rows are finished; returns the number of rows in each state. */
@@ -93,9 +94,9 @@ test('every accepted random push is processed without an internal error', async 
   for (let time = 0; time < 2; time++) {
     const body = JSON.stringify({ contact: { email: 'repeated@example.com', name: 'Ada Repeated' } })
     const headers = { 'content-type': 'application/json' }
-    expect((await fetch(world.ours.account.triggerUrl, { method: 'POST', headers, body })).status).toBe(200)
+    expect((await fetch(context.ours.account.triggerUrl, { method: 'POST', headers, body })).status).toBe(200)
   }
-  const kinds = Object.keys(await untilFinished(world.ours.account))
+  const kinds = Object.keys(await untilFinished(context.ours.account))
   expect(kinds).toEqual(expect.arrayContaining(['DUPLICATE', 'PARTIAL', 'PROCESSED']))
   expect(kinds).not.toContain('DEAD')
 }, 120_000)
@@ -108,7 +109,7 @@ test('the requests above changed nothing in the other organization and logged no
 })
 
 test('the same seed and number give the same request, another number gives another one', () => {
-  const draw = (number: number) => drawRequest(world, number)
+  const draw = (number: number) => drawRequest(context, number)
   for (let number = 0; number < 200; number++) expect(draw(number)).toEqual(draw(number))
   expect(new Set(Array.from({ length: 200 }, (_, number) => JSON.stringify(draw(number)))).size).toBe(200)
 })

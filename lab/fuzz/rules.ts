@@ -1,99 +1,101 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { errorCodes } from '../../server/src/platform/model/errors.ts'
-import type { Answer } from './connection.ts'
+import type { HttpResponse } from './connection.ts'
 import type { Contract, Operation, Schema } from './document.ts'
-import { bytesOf, type Draft, isBroken } from './draft.ts'
+import { bytesOf, type Draft, isMalformed } from './draft.ts'
 import { formats } from './formats.ts'
 
-/** A broken law, in words: the law's name first, so that like and like can be told. */
+/** A broken rule: its name, which groups equal faults, and the details. */
 export interface Fault {
   law: string
   what: string
 }
 
-/** What no answer may hold. */
+/** Texts that no response may contain. */
 export interface Secrets {
-  /** Ids as 32 hexadecimal digits. */
+  /** Ids as 32 hexadecimal digits, unless the request contained them. */
   ids: ReadonlySet<string>
-  /** Texts; no request holds them. */
+  /** A text that no request contains. */
   mark: string
 }
 
-/** What the answer to anything that is no proper request can be, whatever operation it was meant for. */
-const frameStatuses = [400, 404, 405, 406, 413, 414, 415, 431]
+/** Statuses for invalid requests, regardless of the operation. */
+const protocolStatuses = [400, 404, 405, 406, 413, 414, 415, 431]
 
-/** Holds answers against the document. */
-export class Laws {
+/** Checks responses against the document. */
+export class Rules {
   readonly #contract: Contract
   readonly #secrets: Secrets
   readonly #mayRefuse: boolean
   readonly #ajv = new Ajv2020({ allErrors: false, strict: true, allowUnionTypes: true, formats })
   readonly #operations: ReadonlyMap<string, Operation>
-  /** What can be answered, by what was asked. */
+  /** Allowed statuses by kind of request. */
   readonly #statuses = new Map<string, ReadonlySet<number>>()
   readonly #validators = new WeakMap<Schema, ValidateFunction>()
 
-  /** `mayRefuse`: is 503 an answer like any other? */
-  constructor(contract: Contract, secrets: Secrets, mayRefuse: boolean) {
+  /** `allows503`: whether 503 is allowed. */
+  constructor(contract: Contract, secrets: Secrets, allows503: boolean) {
     this.#contract = contract
     this.#operations = new Map(contract.operations.map((one) => [`${one.method} ${one.path}`, one]))
     this.#secrets = secrets
-    this.#mayRefuse = mayRefuse
+    this.#mayRefuse = allows503
   }
 
-  /** The laws that the answer breaks. */
-  faultsOf(draft: Draft, answer: Answer): Fault[] {
-    const { status } = answer
+  /** The rules that the response breaks. */
+  faultsOf(draft: Draft, response: HttpResponse): Fault[] {
+    const { status } = response
     const faults: Fault[] = []
-    const must = (isSo: boolean, law: string, what: string) => {
-      if (!isSo) faults.push({ law, what })
+    const check = (holds: boolean, law: string, what: string) => {
+      if (!holds) faults.push({ law, what })
     }
-    const refuses = status === 503 && this.#mayRefuse && answer.headers.has('retry-after')
-    if (status >= 500 && !refuses)
-      faults.push({ law: 'no fault of the service', what: `${status} ${answer.text.slice(0, 500)}` })
+    const isAllowed503 = status === 503 && this.#mayRefuse && response.headers.has('retry-after')
+    if (status >= 500 && !isAllowed503)
+      faults.push({ law: 'no internal error', what: `${status} ${response.text.slice(0, 500)}` })
     const allowed = this.#statusesOf(draft)
     if (status < 500 && !allowed.has(status))
       faults.push({ law: 'documented status', what: `${status}, not ${[...allowed].join(', ')}` })
-    must(answer.headers.get('version') === this.#contract.version, 'headers', 'Version')
-    must(/^req_[0-9a-f]{32}$/.test(answer.headers.get('x-request-id') ?? ''), 'headers', 'X-Request-Id')
-    const body = status >= 400 ? errorFault(draft, answer) : this.#bodyFault(draft, answer)
-    must(body === undefined, status >= 400 ? 'shape of an error' : 'documented body', body ?? '')
-    const leak = this.#leakIn(draft, answer)
-    must(leak === undefined, 'nothing of someone else', leak ?? '')
+    check(response.headers.get('version') === this.#contract.version, 'headers', 'Version')
+    check(/^req_[0-9a-f]{32}$/.test(response.headers.get('x-request-id') ?? ''), 'headers', 'X-Request-Id')
+    const body = status >= 400 ? errorFault(draft, response) : this.#bodyFault(draft, response)
+    check(body === undefined, status >= 400 ? 'error format' : 'documented body', body ?? '')
+    const leak = this.#leakIn(draft, response)
+    check(leak === undefined, 'no foreign data', leak ?? '')
     return faults
   }
 
-  /** Of the path as it was sent: for another one than the operation's only the outlines are known. */
+  /** The allowed statuses. If the path was replaced, only the union over all operations is known. */
   #statusesOf(draft: Draft): ReadonlySet<number> {
     const { method } = draft
-    const isSame = isOfPath(draft)
-    const asked = this.#asked(draft)
-    const isProper = asked !== undefined && !isBroken(draft)
-    const key = `${asked?.name} ${isProper} ${isSame} ${method === 'OPTIONS'}`
+    const isSame = keepsPath(draft)
+    const requested = this.#asked(draft)
+    const isValid = requested !== undefined && !isMalformed(draft)
+    const key = `${requested?.name} ${isValid} ${isSame} ${method === 'OPTIONS'}`
     const known = this.#statuses.get(key)
     if (known) return known
-    const documented = (asked ? [asked] : this.#contract.operations).flatMap(({ answers }) => [...answers.keys()])
-    const possible = isSame && !asked ? [] : documented
-    const others = isProper ? [] : [...frameStatuses, ...(method === 'OPTIONS' ? [204] : [])]
+    const documented = (requested ? [requested] : this.#contract.operations).flatMap(({ responses }) => [
+      ...responses.keys(),
+    ])
+    const possible = isSame && !requested ? [] : documented
+    const others = isValid ? [] : [...protocolStatuses, ...(method === 'OPTIONS' ? [204] : [])]
     const statuses = new Set([...possible, ...others])
     this.#statuses.set(key, statuses)
     return statuses
   }
 
-  /** The operation that the method and the path are those of; HEAD stands beside every GET. */
+  /** The operation with this method and path. HEAD is allowed wherever GET is. */
   #asked(draft: Draft): Operation | undefined {
     const { operation, method } = draft
-    if (!isOfPath(draft)) return undefined
+    if (!keepsPath(draft)) return undefined
     const wanted = method === 'HEAD' ? 'GET' : method
     return this.#operations.get(`${wanted} ${operation.path}`)
   }
 
-  #bodyFault(draft: Draft, { status, headers, text }: Answer): string | undefined {
+  #bodyFault(draft: Draft, { status, headers, text }: HttpResponse): string | undefined {
     if (draft.method === 'HEAD' || draft.method === 'OPTIONS') return text === '' ? undefined : 'a body'
-    // Which operation answered is not known for sure; that it leaks nothing is asked anyway.
-    if (!isOfPath(draft)) return undefined
-    const content = this.#asked(draft)?.answers.get(status)
-    if (!content || content.size === 0) return text === '' ? undefined : 'a body that is not documented'
+    // With another path, the operation is unknown. Leaks are checked anyway.
+    if (!keepsPath(draft)) return undefined
+    const content = this.#asked(draft)?.responses.get(status)
+    if (!content || content.size === 0) return text === '' ? undefined : 'an undocumented body'
     const type = headers.get('content-type') ?? 'none'
     const schema = content.get(type.split(';')[0] ?? '')
     if (!schema || !/^[a-z/+]+; charset=utf-8$/.test(type)) return `the content type ${type}`
@@ -103,7 +105,7 @@ export class Laws {
 
   #valueFault(schema: Schema, text: string): string | undefined {
     const value = parsed(text)
-    if (value === undefined) return 'no JSON'
+    if (value === undefined) return 'invalid JSON'
     const validate = this.#validator(schema)
     return validate(value) ? undefined : this.#ajv.errorsText(validate.errors)
   }
@@ -114,8 +116,8 @@ export class Laws {
     return known
   }
 
-  /** An id or a text of the other organization, unless the request held it. */
-  #leakIn(draft: Draft, { head, text }: Answer): string | undefined {
+  /** Finds an id or text of the other organization, unless the request contained the id. */
+  #leakIn(draft: Draft, { head, text }: HttpResponse): string | undefined {
     const { ids, mark } = this.#secrets
     const whole = `${head}\n${text}`
     if (whole.includes(mark)) return `the text ${mark}`
@@ -129,23 +131,25 @@ export class Laws {
   }
 }
 
-/** Is the path still one of the operation's? */
-const isOfPath = ({ changes }: Draft): boolean => !changes.some((change) => change.startsWith('path'))
+/** Whether the path still belongs to the operation. */
+const keepsPath = ({ changes }: Draft): boolean => !changes.some((change) => change.startsWith('path'))
 
 const idPattern = /[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}/g
 
-/** An error is JSON, except where a browser asked. */
-function errorFault({ method, headers }: Draft, answer: Answer): string | undefined {
+/** An error is JSON, or a page if a browser requested it. */
+function errorFault({ method, headers }: Draft, response: HttpResponse): string | undefined {
   const isRead = method === 'GET' || method === 'HEAD'
-  const isPage = (answer.headers.get('content-type') ?? '').startsWith('text/html')
-  if (!isPage) return refusalFault(answer, method === 'HEAD')
-  if (!isRead || !headers.some((line) => /^accept:.*text\/html/i.test(line))) return 'a page that nobody asked for'
-  if (method === 'HEAD') return answer.text === '' ? undefined : 'a body'
-  const told = [`<h1>${answer.status} `, answer.headers.get('x-request-id') ?? '']
-  return told.every((text) => answer.text.includes(text)) ? undefined : 'a page without status and request id'
+  const isPage = (response.headers.get('content-type') ?? '').startsWith('text/html')
+  if (!isPage) return errorBodyFault(response, method === 'HEAD')
+  if (!isRead || !headers.some((line) => /^accept:.*text\/html/i.test(line))) return 'an unrequested HTML page'
+  if (method === 'HEAD') return response.text === '' ? undefined : 'a body'
+  const expected = [`<h1>${response.status} `, response.headers.get('x-request-id') ?? '']
+  return expected.every((text) => response.text.includes(text))
+    ? undefined
+    : 'an HTML page without status and request id'
 }
 
-/** Without percent-encoding as far as it goes. */
+/** Decodes valid percent-encoding. */
 const decoded = (text: string): string =>
   text.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 
@@ -157,8 +161,8 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What is wrong with the form of an error (interface 7.1, docs/errors.md); undefined when nothing is. */
-function refusalFault({ status, headers, text }: Answer, isHead: boolean): string | undefined {
+/** Checks the format of an error (interface 7.1, docs/errors.md); undefined if it is valid. */
+function errorBodyFault({ status, headers, text }: HttpResponse, isHead: boolean): string | undefined {
   if (headers.get('content-type') !== 'application/json; charset=utf-8') return 'the content type'
   if (status === 401 && !headers.get('www-authenticate')?.startsWith('Bearer realm="rapport"'))
     return 'WWW-Authenticate'
@@ -166,13 +170,13 @@ function refusalFault({ status, headers, text }: Answer, isHead: boolean): strin
   if ((status === 429 || status === 503) && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? '')) return 'Retry-After'
   if (isHead) return text === '' ? undefined : 'a body for HEAD'
   const body = parsed(text)
-  if (typeof body !== 'object' || body === null) return 'no object'
-  const { code, status: told, message, description, details, ...others } = body as Record<string, unknown>
+  if (typeof body !== 'object' || body === null) return 'not an object'
+  const { code, status: expected, message, description, details, ...others } = body as Record<string, unknown>
   const known = Object.entries(errorCodes).find(([name]) => name === code)?.[1]
-  if (known?.status !== status || told !== status) return `the status of ${String(code)}`
+  if (known?.status !== status || expected !== status) return `the status of ${String(code)}`
   if (known.message !== message) return `the message of ${String(code)}`
   if (typeof description !== 'string' || description === '' || description.length >= 2000) return 'the description'
-  if (Object.keys(others).length > 0) return `unknown members ${Object.keys(others).join()}`
+  if (Object.keys(others).length > 0) return `unknown properties ${Object.keys(others).join()}`
   const needed = [409, 422].includes(status) || code === 'invalid_parameters' || code === 'missing_scopes'
   if (details === undefined) return needed && code !== 'idempotency_in_progress' ? 'no details' : undefined
   return areDetails(details) ? undefined : 'the details'

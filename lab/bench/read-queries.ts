@@ -1,31 +1,31 @@
 import { showId } from '../../server/src/platform/model/ids.ts'
 import type { Depth } from './depth.ts'
-import { absentFragment, firstNames, lastNames, places, Random } from './people.ts'
+import { absentFragment, firstNames, lastNames, cities, Random } from './people.ts'
 import { scores } from './records.ts'
 import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 
-/** A row of reads: what is asked, again and again, and what every answer must be. */
-export interface Question {
+/** A row of reads: the requests, and what every response must contain. */
+export interface ReadQuery {
   name: string
-  /** Paths with their queries, asked in turn. */
+  /** Paths with queries, requested in turn. */
   targets: readonly string[]
-  /** How many records an answer may hold, from the least to the most; undefined for what is no list. */
-  records: readonly [least: number, most: number] | undefined
-  /** Indexes one of which the database must use, where an index is what the row is about. */
+  /** Minimum and maximum number of records in a response; undefined if it is not a list. */
+  records: readonly [min: number, max: number] | undefined
+  /** For rows about an index: the database must use one of these. */
   indexes?: readonly string[]
 }
 
 const pageSize = 25
 
-/** The rows of reads, in the order of the table. */
-export function questionsOf(sample: Sample, depth: Depth): Question[] {
+/** The read rows, in the order of the table. */
+export function readQueries(sample: Sample, depth: Depth): ReadQuery[] {
   const list = (query: string) => `/v5/contacts?${query}`
   const full = Math.min(pageSize, sample.contacts)
-  // Of few contacts it may be that none has what is common among many.
+  // Among few contacts, there may be none with a common value.
   const common = sample.contacts >= 10_000 ? pageSize : 0
   const contains = (fragment: string) => list(`filter.name.contains=${encodeURIComponent(fragment)}`)
-  const searched = ['contacts_search']
+  const searchIndex = ['contacts_search']
   const random = new Random(7)
   return [
     { name: rowNames.one, targets: sample.ids.map((id) => `/v5/contacts/${showId('con', id)}`), records: undefined },
@@ -64,25 +64,25 @@ export function questionsOf(sample: Sample, depth: Depth): Question[] {
       name: rowNames.rare,
       targets: sample.rareNames.map((name) => contains(name.slice(1, -1))),
       records: [1, pageSize],
-      indexes: searched,
+      indexes: searchIndex,
     },
     {
       name: rowNames.common,
       targets: [...firstNames, ...lastNames].map((name) => contains(name.slice(0, 4))),
       records: [common, pageSize],
-      indexes: [...searched, 'contacts_created'],
+      indexes: [...searchIndex, 'contacts_created'],
     },
     {
       name: rowNames.absent,
       targets: range(100, () => contains(absentFragment(random))),
       records: [0, 0],
-      indexes: searched,
+      indexes: searchIndex,
     },
     {
       name: rowNames.query,
       targets: sample.names.map((name) => list(`query=${encodeURIComponent(name)}`)),
       records: [1, pageSize],
-      indexes: searched,
+      indexes: searchIndex,
     },
     {
       name: rowNames.sorted,
@@ -93,14 +93,14 @@ export function questionsOf(sample: Sample, depth: Depth): Question[] {
       records: [0, pageSize],
     },
     { name: rowNames.counted, targets: range(scores, countWith), records: undefined },
-    { name: rowNames.countedUnindexed, targets: places.map(countIn), records: undefined },
+    { name: rowNames.countedUnindexed, targets: cities.map(countIn), records: undefined },
   ]
 }
 
-/** A count costs what it counts: many at once of what each seventh contact has would not be answered in time. */
+/** A count reads everything that it counts, so many concurrent counts of a more common value would time out. */
 const countWith = (score: number): string => `/v5/contacts/count?filter.customProperties.score.equals=${score}`
 
 const countIn = (city: string): string => `/v5/contacts/count?filter.city.equals=${encodeURIComponent(city)}`
 
-const range = <Item>(length: number, make: (index: number) => Item): Item[] =>
-  Array.from({ length }, (_, index) => make(index))
+const range = <Item>(length: number, create: (index: number) => Item): Item[] =>
+  Array.from({ length }, (_, index) => create(index))
