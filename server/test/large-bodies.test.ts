@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openRaw, type RawAnswer, requestText } from './raw.ts'
+import { openRaw, type RawResponse, requestText } from './raw-http.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const parsed = (answer: RawAnswer): Json => JSON.parse(answer.body)
+const parseBody = (answer: RawResponse): Json => JSON.parse(answer.body)
 
 const keyHeaders = () => ({
   authorization: `Bearer ${organization.apiKey}`,
@@ -42,11 +42,11 @@ test('who sends far too much reads 413 while still sending, and the connection g
     requestText('POST', '/v5/contacts', { headers: { ...keyHeaders(), 'transfer-encoding': 'chunked' } }),
   )
   for (let count = 0; count < 64; count++) connection.write(chunk)
-  const [refusal] = await connection.answers(1)
+  const [refusal] = await connection.responses(1)
   expectRefusal(refusal!, 413, 'payload_too_large')
   connection.write(`0\r\n\r\n${requestText('GET', '/v5/me', { headers: keyHeaders() })}`)
-  const [next] = await connection.answers(1)
-  expect([next!.status, parsed(next!).id]).toEqual([200, organization.userId])
+  const [next] = await connection.responses(1)
+  expect([next!.status, parseBody(next!).id]).toEqual([200, organization.userId])
   connection.socket.destroy()
 })
 
@@ -57,7 +57,7 @@ test('a large body without a credential is refused unread', async () => {
       headers: { 'content-type': 'application/json', 'content-length': '1000000' },
     }),
   )
-  const [refusal] = await connection.answers(1)
+  const [refusal] = await connection.responses(1)
   expectRefusal(refusal!, 401, 'missing_authorization')
   connection.socket.destroy()
 })
@@ -69,10 +69,10 @@ test('Expect: 100-continue is answered before the body, and an unknown expectati
   connection.write(requestText('POST', '/v5/contacts', { headers }))
   await expect.poll(() => connection.bytes().toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n')
   connection.write(body)
-  const [created] = await connection.answers(1)
+  const [created] = await connection.responses(1)
   expect(created!.status).toBe(201)
   connection.write(requestText('GET', '/v5/me', { headers: { ...keyHeaders(), expect: 'miracles' } }))
-  const [me] = await connection.answers(1)
+  const [me] = await connection.responses(1)
   expect(me!.status).toBe(200)
   connection.socket.destroy()
 })

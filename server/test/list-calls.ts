@@ -5,19 +5,22 @@ import type { Call, Json, TestService } from './service.ts'
 export async function withContacts(service: TestService, bodies: readonly object[]): Promise<Call> {
   const { call } = await service.newOrganization()
   for (const [index, body] of bodies.entries()) {
-    const made = await call('POST', '/v5/contacts', { body: { name: `${index + 1}`, ...body } })
-    if (made.status !== 201) throw new Error(made.text)
+    const created = await call('POST', '/v5/contacts', { body: { name: `${index + 1}`, ...body } })
+    if (created.status !== 201) throw new Error(created.text)
   }
   return call
 }
 
 /** Does it for all, some at a time: fewer than the service has connections, so that none is refused for waiting. */
-export async function sideBySide<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const rest = items.values()
-  const turns = Array.from({ length: 6 }, async () => {
-    for (const item of rest) await work(item)
+export async function runConcurrently<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const remaining = items.values()
+  const workers = Array.from({ length: 6 }, async () => {
+    for (const item of remaining) await work(item)
   })
-  await Promise.all(turns)
+  await Promise.all(workers)
 }
 
 /** The names that a query finds, the oldest contact first. */
@@ -52,5 +55,5 @@ export async function expectRefused(
 }
 
 /** Something `count` times, as parameters. */
-export const many = (count: number, of: (index: number) => string): string =>
+export const repeated = (count: number, of: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => of(index)).join('&')

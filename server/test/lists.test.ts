@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { expectRefused, many, namesOf, withContacts } from './list-calls.ts'
+import { expectRefused, repeated, namesOf, withContacts } from './list-calls.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
 
 let service: TestService
@@ -78,8 +78,8 @@ test('a cursor is the id of a record of this list; both at once are refused', as
     foreign.id,
     newest.toUpperCase().replace('CON', 'con'),
   ]) {
-    const answer = await call('GET', `/v5/contacts?startingAfter=${id}`)
-    expect([id, answer.status, answer.body]).toMatchObject([
+    const response = await call('GET', `/v5/contacts?startingAfter=${id}`)
+    expect([id, response.status, response.body]).toMatchObject([
       id,
       404,
       { code: 'not_found', details: [{ field: 'startingAfter' }] },
@@ -189,15 +189,15 @@ test('query finds every word somewhere: parts of words, of one or two letters to
     groesse: [],
     _: [],
   }
-  for (const [words, names] of Object.entries(cases)) {
-    expect([words, await namesOf(call, `query=${encodeURIComponent(words)}`)]).toEqual([words, names])
-    const count = await call('GET', `/v5/contacts/count?query=${encodeURIComponent(words)}`)
-    expect([words, count.body]).toEqual([words, { count: names.length }])
+  for (const [searchText, names] of Object.entries(cases)) {
+    expect([searchText, await namesOf(call, `query=${encodeURIComponent(searchText)}`)]).toEqual([searchText, names])
+    const count = await call('GET', `/v5/contacts/count?query=${encodeURIComponent(searchText)}`)
+    expect([searchText, count.body]).toEqual([searchText, { count: names.length }])
   }
   await expectRefused(call, {
     'query=+++': ['query', 'expected a word'],
     'query=%0A%09': ['query', 'expected a word'],
-    [`query=${many(21, () => 'w').replaceAll('&', '+')}`]: ['query', 'at most 20 words'],
+    [`query=${repeated(21, () => 'w').replaceAll('&', '+')}`]: ['query', 'at most 20 words'],
   })
 })
 
@@ -207,15 +207,17 @@ test('filters, values and selected fields are bounded', async () => {
   expect(
     await namesOf(
       call,
-      many(25, () => 'filter.name.equals=1'),
+      repeated(25, () => 'filter.name.equals=1'),
     ),
   ).toEqual(['1'])
-  expect(await namesOf(call, `filter.name.in=${many(100, String).replaceAll('&', ',')}`)).toEqual(['1'])
-  expect((await call('GET', `/v5/contacts?${many(100, (index) => `select[]=${fields[index % 4]}`)}`)).status).toBe(200)
+  expect(await namesOf(call, `filter.name.in=${repeated(100, String).replaceAll('&', ',')}`)).toEqual(['1'])
+  expect((await call('GET', `/v5/contacts?${repeated(100, (index) => `select[]=${fields[index % 4]}`)}`)).status).toBe(
+    200,
+  )
   await expectRefused(call, {
-    [many(26, () => 'filter.name.equals=1')]: ['filter', 'at most 25 filters'],
-    [`filter.name.in=${many(101, String).replaceAll('&', ',')}`]: ['filter.name.in', 'at most 100 values'],
-    [many(101, (index) => `select[]=${fields[index % 4]}`)]: ['select[]', 'at most 100 fields'],
+    [repeated(26, () => 'filter.name.equals=1')]: ['filter', 'at most 25 filters'],
+    [`filter.name.in=${repeated(101, String).replaceAll('&', ',')}`]: ['filter.name.in', 'at most 100 values'],
+    [repeated(101, (index) => `select[]=${fields[index % 4]}`)]: ['select[]', 'at most 100 fields'],
   })
 })
 

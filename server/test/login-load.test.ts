@@ -12,18 +12,18 @@ test('while many people log in, the API answers as ever: nobody but those who lo
   const { call } = await service.newOrganization()
   let ended = 0
   const logins = Array.from({ length: 45 }, () =>
-    logIn(service, newEmail(), goodPassword).then((answer) => {
+    logIn(service, newEmail(), goodPassword).then((response) => {
       ended++
-      return answer
+      return response
     }),
   )
-  const answers = []
+  const responses = []
   for (let request = 0; request < 10; request++) {
-    answers.push(await call('POST', '/v5/contacts', { body: { name: 'Ada' } }))
-    answers.push(await call('GET', '/v5/contacts'))
+    responses.push(await call('POST', '/v5/contacts', { body: { name: 'Ada' } }))
+    responses.push(await call('GET', '/v5/contacts'))
   }
   expect(ended).toBeLessThan(logins.length)
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 201]))
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 201]))
   // Tried and wrong, too many from one address, or no room in the queue: all of them have an answer.
   for (const { status, body, headers } of await Promise.all(logins)) {
     expect([401, 429, 503]).toContain(status)
@@ -43,10 +43,10 @@ test.each([
   const own = from('198.51.100.7')
   const first = await logIn(service, email, password, own)
   expect(first.status).toBe(200)
-  let isOver = false
-  const strangers = Array.from({ length: 60 }, async (_, index) => {
+  let isDone = false
+  const unknownDevices = Array.from({ length: 60 }, async (_, index) => {
     const statuses: number[] = []
-    while (!isOver) {
+    while (!isDone) {
       const { status } = await logIn(service, newEmail(), goodPassword, from(addressOf(index)))
       statuses.push(status)
       // Others keep the queue full; who is refused at once would only cost the test time.
@@ -55,8 +55,8 @@ test.each([
     return statuses
   })
   for (let time = 0; time < 20; time++) await loggedIn(service, email, password, own)
-  isOver = true
-  const statuses = (await Promise.all(strangers)).flat()
+  isDone = true
+  const statuses = (await Promise.all(unknownDevices)).flat()
   // They did ask for more than could be hashed.
   expect(statuses).toContain(503)
 })

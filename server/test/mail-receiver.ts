@@ -40,7 +40,7 @@ export interface MailReceiver {
   /** All that came, the first one first. */
   mails(): readonly ReceivedMail[]
   /** The first mail that `next` has not given yet and that is the one asked for; waits 15 seconds for it. */
-  next(isMeant?: (mail: ReceivedMail) => boolean): Promise<ReceivedMail>
+  next(matches?: (mail: ReceivedMail) => boolean): Promise<ReceivedMail>
   /** Connections so far. */
   connections(): number
   /** Every user that a password was sent for, right or wrong. */
@@ -67,11 +67,11 @@ export interface ReceiverOptions {
 export async function startMailReceiver(options: ReceiverOptions = {}): Promise<MailReceiver> {
   const { port = 0, host = '127.0.0.1', encryption = 'never' } = options
   const received: ReceivedMail[] = []
-  const given = new Set<ReceivedMail>()
+  const returned = new Set<ReceivedMail>()
   const logins: string[] = []
   let connections = 0
   const server = new SMTPServer({
-    ...behaviour(options, { keep: (mail) => received.push(mail), met: (user) => logins.push(user) }),
+    ...serverOptions(options, { store: (mail) => received.push(mail), recordLogin: (user) => logins.push(user) }),
     onConnect: (_, done) => {
       connections++
       done()
@@ -83,17 +83,17 @@ export async function startMailReceiver(options: ReceiverOptions = {}): Promise<
     server.server.once('error', reject)
     server.listen(port, host, resolve)
   })
-  const { port: own } = server.server.address() as AddressInfo
+  const { port: boundPort } = server.server.address() as AddressInfo
   return {
-    url: `${encryption === 'always' ? 'smtps' : 'smtp'}://${host}:${own}`,
-    port: own,
+    url: `${encryption === 'always' ? 'smtps' : 'smtp'}://${host}:${boundPort}`,
+    port: boundPort,
     mails: () => received,
-    async next(isMeant = () => true) {
-      const find = () => received.find((mail) => !given.has(mail) && isMeant(mail))
+    async next(matches = () => true) {
+      const find = () => received.find((mail) => !returned.has(mail) && matches(mail))
       await until('the mail comes', () => find() !== undefined)
       const mail = find()
       if (!mail) throw new Error('it came')
-      given.add(mail)
+      returned.add(mail)
       return mail
     },
     connections: () => connections,
@@ -103,12 +103,12 @@ export async function startMailReceiver(options: ReceiverOptions = {}): Promise<
 }
 
 /** Filters do quote what they refuse. */
-const refusal = (status: number, quoted = ''): Error =>
+const rejection = (status: number, quoted = ''): Error =>
   Object.assign(new Error(`refused because of ${quoted}`), { responseCode: status })
 
-function behaviour(
+function serverOptions(
   { encryption = 'never', certificate, login, refuseRecipient, refuseMail }: ReceiverOptions,
-  { keep, met }: { keep: (mail: ReceivedMail) => void; met: (user: string) => void },
+  { store, recordLogin }: { store: (mail: ReceivedMail) => void; recordLogin: (user: string) => void },
 ): SMTPServerOptions {
   return {
     ...certificate,
@@ -120,13 +120,13 @@ function behaviour(
     closeTimeout: 100,
     logger: false,
     onAuth: ({ username, password }, _, done) => {
-      met(username ?? '')
+      recordLogin(username ?? '')
       if (username === login?.user && password === login?.password) done(null, { user: username })
-      else done(refusal(535))
+      else done(rejection(535))
     },
     onRcptTo: ({ address }, _, done) => {
       const status = refuseRecipient?.(address)
-      done(status === undefined ? null : refusal(status, address))
+      done(status === undefined ? null : rejection(status, address))
     },
     onData: (stream, session, done) => {
       const chunks: Buffer[] = []
@@ -134,8 +134,8 @@ function behaviour(
       stream.on('end', () => {
         const mail = readMail(Buffer.concat(chunks).toString('utf8'), session)
         const status = refuseMail?.(mail)
-        if (status === undefined) keep(mail)
-        done(status === undefined ? null : refusal(status, mail.links.join(' ')))
+        if (status === undefined) store(mail)
+        done(status === undefined ? null : rejection(status, mail.links.join(' ')))
       })
     },
   }

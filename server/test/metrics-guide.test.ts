@@ -5,25 +5,25 @@ import { createMetrics } from '../src/platform/http/metrics.ts'
 
 const read = (path: string) => readFile(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')
 
-let exposed: string
+let metricsText: string
 beforeAll(async () => {
   const all = createMetrics(() => ({ total: 1, idle: 1, waiting: 0 }))
   all.observe('GET', '/v5/contacts', 200, 0.01)
-  exposed = await all.text()
+  metricsText = await all.text()
 })
 
 const namesIn = (text: string): string[] => [...new Set(text.match(/\brapport_[a-z0-9_]+/g) ?? [])].sort()
 /** A histogram is documented once; its series end in `_bucket`, `_count` and `_sum`. */
-const documentedNames = () => namesIn([...exposed.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name).join(' '))
-const seriesNames = () => namesIn(exposed.replaceAll(/^#.*$/gm, ''))
+const documentedNames = () => namesIn([...metricsText.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name).join(' '))
+const seriesNames = () => namesIn(metricsText.replaceAll(/^#.*$/gm, ''))
 
 /** prom-client reads these from /proc, which other systems lack. */
 const linuxOnly = /_(fds|heap_bytes|virtual_memory_bytes)$/
 
 test('the guide explains every metric that /metrics exposes, and no other', async () => {
   const guide = await read('docs/guides/metrics.md')
-  const explained = [...guide.matchAll(/^\| `(rapport_[a-z0-9_]+)`/gm)].map(([, name = '']) => name)
-  const present = explained.filter((name) => process.platform === 'linux' || !linuxOnly.test(name))
+  const documented = [...guide.matchAll(/^\| `(rapport_[a-z0-9_]+)`/gm)].map(([, name = '']) => name)
+  const present = documented.filter((name) => process.platform === 'linux' || !linuxOnly.test(name))
   expect(present.sort()).toEqual(documentedNames())
 })
 

@@ -15,15 +15,23 @@ export async function oldPostgres(): Promise<string | undefined> {
   const packageFolder = join(folder, 'node_modules', name)
   if (await stat(packageFolder).catch(() => undefined)) return packageFolder
   await mkdir(cache, { recursive: true })
-  const making = await mkdtemp(join(cache, 'postgres-'))
+  const temporaryFolder = await mkdtemp(join(cache, 'postgres-'))
   try {
-    const words = ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', making]
-    await promisify(execFile)('npm', [...words, `${name}@${version}`], { cwd: making, timeout: 90_000 })
-    await rename(making, folder)
+    const npmArguments = [
+      'install',
+      '--no-save',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      '--prefix',
+      temporaryFolder,
+    ]
+    await promisify(execFile)('npm', [...npmArguments, `${name}@${version}`], { cwd: temporaryFolder, timeout: 90_000 })
+    await rename(temporaryFolder, folder)
     return packageFolder
   } catch {
     return (await stat(packageFolder).catch(() => undefined)) ? packageFolder : undefined
   } finally {
-    await rm(making, { recursive: true, force: true })
+    await rm(temporaryFolder, { recursive: true, force: true })
   }
 }

@@ -12,7 +12,7 @@ import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { storeStep, consumeStep, type StepKind } from '../src/identity/single-sign-on/flow-store.ts'
 import { type MailedService, startMailedService } from './mailed-service.ts'
-import { goodPassword, linkIn, logIn, newEmail, newOwner, setUpToken, type TestOwner } from './people.ts'
+import { goodPassword, receiveLinkToken, logIn, newEmail, newOwner, setUpToken, type TestOwner } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
 
 let mailed: MailedService
@@ -41,17 +41,17 @@ const isStored = async (token: string, { database }: TestService = service): Pro
 const purposes: OneTimePurpose[] = ['set-up', 'sign-up', 'verify-address', 'reset-password', 'invitation']
 
 test.each(purposes)('a one-time token to %s is good once, and gone after that', async (purpose) => {
-  const make = () => transact((db) => createOneTimeToken(db, { purpose, userId: userId(), lifetimeSeconds: 60 }))
-  const [token, other] = [await make(), await make()]
-  const spend = () => transact((db) => consumeOneTimeToken(db, purpose, token))
-  expect(await spend()).toMatchObject({ userId: userId() })
+  const createToken = () => transact((db) => createOneTimeToken(db, { purpose, userId: userId(), lifetimeSeconds: 60 }))
+  const [token, other] = [await createToken(), await createToken()]
+  const consume = () => transact((db) => consumeOneTimeToken(db, purpose, token))
+  expect(await consume()).toMatchObject({ userId: userId() })
   expect(await isStored(token)).toBe(false)
-  expect(await spend()).toBeUndefined()
+  expect(await consume()).toBeUndefined()
   expect(await transact((db) => readOneTimeToken(db, purpose, token))).toBeUndefined()
-  const races = await Promise.all(
+  const results = await Promise.all(
     Array.from({ length: 8 }, () => transact((db) => consumeOneTimeToken(db, purpose, other))),
   )
-  expect(races.filter((one) => one !== undefined)).toHaveLength(1)
+  expect(results.filter((one) => one !== undefined)).toHaveLength(1)
 })
 
 test.each<StepKind>(['link', 'flow', 'proof'])('a single sign-on step of kind %s is good once', async (kind) => {
@@ -75,43 +75,43 @@ test('a login that was completed with its second factor is not pending any more'
   expect(await transact((db) => lockPendingLogin(db, text))).toBeUndefined()
 })
 
-interface Use {
+interface LinkUse {
   path: string
   token: string
-  more?: Record<string, unknown>
+  fields?: Record<string, unknown>
 }
 
 const person = { name: 'Grace', password: goodPassword }
 
 /** How each kind of link is used over HTTP. */
-const uses: Record<Exclude<OneTimePurpose, 'set-up'>, () => Promise<Use>> = {
+const linkUses: Record<Exclude<OneTimePurpose, 'set-up'>, () => Promise<LinkUse>> = {
   'sign-up': async () => {
     const email = newEmail()
     await service.anonymous('POST', '/auth/sign-up', { body: { email } })
-    const more = { ...person, organization: 'Grace & Co' }
-    return { path: '/auth/sign-up/confirm', token: await linkIn(mailed.receiver, email, 'sign-up'), more }
+    const fields = { ...person, organization: 'Grace & Co' }
+    return { path: '/auth/sign-up/confirm', token: await receiveLinkToken(mailed.receiver, email, 'sign-up'), fields }
   },
   'verify-address': async () => {
     const { call, email } = await newOwner(service)
     await call('POST', '/v5/me/address', { body: { email } })
-    return { path: '/auth/verify-address', token: await linkIn(mailed.receiver, email, 'verify-address') }
+    return { path: '/auth/verify-address', token: await receiveLinkToken(mailed.receiver, email, 'verify-address') }
   },
   'reset-password': async () => {
     const { email } = await newOwner(service)
     await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
-    const token = await linkIn(mailed.receiver, email, 'reset-password')
-    return { path: '/auth/reset-password', token, more: { password: goodPassword } }
+    const token = await receiveLinkToken(mailed.receiver, email, 'reset-password')
+    return { path: '/auth/reset-password', token, fields: { password: goodPassword } }
   },
   invitation: async () => {
     const { token } = await mailed.invite(owner.call)
-    return { path: '/auth/invitations/accept', token, more: person }
+    return { path: '/auth/invitations/accept', token, fields: person }
   },
 }
 
-test.each(Object.entries(uses))('a link to %s that was used is deleted and refused', async (_, prepare) => {
-  const { path, token, more } = await prepare()
+test.each(Object.entries(linkUses))('a link to %s that was used is deleted and refused', async (_, prepare) => {
+  const { path, token, fields } = await prepare()
   expect(await isStored(token)).toBe(true)
-  const use = () => service.anonymous('POST', path, { body: { token, ...more } })
+  const use = () => service.anonymous('POST', path, { body: { token, ...fields } })
   expect((await use()).status).toBeLessThan(300)
   expect(await isStored(token)).toBe(false)
   expect(await use()).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
@@ -125,7 +125,7 @@ test('an invitation that was accepted with an account is deleted and refused, an
   expect(await isStored(token)).toBe(false)
   expect(await join()).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
   await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
-  const reset = await linkIn(mailed.receiver, email, 'reset-password')
+  const reset = await receiveLinkToken(mailed.receiver, email, 'reset-password')
   const setTo = (password: string) =>
     service.anonymous('POST', '/auth/reset-password', { body: { token: reset, password } })
   expect((await setTo('another quiet harbour')).status).toBe(204)

@@ -18,7 +18,7 @@ import { startTestService, type TestOrganization, type TestService } from './ser
 // A server of its own, because these tests stop and freeze it.
 const settings = { fsync: 'off', max_connections: 14 }
 /** Milliseconds within which a caller is told that the database is away. */
-const patience = 5000
+const maxMilliseconds = 5000
 
 let folder: string
 let binaries: string
@@ -60,24 +60,24 @@ afterAll(async () => {
 })
 
 /** Calls, and says how long the answer took. */
-async function timed(method: string, path: string, body?: unknown) {
+async function timedCall(method: string, path: string, body?: unknown) {
   const began = performance.now()
-  const answer = await organization.call(method, path, body === undefined ? {} : { body })
-  return { ...answer, milliseconds: performance.now() - began }
+  const response = await organization.call(method, path, body === undefined ? {} : { body })
+  return { ...response, milliseconds: performance.now() - began }
 }
 
-const expectAway = (answer: Awaited<ReturnType<typeof timed>>) => {
-  expect(answer.status).toBe(503)
-  expect(['overloaded', 'timeout']).toContain(answer.body.code)
-  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-  expect(answer.milliseconds).toBeLessThan(patience)
+const expectUnavailable = (response: Awaited<ReturnType<typeof timedCall>>) => {
+  expect(response.status).toBe(503)
+  expect(['overloaded', 'timeout']).toContain(response.body.code)
+  expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+  expect(response.milliseconds).toBeLessThan(maxMilliseconds)
 }
 
 test('without a database every request is a 503 with Retry-After, and the first one after it came back succeeds', async () => {
   await server.stop('immediate')
-  expectAway(await timed('GET', '/v5/contacts'))
-  expectAway(await timed('POST', '/v5/contacts', { email: 'away@example.com' }))
-  expectAway(await timed('GET', '/v5/me'))
+  expectUnavailable(await timedCall('GET', '/v5/contacts'))
+  expectUnavailable(await timedCall('POST', '/v5/contacts', { email: 'away@example.com' }))
+  expectUnavailable(await timedCall('GET', '/v5/me'))
   expect((await service.anonymous('GET', '/readyz')).status).toBe(503)
   expect((await service.anonymous('GET', '/healthz')).status).toBe(200)
   server = await start()
@@ -88,13 +88,13 @@ test('without a database every request is a 503 with Retry-After, and the first 
 test('a database restarted in mid-load costs 503s and nothing that was acknowledged', async () => {
   const acknowledged: string[] = []
   const statuses = new Set<number>()
-  let isOver = false
+  let isDone = false
   const senders = Array.from({ length: 8 }, async (_, sender) => {
-    for (let count = 0; !isOver; count++) {
+    for (let count = 0; !isDone; count++) {
       const email = `load-${sender}-${count}@example.com`
-      const answer = await organization.call('POST', '/v5/contacts', { body: { email } })
-      statuses.add(answer.status)
-      if (answer.status === 201) acknowledged.push(email)
+      const response = await organization.call('POST', '/v5/contacts', { body: { email } })
+      statuses.add(response.status)
+      if (response.status === 201) acknowledged.push(email)
     }
   })
   await until('some are acknowledged', () => acknowledged.length > 20)
@@ -103,7 +103,7 @@ test('a database restarted in mid-load costs 503s and nothing that was acknowled
   server = await start()
   const before = acknowledged.length
   await until('some more are acknowledged', () => acknowledged.length > before + 20)
-  isOver = true
+  isDone = true
   await Promise.all(senders)
   expect([...statuses].sort()).toEqual([201, 503])
   for (const email of acknowledged) {
@@ -123,13 +123,13 @@ test('a frozen database is a 503 within five seconds, for reads and writes, howe
   const pids = [server.pid, ...rows.map(({ pid }) => pid)]
   for (const pid of pids) process.kill(pid, 'SIGSTOP')
   try {
-    const answers = await Promise.all([
-      ...Array.from({ length: 20 }, () => timed('GET', '/v5/contacts')),
+    const responses = await Promise.all([
+      ...Array.from({ length: 20 }, () => timedCall('GET', '/v5/contacts')),
       ...Array.from({ length: 5 }, (_, index) =>
-        timed('POST', '/v5/contacts', { email: `frozen-${index}@example.com` }),
+        timedCall('POST', '/v5/contacts', { email: `frozen-${index}@example.com` }),
       ),
     ])
-    answers.forEach(expectAway)
+    responses.forEach(expectUnavailable)
   } finally {
     for (const pid of pids) process.kill(pid, 'SIGCONT')
   }
@@ -146,17 +146,17 @@ test('a database out of connections is a 503, and the service goes on once there
     await client.end()
     return service.database.counts.total === 0
   })
-  const hogs: pg.Client[] = []
+  const occupiers: pg.Client[] = []
   for (;;) {
-    const hog = new pg.Client(connection)
-    const isIn = await hog.connect().then(
+    const occupier = new pg.Client(connection)
+    const isConnected = await occupier.connect().then(
       () => true,
       () => false,
     )
-    if (!isIn) break
-    hogs.push(hog)
+    if (!isConnected) break
+    occupiers.push(occupier)
   }
-  expectAway(await timed('GET', '/v5/contacts'))
-  for (const hog of hogs) await hog.end()
+  expectUnavailable(await timedCall('GET', '/v5/contacts'))
+  for (const occupier of occupiers) await occupier.end()
   await until('there are connections', async () => (await organization.call('GET', '/v5/contacts')).status === 200)
 })

@@ -4,7 +4,7 @@ import { createSetUpLink } from '../src/commands/set-up-link.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import type { MailReceiver } from './mail-receiver.ts'
-import type { Call, CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
+import type { Call, CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
 
 /** A person who has logged in, without a browser. */
 export interface TestPerson {
@@ -35,12 +35,12 @@ export const logIn = (
   email: string,
   password = goodPassword,
   headers: Record<string, string> = {},
-): Promise<TestAnswer<Json>> => service.anonymous('POST', '/auth/login', { body: { email, password }, headers })
+): Promise<TestResponse<Json>> => service.anonymous('POST', '/auth/login', { body: { email, password }, headers })
 
 /** Calls with the tokens of a proof, which has ended the ones from before. */
-export function afterProof(service: TestService, proof: TestAnswer<Json>): Call {
-  expect(proof.status, proof.text).toBe(200)
-  return callAs(service, proof.body.accessToken)
+export function callAfterReauthentication(service: TestService, reauthentication: TestResponse<Json>): Call {
+  expect(reauthentication.status, reauthentication.text).toBe(200)
+  return callAs(service, reauthentication.body.accessToken)
 }
 
 /** Logs in and expects it to work. */
@@ -74,7 +74,7 @@ export async function newOwner(service: TestService): Promise<TestOwner> {
 }
 
 /** As if the last proof in the session was given so many seconds ago. */
-export const ageProof = (
+export const backdateReauthentication = (
   service: TestService,
   { sessionId }: Pick<TestPerson, 'sessionId'>,
   seconds: number,
@@ -88,16 +88,16 @@ export const ageProof = (
 export const newEmail = (): string => `${randomUUID()}@example.com`
 
 /** What stands after the `=` in the link of the next mail to this address. */
-export async function linkIn(receiver: MailReceiver, email: string, purpose: string): Promise<string> {
-  const isMeant = (link: string) => new URL(link).hash.startsWith(`#${purpose}=`)
-  const mail = await receiver.next(({ to, links }) => to.includes(email) && links.some(isMeant))
-  return tokenOf(mail.links.find(isMeant) ?? '')
+export async function receiveLinkToken(receiver: MailReceiver, email: string, purpose: string): Promise<string> {
+  const hasPurpose = (link: string) => new URL(link).hash.startsWith(`#${purpose}=`)
+  const mail = await receiver.next(({ to, links }) => to.includes(email) && links.some(hasPurpose))
+  return tokenInLink(mail.links.find(hasPurpose) ?? '')
 }
 
-export const tokenOf = (link: string): string => decodeURIComponent(new URL(link).hash.split('=')[1] ?? '')
+export const tokenInLink = (link: string): string => decodeURIComponent(new URL(link).hash.split('=')[1] ?? '')
 
 /** The token of a set-up link, as a start on an empty database prints it; undefined when somebody is there. */
 export async function setUpToken({ database, url }: TestService): Promise<string | undefined> {
   const link = await createSetUpLink(database, url)
-  return link === undefined ? undefined : tokenOf(link)
+  return link === undefined ? undefined : tokenInLink(link)
 }

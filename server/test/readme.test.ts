@@ -1,17 +1,26 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { canWalk, normalized, pattern, readSteps, root, startWalk, type Step, type Walk } from './walkthrough.ts'
+import {
+  canRunWalkthrough,
+  normalized,
+  pattern,
+  readSteps,
+  root,
+  startWalkthrough,
+  type Step,
+  type Walkthrough,
+} from './walkthrough.ts'
 
 let steps: Step[]
-let walk: Walk
+let walkthrough: Walkthrough
 
 beforeAll(async () => {
   const [, tour = ''] = (await readFile(join(root, 'README.md'), 'utf8')).split('## A five-minute tour\n')
   steps = readSteps(tour.split(/^## /m)[0] ?? '')
-  if (canWalk) walk = await startWalk(steps[0]?.commands ?? '')
+  if (canRunWalkthrough) walkthrough = await startWalkthrough(steps[0]?.commands ?? '')
 })
-afterAll(() => walk?.stop())
+afterAll(() => walkthrough?.stop())
 
 test('the tour has its steps: one that reads nothing would pass', () => {
   expect(steps.length).toBeGreaterThan(8)
@@ -19,18 +28,21 @@ test('the tour has its steps: one that reads nothing would pass', () => {
   expect(steps.filter(({ expected }) => expected === '')).toEqual([])
 })
 
-test.skipIf(!canWalk)('the README’s first command starts the service and prints what the README shows', () => {
-  expect(normalized(walk.printed())).toMatch(pattern(steps[0]?.expected ?? '', { whole: false }))
-})
+test.skipIf(!canRunWalkthrough)(
+  'the README’s first command starts the service and prints what the README shows',
+  () => {
+    expect(normalized(walkthrough.printed())).toMatch(pattern(steps[0]?.expected ?? '', { whole: false }))
+  },
+)
 
-test.skipIf(!canWalk)(
+test.skipIf(!canRunWalkthrough)(
   'every further command of the tour prints what the README shows',
   { timeout: 60_000 },
   async () => {
-    const further = steps.slice(1)
-    const outputs = await walk.run(further)
-    expect(outputs).toHaveLength(further.length)
-    for (const [index, { commands, expected }] of further.entries()) {
+    const laterSteps = steps.slice(1)
+    const outputs = await walkthrough.run(laterSteps)
+    expect(outputs).toHaveLength(laterSteps.length)
+    for (const [index, { commands, expected }] of laterSteps.entries()) {
       expect(normalized(outputs[index] ?? ''), `what this prints:\n${commands}\n`).toMatch(pattern(expected))
     }
   },

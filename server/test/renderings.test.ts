@@ -93,30 +93,30 @@ test('a new field rewrites no table: answers are right before the refresh, and t
       ),
     ),
   )
-  const { id: idField, ...others } = contacts.fields
-  const next = defineResource({
+  const { id: idField, ...otherFields } = contacts.fields
+  const extended = defineResource({
     ...contacts,
-    fields: { id: idField, ...others, motto: text({ label: 'Motto' }) },
+    fields: { id: idField, ...otherFields, motto: text({ label: 'Motto' }) },
     renderingVersion: 2,
   })
   const db = service.database.reader({
     ...serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId),
   })
-  const one = async () => JSON.parse((await readRecord(db, next, uuid(id))).text)
-  const page = async () => {
-    const request = readList(next, [], () => ({ key: Buffer.alloc(32), scope: '' }) as never)
+  const readSingle = async () => JSON.parse((await readRecord(db, extended, uuid(id))).text)
+  const listAll = async () => {
+    const request = readList(extended, [], () => ({ key: Buffer.alloc(32), scope: '' }) as never)
     return JSON.parse(
-      (await readPage(db, next, planPage(next, request, { organization: db.organization }), undefined)).text,
+      (await readPage(db, extended, planPage(extended, request, { organization: db.organization }), undefined)).text,
     )
   }
-  const shown = [await one(), await page()]
-  expect(shown[0]).toMatchObject({ id, motto: 'onwards', nickname: null })
-  expect(shown[1].map(({ motto }: { motto: string }) => motto)).toEqual(shown[1].map(() => 'onwards'))
-  await refresh([next, companies])
-  expect(await staleCount(next)).toBe(0)
+  const beforeRefresh = [await readSingle(), await listAll()]
+  expect(beforeRefresh[0]).toMatchObject({ id, motto: 'onwards', nickname: null })
+  expect(beforeRefresh[1].map(({ motto }: { motto: string }) => motto)).toEqual(beforeRefresh[1].map(() => 'onwards'))
+  await refresh([extended, companies])
+  expect(await staleCount(extended)).toBe(0)
   // A process of the version before leaves newer renderings alone, and does not trust them.
   expect(await staleCount(contacts)).toBe(0)
-  expect([await one(), await page()]).toEqual(shown)
+  expect([await readSingle(), await listAll()]).toEqual(beforeRefresh)
   expect((await get(id)).body).toMatchObject({ id, name: 'Ada' })
   const [{ files: after } = {}] = await execute(sql`select pg_relation_filenode('contacts') as files`)
   expect(after).toBe(before)

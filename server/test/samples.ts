@@ -6,10 +6,10 @@ import { normalizers } from '../src/platform/model/normalizers.ts'
 export type References = Readonly<Record<string, readonly string[]>>
 
 /** One of these is asked of a new record by a rule between fields, beyond the fields that are declared as required. */
-const neededOneOf: Readonly<Record<string, readonly string[]>> = { contacts: ['email', 'name'] }
+const requiredOneOf: Readonly<Record<string, readonly string[]>> = { contacts: ['email', 'name'] }
 
 /** Values of a form of their own, and choices of which only some can be true yet. */
-const possible: Readonly<Record<string, readonly JsonValue[]>> = {
+const validSamples: Readonly<Record<string, readonly JsonValue[]>> = {
   'campaigns.status': ['draft'],
   // An owner is invited by owners alone, whoever else may invite.
   'invitations.expiresInDays': [7, 1, 30, 14],
@@ -19,10 +19,10 @@ const possible: Readonly<Record<string, readonly JsonValue[]>> = {
 }
 
 /** Values that let every other field of the resource be set beside them. */
-const together: Readonly<Record<string, JsonObject>> = { employments: { current: false } }
+const compatibleValues: Readonly<Record<string, JsonObject>> = { employments: { current: false } }
 
 /** Members that follow from another one, beside the embedded records. */
-const derived: Readonly<Record<string, readonly string[]>> = {
+const derivedFields: Readonly<Record<string, readonly string[]>> = {
   'contacts.name': ['firstName', 'lastName'],
   'contacts.firstName': ['name'],
   'contacts.lastName': ['name'],
@@ -41,16 +41,16 @@ export const writableFields = (resource: Resource): string[] =>
   Object.keys(resource.fields).filter((name) => fieldOf(resource, name).writable)
 
 /** The members that may change when one field does. */
-export const followersOf = (resource: Resource, name: string): string[] => [
-  ...(derived[`${resource.name}.${name}`] ?? []),
+export const dependentFields = (resource: Resource, name: string): string[] => [
+  ...(derivedFields[`${resource.name}.${name}`] ?? []),
   ...Object.keys(resource.embedded).filter((member) => resource.embedded[member]?.through === name),
 ]
 
 /** The least that makes a record. */
 export function minimalBody(resource: Resource, index: number, references: References): JsonObject {
   const writable = writableFields(resource)
-  const one = neededOneOf[resource.name]?.find((name) => writable.includes(name))
-  const names = writable.filter((name) => fieldOf(resource, name).required || name === one)
+  const requiredName = requiredOneOf[resource.name]?.find((name) => writable.includes(name))
+  const names = writable.filter((name) => fieldOf(resource, name).required || name === requiredName)
   return Object.fromEntries(names.map((name) => [name, sampleValue(resource, name, index, references)]))
 }
 
@@ -58,16 +58,16 @@ export function minimalBody(resource: Resource, index: number, references: Refer
 export function fullBody(resource: Resource, index: number, references: References): JsonObject {
   const names = writableFields(resource)
   const values = Object.fromEntries(names.map((name) => [name, sampleValue(resource, name, index, references)]))
-  return { ...values, ...together[resource.name] }
+  return { ...values, ...compatibleValues[resource.name] }
 }
 
 /** Some of the fields, others for each index, so that records differ in what they have. */
 export function variedBody(resource: Resource, index: number, references: References): JsonObject {
   const names = writableFields(resource).filter((_, position) => (index + position) % 4 !== 0)
   const values = Object.fromEntries(names.map((name) => [name, sampleValue(resource, name, index, references)]))
-  const fitting =
+  const consistent =
     values.current === true ? Object.entries(values).filter(([name]) => name !== 'end') : Object.entries(values)
-  return { ...Object.fromEntries(fitting), ...minimalBody(resource, index, references) }
+  return { ...Object.fromEntries(consistent), ...minimalBody(resource, index, references) }
 }
 
 /** A value that the field takes and stores as it is: another one for each index, as far as there are others. */
@@ -75,9 +75,9 @@ export function sampleValue(resource: Resource, name: string, index: number, ref
   const field = fieldOf(resource, name)
   const { schema, databaseType } = field
   if (field.idPrefix !== undefined) return cycle(idsOf(references, field.idPrefix), index)
-  const choices = possible[`${resource.name}.${name}`] ?? schema.enum
+  const choices = validSamples[`${resource.name}.${name}`] ?? schema.enum
   if (choices) return cycle(choices as readonly JsonValue[], index)
-  if (typeof schema.format === 'string') return formatted(schema.format, name, index)
+  if (typeof schema.format === 'string') return sampleOfFormat(schema.format, name, index)
   if (field.normalize === normalizers.handle) return `handle.${index}`
   switch (databaseType) {
     case 'boolean':
@@ -110,7 +110,7 @@ function cycle<Value>(values: readonly Value[], index: number): Value {
   return value
 }
 
-function formatted(format: string, name: string, index: number): string {
+function sampleOfFormat(format: string, name: string, index: number): string {
   switch (format) {
     case 'email':
       return `Person.${index}@example.com`

@@ -25,24 +25,24 @@ afterAll(() => service.close())
 afterEach(() => setRole('owner'))
 
 /** Asks for what is there, or for nothing that is there: only whether the scope is held is of interest. */
-const ask = (call: Call, route: ScopedRoute) => callRoute(call, route, requestOf(route, tenant))
+const send = (call: Call, route: ScopedRoute) => callRoute(call, route, requestOf(route, tenant))
 
 const keys = new Map<string, Promise<Call>>()
 
 /** A key with these scopes; the same each time. */
-function keyWith(granted: readonly string[]): Promise<Call> {
+function callWithScopes(granted: readonly string[]): Promise<Call> {
   const name = granted.join(' ')
-  const known = keys.get(name) ?? tenant.organization.withScopes(granted)
-  keys.set(name, known)
-  return known
+  const call = keys.get(name) ?? tenant.organization.withScopes(granted)
+  keys.set(name, call)
+  return call
 }
 
-async function mayWith(granted: readonly string[], route: ScopedRoute): Promise<boolean> {
-  const answer = await ask(await keyWith(granted), route)
+async function isAllowed(granted: readonly string[], route: ScopedRoute): Promise<boolean> {
+  const response = await send(await callWithScopes(granted), route)
   // A key that may make keys, and not ones like this.
-  if (answer.status === 403 && answer.body.details?.[0].field === 'scopes') return true
-  if (answer.status === 403) {
-    expect(answer.body).toEqual({
+  if (response.status === 403 && response.body.details?.[0].field === 'scopes') return true
+  if (response.status === 403) {
+    expect(response.body).toEqual({
       code: 'missing_scopes',
       status: 403,
       message: 'Missing scopes',
@@ -52,7 +52,7 @@ async function mayWith(granted: readonly string[], route: ScopedRoute): Promise<
     return false
   }
   // A delete has been there before: what matters is that the request came as far as the record.
-  expect([200, 201, 204, 404, 409, 422, 423, 429]).toContain(answer.status)
+  expect([200, 201, 204, 404, 409, 422, 423, 429]).toContain(response.status)
   return true
 }
 
@@ -62,12 +62,12 @@ test('the routes need many scopes, and reads and writes have scopes of their own
 })
 
 test.each(cases)('%s: a key with exactly that may', async (_, route) => {
-  expect(await mayWith([route.scope], route)).toBe(true)
+  expect(await isAllowed([route.scope], route)).toBe(true)
 })
 
 test.each(cases)('%s: a key with everything else may not', async (_, route) => {
   const other = route.kind === 'read' ? '*:*:write' : '*:*:read'
-  expect(await mayWith([...scopes.filter((scope) => scope !== route.scope), other], route)).toBe(false)
+  expect(await isAllowed([...scopes.filter((scope) => scope !== route.scope), other], route)).toBe(false)
 })
 
 test.each(cases)(
@@ -81,11 +81,11 @@ test.each(cases)(
       `${resource}:${action}:*`,
       '*:*:*',
     ]) {
-      const mayAny = !granted.startsWith('*') || !isGuarded(resource, permission)
-      expect([granted, await mayWith([granted], route)]).toEqual([granted, mayAny])
+      const isIncluded = !granted.startsWith('*') || !isGuarded(resource, permission)
+      expect([granted, await isAllowed([granted], route)]).toEqual([granted, isIncluded])
     }
     for (const granted of [`${resource}:*:${other}`, `*:${action}:${other}`, `nothing:*:*`, `*:nothing:*`]) {
-      expect([granted, await mayWith([granted], route)]).toEqual([granted, false])
+      expect([granted, await isAllowed([granted], route)]).toEqual([granted, false])
     }
   },
 )
@@ -105,13 +105,16 @@ test('the refusal says that a wildcard does not include contents of mails, which
 
 test('a refused key has changed nothing and learns nothing about the record', async () => {
   const reader = await tenant.organization.withScopes(['*:*:read'])
-  const { body: made } = await tenant.organization.call('POST', '/v5/contacts', { body: { name: 'Ada' } })
-  const path = `/v5/contacts/${made.id}`
-  const [there, gone] = [await reader('DELETE', path), await reader('DELETE', `/v5/contacts/con_${'0'.repeat(32)}`)]
-  expect(there.status).toBe(403)
-  expect(there.text).toBe(gone.text)
+  const { body: contact } = await tenant.organization.call('POST', '/v5/contacts', { body: { name: 'Ada' } })
+  const path = `/v5/contacts/${contact.id}`
+  const [existing, missing] = [
+    await reader('DELETE', path),
+    await reader('DELETE', `/v5/contacts/con_${'0'.repeat(32)}`),
+  ]
+  expect(existing.status).toBe(403)
+  expect(existing.text).toBe(missing.text)
   expect((await reader('PATCH', path, { body: { xyzzy: 1 } })).text).toContain('contact:update:write')
-  expect((await reader('GET', path)).body).toEqual(made)
+  expect((await reader('GET', path)).body).toEqual(contact)
 })
 
 test('a wildcard in the resource does not make or change API keys, and a scope that names them does', () => {
@@ -135,12 +138,14 @@ async function setRole(role: string): Promise<void> {
   )
 }
 
-const groupOf = (scope: string) => roleGroups[scope.split(':')[0] ?? ''] ?? 'administration'
+const roleGroupOf = (scope: string) => roleGroups[scope.split(':')[0] ?? ''] ?? 'administration'
 
 test('who administers an organization, and how people get in, is no business of members and viewers', () => {
-  const administered = scoped.map(({ scope }) => scope).filter((scope) => groupOf(scope) === 'administration')
-  const nouns = [...new Set(administered.map((scope) => scope.split(':')[0]))]
-  expect(nouns.sort()).toEqual([
+  const administrationScopes = scoped
+    .map(({ scope }) => scope)
+    .filter((scope) => roleGroupOf(scope) === 'administration')
+  const resourceNames = [...new Set(administrationScopes.map((scope) => scope.split(':')[0]))]
+  expect(resourceNames.sort()).toEqual([
     'api-key',
     'audit-event',
     'domain',
@@ -160,20 +165,20 @@ test.each(roles)(
     expect((await byToken('GET', '/v5/me')).body.organizations[0].role).toBe(role)
     const refused: string[] = []
     for (const route of scoped) {
-      const { status, body } = await ask(byToken, route)
+      const { status, body } = await send(byToken, route)
       expect([route.scope, status === 403]).toEqual([route.scope, !covers(roleScopes(role), route.scope)])
       if (status === 403) expect(body.code).toBe('missing_scopes')
       if (status === 403) refused.push(route.scope)
     }
-    const ownersAlone = /^(?:sso-connection|domain):\w+:write$|^mail-content:/
-    const seen = (scope: string) => scope.endsWith(':read') && groupOf(scope) !== 'administration'
-    const worked = (scope: string) => scope.endsWith(':write') && groupOf(scope) === 'records'
-    const may: Record<string, (scope: string) => boolean> = {
+    const ownerOnly = /^(?:sso-connection|domain):\w+:write$|^mail-content:/
+    const canRead = (scope: string) => scope.endsWith(':read') && roleGroupOf(scope) !== 'administration'
+    const canWrite = (scope: string) => scope.endsWith(':write') && roleGroupOf(scope) === 'records'
+    const allowed: Record<string, (scope: string) => boolean> = {
       owner: () => true,
-      admin: (scope) => !ownersAlone.test(scope),
-      member: (scope) => seen(scope) || worked(scope),
-      viewer: seen,
+      admin: (scope) => !ownerOnly.test(scope),
+      member: (scope) => canRead(scope) || canWrite(scope),
+      viewer: canRead,
     }
-    expect(refused).toEqual(scoped.map(({ scope }) => scope).filter((scope) => !may[role]?.(scope)))
+    expect(refused).toEqual(scoped.map(({ scope }) => scope).filter((scope) => !allowed[role]?.(scope)))
   },
 )

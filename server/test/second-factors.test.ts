@@ -16,7 +16,7 @@ import {
   mailsOf,
   newPerson,
 } from './second-factors.ts'
-import { afterProof, ageProof, callAs } from './people.ts'
+import { callAfterReauthentication, backdateReauthentication, callAs } from './people.ts'
 import { createDatabase } from './postgres.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
+const execute = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 
 test('an authenticator app counts once a first code has confirmed it, and is asked for at the next login', async () => {
   const person = await newPerson(service)
@@ -75,23 +75,23 @@ test('the secret is shown once: one that is in use is not replaced, and nothing 
   expect((await confirmApp(person, app)).status).toBe(200)
   expectRefusal(await person.call('POST', '/v5/me/totp'), 423, 'resource_locked')
   expectRefusal(await person.call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } }), 422)
-  const shown = await person.call('GET', '/v5/me/second-factors')
-  expect(shown.body).toEqual({
+  const factors = await person.call('GET', '/v5/me/second-factors')
+  expect(factors.body).toEqual({
     totp: { createdAt: expect.any(String), lastUsedAt: expect.any(String) },
     passkeys: [],
     recoveryCodes: { remaining: 10 },
   })
-  expect(shown.text).not.toContain(second.body.secret)
+  expect(factors.text).not.toContain(second.body.secret)
 })
 
 test('of many confirmations at once one succeeds, and shows the only recovery codes that are good', async () => {
   const person = await newPerson(service)
   const app = new AuthenticatorApp((await person.call('POST', '/v5/me/totp')).body.uri)
-  const answers = await Promise.all(Array.from({ length: 8 }, () => confirmApp(person, app)))
-  const taken = answers.filter(({ status }) => status === 200)
-  expect(taken).toHaveLength(1)
+  const responses = await Promise.all(Array.from({ length: 8 }, () => confirmApp(person, app)))
+  const accepted = responses.filter(({ status }) => status === 200)
+  expect(accepted).toHaveLength(1)
   const [pending = ''] = await beginLogins(service, person, 1)
-  expect((await completeByRecoveryCode(service, pending, taken[0]?.body.recoveryCodes[0])).status).toBe(200)
+  expect((await completeByRecoveryCode(service, pending, accepted[0]?.body.recoveryCodes[0])).status).toBe(200)
   expect(await mailsOf(service, person)).toEqual(['second-factor-added'])
 })
 
@@ -122,10 +122,10 @@ test('of fifty logins at once with one code, one succeeds', async () => {
   const { app } = await enrolApp(person)
   const pending = await beginLogins(service, person, 50)
   const code = app.code()
-  const answers = await Promise.all(pending.map((token) => completeByTotp(service, token, code)))
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  const responses = await Promise.all(pending.map((token) => completeByTotp(service, token, code)))
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
   // The others were refused, or told to come one at a time; none waited for a connection that others need.
-  expect(answers.filter(({ status }) => ![200, 401, 429].includes(status)).map(({ text }) => text)).toEqual([])
+  expect(responses.filter(({ status }) => ![200, 401, 429].includes(status)).map(({ text }) => text)).toEqual([])
 })
 
 test('of fifty requests at once with one pending login and one code, one succeeds', async () => {
@@ -145,10 +145,10 @@ test('of fifty logins at once with one recovery code, one succeeds', async () =>
   const person = await newPerson(service)
   const { recoveryCodes } = await enrolApp(person)
   const pending = await beginLogins(service, person, 50)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     pending.map((token) => completeByRecoveryCode(service, token, recoveryCodes[0] ?? '')),
   )
-  expect(answers.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
+  expect(responses.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
   expect((await person.call('GET', '/v5/me/second-factors')).body.recoveryCodes).toEqual({ remaining: 9 })
 })
 
@@ -165,19 +165,19 @@ test('a recovery code stands in for the app once, however it is typed', async ()
   expect(await eventsOf(service, person, 'recovery-code.used')).toHaveLength(2)
   // A code of someone else is none.
   const other = await newPerson(service)
-  const theirs = (await enrolApp(other)).recoveryCodes
-  expectRefusal(await completeByRecoveryCode(service, three, theirs[0] ?? ''), 401, 'invalid_credentials')
+  const otherEnrolment = (await enrolApp(other)).recoveryCodes
+  expectRefusal(await completeByRecoveryCode(service, three, otherEnrolment[0] ?? ''), 401, 'invalid_credentials')
 })
 
 test('new recovery codes take the place of the old ones, and need a factor that they stand in for', async () => {
   const person = await newPerson(service)
   expectRefusal(await person.call('POST', '/v5/me/recovery-codes'), 423, 'resource_locked')
   const { recoveryCodes } = await enrolApp(person)
-  const made = await person.call('POST', '/v5/me/recovery-codes')
-  expect(made.body.recoveryCodes).toHaveLength(10)
+  const created = await person.call('POST', '/v5/me/recovery-codes')
+  expect(created.body.recoveryCodes).toHaveLength(10)
   const [one = '', two = ''] = await beginLogins(service, person, 2)
   expectRefusal(await completeByRecoveryCode(service, one, recoveryCodes[0] ?? ''), 401, 'invalid_credentials')
-  expect((await completeByRecoveryCode(service, two, made.body.recoveryCodes[9])).status).toBe(200)
+  expect((await completeByRecoveryCode(service, two, created.body.recoveryCodes[9])).status).toBe(200)
   expect(await mailsOf(service, person)).toEqual(['second-factor-added', 'recovery-codes-made'])
   expect(await eventsOf(service, person, 'recovery-codes.created')).toHaveLength(1)
 })
@@ -189,7 +189,7 @@ test('used up, recovery codes leave the other factor in its place', async () => 
   for (const [index, token] of pending.entries()) {
     expect((await completeByRecoveryCode(service, token, recoveryCodes[index] ?? '')).status).toBe(200)
   }
-  const [row] = await database(sql`select second_factors as kinds from users where id = ${person.userId}::uuid`)
+  const [row] = await execute(sql`select second_factors as kinds from users where id = ${person.userId}::uuid`)
   expect(row.kinds).toEqual(['totp'])
   expect((await completeByTotp(service, await person.beginLogin(), app.code())).status).toBe(200)
 })
@@ -226,9 +226,9 @@ test('a pending login is of no use for anything else, and a stranger’s token f
   }
   // One person's pending login takes no code of another.
   const other = await newPerson(service)
-  const theirs = await enrolApp(other)
-  expectRefusal(await completeByTotp(service, pending, theirs.app.code()), 401, 'invalid_credentials')
-  await database(sql`update pending_logins set expires_at = now() where user_id = ${person.userId}::uuid`)
+  const otherEnrolment = await enrolApp(other)
+  expectRefusal(await completeByTotp(service, pending, otherEnrolment.app.code()), 401, 'invalid_credentials')
+  await execute(sql`update pending_logins set expires_at = now() where user_id = ${person.userId}::uuid`)
   expectRefusal(await completeByTotp(service, pending, app.code()), 401, 'invalid_credentials')
 })
 
@@ -243,7 +243,7 @@ test('a refused code and an unknown pending login are answered alike', async () 
 test('changes to factors need a proof of the last five minutes', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  await ageProof(service, person, 360)
+  await backdateReauthentication(service, person, 360)
   const changes: [string, string, Json?][] = [
     ['POST', '/v5/me/totp'],
     ['POST', '/v5/me/totp/confirm', { code: app.code() }],
@@ -261,7 +261,7 @@ test('changes to factors need a proof of the last five minutes', async () => {
   expectRefusal(await person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.wrongCode() } }), 422)
   expectRefusal(await person.call('DELETE', '/v5/me/totp'), 403, 'reauthentication_required')
   const proof = await person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.code() } })
-  const call = afterProof(service, proof)
+  const call = callAfterReauthentication(service, proof)
   expectRefusal(await call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.code() } }), 422)
   expect((await call('DELETE', '/v5/me/totp')).status).toBe(204)
   expect(await eventsOf(service, person, 'reauthentication.failed')).toHaveLength(2)
@@ -271,7 +271,7 @@ test('changes to factors need a proof of the last five minutes', async () => {
 test('the last factor takes the recovery codes along, and what was proved with it', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const elsewhere = await completeByTotp(service, await person.beginLogin(), app.code())
+  const otherSession = await completeByTotp(service, await person.beginLogin(), app.code())
   expect((await person.call('DELETE', '/v5/me/totp')).status).toBe(204)
   expectRefusal(await person.call('DELETE', '/v5/me/totp'), 404, 'not_found')
   expect((await person.call('GET', '/v5/me/second-factors')).body).toEqual({
@@ -280,10 +280,10 @@ test('the last factor takes the recovery codes along, and what was proved with i
     recoveryCodes: { remaining: 0 },
   })
   expect((await person.logIn()).body.status).toBe('complete')
-  const [row] = await database(sql`select count(*)::int as count from sessions
+  const [row] = await execute(sql`select count(*)::int as count from sessions
     where user_id = ${person.userId}::uuid and second_factor_at is not null`)
   expect(row).toEqual({ count: 0 })
-  expect((await callAs(service, elsewhere.body.accessToken)('GET', '/v5/me')).status).toBe(200)
+  expect((await callAs(service, otherSession.body.accessToken)('GET', '/v5/me')).status).toBe(200)
   expect(await mailsOf(service, person)).toEqual(['second-factor-added', 'second-factor-removed'])
 })
 
@@ -300,12 +300,12 @@ test('an API key has no second factors', async () => {
 })
 
 test('after a restore without the secret a recovery code stands in for the app, and the password alone does not', async () => {
-  const made = await createDatabase()
-  const restored = await startTestService({}, made)
+  const created = await createDatabase()
+  const restored = await startTestService({}, created)
   try {
     const person = await newPerson(restored)
     const { app, recoveryCodes } = await enrolApp(person)
-    const client = new pg.Client(made.connection)
+    const client = new pg.Client(created.connection)
     await client.connect()
     await removeEncryptedData(client)
     await client.end()
@@ -329,13 +329,13 @@ test('a dump of the database holds no secret of an app and no recovery code, and
   const { recoveryCodes } = (await confirmApp(person, app)).body
   const pendingToken = await person.beginLogin()
   const secret: string = begun.body.secret
-  const tables = await database(sql`select relname as name from pg_class
+  const tables = await execute(sql`select relname as name from pg_class
     where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace`)
   expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(['totp_secrets', 'recovery_codes']))
   let dump = ''
   for (const { name } of tables) {
     const { rows } = {
-      rows: await database(sql`select query_to_xml(${`select * from ${name}`}, true, false, '')::text as text`),
+      rows: await execute(sql`select query_to_xml(${`select * from ${name}`}, true, false, '')::text as text`),
     }
     dump += rows[0].text
   }

@@ -19,17 +19,17 @@ const levels = `
   14.2:12223333 14.3:122 15.1:12233 15.2:12233 15.3:1222222 15.4:3333 16.1:2 16.2:22222 16.3:2222 16.4:222
   16.5:2223 17.1:23 17.2:22223333 17.3:22
 `
-const required = levels
+const expectedRequirements = levels
   .trim()
   .split(/\s+/)
-  .flatMap((line) => {
-    const [section = '', each = ''] = line.split(':')
+  .flatMap((requirement) => {
+    const [section = '', each = ''] = requirement.split(':')
     return Array.from(each, (level, index) => ({ number: `${section}.${index + 1}`, level: Number(level) }))
   })
 
 const states = ['holds', 'holds, untested', 'does not hold', 'not applicable', 'deployment']
 
-interface Line {
+interface Requirement {
   number: string
   level: number
   state: string
@@ -42,16 +42,16 @@ interface Line {
 const testReference = /`([^`\s]+\.test\.(?:ts|mjs)) › ([^`]+)`/g
 
 /** The lines of the document about requirements; one begins with its number. */
-function linesOf(document: string): Line[] {
+function linesOf(document: string): Requirement[] {
   return document
     .split(/^- (?=\*\*\d)/m)
     .slice(1)
-    .map((given) => {
-      const line = given.split(/\n(?=#)/)[0] ?? ''
+    .map((entry) => {
+      const requirement = entry.split(/\n(?=#)/)[0] ?? ''
       const form = /^\*\*([\d.]+)\*\* L(\d)\. .+?\. \*\*([a-z, ]+)\*\*/s
-      const [head = '', number = '', level = '', state = ''] = form.exec(line) ?? []
-      const tests = [...line.matchAll(testReference)].map(([, file, name]) => `${file} › ${name}`)
-      const reason = line.slice(head.length).replaceAll(testReference, '').replaceAll(/\s+/g, ' ').trim()
+      const [head = '', number = '', level = '', state = ''] = form.exec(requirement) ?? []
+      const tests = [...requirement.matchAll(testReference)].map(([, file, name]) => `${file} › ${name}`)
+      const reason = requirement.slice(head.length).replaceAll(testReference, '').replaceAll(/\s+/g, ' ').trim()
       return { number, level: Number(level), state, reason, tests }
     })
 }
@@ -76,12 +76,14 @@ const lines = linesOf(text)
 const read = (file: string): string => (existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8') : '')
 
 test('the standard has 70 requirements of level 1, 183 of level 2 and 92 of level 3', () => {
-  expect([1, 2, 3].map((level) => required.filter((one) => one.level === level).length)).toEqual([70, 183, 92])
+  expect([1, 2, 3].map((level) => expectedRequirements.filter((one) => one.level === level).length)).toEqual([
+    70, 183, 92,
+  ])
 })
 
 test('each requirement of the levels 1 and 2 has one line, in the order of the standard, and nothing else has', () => {
-  const told = lines.map(({ number, level }) => ({ number, level }))
-  expect(told).toEqual(required.filter(({ level }) => level < 3))
+  const actual = lines.map(({ number, level }) => ({ number, level }))
+  expect(actual).toEqual(expectedRequirements.filter(({ level }) => level < 3))
 })
 
 test('what holds names a test, and everything else a reason or a place', () => {
@@ -97,7 +99,9 @@ test('what holds names a test, and everything else a reason or a place', () => {
 
 test('the figures at its head are those of the lines', () => {
   for (const state of states) {
-    const counts = [1, 2].map((level) => lines.filter((line) => line.state === state && line.level === level).length)
+    const counts = [1, 2].map(
+      (level) => lines.filter((requirement) => requirement.state === state && requirement.level === level).length,
+    )
     const row = new RegExp(`^\\| ${state} +\\| (\\d+) +\\| (\\d+) +\\|$`, 'm').exec(text)
     expect([state, ...(row?.slice(1).map(Number) ?? [])]).toEqual([state, ...counts])
   }
@@ -124,10 +128,10 @@ test('every path and every link of the document leads to something', () => {
   expect(paths.filter((name) => !existsSync(join(root, name)))).toEqual([])
   const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
   expect(links.length).toBeGreaterThan(20)
-  expect(links.filter((link) => !isThere(link))).toEqual([])
+  expect(links.filter((link) => !exists(link))).toEqual([])
 })
 
-function isThere(link: string): boolean {
+function exists(link: string): boolean {
   const [file = '', anchor] = link.split('#')
   const target = file === '' ? path : normalize(join(dirname(path), file))
   if (!existsSync(join(root, target))) return false

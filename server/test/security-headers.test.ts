@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sendRaw, requestText } from './raw.ts'
+import { sendRaw, requestText } from './raw-http.ts'
 import { startTestService, type TestService } from './service.ts'
 
 let local: TestService
@@ -35,7 +35,7 @@ const requests = [
 ]
 
 /** What a policy says of one thing; of what it does not name, what it says of all. */
-function saysOf(policy: string, name: string): string | undefined {
+function directiveOf(policy: string, name: string): string | undefined {
   const directives = new Map(
     policy.split('; ').map((text) => [text.split(' ', 1)[0], text.split(' ').slice(1).join(' ')]),
   )
@@ -45,15 +45,18 @@ function saysOf(policy: string, name: string): string | undefined {
 test('every answer, of the parser too, says that nothing strange is run, framed, sniffed or told to others', async () => {
   for (const text of requests) {
     const { headers, status } = await sendRaw(local.url, text)
-    const what = `${text.slice(0, 60)} ${status}`
+    const requestLine = `${text.slice(0, 60)} ${status}`
     const policy = headers['content-security-policy'] ?? ''
     for (const name of ['object-src', 'base-uri', 'frame-ancestors', 'form-action', 'default-src']) {
-      expect([what, name, saysOf(policy, name)]).toEqual([what, name, "'none'"])
+      expect([requestLine, name, directiveOf(policy, name)]).toEqual([requestLine, name, "'none'"])
     }
-    expect([what, saysOf(policy, 'script-src')]).toEqual([what, expect.stringMatching(/^'(?:none|self)'$/)])
-    expect([what, headers['x-content-type-options']]).toEqual([what, 'nosniff'])
-    expect([what, headers['referrer-policy']]).toEqual([what, 'no-referrer'])
-    expect([what, headers['strict-transport-security']]).toEqual([what, undefined])
+    expect([requestLine, directiveOf(policy, 'script-src')]).toEqual([
+      requestLine,
+      expect.stringMatching(/^'(?:none|self)'$/),
+    ])
+    expect([requestLine, headers['x-content-type-options']]).toEqual([requestLine, 'nosniff'])
+    expect([requestLine, headers['referrer-policy']]).toEqual([requestLine, 'no-referrer'])
+    expect([requestLine, headers['strict-transport-security']]).toEqual([requestLine, undefined])
   }
 })
 

@@ -15,7 +15,7 @@ afterAll(() => service.close())
 const refresh = (token: string) => service.anonymous('POST', '/auth', { body: { token } })
 
 /** As if the session had begun so many days ago. */
-const begin = (sessionId: string, days: number) =>
+const backdateSession = (sessionId: string, days: number) =>
   service.database.crossTenantQuery(
     'manage an account',
     sql`update sessions set created_at = now() - make_interval(days => ${days}), expires_at = now() + interval '1 hour'
@@ -36,20 +36,20 @@ const day = 24 * 60 * 60
 test('a session that is used all the time ends 90 days after its login', async () => {
   const { email, password } = await newOwner(service)
   const { call, sessionId, refreshToken } = await loggedIn(service, email, password)
-  await begin(sessionId, 10)
+  await backdateSession(sessionId, 10)
   const early = await refresh(refreshToken)
   expect(early.status).toBe(200)
   // Within the first sixty days a refresh is good for thirty more.
   expect(await secondsLeft(sessionId)).toBeGreaterThan(29.9 * day)
-  await begin(sessionId, 89)
+  await backdateSession(sessionId, 89)
   const late = await refresh(early.body.refreshToken)
   expect(late.status).toBe(200)
   expect(await secondsLeft(sessionId)).toBeLessThanOrEqual(day)
-  await begin(sessionId, 91)
+  await backdateSession(sessionId, 91)
   // The last hour that `begin` gives lets one refresh happen, which finds the 90 days over.
-  const over = await refresh(late.body.refreshToken)
+  const afterLimit = await refresh(late.body.refreshToken)
   expect(await secondsLeft(sessionId)).toBeLessThan(0)
-  expect((await refresh(over.body.refreshToken ?? late.body.refreshToken)).status).toBe(401)
+  expect((await refresh(afterLimit.body.refreshToken ?? late.body.refreshToken)).status).toBe(401)
   expect((await call('GET', '/v5/me')).status).toBe(401)
 })
 
@@ -90,14 +90,19 @@ test('a password of years ago still logs in: none ends by its age', async () => 
 })
 
 test('what a caller sends becomes no line of the log and no member of one', async () => {
-  const words = 'a","level":60,"msg":"forged","b":"\\n{"level":60}\\u000a\u00e9'
-  const headers = { 'x-request-id': words, 'user-agent': words, origin: words, authorization: `Bearer ${words}` }
+  const injected = 'a","level":60,"msg":"forged","b":"\\n{"level":60}\\u000a\u00e9'
+  const headers = {
+    'x-request-id': injected,
+    'user-agent': injected,
+    origin: injected,
+    authorization: `Bearer ${injected}`,
+  }
   const before = service.logged.length
   await service.anonymous('GET', '/v5/me', { headers })
   await until('the request is told', () => service.logged.length > before)
   const lines = service.logged.slice(before)
   expect(lines).toHaveLength(1)
   expect(lines[0]?.trimEnd()).not.toContain('\n')
-  const told = JSON.parse(lines[0] ?? '') as Record<string, unknown>
-  expect([told.level, told.msg, told.callerRequestId]).toEqual([30, 'request', words])
+  const entry = JSON.parse(lines[0] ?? '') as Record<string, unknown>
+  expect([entry.level, entry.msg, entry.callerRequestId]).toEqual([30, 'request', injected])
 })

@@ -18,7 +18,7 @@ import type pg from 'pg'
 import { createDatabase } from './postgres.ts'
 
 /** An answer, read whole; `body` is the parsed JSON, or undefined when there is no text. */
-export interface TestAnswer<Body> {
+export interface TestResponse<Body> {
   status: number
   headers: Headers
   text: string
@@ -35,7 +35,7 @@ export interface CallOptions {
   headers?: Record<string, string>
 }
 
-export type Call = (method: string, path: string, options?: CallOptions) => Promise<TestAnswer<Json>>
+export type Call = (method: string, path: string, options?: CallOptions) => Promise<TestResponse<Json>>
 
 /** An organization of its own with an API key of all scopes: tests never share records, so they may run side by side. */
 export interface TestOrganization extends BootstrapResult {
@@ -67,15 +67,15 @@ function secretOf({ database = '' }: pg.ClientConfig): Secret {
 /** The real service on a database of its own, listening on a free port; `environment` as a user would set it. */
 export async function startTestService(
   environment: Record<string, string> = {},
-  given?: { connection: pg.ClientConfig; secret?: Secret; drop(): Promise<void> },
-  served?: readonly Route[],
+  existing?: { connection: pg.ClientConfig; secret?: Secret; drop(): Promise<void> },
+  servedRoutes?: readonly Route[],
 ): Promise<TestService> {
-  const { connection, drop } = given ?? (await createDatabase())
+  const { connection, drop } = existing ?? (await createDatabase())
   const config = readConfig({ PORT: '0', RATE_LIMIT_PER_MINUTE: '100000000', IMPORT_WORKERS: '0', ...environment })
   const database = new Database({ connection, size: 10, limitConcurrency: true })
   const intakeDatabase = new Database({ connection, ...intakePool })
   const workDatabase = new Database({ connection, ...workPool(config) })
-  const secret = given?.secret ?? secretOf(connection)
+  const secret = existing?.secret ?? secretOf(connection)
   const tokens = createTokens({ database, secret, roleScopes })
   const logged: string[] = []
   const log = pino(
@@ -91,7 +91,7 @@ export async function startTestService(
     log,
     isReady: () => true,
     prepared: Promise.resolve(),
-    ...(served && { servedRoutes: served }),
+    ...(servedRoutes && { servedRoutes }),
   })
   const call = callerOf(service.url)
   return {
@@ -101,7 +101,7 @@ export async function startTestService(
     logged,
     anonymous: call({}),
     async newOrganization() {
-      const made = await inTurn(() =>
+      const created = await runSequentially(() =>
         bootstrap({
           database,
           secret,
@@ -112,12 +112,12 @@ export async function startTestService(
           organization: `Organization ${randomUUID()}`,
         }),
       )
-      const { organizationId, apiKey } = made
-      await giveEverything(database, organizationId)
+      const { organizationId, apiKey } = created
+      await grantAllScopes(database, organizationId)
       const authorized = (key: string) =>
         call({ authorization: `Bearer ${key}`, 'service-organization-id': organizationId })
       return {
-        ...made,
+        ...created,
         call: authorized(apiKey),
         withScopes: async (scopes) =>
           authorized((await createApiKey({ database, organization: organizationId, name: 'test', scopes })).apiKey),
@@ -132,15 +132,15 @@ export async function startTestService(
 }
 
 /** Of many passwords that are hashed at once the last would wait longer than the service lets anyone wait. */
-function inTurn<Made>(make: () => Promise<Made>): Promise<Made> {
-  const made = lastMade.then(make)
-  lastMade = made.catch(() => undefined)
-  return made
+function runSequentially<Result>(work: () => Promise<Result>): Promise<Result> {
+  const created = previous.then(work)
+  previous = created.catch(() => undefined)
+  return created
 }
-let lastMade: Promise<unknown> = Promise.resolve()
+let previous: Promise<unknown> = Promise.resolve()
 
 /** What no wildcard covers has to be named: the first key of an organization may what an owner may. */
-const giveEverything = (database: Database, organizationId: string): Promise<object[]> =>
+const grantAllScopes = (database: Database, organizationId: string): Promise<object[]> =>
   database.crossTenantQuery(
     'check the database',
     sql`update api_keys set scopes = ${roleScopes('owner')}::text[], version = version + 1
@@ -151,19 +151,24 @@ const giveEverything = (database: Database, organizationId: string): Promise<obj
 function callerOf(url: string): (headers: Record<string, string>) => Call {
   return (common) =>
     async (method, path, { body, headers = {} } = {}) => {
-      const raw = typeof body === 'string' || body instanceof Uint8Array
-      const answer = await fetch(`${url}${path}`, {
+      const isRaw = typeof body === 'string' || body instanceof Uint8Array
+      const response = await fetch(`${url}${path}`, {
         method,
         headers: { ...common, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-        ...(body !== undefined && { body: raw ? (body as string) : JSON.stringify(body) }),
+        ...(body !== undefined && { body: isRaw ? (body as string) : JSON.stringify(body) }),
         redirect: 'manual',
       })
-      const text = await answer.text()
-      return { status: answer.status, headers: answer.headers, text, body: text === '' ? undefined : parsed(text) }
+      const text = await response.text()
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        body: text === '' ? undefined : parseJson(text),
+      }
     }
 }
 
-function parsed(text: string): Json {
+function parseJson(text: string): Json {
   try {
     return JSON.parse(text)
   } catch {

@@ -3,21 +3,21 @@ import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { Authenticator } from './authenticator.ts'
 import { enrolApp } from './second-factors.ts'
-import { afterProof, callAs, loggedIn, newOwner, type TestPerson } from './people.ts'
-import { requestText, sendRaw } from './raw.ts'
-import { type Json, startTestService, type TestAnswer, type TestService } from './service.ts'
+import { callAfterReauthentication, callAs, loggedIn, newOwner, type TestPerson } from './people.ts'
+import { requestText, sendRaw } from './raw-http.ts'
+import { type Json, startTestService, type TestResponse, type TestService } from './service.ts'
 
 let service: TestService
-let split: TestService
+let serviceWithAuthOrigin: TestService
 const origin = 'https://crm.example.com'
 const authOrigin = 'https://auth.example.com'
 beforeAll(async () => {
-  ;[service, split] = await Promise.all([
+  ;[service, serviceWithAuthOrigin] = await Promise.all([
     startTestService({ PUBLIC_URL: origin }),
     startTestService({ AUTH_ORIGIN: authOrigin }),
   ])
 })
-afterAll(() => Promise.all([service.close(), split.close()]))
+afterAll(() => Promise.all([service.close(), serviceWithAuthOrigin.close()]))
 
 const refresh = (token: string) => service.anonymous('POST', '/auth', { body: { token } })
 
@@ -31,7 +31,7 @@ const sessionOf = async ({ sessionId }: Pick<TestPerson, 'sessionId'>): Promise<
 }
 
 /** Each way to prove it again, as what it takes to do so. */
-const ways: [string, (person: TestPerson) => Promise<() => Promise<TestAnswer<Json>>>][] = [
+const methods: [string, (person: TestPerson) => Promise<() => Promise<TestResponse<Json>>>][] = [
   [
     'the password',
     async ({ call, password }) =>
@@ -52,36 +52,43 @@ const ways: [string, (person: TestPerson) => Promise<() => Promise<TestAnswer<Js
       const { body } = await call('POST', '/v5/me/passkeys/options')
       const credential = authenticator.create(body)
       await call('POST', '/v5/me/passkeys', { body: { name: 'Key', credential } })
-      const asked = (await call('POST', '/v5/me/reauthenticate/passkey/options')).body
-      return () => call('POST', '/v5/me/reauthenticate/passkey', { body: { credential: authenticator.get(asked) } })
+      const requestOptions = (await call('POST', '/v5/me/reauthenticate/passkey/options')).body
+      return () =>
+        call('POST', '/v5/me/reauthenticate/passkey', { body: { credential: authenticator.get(requestOptions) } })
     },
   ],
 ]
 
-test.each(ways)(
+test.each(methods)(
   'proving it again by %s gives a new session and new tokens, and ends the ones from before',
   async (_, prepare) => {
     const owner = await newOwner(service)
     const person = await loggedIn(service, owner.email, owner.password)
-    const prove = await prepare(person)
+    const reauthenticate = await prepare(person)
     const before = await sessionOf(person)
-    const answer = await prove()
-    expect(answer.status, answer.text).toBe(200)
-    const { sessionId, accessToken, refreshToken } = answer.body
+    const response = await reauthenticate()
+    expect(response.status, response.text).toBe(200)
+    const { sessionId, accessToken, refreshToken } = response.body
     expect(sessionId).not.toBe(person.sessionId)
     // Neither token from before does anything, nor does the refresh token end the session that goes on.
     expect((await person.call('GET', '/v5/me')).status).toBe(401)
     expect((await refresh(person.refreshToken)).status).toBe(401)
-    const call = afterProof(service, answer)
+    const call = callAfterReauthentication(service, response)
     expect((await call('GET', '/v5/contacts')).status).toBe(200)
     expect((await call('POST', '/v5/me/address', { body: { email: 'new@example.com' } })).status).toBe(202)
     // The session keeps its age, so no proof makes it outlive the 90 days; and it is the same device.
     expect(await sessionOf(person)).toMatchObject({ ended: true })
     const { ended, created_at, user_agent, organization_id, begun_by } = await sessionOf({ sessionId })
-    const { created_at: at, user_agent: agent, organization_id: home, begun_by: by } = before
-    expect([ended, created_at, user_agent, organization_id, begun_by]).toEqual([false, at, agent, home, by])
-    const next = await refresh(refreshToken)
-    expect([next.status, next.body.sessionId]).toEqual([200, sessionId])
+    const { created_at: at, user_agent: agent, organization_id: organizationId, begun_by: begunBy } = before
+    expect([ended, created_at, user_agent, organization_id, begun_by]).toEqual([
+      false,
+      at,
+      agent,
+      organizationId,
+      begunBy,
+    ])
+    const refreshed = await refresh(refreshToken)
+    expect([refreshed.status, refreshed.body.sessionId]).toEqual([200, sessionId])
     expect((await callAs(service, accessToken)('GET', '/v5/me')).status).toBe(200)
   },
 )
@@ -102,10 +109,10 @@ test('of two proofs at once one is given, and the session is not doubled', async
   const owner = await newOwner(service)
   const { call } = await loggedIn(service, owner.email, owner.password)
   const body = { password: owner.password }
-  const answers = await Promise.all([1, 2].map(() => call('POST', '/v5/me/reauthenticate', { body })))
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 401])
-  const [good] = answers.filter(({ status }) => status === 200)
-  const sessions = await afterProof(service, good as TestAnswer<Json>)('GET', '/v5/me/sessions')
+  const responses = await Promise.all([1, 2].map(() => call('POST', '/v5/me/reauthenticate', { body })))
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, 401])
+  const [successful] = responses.filter(({ status }) => status === 200)
+  const sessions = await callAfterReauthentication(service, successful as TestResponse<Json>)('GET', '/v5/me/sessions')
   // That of `bootstrap`, and this one.
   expect(sessions.body).toHaveLength(2)
 })
@@ -123,23 +130,23 @@ test('a proof puts the refresh token into the cookie where that is asked for, fr
   expect(
     (await call('POST', '/v5/me/reauthenticate', { body, headers: { origin: 'https://evil.example' } })).status,
   ).toBe(403)
-  const proof = await call('POST', '/v5/me/reauthenticate', { body, headers: { ...headers, cookie } })
-  expect([proof.status, proof.body.refreshToken]).toEqual([200, undefined])
-  const renewed = proof.headers
+  const reauthentication = await call('POST', '/v5/me/reauthenticate', { body, headers: { ...headers, cookie } })
+  expect([reauthentication.status, reauthentication.body.refreshToken]).toEqual([200, undefined])
+  const renewed = reauthentication.headers
     .getSetCookie()
     .map((line) => line.split(';', 1)[0])
     .join('; ')
-  const traded = (given: string) =>
-    service.anonymous('POST', '/auth/refresh', { body: {}, headers: { ...headers, cookie: given } })
-  expect((await traded(cookie)).status).toBe(401)
-  expect((await traded(renewed)).body.sessionId).toBe(proof.body.sessionId)
+  const refreshWithCookie = (cookieHeader: string) =>
+    service.anonymous('POST', '/auth/refresh', { body: {}, headers: { ...headers, cookie: cookieHeader } })
+  expect((await refreshWithCookie(cookie)).status).toBe(401)
+  expect((await refreshWithCookie(renewed)).body.sessionId).toBe(reauthentication.body.sessionId)
 })
 
 test('with AUTH_ORIGIN a page proves it on that host, whose cookie it is', async () => {
-  const { accessToken, password } = await newOwner(split)
-  const ask = (path: string) =>
+  const { accessToken, password } = await newOwner(serviceWithAuthOrigin)
+  const postFromAuthOrigin = (path: string) =>
     sendRaw(
-      split.url,
+      serviceWithAuthOrigin.url,
       requestText('POST', path, {
         headers: {
           host: new URL(authOrigin).host,
@@ -150,10 +157,10 @@ test('with AUTH_ORIGIN a page proves it on that host, whose cookie it is', async
         body: JSON.stringify({ password, cookie: true }),
       }),
     )
-  const proof = await ask('/v5/me/reauthenticate')
-  expect(proof.status, proof.body).toBe(200)
-  expect(proof.headers['set-cookie']).toMatch(/^__Host-rapport=rft_/)
-  expect(JSON.parse(proof.body)).not.toHaveProperty('refreshToken')
+  const reauthentication = await postFromAuthOrigin('/v5/me/reauthenticate')
+  expect(reauthentication.status, reauthentication.body).toBe(200)
+  expect(reauthentication.headers['set-cookie']).toMatch(/^__Host-rapport=rft_/)
+  expect(JSON.parse(reauthentication.body)).not.toHaveProperty('refreshToken')
   // Nothing else of the API stands there.
-  expect((await ask('/v5/me/password')).status).toBe(404)
+  expect((await postFromAuthOrigin('/v5/me/password')).status).toBe(404)
 })

@@ -46,7 +46,7 @@ export const tablesOf = (folder: string): string[] =>
   )
 
 /** A test may read an untyped answer or expect an error of the compiler, and says why. */
-const excuse = /oxlint-disable-next-line no-explicit-any -- \S/
+const anyExcuse = /oxlint-disable-next-line no-explicit-any -- \S/
 
 /** What one file, given as text, imports, how big it is, and what of it is forbidden. */
 export function parseSource(path: string, text: string): Source {
@@ -69,10 +69,10 @@ export function parseSource(path: string, text: string): Source {
     if (ts.isStringLiteralLike(node)) texts.push(node.text)
     if (ts.isTemplateExpression(node))
       texts.push([node.head, ...node.templateSpans.map(({ literal }) => literal)].map(({ text }) => text).join('?'))
-    const fault = faultOf(node)
+    const construct = forbiddenConstruct(node)
     const line = lineOf(node.getStart())
-    const isExcused = isTest && fault === 'any' && excuse.test(textLines[line - 2] ?? '')
-    if (fault && !isExcused) forbidden.push(`${fault} at line ${line}`)
+    const isExcused = isTest && construct === 'any' && anyExcuse.test(textLines[line - 2] ?? '')
+    if (construct && !isExcused) forbidden.push(`${construct} at line ${line}`)
     ts.forEachChild(node, visit)
   }
   visit(file)
@@ -97,7 +97,7 @@ function ownLines(node: ts.Node, linesOf: (node: ts.Node) => number): number {
   return lines
 }
 
-function faultOf(node: ts.Node): string | undefined {
+function forbiddenConstruct(node: ts.Node): string | undefined {
   if (node.kind === ts.SyntaxKind.AnyKeyword) return 'any'
   if (ts.isExportAssignment(node) || node.kind === ts.SyntaxKind.DefaultKeyword) {
     return ts.isDefaultClause(node.parent) || ts.isCaseBlock(node.parent) ? undefined : 'a default export'

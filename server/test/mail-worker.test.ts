@@ -11,20 +11,20 @@ import { composer } from '../src/identity/mails/compose.ts'
 import { type Access, openAccess } from './access.ts'
 import { type ConnectionProxy, startConnectionProxy } from './connection-proxy.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
-import { hasten, liveTokens, mailOf, mailsOf, newPerson, queue } from './mail-worlds.ts'
+import { makeDue, countValidTokens, mailOf, mailsOf, newPerson, enqueue } from './mail-queue.ts'
 import { createDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 
 let access: Access
 let receiver: MailReceiver
-let closers: (() => Promise<unknown>)[]
+let cleanUps: (() => Promise<unknown>)[]
 beforeEach(async () => {
   ;[access, receiver] = await Promise.all([openAccess(), startMailReceiver()])
-  closers = []
+  cleanUps = []
   logged = []
 })
 afterEach(async () => {
-  await Promise.all(closers.map((close) => close()))
+  await Promise.all(cleanUps.map((close) => close()))
   await Promise.all([access.close(), receiver.close()])
 })
 
@@ -41,80 +41,80 @@ function startProcess(transport: Transport = realTransport(), { database }: Pick
 }
 
 /** With connections of its own, so that none waits for those of the others. */
-function startOnItsOwn() {
+function startWithOwnConnections() {
   const database = access.anotherDatabase()
   const work = startProcess(undefined, { database })
-  closers.push(() => work.close().then(() => database.close()))
+  cleanUps.push(() => work.close().then(() => database.close()))
 }
 
-function startClosed(transport?: Transport) {
+function startUntilTestEnds(transport?: Transport) {
   const work = startProcess(transport)
-  closers.push(() => work.close())
+  cleanUps.push(() => work.close())
   return work
 }
 
 /** A process that ends when it has done so much of the sending; gives what it was about to send, or had sent. */
-function startKilled(after: 'nothing' | 'sending'): OutgoingMail[] {
-  const reached: OutgoingMail[] = []
+function startThenKill(after: 'nothing' | 'sending'): OutgoingMail[] {
+  const reachedMails: OutgoingMail[] = []
   const real = realTransport()
   const work = startProcess({
     async send(mail) {
       if (after === 'sending') await real.send(mail)
-      reached.push(mail)
+      reachedMails.push(mail)
       // It takes no more mails and never goes on with this one.
       void work.close()
       await new Promise(() => undefined)
     },
   })
-  return reached
+  return reachedMails
 }
 
-interface Leaving extends Pick<Access, 'database'> {
-  way: ConnectionProxy
+interface InterruptibleDatabase extends Pick<Access, 'database'> {
+  proxy: ConnectionProxy
   /** The same database, seen by who does not lose it. */
-  own: Pick<Access, 'database'>
+  direct: Pick<Access, 'database'>
 }
 
 /** A database that can go away. */
-async function leavingDatabase(): Promise<Leaving> {
-  const made = await createDatabase()
-  const way = await startConnectionProxy(made)
-  const database = new Database({ connection: way.connection, size: 4 })
-  const own = new Database({ connection: made.connection, size: 2 })
-  closers.push(async () => {
-    await Promise.all([database.close(), own.close()])
-    await way.close()
-    await made.drop()
+async function createInterruptibleDatabase(): Promise<InterruptibleDatabase> {
+  const testDatabase = await createDatabase()
+  const proxy = await startConnectionProxy(testDatabase)
+  const database = new Database({ connection: proxy.connection, size: 4 })
+  const direct = new Database({ connection: testDatabase.connection, size: 2 })
+  cleanUps.push(async () => {
+    await Promise.all([database.close(), direct.close()])
+    await proxy.close()
+    await testDatabase.drop()
   })
-  return { database, way, own: { database: own } }
+  return { database, proxy, direct: { database: direct } }
 }
 
 /** Sends the mail, and the database is away when it is to be noted. */
-function sendingAsItLeaves({ way }: Leaving): Transport {
+function transportThatDisconnects({ proxy }: InterruptibleDatabase): Transport {
   const real = realTransport()
   return {
     async send(mail) {
       await real.send(mail)
-      way.goOffline()
+      proxy.goOffline()
     },
   }
 }
 
 /** What another process sees once the time of a killed one is over. */
-const endLeases = () =>
+const expireLeases = () =>
   access.database.crossTenantQuery('check the database', sql`update mails set run_at = now() where lease is not null`)
 
-const tokenOf = (link = ''): string => new URL(link).hash.split('=')[1] ?? ''
+const tokenInLink = (link = ''): string => new URL(link).hash.split('=')[1] ?? ''
 
-const spend = (token: string) =>
+const consumeToken = (token: string) =>
   access.database.crossTenantTransaction('check the database', (spanning) =>
     consumeOneTimeToken(spanning, 'reset-password', token),
   )
 
 test('of several processes one sends each mail', async () => {
   const people = await Promise.all(Array.from({ length: 24 }, () => newPerson(access)))
-  for (const { email } of people) await queue(access, { kind: 'reset-password', recipient: email })
-  for (let count = 0; count < 3; count++) startOnItsOwn()
+  for (const { email } of people) await enqueue(access, { kind: 'reset-password', recipient: email })
+  for (let count = 0; count < 3; count++) startWithOwnConnections()
   for (const { email } of people) await until('it is sent', async () => (await mailOf(access, email)).status === 'sent')
   expect(
     receiver
@@ -126,12 +126,12 @@ test('of several processes one sends each mail', async () => {
 
 test('a mail whose process ended between the sending and the note of it comes twice, as one and the same message', async () => {
   const { email } = await newPerson(access)
-  const reached = startKilled('sending')
-  await queue(access, { kind: 'reset-password', recipient: email })
-  await until('it was sent', () => reached.length === 1)
+  const reachedMails = startThenKill('sending')
+  await enqueue(access, { kind: 'reset-password', recipient: email })
+  await until('it was sent', () => reachedMails.length === 1)
   expect(await mailOf(access, email)).toMatchObject({ status: 'queued', isLeased: true })
-  await endLeases()
-  startClosed()
+  await expireLeases()
+  startUntilTestEnds()
   await until('it is sent again', async () => (await mailOf(access, email)).status === 'sent')
   const [first, second, ...more] = receiver.mails()
   expect(more).toEqual([])
@@ -139,52 +139,52 @@ test('a mail whose process ended between the sending and the note of it comes tw
 })
 
 test('a mail that was sent as the database went away is noted when it is back, and sent once', async () => {
-  const leaving = await leavingDatabase()
-  const { email } = await newPerson(leaving.own)
-  const work = startProcess(sendingAsItLeaves(leaving), leaving)
-  closers.unshift(() => work.close())
-  await queue(leaving.own, { kind: 'reset-password', recipient: email })
+  const interruptible = await createInterruptibleDatabase()
+  const { email } = await newPerson(interruptible.direct)
+  const work = startProcess(transportThatDisconnects(interruptible), interruptible)
+  cleanUps.unshift(() => work.close())
+  await enqueue(interruptible.direct, { kind: 'reset-password', recipient: email })
   await receiver.next()
   // As long as a restart of PostgreSQL may take.
   await delay(6000)
-  leaving.way.goOnline()
-  await until('it is noted', async () => (await mailOf(leaving.own, email)).status === 'sent')
+  interruptible.proxy.goOnline()
+  await until('it is noted', async () => (await mailOf(interruptible.direct, email)).status === 'sent')
   expect(receiver.mails()).toHaveLength(1)
-  expect((await mailOf(leaving.own, email)).attempts).toBe(1)
+  expect((await mailOf(interruptible.direct, email)).attempts).toBe(1)
 })
 
 test('a stop waits for no database that is away: a mail that was sent and not noted is told in the log', async () => {
-  const leaving = await leavingDatabase()
-  const { email } = await newPerson(leaving.own)
-  const work = startProcess(sendingAsItLeaves(leaving), leaving)
-  const id = await queue(leaving.own, { kind: 'reset-password', recipient: email })
+  const interruptible = await createInterruptibleDatabase()
+  const { email } = await newPerson(interruptible.direct)
+  const work = startProcess(transportThatDisconnects(interruptible), interruptible)
+  const id = await enqueue(interruptible.direct, { kind: 'reset-password', recipient: email })
   await receiver.next()
   const began = performance.now()
   await work.close()
-  const took = performance.now() - began
+  const elapsed = performance.now() - began
   expect(logged.filter((line) => line.includes('may be sent again'))).toEqual([
     expect.stringContaining(id.replaceAll('-', '')),
   ])
-  expect(took).toBeLessThan(5000)
-  expect(await mailOf(leaving.own, email)).toMatchObject({ status: 'queued', isLeased: true })
+  expect(elapsed).toBeLessThan(5000)
+  expect(await mailOf(interruptible.direct, email)).toMatchObject({ status: 'queued', isLeased: true })
 })
 
 test('whatever keeps a sent mail from being noted, it does not count as unsent', async () => {
   const { email } = await newPerson(access)
-  const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
+  const execute = <Row extends object>(statement: ReturnType<typeof sql>) =>
     access.database.crossTenantQuery<Row>('check the database', statement)
-  await inDatabase(sql`create sequence hindrances`)
-  await inDatabase(sql`create function hinder() returns trigger language plpgsql as $$
+  await execute(sql`create sequence hindrances`)
+  await execute(sql`create function hinder() returns trigger language plpgsql as $$
     begin perform nextval('hindrances'); raise 'not now'; end $$`)
-  await inDatabase(sql`create trigger hinder before update on mails for each row
+  await execute(sql`create trigger hinder before update on mails for each row
     when (new.status = 'sent') execute function hinder()`)
-  startClosed()
-  await queue(access, { kind: 'reset-password', recipient: email })
+  startUntilTestEnds()
+  await enqueue(access, { kind: 'reset-password', recipient: email })
   await until('it was hindered', async () => {
-    const [row] = await inDatabase<{ is_called: boolean }>(sql`select is_called from hindrances`)
+    const [row] = await execute<{ is_called: boolean }>(sql`select is_called from hindrances`)
     return row?.is_called === true
   })
-  await inDatabase(sql`drop function hinder() cascade`)
+  await execute(sql`drop function hinder() cascade`)
   await until('it is noted', async () => (await mailOf(access, email)).status === 'sent')
   expect(receiver.mails()).toHaveLength(1)
   expect(await mailOf(access, email)).toMatchObject({ attempts: 1, lastError: null })
@@ -192,83 +192,83 @@ test('whatever keeps a sent mail from being noted, it does not count as unsent',
 
 test('a crash after the composing leaves one usable token, that of the mail that is sent', async () => {
   const { id, email } = await newPerson(access)
-  const reached = startKilled('nothing')
-  await queue(access, { kind: 'reset-password', recipient: email })
-  await until('it was composed', () => reached.length === 1)
-  await endLeases()
-  startClosed()
+  const reachedMails = startThenKill('nothing')
+  await enqueue(access, { kind: 'reset-password', recipient: email })
+  await until('it was composed', () => reachedMails.length === 1)
+  await expireLeases()
+  startUntilTestEnds()
   const mail = await receiver.next()
-  expect(await liveTokens(access, { email, userId: id })).toBe(1)
-  expect(mail.text).toBe(reached[0]?.text)
-  expect(await spend(tokenOf(mail.links[0]))).toMatchObject({ userId: id, email })
+  expect(await countValidTokens(access, { email, userId: id })).toBe(1)
+  expect(mail.text).toBe(reachedMails[0]?.text)
+  expect(await consumeToken(tokenInLink(mail.links[0]))).toMatchObject({ userId: id, email })
 })
 
 test('a mail that waited for too long gets a new link; the one before is not good any more', async () => {
   const { id, email } = await newPerson(access)
   const sent: OutgoingMail[] = []
-  const work = startClosed({
+  const work = startUntilTestEnds({
     async send(mail) {
       sent.push(mail)
       if (sent.length === 1) throw new SendError('not now', { isFinal: false, detail: undefined })
     },
   })
-  await queue(access, { kind: 'reset-password', recipient: email })
+  await enqueue(access, { kind: 'reset-password', recipient: email })
   await until('an attempt failed', async () => (await mailOf(access, email)).lastError === 'not now')
   await access.database.crossTenantQuery(
     'check the database',
     sql`update mails set composed_at = composed_at - interval '16 minutes'`,
   )
-  await hasten(access)
+  await makeDue(access)
   work.wake()
   await until('it is sent', async () => (await mailOf(access, email)).status === 'sent')
-  const [first, second] = sent.map(({ text }) => tokenOf(/https:\S+/.exec(text)?.[0]))
+  const [first, second] = sent.map(({ text }) => tokenInLink(/https:\S+/.exec(text)?.[0]))
   expect(first).not.toBe(second)
   expect(sent[0]?.reference).not.toBe(sent[1]?.reference)
-  expect(await spend(first ?? '')).toBeUndefined()
-  expect(await liveTokens(access, { email, userId: id })).toBe(1)
-  expect(await spend(second ?? '')).toMatchObject({ userId: id })
+  expect(await consumeToken(first ?? '')).toBeUndefined()
+  expect(await countValidTokens(access, { email, userId: id })).toBe(1)
+  expect(await consumeToken(second ?? '')).toMatchObject({ userId: id })
 })
 
 test('a mail that waits when the mail server is taken away is kept for the owners, with a new link', async () => {
   const { email } = await newPerson(access)
-  await queue(access, { kind: 'reset-password', recipient: email })
+  await enqueue(access, { kind: 'reset-password', recipient: email })
   const composed: string[] = []
-  const sending = startProcess({
+  const failingWorker = startProcess({
     async send({ text }) {
-      composed.push(tokenOf(/https:\S+/.exec(text)?.[0]))
+      composed.push(tokenInLink(/https:\S+/.exec(text)?.[0]))
       throw new SendError('the mail server could not be reached', { isFinal: false, detail: undefined })
     },
   })
   await until('it waits', async () => (await mailOf(access, email)).lastError !== null)
-  await sending.close()
-  await hasten(access)
+  await failingWorker.close()
+  await makeDue(access)
   const { database, secret } = access
   const log = pino({ level: 'silent' })
   const compose = composer('https://crm.example.com')
-  const keeping = createMailWorker({ database, secret, log, ready: Promise.resolve(), transport: undefined, compose })
-  closers.push(() => keeping.close())
+  const worker = createMailWorker({ database, secret, log, ready: Promise.resolve(), transport: undefined, compose })
+  cleanUps.push(() => worker.close())
   await until('it is kept', async () => (await mailOf(access, email)).status === 'kept')
   expect(await mailOf(access, email)).toMatchObject({ isSealed: true })
-  expect(await spend(composed[0] ?? '')).toBeUndefined()
+  expect(await consumeToken(composed[0] ?? '')).toBeUndefined()
 })
 
 test('a process that lost its mail to another writes nothing down', async () => {
   const { email } = await newPerson(access)
   let release: () => void = () => undefined
-  const held = new Promise<void>((resolve) => (release = resolve))
-  const slow: OutgoingMail[] = []
+  const blocker = new Promise<void>((resolve) => (release = resolve))
+  const blockedMails: OutgoingMail[] = []
   const work = startProcess({
     async send(mail) {
-      slow.push(mail)
-      await held
+      blockedMails.push(mail)
+      await blocker
       throw new SendError('too late', { isFinal: true, detail: undefined })
     },
   })
-  await queue(access, { kind: 'reset-password', recipient: email })
-  await until('the slow one has it', () => slow.length === 1)
+  await enqueue(access, { kind: 'reset-password', recipient: email })
+  await until('the slow one has it', () => blockedMails.length === 1)
   const closed = work.close()
-  await endLeases()
-  startClosed()
+  await expireLeases()
+  startUntilTestEnds()
   await until('the other one has sent it', async () => (await mailOf(access, email)).status === 'sent')
   const before = await mailOf(access, email)
   release()
@@ -278,12 +278,12 @@ test('a process that lost its mail to another writes nothing down', async () => 
 
 test('a mail that no process ever brought to an end is given up after the last attempt', async () => {
   const { email } = await newPerson(access)
-  await queue(access, { kind: 'reset-password', recipient: email })
+  await enqueue(access, { kind: 'reset-password', recipient: email })
   await access.database.crossTenantQuery('check the database', sql`update mails set attempts = ${retryPolicy.attempts}`)
-  startClosed()
+  startUntilTestEnds()
   await until('it failed', async () => (await mailOf(access, email)).status === 'failed')
   expect(receiver.mails()).toEqual([])
-  expect(await liveTokens(access, { email })).toBe(0)
+  expect(await countValidTokens(access, { email })).toBe(0)
 })
 
 test('the delays double up to the longest, and come to about a day in all', () => {
@@ -298,19 +298,19 @@ test('the delays double up to the longest, and come to about a day in all', () =
 test('a stop waits for what is under way and takes nothing more', async () => {
   const { email } = await newPerson(access)
   let release: () => void = () => undefined
-  const held = new Promise<void>((resolve) => (release = resolve))
-  let begun = 0
+  const blocker = new Promise<void>((resolve) => (release = resolve))
+  let startedCount = 0
   const work = startProcess({
     async send() {
-      begun++
-      await held
+      startedCount++
+      await blocker
     },
   })
-  await queue(access, { kind: 'reset-password', recipient: email })
-  await until('it is under way', () => begun === 1)
+  await enqueue(access, { kind: 'reset-password', recipient: email })
+  await until('it is under way', () => startedCount === 1)
   const closed = work.close()
   const { email: later } = await newPerson(access)
-  await queue(access, { kind: 'reset-password', recipient: later })
+  await enqueue(access, { kind: 'reset-password', recipient: later })
   release()
   await closed
   expect((await mailOf(access, email)).status).toBe('sent')

@@ -10,47 +10,53 @@ import { checkTransactions } from '../src/commands/examine-maintenance.ts'
 import { readConfig } from '../src/config.ts'
 import { run, databaseUrlOf } from './command-line.ts'
 import { createEmptyDatabase, type TestDatabase } from './postgres.ts'
-import { ago, upkeepWorld, type UpkeepWorld } from './upkeep-world.ts'
+import { ago, createMaintenanceFixture, type MaintenanceFixture } from './maintenance-fixture.ts'
 
-let world: UpkeepWorld
+let fixture: MaintenanceFixture
 let database: TestDatabase
 let folder: string
 const organization_id = randomUUID()
 const [team_id, import_id] = [randomUUID(), randomUUID()]
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rapport-doctor-'))
-  world = await upkeepWorld()
-  database = { connection: world.connection as TestDatabase['connection'], drop: () => Promise.resolve() }
-  await world.insert('organizations', [{ id: organization_id, name: 'Any', slug: organization_id }])
-  await world.insert('teams', [{ organization_id, id: team_id, name: 'Home', is_default: true }])
-  await world.insert('imports', [{ organization_id, id: import_id, name: 'Any', team_id }])
+  fixture = await createMaintenanceFixture()
+  database = { connection: fixture.connection as TestDatabase['connection'], drop: () => Promise.resolve() }
+  await fixture.insert('organizations', [{ id: organization_id, name: 'Any', slug: organization_id }])
+  await fixture.insert('teams', [{ organization_id, id: team_id, name: 'Home', is_default: true }])
+  await fixture.insert('imports', [{ organization_id, id: import_id, name: 'Any', team_id }])
 })
 afterAll(async () => {
-  await world.close()
+  await fixture.close()
   await rm(folder, { recursive: true })
 })
 
-const environment = (of: TestDatabase = database) => ({
-  DATABASE_URL: databaseUrlOf(of),
+const environment = (testDatabase: TestDatabase = database) => ({
+  DATABASE_URL: databaseUrlOf(testDatabase),
   DATA_DIR: folder,
   SECRET: 'a secret that is long enough for a test',
 })
 
-async function find(name: string, of?: TestDatabase): Promise<Finding | undefined> {
-  const findings = await examineDatabase(readConfig(environment(of)))
+async function findFinding(name: string, testDatabase?: TestDatabase): Promise<Finding | undefined> {
+  const findings = await examineDatabase(readConfig(environment(testDatabase)))
   return findings.find((one) => one.name === name)
 }
 
 async function addRow(row: Record<string, unknown>): Promise<void> {
-  await world.insert('import_rows', [{ organization_id, id: randomUUID(), import_id, payload: {}, ...row }])
+  await fixture.insert('import_rows', [{ organization_id, id: randomUUID(), import_id, payload: {}, ...row }])
 }
 
 test('a database in good health: each thing is told with its value', async () => {
-  expect(await find('transactions')).toMatchObject({ state: 'ok' })
-  expect(await find('imports')).toEqual({ name: 'imports', state: 'ok', message: '0 rows waiting; 0 dead' })
-  expect(await find('retention')).toMatchObject({ state: 'ok', message: expect.stringContaining('no data is stored') })
-  expect(await find('tables')).toMatchObject({ state: 'ok', message: expect.stringMatching(/^\d+ (MB|kB) in total/) })
-  const letters = await find('letters')
+  expect(await findFinding('transactions')).toMatchObject({ state: 'ok' })
+  expect(await findFinding('imports')).toEqual({ name: 'imports', state: 'ok', message: '0 rows waiting; 0 dead' })
+  expect(await findFinding('retention')).toMatchObject({
+    state: 'ok',
+    message: expect.stringContaining('no data is stored'),
+  })
+  expect(await findFinding('tables')).toMatchObject({
+    state: 'ok',
+    message: expect.stringMatching(/^\d+ (MB|kB) in total/),
+  })
+  const letters = await findFinding('letters')
   expect(letters).toMatchObject({
     state: 'ok',
     message: expect.stringMatching(/^ctype C\.UTF-?8: [1-9].* folds to elωж$/i),
@@ -58,25 +64,25 @@ test('a database in good health: each thing is told with its value', async () =>
 })
 
 test('a transaction that is forgotten is named, with how to end it', async () => {
-  const forgotten = new pg.Client({ ...world.connection, application_name: 'report' })
-  forgotten.on('error', () => undefined)
-  await forgotten.connect()
-  await forgotten.query('begin')
-  const { rows } = await forgotten.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const idleClient = new pg.Client({ ...fixture.connection, application_name: 'report' })
+  idleClient.on('error', () => undefined)
+  await idleClient.connect()
+  await idleClient.query('begin')
+  const { rows } = await idleClient.query<{ pid: number }>('select pg_backend_pid() as pid')
   const pid = rows[0]?.pid
-  expect(await find('transactions')).toMatchObject({ state: 'ok' })
+  expect(await findFinding('transactions')).toMatchObject({ state: 'ok' })
   // The same transaction, looked at by someone whose clock is an hour ahead.
-  const later = lookingLater(world.client, '61 minutes')
+  const later = clientAhead(fixture.client, '61 minutes')
   const found = await checkTransactions(later)
   expect(found).toMatchObject({ name: 'transactions', state: 'wrong' })
   expect(found.message).toMatch(new RegExp(`${pid} \\(report, idle in transaction, 61 minutes\\)`))
   expect(found.advice).toContain(`select pg_terminate_backend(${pid});`)
-  await world.client.query(`select pg_terminate_backend(${pid})`)
+  await fixture.client.query(`select pg_terminate_backend(${pid})`)
   await expect.poll(() => checkTransactions(later), { timeout: 20_000 }).toMatchObject({ state: 'ok' })
 })
 
 /** The client, for which so much time has passed: a test cannot wait until a transaction is old. */
-function lookingLater(client: pg.Client, time: string): pg.Client {
+function clientAhead(client: pg.Client, time: string): pg.Client {
   const query = (text: string, values: unknown[]) =>
     client.query(text.replaceAll('now()', `(clock_timestamp() + interval '${time}')`), values)
   return { query } as unknown as pg.Client
@@ -84,59 +90,62 @@ function lookingLater(client: pg.Client, time: string): pg.Client {
 
 test('rows that wait for long are told, as a note and then as wrong', async () => {
   await addRow({ run_at: new Date().toISOString() })
-  expect(await find('imports')).toMatchObject({ state: 'ok', message: expect.stringMatching(/^1 rows waiting/) })
-  await world.client.query(`update import_rows set run_at = now() - interval '5 minutes'`)
-  const note = await find('imports')
+  expect(await findFinding('imports')).toMatchObject({ state: 'ok', message: expect.stringMatching(/^1 rows waiting/) })
+  await fixture.client.query(`update import_rows set run_at = now() - interval '5 minutes'`)
+  const note = await findFinding('imports')
   expect(note).toMatchObject({ state: 'note', message: '1 rows waiting, the oldest overdue by 5 minutes; 0 dead' })
   expect(note?.advice).toContain('IMPORT_WORKERS')
-  await world.client.query(`update import_rows set run_at = now() - interval '3 hours'`)
-  expect(await find('imports')).toMatchObject({ state: 'wrong', message: expect.stringContaining('3 hours') })
+  await fixture.client.query(`update import_rows set run_at = now() - interval '3 hours'`)
+  expect(await findFinding('imports')).toMatchObject({ state: 'wrong', message: expect.stringContaining('3 hours') })
   // Another organization's row that is due later changes nothing.
-  await world.client.query(`update import_rows set run_at = now() + interval '1 hour'`)
-  expect(await find('imports')).toMatchObject({ state: 'ok', message: '1 rows waiting; 0 dead' })
-  await world.client.query('delete from import_rows')
+  await fixture.client.query(`update import_rows set run_at = now() + interval '1 hour'`)
+  expect(await findFinding('imports')).toMatchObject({ state: 'ok', message: '1 rows waiting; 0 dead' })
+  await fixture.client.query('delete from import_rows')
 })
 
 test('dead rows are told, with how to find them', async () => {
   await addRow({ status: 'DEAD', run_at: null, finished_at: ago(1) })
-  const found = await find('imports')
+  const found = await findFinding('imports')
   expect(found).toMatchObject({ state: 'note', message: '0 rows waiting; 1 dead' })
   expect(found?.advice).toContain('status=DEAD')
-  await world.client.query('delete from import_rows')
+  await fixture.client.query('delete from import_rows')
 })
 
 test('what is kept for too long is told by kind and age', async () => {
   const add = (days: number) =>
-    world.insert('campaigns', [{ organization_id, id: randomUUID(), name: 'Any', deleted_at: ago(days) }])
+    fixture.insert('campaigns', [{ organization_id, id: randomUUID(), name: 'Any', deleted_at: ago(days) }])
   await add(30.2)
-  expect(await find('retention')).toMatchObject({
+  expect(await findFinding('retention')).toMatchObject({
     state: 'ok',
     message: 'overdue for purging: 1 of campaigns for 5 hours',
   })
   await add(33)
-  expect(await find('retention')).toMatchObject({
+  expect(await findFinding('retention')).toMatchObject({
     state: 'note',
     message: 'overdue for purging: 2 of campaigns for 3 days',
     advice: expect.stringContaining('purges automatically'),
   })
   await add(39)
   await addRow({ status: 'INVALID', run_at: null, finished_at: ago(91) })
-  expect(await find('retention')).toMatchObject({
+  expect(await findFinding('retention')).toMatchObject({
     state: 'wrong',
     message: 'overdue for purging: 3 of campaigns for 9 days, 1 of rows for 24 hours',
   })
-  await world.round()
-  expect(await find('retention')).toMatchObject({ state: 'ok', message: expect.stringContaining('no data is stored') })
+  await fixture.round()
+  expect(await findFinding('retention')).toMatchObject({
+    state: 'ok',
+    message: expect.stringContaining('no data is stored'),
+  })
 })
 
 test('a table that is mostly dead rows is told, until it is cleaned up', async () => {
-  await world.client.query(`insert into root_contacts (organization_id, id)
+  await fixture.client.query(`insert into root_contacts (organization_id, id)
     select '${organization_id}', gen_random_uuid() from generate_series(1, 60000)`)
-  await world.client.query('delete from root_contacts')
+  await fixture.client.query('delete from root_contacts')
   // Else a connection tells what it did a while later, when it is idle.
-  await world.client.query('select pg_stat_force_next_flush()')
+  await fixture.client.query('select pg_stat_force_next_flush()')
   await expect
-    .poll(() => find('tables'), { timeout: 20_000 })
+    .poll(() => findFinding('tables'), { timeout: 20_000 })
     .toMatchObject({
       state: 'note',
       message: expect.stringMatching(/root_contacts 60,000 of 60,000, never cleaned up/),
@@ -146,9 +155,9 @@ test('a table that is mostly dead rows is told, until it is cleaned up', async (
     /note {3}tables: .*root_contacts 60,000 of 60,000[^\n]*\n {7}→ .*vacuum \(analyze\) root_contacts;/,
   )
   expect(code).toBe(0)
-  await world.client.query('vacuum root_contacts')
-  await world.client.query('select pg_stat_force_next_flush()')
-  await expect.poll(() => find('tables'), { timeout: 20_000 }).toMatchObject({ state: 'ok' })
+  await fixture.client.query('vacuum root_contacts')
+  await fixture.client.query('select pg_stat_force_next_flush()')
+  await expect.poll(() => findFinding('tables'), { timeout: 20_000 }).toMatchObject({ state: 'ok' })
 })
 
 test('a database that knows no letters beyond ASCII is wrong, and its ctype is told', async () => {
@@ -163,10 +172,12 @@ test('a database that knows no letters beyond ASCII is wrong, and its ctype is t
   const client = new pg.Client(connection)
   await client.connect()
   await client.query('create extension pg_trgm')
-  const { rows } = await world.client.query<{ source: string }>(`select pg_get_functiondef('fold'::regproc) as source`)
+  const { rows } = await fixture.client.query<{ source: string }>(
+    `select pg_get_functiondef('fold'::regproc) as source`,
+  )
   await client.query(rows[0]?.source ?? '')
   await client.end()
-  const letters = await find('letters', { connection, drop })
+  const letters = await findFinding('letters', { connection, drop })
   expect(letters).toMatchObject({ state: 'wrong', message: expect.stringMatching(/^ctype C: 0 trigrams/) })
   expect(letters?.advice).toContain(`locale 'C.UTF-8'`)
   await drop()

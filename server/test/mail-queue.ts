@@ -23,7 +23,7 @@ export interface MailRow {
 }
 
 /** Queues a mail as a route would, and gives the row's uuid. */
-export async function queue({ database }: Pick<TestService, 'database'>, mail: NewMail): Promise<string> {
+export async function enqueue({ database }: Pick<TestService, 'database'>, mail: NewMail): Promise<string> {
   const before = await mailsOf({ database }, mail.recipient)
   await database.crossTenantTransaction('check the database', (spanning) => queueMail(spanning, mail))
   const added = (await mailsOf({ database }, mail.recipient)).find(({ id }) => !before.some((row) => row.id === id))
@@ -49,17 +49,17 @@ export async function mailOf(service: Pick<TestService, 'database'>, recipient: 
 }
 
 /** Makes mails that wait for another attempt due now. */
-export const hasten = ({ database }: Pick<TestService, 'database'>): Promise<object[]> =>
+export const makeDue = ({ database }: Pick<TestService, 'database'>): Promise<object[]> =>
   database.crossTenantQuery(
     'check the database',
     sql`update mails set run_at = now() where status = 'queued' and lease is null`,
   )
 
 /** Counts them: mails that follow each other are of different kinds, and have come to different ends. */
-let ended = 0
+let createdCount = 0
 
 /** What else can become of a mail than that it is kept. */
-const ends = [
+const finalStates = [
   sql`status = status`,
   sql`status = 'sent', sent_at = now(), body_sealed = null`,
   sql`status = 'failed', last_error = 'the mail server rejected the recipient (550)', attempts = 2`,
@@ -67,20 +67,20 @@ const ends = [
 ]
 
 /** A mail to the person that has come to one of its ends. Gives its id as callers see it. */
-export async function endedMail(service: Pick<TestService, 'database'>, userId: string): Promise<string> {
+export async function createFinishedMail(service: Pick<TestService, 'database'>, userId: string): Promise<string> {
   const recipient = `${randomUUID()}@example.com`
   const to = { recipient, userId: readId('usr', userId) ?? null }
   const device = { device: 'Firefox', address: '192.0.2.1', at: new Date().toISOString() }
-  await queue(
+  await enqueue(
     service,
-    ++ended % 2 === 0
+    ++createdCount % 2 === 0
       ? { ...to, kind: 'account-changed', facts: { what: 'password-changed' } }
       : { ...to, kind: 'new-device', facts: device },
   )
   await until('the mail is kept', async () => (await mailOf(service, recipient)).status === 'kept')
   const { id } = await mailOf(service, recipient)
-  const end = ends[ended % ends.length] ?? sql`status = status`
-  await service.database.crossTenantQuery('check the database', sql`update mails set ${end} where id = ${id}`)
+  const finalState = finalStates[createdCount % finalStates.length] ?? sql`status = status`
+  await service.database.crossTenantQuery('check the database', sql`update mails set ${finalState} where id = ${id}`)
   return showId('mai', id)
 }
 
@@ -104,7 +104,7 @@ export async function newPerson(
 }
 
 /** How many tokens of the person or the address are still good. */
-export async function liveTokens(
+export async function countValidTokens(
   { database }: Pick<TestService, 'database'>,
   { email, userId = null }: { email: string; userId?: string | null },
 ): Promise<number> {

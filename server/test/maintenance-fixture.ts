@@ -8,7 +8,7 @@ import { retentionPolicies } from '../src/retention-policies.ts'
 import { createDatabase } from './postgres.ts'
 
 /** A database with the upkeep at hand, round by round. */
-export interface UpkeepWorld {
+export interface MaintenanceFixture {
   connection: pg.ClientConfig
   database: Database
   client: pg.Client
@@ -20,14 +20,14 @@ export interface UpkeepWorld {
   /** One round of the upkeep, as a process of its own would do it. */
   round(): Promise<void>
   /** Round after round of one process. */
-  rounds(of?: readonly RetentionPolicy[]): PurgeRounds
+  rounds(policies?: readonly RetentionPolicy[]): PurgeRounds
   count(table: string, where?: string): Promise<number>
   close(): Promise<void>
 }
 
 export const importRowsDays = 90
 
-export async function upkeepWorld(): Promise<UpkeepWorld> {
+export async function createMaintenanceFixture(): Promise<MaintenanceFixture> {
   const { connection, drop } = await createDatabase()
   const database = new Database({ connection, size: 4 })
   const client = new pg.Client(connection)
@@ -35,11 +35,11 @@ export async function upkeepWorld(): Promise<UpkeepWorld> {
   const logged: string[] = []
   const purged: Record<string, number> = {}
   const log = pino(new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }))
-  const rounds = (of: readonly RetentionPolicy[] = retentionPolicies({ importRowsDays })) =>
+  const rounds = (policies: readonly RetentionPolicy[] = retentionPolicies({ importRowsDays })) =>
     new PurgeRounds({
       database,
       log,
-      retentionPolicies: of,
+      retentionPolicies: policies,
       purged: (name, count) => (purged[name] = (purged[name] ?? 0) + count),
     })
   return {
