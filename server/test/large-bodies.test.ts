@@ -21,7 +21,7 @@ const keyHeaders = () => ({
 })
 const mebibyte = 1024 * 1024
 
-test('a body of 1 MiB is read and one byte more is 413, by its length and by its chunks', async () => {
+test('a body of 1 MiB is accepted and a larger one gets 413, with Content-Length and chunked', async () => {
   const body = (length: number) => `{"bio":"${'x'.repeat(length - 10)}"}`
   expectRefusal(await organization.call('POST', '/v5/contacts', { body: body(mebibyte) }), 422)
   const large = await organization.call('POST', '/v5/contacts', { body: body(mebibyte + 1) })
@@ -35,7 +35,7 @@ test('a body of 1 MiB is read and one byte more is 413, by its length and by its
   expect([chunked.status, ((await chunked.json()) as Json).code]).toEqual([413, 'payload_too_large'])
 })
 
-test('who sends far too much reads 413 while still sending, and the connection goes on', async () => {
+test('a client that sends far too much gets 413 while it is sending, and the connection stays usable', async () => {
   const connection = await openRaw(service.url)
   const chunk = Buffer.from(`10000\r\n${'x'.repeat(0x10000)}\r\n`)
   connection.write(
@@ -50,7 +50,7 @@ test('who sends far too much reads 413 while still sending, and the connection g
   connection.socket.destroy()
 })
 
-test('a large body without a credential is refused unread', async () => {
+test('a large body without a credential is rejected before it is read', async () => {
   const connection = await openRaw(service.url)
   connection.write(
     requestText('POST', '/v5/contacts', {
@@ -62,7 +62,7 @@ test('a large body without a credential is refused unread', async () => {
   connection.socket.destroy()
 })
 
-test('Expect: 100-continue is answered before the body, and an unknown expectation changes nothing', async () => {
+test('Expect: 100-continue is answered before the body, and an unknown expectation is ignored', async () => {
   const connection = await openRaw(service.url)
   const body = '{"email":"expected@example.com"}'
   const headers = { ...keyHeaders(), 'content-length': String(body.length), expect: '100-continue' }

@@ -11,7 +11,7 @@ import type { Jobs } from '../src/resources/imports/merge/jobs.ts'
 import { readPush } from '../src/resources/imports/payload/payload.ts'
 import { type PreloadedRecords, type LeadRow, type Plan, reconcile } from '../src/resources/imports/merge/reconcile.ts'
 
-/** What the database would hold, by uuid. */
+/** The records of an organization, by uuid, in place of the database. */
 export interface StoredRecords {
   contacts: Map<string, JsonObject>
   companies: Map<string, JsonObject>
@@ -52,12 +52,12 @@ export function preloadedRecords(model: StoredRecords): PreloadedRecords {
   }
 }
 
-/** Writes the plan as the stores would. */
+/** Applies the plan as the stores do. */
 function apply(model: StoredRecords, plan: Plan): void {
   const initial = (resource: Resource) => new Draft(resource, '', { columns: {} }).state
   const set = (resource: Resource, records: Map<string, JsonObject>, changes: Plan['contacts']) => {
     for (const change of changes) {
-      if (change.id === undefined) throw new Error('a planned change names its record')
+      if (change.id === undefined) throw new Error('a planned change has no id')
       expect(records.has(change.id)).toBe(change.kind === 'update')
       records.set(change.id, { ...(records.get(change.id) ?? initial(resource)), ...change.values })
     }
@@ -85,7 +85,7 @@ export function reconcileAndApply(model: StoredRecords, ...rows: LeadRow[]): Pla
   return plan.outcomes
 }
 
-/** The world without its ids: two that say the same are equal. */
+/** The records without their ids, so that models with the same content are equal. */
 export function withoutIds({ contacts: people, companies: employers, employments: jobs, notes }: StoredRecords) {
   const company = (id: unknown) => [...employers].find(([uuid]) => showId('com', uuid) === id)?.[1] ?? null
   const keyOfPerson = (id: string) => JSON.stringify(withCompany(people.get(id) ?? {}))
@@ -102,7 +102,7 @@ export function withoutIds({ contacts: people, companies: employers, employments
   }
 }
 
-/** The paths of what a lead says and the records do not hold. */
+/** The paths of values of a lead that are not stored in the records. */
 export function notStoredOf(
   model: StoredRecords,
   lead: LeadRow['lead'],
@@ -150,7 +150,7 @@ const fieldsMissing = (part: string, given: JsonObject, record: JsonObject): str
     )
     .map(([name]) => renamedPaths[`${part}.${name}`] ?? `${part}.${name}`)
 
-/** What of a value counts. */
+/** The form in which two values are compared. */
 const normalized = (name: string, value: unknown): unknown => {
   if (typeof value !== 'string') return value
   if (name === 'domain') return value.replace(/^www\./, '')

@@ -2,7 +2,7 @@ import type { JsonObject } from '../src/platform/model/fields.ts'
 import fc from 'fast-check'
 import { at, type ModelFilter, type ModelRecord, type ModelRequest, type ModelResource, typeOf } from './list-model.ts'
 
-/** What the model knows of a contact. */
+/** The model of a contact. */
 export const contactModel: ModelResource = {
   types: {
     id: 'id',
@@ -38,7 +38,7 @@ export const contactModel: ModelResource = {
   standsFor: { company: 'company.name' },
 }
 
-/** Paths that a filter or an order may name; the deeper ones are not of the model's types. */
+/** Paths into properties, which filters and orderBy accept. */
 const propertyPaths = [
   'customProperties.text',
   'customProperties.number',
@@ -59,7 +59,7 @@ export const orderPaths = [...contactPaths, 'company']
 
 const longText = 'a long text '.repeat(18)
 
-/** Texts that compare, fold, split or escape in ways of their own. */
+/** Texts with special collation, folding, splitting or escaping. */
 export const nastyTexts = [
   ...['Ada', 'ada', 'ADA', 'Élodie', 'Elodie', 'E\u0301lodie', 'Straße', 'STRASSE', 'İstanbul', 'ısı', 'Łódź', 'ÆØÅ'],
   ...['Þór', 'œuvre', 'Ωμέγα', 'ΣΊΣΥΦΟΣ', 'σίσυφος', 'Жанна', 'жанна', 'Ёлка', 'Եղիշե', '日本語', 'ガール', 'か\u3099'],
@@ -93,7 +93,7 @@ const dates = [
   ...['2026-01-01', '2026-02-31', '2026-01-01T23:59:59.999Z', '2026-01-02T00:00:00Z', '2026-01-01T23:30:00-01:00'],
   ...['2026-01-01T10:00', '2026-01-01T24:00Z', '2026-01-01T10:00:60Z', '0000-01-01', '9999-12-31', 'soon'],
 ]
-// Texts with numbers that JSON and PostgreSQL write in the same way, because lists and objects are ordered as text.
+// Only numbers that JSON and PostgreSQL write in the same way, because lists and objects sort as text.
 const listItem = fc.oneof(fc.constantFrom(...nastyTexts), fc.constantFrom(1, 42, -7, 1.5, true, false, null))
 const list = fc.array(listItem, { maxLength: 3 })
 const nested = fc.record({ deep: leaf, list, 'odd key!': leaf }, { requiredKeys: [] })
@@ -110,7 +110,7 @@ const properties = fc.record(
   { requiredKeys: [] },
 )
 
-/** The bodies of `count` contacts; what has to be unique carries its number. */
+/** The bodies of `count` contacts; unique values contain the contact's number. */
 export const contactBodies = (count: number, companyIds: readonly string[]): fc.Arbitrary<JsonObject[]> =>
   fc
     .array(
@@ -164,7 +164,7 @@ export const operators = {
   properties: [...textOperators, ...comparisons, ...listOperators],
 }
 
-/** Filters whose values come from the records, so that they find some, or from the nasty ones. */
+/** Filters with values from the records, so that some match, or from `nastyTexts`. */
 export function filters(records: readonly ModelRecord[], paths = contactPaths): fc.Arbitrary<ModelFilter> {
   const textsByField = new Map<string, readonly string[]>()
   const textsAt = (field: string): readonly string[] => {
@@ -187,7 +187,7 @@ export function filters(records: readonly ModelRecord[], paths = contactPaths): 
 
 const isExact = (operator: string) => ['equals', 'not', 'in', 'notIn'].includes(operator)
 
-/** Only the words that the field can hold are taken. */
+/** The field accepts only its declared choices. */
 const choiceValue = (operator: string): fc.Arbitrary<string | string[]> => {
   const one = fc.constantFrom('junior', 'c_suite', 'owner')
   if (operator === 'in' || operator === 'notIn') return fc.array(one, { minLength: 1, maxLength: 3 })
@@ -239,7 +239,7 @@ function singleValue(type: keyof typeof operators, stored: readonly string[]): f
   }
 }
 
-/** A date or a timestamp, also one that means a stored moment in another way. */
+/** A date or a timestamp, including other spellings of a stored one. */
 function dateOrTimestamp(stored: readonly string[]): fc.Arbitrary<string> {
   const moments = stored.filter((value) => !Number.isNaN(Date.parse(value)) && /^\d{4}-\d\d-\d\dT.*Z$/.test(value))
   const valid = moments.filter((value) => !/T24|:60/.test(value))
@@ -255,7 +255,7 @@ function dateOrTimestamp(stored: readonly string[]): fc.Arbitrary<string> {
   )
 }
 
-/** A piece of a text, in the case that it has or another one. */
+/** A part of a text, in its own, upper or lower case. */
 const fragment = (whole: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc
     .tuple(whole, fc.nat(), fc.nat(), fc.constantFrom('', 'upper', 'lower'))
@@ -267,10 +267,10 @@ const fragment = (whole: fc.Arbitrary<string>): fc.Arbitrary<string> =>
     })
     .filter((piece) => !accentsAlone.test(piece.normalize('NFKD')))
 
-/** A needle that is refused: the fold leaves nothing of it. */
+/** The service rejects this search text, because it folds to nothing. */
 const accentsAlone = /^[\u0300-\u036f]+$/
 
-/** Words that are pieces of what is stored. */
+/** Search words that are parts of stored texts. */
 export const queries = (records: readonly ModelRecord[]): fc.Arbitrary<string> => {
   const stored = records
     .flatMap((record) => contactModel.searched.flatMap((path) => at(record, path) ?? []))
@@ -283,7 +283,7 @@ export const queries = (records: readonly ModelRecord[]): fc.Arbitrary<string> =
     .filter((words) => !words.split(/\s+/u).some((one) => accentsAlone.test(one.normalize('NFKD'))))
 }
 
-/** Whole requests: some filters, sometimes words, any order. */
+/** List requests with up to two filters, sometimes a query, in any order. */
 export const requests = (records: readonly ModelRecord[], paths?: readonly string[]): fc.Arbitrary<ModelRequest> =>
   fc.record({
     filters: fc.array(filters(records, paths ? [...paths] : undefined), { maxLength: 2 }),

@@ -1,6 +1,6 @@
 /**
- * The rules of lists once more, without a database: the model that the laws hold the service against. It shares no code
- * with the service and reads the records as the answers show them.
+ * A second implementation of the rules of lists, without a database, which the property tests compare the service with.
+ * It shares no code with the service and reads the records from responses.
  */
 
 export type ModelType = 'id' | 'string' | 'number' | 'date' | 'array' | 'boolean' | 'properties'
@@ -8,20 +8,20 @@ export type ModelType = 'id' | 'string' | 'number' | 'date' | 'array' | 'boolean
 type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
 export type ModelRecord = { id: string } & { [name: string]: JsonValue }
 
-/** What the model has to be told of a resource. */
+/** A resource, as far as the model needs it. */
 export interface ModelResource {
-  /** The type of each member; paths into `properties` follow from their member. */
+  /** The type of each property; paths into `properties` have that type too. */
   types: Record<string, ModelType>
-  /** The members that `query` reads. */
+  /** The properties that `query` searches. */
   searched: readonly string[]
-  /** An object that stands for one of its members when a list is ordered by it. */
+  /** For an object in `orderBy`, the property of it to sort by. */
   standsFor: Record<string, string>
 }
 
 export interface ModelFilter {
   field: string
   operator: string
-  /** The value before it is encoded; for lists its items. */
+  /** The value before it is encoded; for lists, the items. */
   value: string | readonly string[]
 }
 
@@ -32,7 +32,7 @@ export interface ModelRequest {
   sort?: 'asc' | 'desc' | undefined
 }
 
-/** Every record that the request is for, in its order. */
+/** All records that match the request, in its order. */
 export function modelList(
   resource: ModelResource,
   records: readonly ModelRecord[],
@@ -58,7 +58,7 @@ export function modelList(
   return keyed.map(({ record }) => record)
 }
 
-/** The record with nothing but the paths; a key of an object that is not there is null. */
+/** The record with only these paths; a missing key of an object is null. */
 export function modelSelect(record: ModelRecord, paths: readonly string[]): JsonValue {
   const selected: { [name: string]: JsonValue } = {}
   for (const name of Object.keys(record)) {
@@ -77,18 +77,18 @@ function selectPaths(value: JsonValue, paths: readonly string[]): JsonValue {
     const member = Object.hasOwn(value, head) ? (value[head] ?? null) : null
     selected.push([head, paths.includes(head) ? member : selectPaths(member, inner)])
   }
-  // Not by assignment: `__proto__` is a key like any other.
+  // An assignment to `__proto__` would set the prototype.
   return Object.fromEntries(selected)
 }
 
 /** The type that decides a path's operators and order. */
 export function typeOf(resource: ModelResource, path: string): ModelType {
   const type = resource.types[path] ?? resource.types[path.split('.')[0] ?? '']
-  if (!type) throw new Error(`the model knows no ${path}`)
+  if (!type) throw new Error(`the model has no type for ${path}`)
   return type
 }
 
-/** The value at a dotted path: through objects by key, never into a list. */
+/** The value at a dotted path, which leads through objects but not into lists. */
 export function at(record: JsonValue, path: string): JsonValue {
   let value: JsonValue = record
   for (const key of path.split('.')) {
@@ -98,7 +98,7 @@ export function at(record: JsonValue, path: string): JsonValue {
   return value
 }
 
-/** Does a filter hold for the record? */
+/** Whether the record matches the filter. */
 export function matches(
   resource: ModelResource,
   record: ModelRecord,
@@ -144,7 +144,7 @@ function isEqual(type: ModelType, actual: JsonValue, expected: string): boolean 
     case 'date':
       return compares(type, actual, 'equals', expected)
     case 'properties':
-      // A date stands for its whole day; a timestamp for its text.
+      // A date means its whole day, a timestamp its text.
       if (readDate(expected) && !expected.includes('T')) return compares(type, actual, 'equals', expected)
       return isItem(type, actual, expected)
     default:
@@ -152,7 +152,7 @@ function isEqual(type: ModelType, actual: JsonValue, expected: string): boolean 
   }
 }
 
-/** A text stands for itself and for the number or boolean that JSON writes so. */
+/** A text means itself and the number or boolean that JSON writes the same way. */
 function isItem(type: ModelType, item: JsonValue, expected: string): boolean {
   if (item === expected) return true
   if (type !== 'properties') return false
@@ -178,7 +178,7 @@ function compares(type: ModelType, actual: JsonValue, operator: string, expected
 
 const isNumeric = (text: string): boolean => /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)
 
-/** `first` and `last` are the same for a number or a moment, and the ends of the day for a date. */
+/** `first` and `last` are the start and end of the day for a date, and equal for a number or a timestamp. */
 function compareRange(operator: string, actual: number, first: number, last: number): boolean {
   switch (operator) {
     case 'gt':
@@ -194,13 +194,13 @@ function compareRange(operator: string, actual: number, first: number, last: num
   }
 }
 
-/** Milliseconds of a date or a timestamp; a date's `last` is its last one. */
+/** The first and last millisecond of a date or a timestamp. */
 function readDate(text: string): { start: number; last: number } | undefined {
   const parts = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?(Z|[+-]\d\d:?\d\d)?)?$/.exec(text)
   if (!parts) return undefined
   const [, year = '', month = '', day = '', hours, minutes = '', seconds = '0', zone = 'Z'] = parts
   const midnight = Date.parse(`${year}-${month}-${day}T00:00:00Z`)
-  // Date.parse takes the 31st of every month; there is no year 0.
+  // Date.parse accepts the 31st of every month; PostgreSQL has no year 0.
   if (Number.isNaN(midnight) || year === '0000' || new Date(midnight).getUTCDate() !== Number(day)) return undefined
   if (hours === undefined) return { start: midnight, last: midnight + 86_399_999 }
   if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) >= 60) return undefined
@@ -217,7 +217,7 @@ function isIn(word: string, value: JsonValue): boolean {
 
 const applySort = (sort: 'asc' | 'desc', comparison: number): number => (sort === 'asc' ? comparison : -comparison)
 
-/** Undefined when the record has no value to be ordered by. */
+/** Undefined if the record has no value to sort by. */
 function sortKey(type: ModelType, value: JsonValue): (number | string)[] | undefined {
   if (value === null) return undefined
   switch (type) {
@@ -240,7 +240,7 @@ function sortKey(type: ModelType, value: JsonValue): (number | string)[] | undef
   }
 }
 
-/** Lists compare the first 200 characters of a text. */
+/** Lists sort by the first 200 characters of a text. */
 const sortText = (text: string): string => [...fold(text)].slice(0, 200).join('')
 
 function compareKeys(a: readonly (number | string)[], b: readonly (number | string)[]): number {
@@ -252,10 +252,10 @@ function compareKeys(a: readonly (number | string)[], b: readonly (number | stri
   return 0
 }
 
-/** By code points; UTF-8 has their order, UTF-16 has not. */
+/** Compares by code points: UTF-8 preserves their order, UTF-16 does not. */
 const compareText = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-/** A list or an object as jsonb writes it: shorter keys first, a space after each comma and colon. */
+/** A list or an object as jsonb prints it: shorter keys first, a space after each comma and colon. */
 function jsonText(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(jsonText).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -280,7 +280,7 @@ const ligatures: Record<string, string> = {
 
 const foldCache = new Map<string, string>()
 
-/** Case and accents away. The same texts are asked for again and again. */
+/** Removes case and accents; cached, because the same texts recur. */
 export function fold(text: string): string {
   const known = foldCache.get(text) ?? computeFold(text)
   foldCache.set(text, known)

@@ -192,7 +192,7 @@ async function checkLaw<Value>(runs: number, arbitrary: fc.Arbitrary<Value>, che
 const limits = fc.constantFrom(1, 2, 7, 25, 99, 100)
 
 test(
-  'the pages of any list are the model’s list, cut: nothing is missing, doubled or out of order',
+  'the pages of any list together equal the model’s list: no record is missing, repeated or out of order',
   async () => {
     await checkLaw(20, fc.tuple(requests(small.records), limits), async ([request, limit]) => {
       const pages = await pagesOf(small.organization, listParameters(request), limit)
@@ -204,7 +204,7 @@ test(
   lawTimeout,
 )
 
-test('every order is the model’s, both ways', async () => {
+test('every orderBy sorts like the model, ascending and descending', async () => {
   const paths = [...contactPaths, 'company']
   const orders = paths.flatMap((orderBy) => (['asc', 'desc'] as const).map((sort) => ({ filters: [], orderBy, sort })))
   await runConcurrently(orders, async (request) => {
@@ -213,7 +213,7 @@ test('every order is the model’s, both ways', async () => {
   })
 })
 
-test.each(contactPaths)('every filter of %s finds what the model finds', async (path) => {
+test.each(contactPaths)('every filter on %s finds the same records as the model', async (path) => {
   await checkLaw(12, filters(small.records, [path]), async (filter) => {
     const request = { filters: [filter] }
     const { body } = await get(small.organization, [...listParameters(request), ['limit', '100'], ['select[]', 'id']])
@@ -222,7 +222,7 @@ test.each(contactPaths)('every filter of %s finds what the model finds', async (
 })
 
 test(
-  'a page behind or before any record is the model’s, whether or not that record matches the filter',
+  'the page after or before any record equals the model’s, whether or not that record matches the filter',
   async () => {
     const cursors = fc.constantFrom(...large.records)
     await checkLaw(40, fc.tuple(requests(large.records), cursors, limits), async ([request, cursor, limit]) => {
@@ -244,7 +244,7 @@ test(
 )
 
 test(
-  'a record that is deleted is no cursor any more; the Link that was made from it leads on',
+  'a deleted record is not a valid cursor, but a Link header created from it still works',
   async () => {
     const { organization, records } = small
     const some = requests(records).filter((request) => modelList(contactModel, records, request).length > 1)
@@ -279,7 +279,7 @@ test(
 )
 
 test(
-  'endingBefore undoes startingAfter: back from the end, the pages are the same',
+  'endingBefore reverses startingAfter: paging back from the end gives the same pages',
   async () => {
     await checkLaw(25, fc.tuple(requests(small.records), limits), async ([request, limit]) => {
       const pages = await pagesOf(small.organization, listParameters(request), limit)
@@ -294,7 +294,7 @@ test(
 )
 
 test(
-  'following Link gives the same pages, there and back, and says when there is no more',
+  'following Link gives the same pages forward and back, and ends at the first and last page',
   async () => {
     await checkLaw(25, fc.tuple(requests(small.records), limits), async ([request, limit]) => {
       const expected = idsOf(modelList(contactModel, small.records, request))
@@ -321,7 +321,7 @@ test(
 )
 
 test(
-  'count is the length of the list',
+  'count equals the length of the list',
   async () => {
     await checkLaw(30, requests(large.records), async (request) => {
       const { body } = await get(large.organization, filterParameters(request), '/v5/contacts/count')
@@ -332,7 +332,7 @@ test(
 )
 
 test(
-  'equals and not, in and notIn, are all records together and none twice',
+  'equals and not, like in and notIn, together match every record exactly once',
   async () => {
     const counted = async (filter: ModelFilter) =>
       (await get(small.organization, [filterParameter(filter)], '/v5/contacts/count')).body.count as number
@@ -351,7 +351,7 @@ test(
   lawTimeout,
 )
 
-test('select[] gives the record and nothing but the named paths', async () => {
+test('select[] returns only the named paths of a record', async () => {
   const paths = [
     ...contactPaths.filter((path) => path !== 'company'),
     'company',
@@ -370,7 +370,7 @@ test('select[] gives the record and nothing but the named paths', async () => {
 })
 
 test(
-  'an index changes no result',
+  'every scan type gives the same results',
   async () => {
     const organizationId = readId('org', large.organization.organizationId) ?? ''
     const scope = { organization: organizationParameter(organizationId) }

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-test('without parameters a list is the first 25 records, the newest first, as a bare array', async () => {
+test('without parameters a list returns the newest 25 records as an array', async () => {
   const call = await withContacts(
     service,
     Array.from({ length: 26 }, () => ({})),
@@ -19,7 +19,7 @@ test('without parameters a list is the first 25 records, the newest first, as a 
   expect((await call('GET', '/v5/contacts?limit=1')).body).toHaveLength(1)
 })
 
-test('limit is a whole number from 1 to 100', async () => {
+test('limit must be a whole number from 1 to 100', async () => {
   const { call } = await service.newOrganization()
   const message = 'whole number from 1 to 100'
   await expectRefused(call, {
@@ -34,7 +34,7 @@ test('limit is a whole number from 1 to 100', async () => {
   })
 })
 
-test('a parameter that is not known, is empty or is given twice is refused, and all faults are told at once', async () => {
+test('an unknown, empty or repeated parameter is rejected, and all errors are reported at once', async () => {
   const { call } = await service.newOrganization()
   await expectRefused(call, {
     'offset=5': ['offset', 'unknown parameter'],
@@ -55,7 +55,7 @@ test('a parameter that is not known, is empty or is given twice is refused, and 
   )
 })
 
-test('a cursor is the id of a record of this list; both at once are refused', async () => {
+test('a cursor must be the id of a record of this list, and only one cursor is accepted', async () => {
   const call = await withContacts(service, [{}, {}, {}])
   const other = await withContacts(service, [{}])
   const [newest, middle, oldest] = (await call('GET', '/v5/contacts')).body.map(({ id }: Json) => id)
@@ -87,7 +87,7 @@ test('a cursor is the id of a record of this list; both at once are refused', as
   }
 })
 
-test('an opaque cursor belongs to its list, its order and its organization', async () => {
+test('an opaque cursor is only valid for its list, its order and its organization', async () => {
   const { call } = await service.newOrganization()
   const other = await service.newOrganization()
   for (const name of ['a', 'b']) {
@@ -117,7 +117,7 @@ test('records without the value come last in both directions', async () => {
   expect(body.map(({ name }: Json) => name)).toEqual(['1', '5', '3', '4', '2'])
 })
 
-test('custom properties are ordered by type, then by value; company by its name; tags by their sorted text', async () => {
+test('custom properties sort by type and then by value, company by its name and tags by their sorted text', async () => {
   const { call } = await service.newOrganization()
   const companies = []
   for (const name of ['Zeta', 'alpha'])
@@ -151,7 +151,7 @@ test('custom properties are ordered by type, then by value; company by its name;
   })
 })
 
-test('query finds every word somewhere: parts of words, of one or two letters too, with their punctuation', async () => {
+test('query requires every word and matches parts of words, including one or two letters and punctuation', async () => {
   const { call } = await service.newOrganization()
   const { body: company } = await call('POST', '/v5/companies', {
     body: { name: 'Größe & Söhne', domain: 'groesse.example' },
@@ -201,7 +201,7 @@ test('query finds every word somewhere: parts of words, of one or two letters to
   })
 })
 
-test('filters, values and selected fields are bounded', async () => {
+test('the numbers of filters, values and selected fields are limited', async () => {
   const call = await withContacts(service, [{}])
   const fields = ['id', 'email', 'name', 'city']
   expect(
@@ -221,7 +221,7 @@ test('filters, values and selected fields are bounded', async () => {
   })
 })
 
-test('select gives just what is named, in any of its spellings', async () => {
+test('select returns only the named fields, in each of its spellings', async () => {
   const call = await withContacts(service, [{ city: 'Paris', customProperties: { a: { b: 1, c: 2 }, d: 3 } }])
   const cases: Record<string, unknown> = {
     'select[]=city': { city: 'Paris' },
@@ -251,7 +251,7 @@ test('select gives just what is named, in any of its spellings', async () => {
   })
 })
 
-test('count takes the filters of the list and nothing else', async () => {
+test('count accepts the filters of the list and no other parameters', async () => {
   const call = await withContacts(service, [{ tags: ['a'] }, { tags: ['a'] }, {}])
   expect((await call('GET', '/v5/contacts/count')).text).toBe('{"count":3}')
   expect((await call('GET', '/v5/contacts/count?tags=a')).body).toEqual({ count: 2 })
@@ -269,7 +269,7 @@ test('count takes the filters of the list and nothing else', async () => {
   )
 })
 
-test('a needle of which the fold leaves nothing is refused: it would be found everywhere', async () => {
+test('a search text that folds to nothing is rejected, because it would match everything', async () => {
   const { call } = await service.newOrganization()
   const message = 'besides accents'
   await expectRefused(call, {

@@ -22,7 +22,7 @@ async function blockUnknownDevices(email: string): Promise<void> {
   expect((await logIn(mailed.service, email, 'one more guess', from('203.0.113.99'))).status).toBe(429)
 }
 
-test('who is kept out by the failures of strangers sets a new password by mail, and is let in where they did', async () => {
+test('a person who is locked out by failed logins of unknown devices can log in where they reset the password by mail', async () => {
   const { email, password } = await newOwner(mailed.service)
   await blockUnknownDevices(email)
   expect((await logIn(mailed.service, email, password, from('198.51.100.1'))).status).toBe(429)
@@ -35,7 +35,7 @@ test('who is kept out by the failures of strangers sets a new password by mail, 
   expect((await call('GET', '/v5/me/sessions')).body).toHaveLength(1)
 })
 
-test('a device is known for thirty days after it was used last, however long ago it was logged in', async () => {
+test('a device stays known for thirty days after its last use, however old its login is', async () => {
   const { email, password } = await newOwner(mailed.service)
   await loggedIn(mailed.service, email, password, from('198.51.100.2'))
   const setLastUse = (days: number) =>
@@ -51,7 +51,7 @@ test('a device is known for thirty days after it was used last, however long ago
   await loggedIn(mailed.service, email, password, from('198.51.100.2'))
 })
 
-test('a known address is not answered later because the failure is written into its audit log', async () => {
+test('a failed login with a known address does not wait for its audit log entry', async () => {
   const { email } = await newOwner(mailed.service)
   await mailed.service.database.crossTenantTransaction('manage an account', async (spanning) => {
     await spanning.query(sql`lock table audit_events in exclusive mode`)
@@ -61,7 +61,7 @@ test('a known address is not answered later because the failure is written into 
 })
 
 test.each(['set-up', 'sign-up', 'reset-password', 'verify-address'] as const)(
-  'a link of %s does nothing once its time is over',
+  'a link to %s does nothing once it has expired',
   async (purpose) => {
     const service = purpose === 'set-up' ? await startTestService() : mailed.service
     try {

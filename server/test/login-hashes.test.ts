@@ -28,7 +28,7 @@ async function countHashes(email: string): Promise<number> {
 }
 
 // That the hash costs the same is told in passwords.test.ts.
-test('a login compares one password hash, whether or not the address has an account or a password', async () => {
+test('a login compares exactly one password hash, whether or not the address has an account or a password', async () => {
   const [known, disabled, passwordless] = [await newOwner(service), await newOwner(service), await newOwner(service)]
   const execute = (statement: ReturnType<typeof sql>) =>
     service.database.crossTenantQuery('check the database', statement)

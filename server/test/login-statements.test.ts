@@ -26,10 +26,10 @@ async function countStatements(body: Json, status: number): Promise<number> {
   return Math.min(...counts)
 }
 
-test('a login with a password takes nine statements, begin and commit among them', async () => {
+test('a login with a password takes nine statements, including begin and commit', async () => {
   expect(await countStatements({ email, password }, 200)).toBe(9)
 })
 
-test('a login that fails takes five statements', async () => {
+test('a failed login takes five statements', async () => {
   expect(await countStatements({ email: 'nobody@example.com', password }, 401)).toBe(5)
 })

@@ -24,7 +24,7 @@ async function findLine(requestId: string | null | undefined): Promise<Json> {
   return found()[0]
 }
 
-test('each request is one line that says who asked for which route, and how it went', async () => {
+test('each request writes one log line with its caller, route and outcome', async () => {
   const path = '/v5/contacts/con_019aa5b2c1d27e3fa4b5c6d7e8f90123'
   const response = await organization.call('GET', path)
   const line = await findLine(response.headers.get('x-request-id'))
@@ -50,7 +50,7 @@ test('each request is one line that says who asked for which route, and how it w
   })
 })
 
-test('there is exactly one line for every kind of answer', async () => {
+test('every kind of response writes exactly one log line', async () => {
   const before = lines().length
   const ids: (string | null | undefined)[] = []
   for (const [method, path] of [
@@ -72,7 +72,7 @@ test('there is exactly one line for every kind of answer', async () => {
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('a caller who left before the answer has a line of its own kind', async () => {
+test('a request whose caller disconnected before the response is logged with status 499', async () => {
   const connection = await openRaw(service.url)
   const sentRequestId = randomUUID()
   const headers = { 'content-type': 'application/json', 'content-length': '10', 'x-request-id': sentRequestId }
@@ -84,7 +84,7 @@ test('a caller who left before the answer has a line of its own kind', async () 
     .toMatchObject([{ route: '/auth', status: 499 }])
 })
 
-test('no secret and nothing of the people in the records is in any line, whatever goes wrong', async () => {
+test('no log line contains a secret or personal data of the records, whatever goes wrong', async () => {
   const secret = (kind: string) => `${kind}-${randomUUID()}`
   const secrets = {
     email: `${secret('address')}@example.com`,
@@ -155,7 +155,7 @@ test('no secret and nothing of the people in the records is in any line, whateve
   }
 })
 
-test('whatever proves who somebody is, or fails to, leaves the time and the address; other requests leave no address', async () => {
+test('successful and failed authentications are logged with time and address; other requests without an address', async () => {
   const path = new URL(organization.triggerUrl).pathname
   const body = { email: 'nobody@example.com', password: 'guess after guess' }
   const sso = '/auth/sso/sso_019aa5b2c1d27e3fa4b5c6d7e8f90123'

@@ -55,7 +55,7 @@ const waitForFailedAttempt = async (service: TestService, email: string, attempt
     return row.attempts === attempts && row.lastError !== null && !row.isLeased
   })
 
-test('user and password are given percent-encoded, and go to the server as they are meant', async () => {
+test('a percent-encoded user and password in SMTP_URL are decoded before they are sent', async () => {
   const receiver = await startReceiver({ login })
   const service = await startService(withLogin(receiver.url))
   const email = await queueNotice(service)
@@ -63,7 +63,7 @@ test('user and password are given percent-encoded, and go to the server as they 
   await waitForStatus(service, email, 'sent')
 })
 
-test('a server that offers STARTTLS is spoken to encrypted, before the password is sent', async () => {
+test('STARTTLS is used when the server offers it, before the password is sent', async () => {
   const receiver = await startReceiver({ login, encryption: 'offered' })
   const service = await startService(withLogin(receiver.url))
   await queueNotice(service)
@@ -75,7 +75,7 @@ const ownAddress = Object.values(networkInterfaces())
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 
 test.skipIf(ownAddress === undefined)(
-  'a server elsewhere that offers no STARTTLS gets no password and no mail, and one with a wrong certificate neither',
+  'a remote server without STARTTLS or with an untrusted certificate gets neither the password nor a mail',
   async () => {
     for (const encryption of ['never', 'offered'] as const) {
       const receiver = await startReceiver({ login, encryption, host: ownAddress ?? '' })
@@ -91,7 +91,7 @@ test.skipIf(ownAddress === undefined)(
 )
 
 test.skipIf(ownAddress === undefined)(
-  'without a password too, no mail goes to a server elsewhere unencrypted, unless the operator names it',
+  'without a password, a remote server still gets no unencrypted mail unless PLAINTEXT_HOSTS names it',
   async () => {
     const receiver = await startReceiver({ host: ownAddress ?? '' })
     const service = await startService(receiver.url)
@@ -105,7 +105,7 @@ test.skipIf(ownAddress === undefined)(
   },
 )
 
-test('smtps:// is encrypted from the first byte; a certificate that nobody vouches for is refused, even here', async () => {
+test('smtps:// is encrypted from the first byte and rejects an untrusted certificate, even on loopback', async () => {
   const receiver = await startReceiver({ login, encryption: 'always' })
   const service = await startService(withLogin(receiver.url))
   const email = await queueNotice(service)
@@ -114,7 +114,7 @@ test('smtps:// is encrypted from the first byte; a certificate that nobody vouch
   expect(receiver.logins()).toEqual([])
 })
 
-test('an authority of one’s own is trusted through NODE_EXTRA_CA_CERTS', async () => {
+test('a private certificate authority is trusted through NODE_EXTRA_CA_CERTS', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-mail-'))
   cleanUps.push(() => rm(folder, { recursive: true, force: true }))
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
@@ -143,7 +143,7 @@ test('an authority of one’s own is trusted through NODE_EXTRA_CA_CERTS', async
   expect(await receiver.next()).toMatchObject({ to: [email], user: login.user, isEncrypted: true })
 })
 
-test('a wrong password is told in the log and beside the mail, without the password, and tried again', async () => {
+test('a rejected SMTP login is reported in the log and in the mail record without the password, and is retried', async () => {
   const receiver = await startReceiver({ login })
   const service = await startService(withLogin(receiver.url, 'rapport:not-the-password'))
   const email = await queueNotice(service)
@@ -157,7 +157,7 @@ test('a wrong password is told in the log and beside the mail, without the passw
   expect(service.logged.join('')).not.toContain('not-the-password')
 })
 
-test('a recipient that the server refuses for good is failed at once; what the server says is not repeated', async () => {
+test('a permanently rejected recipient fails at once, and the server’s text is not stored or logged', async () => {
   const receiver = await startReceiver({ refuseRecipient: () => 550 })
   const service = await startService(receiver.url)
   const email = await queueNotice(service)
@@ -169,7 +169,7 @@ test('a recipient that the server refuses for good is failed at once; what the s
   expect(service.logged.filter((line) => line.includes('will not be retried'))).toHaveLength(1)
 })
 
-test('a mail that the server refuses after it was read is failed, and its words reach neither the log nor the record', async () => {
+test('a mail that the server rejects after the data fails, and its content appears neither in the log nor in the record', async () => {
   const quoted: string[] = []
   const receiver = await startReceiver({
     refuseMail: ({ links }) => {
@@ -187,7 +187,7 @@ test('a mail that the server refuses after it was read is failed, and its words 
   expect(service.logged.join('')).not.toContain(token)
 })
 
-test('a temporary refusal is tried again, after longer each time, and the mail is delivered once', async () => {
+test('a temporary rejection is retried after increasing delays, and the mail is delivered once', async () => {
   let remainingRejections = 2
   const receiver = await startReceiver({ refuseRecipient: () => (remainingRejections-- > 0 ? 451 : undefined) })
   const service = await startService(receiver.url)
@@ -208,7 +208,7 @@ test('a temporary refusal is tried again, after longer each time, and the mail i
   expect(await mailOf(service, email)).toMatchObject({ attempts: 3, lastError: null })
 })
 
-test('while the server is away mails wait, and they go when it is back', async () => {
+test('mails wait while the mail server is unreachable and are sent when it is back', async () => {
   const closedReceiver = await startMailReceiver()
   await closedReceiver.close()
   const service = await startService(closedReceiver.url)

@@ -43,7 +43,7 @@ const isListed = async (call: Call, id: string): Promise<boolean> => {
   return body.length === 1
 }
 
-test('without a mail server the log says so, and the owner reads what would have been sent, links and all', async () => {
+test('without a mail server the log says so, and an owner can read the mails with their links', async () => {
   expect(service.logged.filter((line) => line.includes('SMTP_URL is not set'))).toHaveLength(1)
   const { mailId, email } = await requestPasswordReset([ours])
   const record = await owner(ours)('GET', `/v5/mails/${mailId}`)
@@ -63,7 +63,7 @@ test('without a mail server the log says so, and the owner reads what would have
   expect(reset.status).toBe(204)
 })
 
-test('links lead to the host of AUTH_ORIGIN, where their page is', async () => {
+test('links in mails point to the host of AUTH_ORIGIN', async () => {
   const serviceWithAuthOrigin = await startTestService({
     PUBLIC_URL: 'https://crm.example.com',
     AUTH_ORIGIN: 'https://auth.example.com',
@@ -87,7 +87,7 @@ const readEvents = async (mailId: string): Promise<Json[]> =>
   (await ours.call('GET', `/v5/audit-log?filter.action.equals=mail.read&filter.recordId.equals=${mailId}&sort=asc`))
     .body
 
-test('the audit log tells who read what a mail says, and nothing that stands in it', async () => {
+test('the audit log records who read a mail’s content, but not the content', async () => {
   const { mailId, email } = await requestPasswordReset([ours])
   const path = `/v5/mails/${mailId}/content`
   expect((await owner(theirs)('GET', path)).status).toBe(404)
@@ -104,7 +104,7 @@ test('the audit log tells who read what a mail says, and nothing that stands in 
   for (const value of [email, byOwner.body.links[0], 'ott_']) expect(JSON.stringify(events)).not.toContain(value)
 })
 
-test('what a mail says is not shown when the audit log cannot tell of it', async () => {
+test('a mail’s content is not shown if the audit log cannot record it', async () => {
   const { mailId } = await requestPasswordReset([ours])
   const execute = (statement: ReturnType<typeof sql>) =>
     service.database.crossTenantQuery('check the database', statement)
@@ -118,7 +118,7 @@ test('what a mail says is not shown when the audit log cannot tell of it', async
   expect(await readEvents(mailId)).toEqual([])
 })
 
-test('mails of one organization are not there for another one, in no list, by no id', async () => {
+test('another organization’s mails are neither listed nor readable by id', async () => {
   const { mailId } = await requestPasswordReset([theirs])
   expect(await isListed(owner(theirs), mailId)).toBe(true)
   expect(await isListed(owner(ours), mailId)).toBe(false)
@@ -126,7 +126,7 @@ test('mails of one organization are not there for another one, in no list, by no
     expect((await owner(ours)('GET', path)).status).toBe(404)
 })
 
-test('the mail of a person in two organizations, or in none, is seen by nobody', async () => {
+test('the mail of a person in two organizations or in none is visible to nobody', async () => {
   for (const organizations of [[ours, theirs], []]) {
     const { mailId } = await requestPasswordReset(organizations)
     for (const call of [owner(ours), owner(theirs)]) {
@@ -140,7 +140,7 @@ test('the mail of a person in two organizations, or in none, is seen by nobody',
   expect((await mailOf(service, unknownEmail)).organizationId).toBeNull()
 })
 
-test('a link is not shown any more once the person is in another organization too, or has left', async () => {
+test('a link is no longer shown once the person has joined another organization or left', async () => {
   const { id, mailId } = await requestPasswordReset([ours])
   const read = async () => (await owner(ours)('GET', `/v5/mails/${mailId}/content`)).status
   const execute = (statement: ReturnType<typeof sql>) =>
@@ -154,7 +154,7 @@ test('a link is not shown any more once the person is in another organization to
   expect(await read()).toBe(404)
 })
 
-test('what a mail says is read by owners alone: no other role, and no key of every scope', async () => {
+test('only owners can read a mail’s content: no other role and no key with wildcard scopes', async () => {
   const { mailId } = await requestPasswordReset([ours])
   const path = `/v5/mails/${mailId}/content`
   const ownerId = readId('usr', ours.userId) ?? ''
@@ -179,7 +179,7 @@ test('what a mail says is read by owners alone: no other role, and no key of eve
   expect(await broadCall('GET', path)).toMatchObject({ status: 403, body: { code: 'missing_scopes' } })
 })
 
-test('neither the database nor the log holds a token, in no form that could be used', async () => {
+test('neither the database nor the log contains a mailed token in a usable form', async () => {
   const { mailId } = await requestPasswordReset([ours])
   const { body } = await owner(ours)('GET', `/v5/mails/${mailId}/content`)
   const token = new URL(body.links[0]).hash.split('=')[1] ?? ''
@@ -202,7 +202,7 @@ test('neither the database nor the log holds a token, in no form that could be u
   expect(rows).toContain('body_sealed')
 })
 
-test('a body does not open for another mail, nor with a byte changed', async () => {
+test('an encrypted body cannot be decrypted as that of another mail', async () => {
   const [one, other] = [await requestPasswordReset([ours]), await requestPasswordReset([ours])]
   const read = ({ mailId }: { mailId: string }) => owner(ours)('GET', `/v5/mails/${mailId}/content`)
   await service.database.crossTenantQuery(
@@ -214,7 +214,7 @@ test('a body does not open for another mail, nor with a byte changed', async () 
   expect((await read(other)).status).toBe(200)
 })
 
-test('a mail of the time when a person was in no organization stays nobody’s when they join one', async () => {
+test('a mail from before the person joined an organization stays hidden from that organization', async () => {
   const { id, mailId } = await requestPasswordReset([])
   await service.database.crossTenantQuery(
     'check the database',
@@ -223,7 +223,7 @@ test('a mail of the time when a person was in no organization stays nobody’s w
   expect(await isListed(owner(ours), mailId)).toBe(false)
 })
 
-test('mails are purged thirty days after their end, whoever they belong to, and those that ended later are not', async () => {
+test('mails are purged thirty days after they ended, with and without an organization', async () => {
   const [mine, unowned, later] = [
     await requestPasswordReset([ours]),
     await requestPasswordReset([]),
@@ -243,7 +243,7 @@ test('mails are purged thirty days after their end, whoever they belong to, and 
   expect(await mailsOf(service, later.email)).toHaveLength(1)
 })
 
-test('what is known of a mail to nobody is purged after a day', async () => {
+test('a dropped mail to an unknown address is purged after a day', async () => {
   const unknownEmail = `${randomUUID()}@example.com`
   await service.anonymous('POST', '/auth/forgot-password', { body: { email: unknownEmail } })
   await until('it is dropped', async () => (await mailOf(service, unknownEmail)).status === 'dropped')
@@ -266,7 +266,7 @@ test('what is known of a mail to nobody is purged after a day', async () => {
   })
 })
 
-test('what a mail says is shown to an owner who has just proved who they are, not to an old session', async () => {
+test('a mail’s content requires an owner’s recent re-authentication', async () => {
   const { mailId } = await requestPasswordReset([ours])
   const path = `/v5/mails/${mailId}/content`
   const age = (minutes: number) =>

@@ -111,7 +111,7 @@ const consumeToken = (token: string) =>
     consumeOneTimeToken(spanning, 'reset-password', token),
   )
 
-test('of several processes one sends each mail', async () => {
+test('each mail is sent by one of several processes', async () => {
   const people = await Promise.all(Array.from({ length: 24 }, () => newPerson(access)))
   for (const { email } of people) await enqueue(access, { kind: 'reset-password', recipient: email })
   for (let count = 0; count < 3; count++) startWithOwnConnections()
@@ -124,7 +124,7 @@ test('of several processes one sends each mail', async () => {
   ).toEqual(people.map(({ email }) => email).sort())
 })
 
-test('a mail whose process ended between the sending and the note of it comes twice, as one and the same message', async () => {
+test('a mail whose process is killed after sending and before storing that is sent again as the same message', async () => {
   const { email } = await newPerson(access)
   const reachedMails = startThenKill('sending')
   await enqueue(access, { kind: 'reset-password', recipient: email })
@@ -138,7 +138,7 @@ test('a mail whose process ended between the sending and the note of it comes tw
   expect(second).toMatchObject({ messageId: first?.messageId, text: first?.text, html: first?.html })
 })
 
-test('a mail that was sent as the database went away is noted when it is back, and sent once', async () => {
+test('a mail that is sent while the database disconnects is marked as sent afterwards, and sent once', async () => {
   const interruptible = await createInterruptibleDatabase()
   const { email } = await newPerson(interruptible.direct)
   const work = startProcess(transportThatDisconnects(interruptible), interruptible)
@@ -153,7 +153,7 @@ test('a mail that was sent as the database went away is noted when it is back, a
   expect((await mailOf(interruptible.direct, email)).attempts).toBe(1)
 })
 
-test('a stop waits for no database that is away: a mail that was sent and not noted is told in the log', async () => {
+test('a stop does not wait for an unavailable database; it logs the mail that was sent but not marked', async () => {
   const interruptible = await createInterruptibleDatabase()
   const { email } = await newPerson(interruptible.direct)
   const work = startProcess(transportThatDisconnects(interruptible), interruptible)
@@ -169,7 +169,7 @@ test('a stop waits for no database that is away: a mail that was sent and not no
   expect(await mailOf(interruptible.direct, email)).toMatchObject({ status: 'queued', isLeased: true })
 })
 
-test('whatever keeps a sent mail from being noted, it does not count as unsent', async () => {
+test('a sent mail that cannot be marked as sent is not sent again', async () => {
   const { email } = await newPerson(access)
   const execute = <Row extends object>(statement: ReturnType<typeof sql>) =>
     access.database.crossTenantQuery<Row>('check the database', statement)
@@ -190,7 +190,7 @@ test('whatever keeps a sent mail from being noted, it does not count as unsent',
   expect(await mailOf(access, email)).toMatchObject({ attempts: 1, lastError: null })
 })
 
-test('a crash after the composing leaves one usable token, that of the mail that is sent', async () => {
+test('a crash after composing leaves one valid token: that of the mail that is sent', async () => {
   const { id, email } = await newPerson(access)
   const reachedMails = startThenKill('nothing')
   await enqueue(access, { kind: 'reset-password', recipient: email })
@@ -203,7 +203,7 @@ test('a crash after the composing leaves one usable token, that of the mail that
   expect(await consumeToken(tokenInLink(mail.links[0]))).toMatchObject({ userId: id, email })
 })
 
-test('a mail that waited for too long gets a new link; the one before is not good any more', async () => {
+test('a mail that waited too long gets a new link, and the old link is invalid', async () => {
   const { id, email } = await newPerson(access)
   const sent: OutgoingMail[] = []
   const work = startUntilTestEnds({
@@ -229,7 +229,7 @@ test('a mail that waited for too long gets a new link; the one before is not goo
   expect(await consumeToken(second ?? '')).toMatchObject({ userId: id })
 })
 
-test('a mail that waits when the mail server is taken away is kept for the owners, with a new link', async () => {
+test('a mail that is waiting when SMTP_URL is removed is stored for the owners with a new link', async () => {
   const { email } = await newPerson(access)
   await enqueue(access, { kind: 'reset-password', recipient: email })
   const composed: string[] = []
@@ -252,7 +252,7 @@ test('a mail that waits when the mail server is taken away is kept for the owner
   expect(await consumeToken(composed[0] ?? '')).toBeUndefined()
 })
 
-test('a process that lost its mail to another writes nothing down', async () => {
+test('a process that lost its lease on a mail to another changes nothing', async () => {
   const { email } = await newPerson(access)
   let release: () => void = () => undefined
   const blocker = new Promise<void>((resolve) => (release = resolve))
@@ -276,7 +276,7 @@ test('a process that lost its mail to another writes nothing down', async () => 
   expect(await mailOf(access, email)).toEqual(before)
 })
 
-test('a mail that no process ever brought to an end is given up after the last attempt', async () => {
+test('a mail that no process ever finished fails after the last attempt', async () => {
   const { email } = await newPerson(access)
   await enqueue(access, { kind: 'reset-password', recipient: email })
   await access.database.crossTenantQuery('check the database', sql`update mails set attempts = ${retryPolicy.attempts}`)
@@ -286,7 +286,7 @@ test('a mail that no process ever brought to an end is given up after the last a
   expect(await countValidTokens(access, { email })).toBe(0)
 })
 
-test('the delays double up to the longest, and come to about a day in all', () => {
+test('the delays double up to the longest and add up to about a day', () => {
   const delays = Array.from({ length: retryPolicy.attempts }, (_, index) => delayAfter(index + 1))
   expect(delays.slice(0, 3)).toEqual([30, 60, 120])
   expect(delays.at(-1)).toBeUndefined()
@@ -295,7 +295,7 @@ test('the delays double up to the longest, and come to about a day in all', () =
   expect(total / 3600).toBeLessThan(28)
 })
 
-test('a stop waits for what is under way and takes nothing more', async () => {
+test('a stop waits for the mail in progress and takes no further one', async () => {
   const { email } = await newPerson(access)
   let release: () => void = () => undefined
   const blocker = new Promise<void>((resolve) => (release = resolve))

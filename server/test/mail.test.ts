@@ -58,7 +58,7 @@ async function invite(
   return { kind: 'invitation', recipient: email, organizationId, recordId }
 }
 
-test('a mail goes from MAIL_FROM to its one recipient, as plain text and as HTML, and says that a program wrote it', async () => {
+test('a mail goes from MAIL_FROM to one recipient, in plain text and HTML, marked as auto-generated', async () => {
   const { id, email } = await newPerson(service)
   const mailId = await enqueue(service, { kind: 'reset-password', recipient: email })
   const mail = await nextMailTo(email)
@@ -74,7 +74,7 @@ test('a mail goes from MAIL_FROM to its one recipient, as plain text and as HTML
   expect(await mailOf(service, email)).toMatchObject({ userId: id, attempts: 1, isSealed: false, lastError: null })
 })
 
-test('a forgotten password is answered with a link to the address that the account has, however it was typed', async () => {
+test('a password reset link goes to the address stored in the account, however the caller typed it', async () => {
   const { id, email } = await newPerson(service, [], { email: `Kelvin-${newAddress()}` })
   // The sign for Kelvin folds to a k: whoever owns the look-alike address must not get the link.
   const typed = email.replace('K', '\u212a').toUpperCase()
@@ -84,7 +84,7 @@ test('a forgotten password is answered with a link to the address that the accou
   expect(receiver.mails().filter(({ to: all }) => all.includes(typed))).toEqual([])
 })
 
-test('the same is asked for a known and an unknown address, in the same time and words; only the known one gets a mail', async () => {
+test('a password reset gets the same response for a known and an unknown address; only the known one gets a mail', async () => {
   const { email: known } = await newPerson(service)
   const unknown = newAddress()
   const send = (email: string) => service.anonymous('POST', '/auth/forgot-password', { body: { email } })
@@ -98,7 +98,7 @@ test('the same is asked for a known and an unknown address, in the same time and
   expect(receiver.mails().filter(({ to: all }) => all.includes(unknown))).toEqual([])
 })
 
-test('signing up with a new address gets a link; with the address of an account, the news that it has one, and no link in', async () => {
+test('signing up mails a link to a new address, and a notice without a link to the address of an account', async () => {
   const { email: known } = await newPerson(service)
   const unknown = newAddress()
   const send = (email: string) => service.anonymous('POST', '/auth/sign-up', { body: { email } })
@@ -113,7 +113,7 @@ test('signing up with a new address gets a link; with the address of an account,
   expect(await countValidTokens(service, { email: known })).toBe(0)
 })
 
-test('the link that verifies an address says whose and which, and goes to that address', async () => {
+test('a verification link goes to the address it verifies and names its account', async () => {
   const { id } = await newPerson(service)
   const newEmail = newAddress()
   await enqueue(service, { kind: 'verify-address', recipient: newEmail, userId: id })
@@ -121,7 +121,7 @@ test('the link that verifies an address says whose and which, and goes to that a
   expect(await read('verify-address', mail.links[0])).toMatchObject({ userId: id, email: newEmail })
 })
 
-test('an invitation says who invites and where to; its link is good as long as it is, and gone when it is', async () => {
+test('an invitation names the inviter and the organization; its link expires with it', async () => {
   const { uuid, owner } = await newOrganization()
   const mail = await invite(uuid, { days: 3, invitedBy: owner })
   await enqueue(service, mail)
@@ -148,7 +148,7 @@ test('an invitation says who invites and where to; its link is good as long as i
   expect(await countValidTokens(service, { email: expired.recipient })).toBe(0)
 })
 
-test('names of people and organizations put no header, element or link into a mail', async () => {
+test('names of people and organizations cannot inject a header, element or link into a mail', async () => {
   const { uuid } = await newOrganization()
   const evil = 'Free money\r\nBcc: all@example.com <a href="https://evil.example/?a=1">https://evil.example/pay</a>'
   const { id } = await newPerson(service, [uuid], { name: evil })
@@ -170,7 +170,7 @@ test('names of people and organizations put no header, element or link into a ma
   }
 })
 
-test('a log-in from a new device is told with time, device and address, and what to do about it', async () => {
+test('a login from a new device is mailed with time, device, address and advice', async () => {
   const { id, email } = await newPerson(service)
   const facts = {
     device: 'Firefox\r\nX: y https://evil.example',
@@ -184,7 +184,7 @@ test('a log-in from a new device is told with time, device and address, and what
   expect(links).toEqual([])
 })
 
-test('every change of how a person proves who they are is told, with what to do when it was somebody else', async () => {
+test('every change of an account’s ways to log in is mailed with advice', async () => {
   const { id } = await newPerson(service)
   const notices = Object.entries(accountChanges).map(([what, sentence]) => ({
     what,
@@ -206,7 +206,7 @@ test('every change of how a person proves who they are is told, with what to do 
   }
 })
 
-test('nobody can fill an inbox: an address gets five links in half an hour, and the first ones are still good then', async () => {
+test('nobody can flood an inbox: an address gets at most five links in half an hour', async () => {
   const { email } = await newPerson(service)
   for (let count = 0; count < 8; count++) {
     const answer = await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
@@ -222,7 +222,7 @@ test('nobody can fill an inbox: an address gets five links in half an hour, and 
   await enqueue(service, { kind: 'reset-password', recipient: email })
 })
 
-test('an address that nothing can be sent to is given up, and nothing else goes anywhere', async () => {
+test('a mail to an invalid address fails and is sent nowhere', async () => {
   const { id } = await newPerson(service)
   for (const recipient of ['ada@example.com,eve@evil.example', 'ada@example.com\r\nRCPT TO:<eve@evil.example>', 'x']) {
     await enqueue(service, { kind: 'account-changed', recipient, userId: id, facts: { what: 'password-changed' } })
@@ -234,7 +234,7 @@ test('an address that nothing can be sent to is given up, and nothing else goes 
   expect(deliveredToEvil).toEqual([])
 })
 
-test('every kind of mail is one that the database takes', async () => {
+test('the database accepts exactly the declared kinds of mail', async () => {
   const [row] = await service.database.crossTenantQuery<{ definition: string }>(
     'check the database',
     sql`select pg_get_constraintdef(oid) as definition from pg_constraint where conname = 'mails_kind_check'`,

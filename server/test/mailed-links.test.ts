@@ -45,7 +45,7 @@ async function readBeforeDelivery(owner: TestOwner, email: string, send: () => P
   await until('the mail is sent', async () => (await mailOf(service, email)).status === 'sent')
 }
 
-test('an account that was made with a mailed link has a verified address', async () => {
+test('an account that is created with a mailed link has a verified address', async () => {
   const [owner, invited, signedUp] = [await newOwner(service), newEmail(), newEmail()]
   await owner.call('POST', '/v5/invitations', { body: { email: invited, role: 'member' } })
   const invitation = {
@@ -61,7 +61,7 @@ test('an account that was made with a mailed link has a verified address', async
   expect([await isVerified(invited), await isVerified(signedUp)]).toEqual([true, true])
 })
 
-test('an address is verified later by a mailed link that its person asks for, or by one that sets a password', async () => {
+test('an existing account’s address is verified by a mailed verification or password reset link', async () => {
   const [verifying, resetting] = [await newOwner(service), await newOwner(service)]
   expect(await isVerified(verifying.email)).toBe(false)
   await verifying.call('POST', '/v5/me/address', { body: { email: verifying.email } })
@@ -73,7 +73,7 @@ test('an address is verified later by a mailed link that its person asks for, or
   expect([await isVerified(verifying.email), await isVerified(resetting.email)]).toEqual([true, true])
 })
 
-test('a new password does not verify the address of an account with a second factor, which may be somebody else’s', async () => {
+test('a password reset does not verify the address of an account with a second factor', async () => {
   const { email, userId } = await newOwner(service)
   await service.database.crossTenantQuery(
     'check the database',
@@ -85,7 +85,7 @@ test('a new password does not verify the address of an account with a second fac
   expect(await isVerified(email)).toBe(false)
 })
 
-test('a link that an owner read before it was delivered lets the person in and verifies nothing', async () => {
+test('a link that an owner read before it was delivered admits the person but verifies no address', async () => {
   const [owner, email] = [await newOwner(service), newEmail()]
   await readBeforeDelivery(owner, email, () =>
     owner.call('POST', '/v5/invitations', { body: { email, role: 'member' } }),
@@ -96,7 +96,7 @@ test('a link that an owner read before it was delivered lets the person in and v
   expect(await isVerified(email)).toBe(false)
 })
 
-test('a mail of another organization that somebody asks for keeps its link verifying', async () => {
+test('a request for another organization’s mail does not stop its link from verifying the address', async () => {
   const [owner, otherOwner, email] = [await newOwner(service), await newOwner(service), newEmail()]
   isRejecting = true
   await owner.call('POST', '/v5/invitations', { body: { email, role: 'member' } })

@@ -45,7 +45,7 @@ async function addRow(row: Record<string, unknown>): Promise<void> {
   await fixture.insert('import_rows', [{ organization_id, id: randomUUID(), import_id, payload: {}, ...row }])
 }
 
-test('a database in good health: each thing is told with its value', async () => {
+test('a healthy database reports each finding with its value', async () => {
   expect(await findFinding('transactions')).toMatchObject({ state: 'ok' })
   expect(await findFinding('imports')).toEqual({ name: 'imports', state: 'ok', message: '0 rows waiting; 0 dead' })
   expect(await findFinding('retention')).toMatchObject({
@@ -63,7 +63,7 @@ test('a database in good health: each thing is told with its value', async () =>
   })
 })
 
-test('a transaction that is forgotten is named, with how to end it', async () => {
+test('a long-running transaction is reported with the statement that ends it', async () => {
   const idleClient = new pg.Client({ ...fixture.connection, application_name: 'report' })
   idleClient.on('error', () => undefined)
   await idleClient.connect()
@@ -88,7 +88,7 @@ function clientAhead(client: pg.Client, time: string): pg.Client {
   return { query } as unknown as pg.Client
 }
 
-test('rows that wait for long are told, as a note and then as wrong', async () => {
+test('overdue rows are reported, first as a note and then as wrong', async () => {
   await addRow({ run_at: new Date().toISOString() })
   expect(await findFinding('imports')).toMatchObject({ state: 'ok', message: expect.stringMatching(/^1 rows waiting/) })
   await fixture.client.query(`update import_rows set run_at = now() - interval '5 minutes'`)
@@ -103,7 +103,7 @@ test('rows that wait for long are told, as a note and then as wrong', async () =
   await fixture.client.query('delete from import_rows')
 })
 
-test('dead rows are told, with how to find them', async () => {
+test('dead rows are reported with the filter that finds them', async () => {
   await addRow({ status: 'DEAD', run_at: null, finished_at: ago(1) })
   const found = await findFinding('imports')
   expect(found).toMatchObject({ state: 'note', message: '0 rows waiting; 1 dead' })
@@ -111,7 +111,7 @@ test('dead rows are told, with how to find them', async () => {
   await fixture.client.query('delete from import_rows')
 })
 
-test('what is kept for too long is told by kind and age', async () => {
+test('overdue data is reported by kind and age', async () => {
   const add = (days: number) =>
     fixture.insert('campaigns', [{ organization_id, id: randomUUID(), name: 'Any', deleted_at: ago(days) }])
   await add(30.2)
@@ -138,7 +138,7 @@ test('what is kept for too long is told by kind and age', async () => {
   })
 })
 
-test('a table that is mostly dead rows is told, until it is cleaned up', async () => {
+test('a table of mostly dead rows is reported until it is vacuumed', async () => {
   await fixture.client.query(`insert into root_contacts (organization_id, id)
     select '${organization_id}', gen_random_uuid() from generate_series(1, 60000)`)
   await fixture.client.query('delete from root_contacts')
@@ -160,7 +160,7 @@ test('a table that is mostly dead rows is told, until it is cleaned up', async (
   await expect.poll(() => findFinding('tables'), { timeout: 20_000 }).toMatchObject({ state: 'ok' })
 })
 
-test('a database that knows no letters beyond ASCII is wrong, and its ctype is told', async () => {
+test('a database that knows only ASCII letters is reported as wrong with its ctype', async () => {
   const { connection, drop } = await createEmptyDatabase()
   const admin = new pg.Client({ ...connection, database: 'postgres' })
   await admin.connect()

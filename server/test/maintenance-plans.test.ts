@@ -75,7 +75,7 @@ const mail = { kind: 'sign-up', recipient: 'a@b.c', recipient_key: 'a@b.c', stat
 const hash = () => `\\x${randomUUID().replaceAll('-', '')}`
 
 test.each(policies.map((one): [string, RetentionPolicy] => [one.name, one]))(
-  '%s: what is over is found by an index that has nothing else to look at, from the start and from a place',
+  '%s: expired rows are found with an index that reads no other rows, from the start and from a position',
   async (_, policy) => {
     const nodes = await explain(fixture.client, expiredSql(policy, { limit: 100, after: undefined }))
     expect(recordsRead(nodes)).toBe(expiredCount)

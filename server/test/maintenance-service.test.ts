@@ -11,7 +11,7 @@ import { type Call, startTestService } from './service.ts'
 /** Contacts as if they could not be restored at all: the moment of both is always. */
 const contactPolicy = retentionPolicies({ importRowsDays: 0 }).find(({ name }) => name === 'contacts')
 
-test('a restore and a purge at the same moment: one of them wins, whole', async () => {
+test('of a concurrent restore and purge of a record, one takes effect completely', async () => {
   const { connection, drop } = await createDatabase()
   const service = await startTestService({}, { connection, drop })
   const { call, organizationId } = await service.newOrganization()
@@ -58,7 +58,7 @@ test('a restore and a purge at the same moment: one of them wins, whole', async 
   await service.close()
 })
 
-test('a service purges by itself, tells how much in its metrics, and keeps what its setting says', async () => {
+test('a service purges automatically, counts purged records in its metrics and respects its setting', async () => {
   const { connection, drop } = await createDatabase()
   const sharedDatabase = { connection, drop: () => Promise.resolve() }
   const before = await startTestService({}, sharedDatabase)

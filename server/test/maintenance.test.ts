@@ -55,7 +55,7 @@ async function addContacts(count: number, { days, company_id = null }: { days?: 
 }
 const inThisOrganization = (where = 'true') => `organization_id = '${organization_id}' and ${where}`
 
-test('a contact goes with everything that lives in it, however much that is, in steps', async () => {
+test('a contact is purged with all its dependents, in steps', async () => {
   const [id = ''] = await addContacts(1, { days: 31 })
   await addContacts(1, {})
   const jobs = Array.from({ length: 1234 }, () => ({
@@ -89,7 +89,7 @@ test('a contact goes with everything that lives in it, however much that is, in 
   expect(await fixture.count('contacts', inThisOrganization())).toBe(1)
 })
 
-test('an import that is long gone goes with its rows, in steps; its counts go too', async () => {
+test('a deleted import is purged with its rows, in steps, and with its counts', async () => {
   const [id, deletedImport] = [randomUUID(), randomUUID()]
   await fixture.insert('imports', [
     { organization_id, id, name: 'Stays', team_id, deleted_at: null },
@@ -114,7 +114,7 @@ test('an import that is long gone goes with its rows, in steps; its counts go to
   expect(await fixture.count('import_row_counts', inThisOrganization(`import_id = '${deletedImport}'`))).toBe(0)
 })
 
-test('a company that is long gone lets go of its contacts, however many there are; what they show stays the same', async () => {
+test('purging a company detaches all its contacts without changing their documents', async () => {
   const id = randomUUID()
   await fixture.insert('companies', [{ organization_id, id, name: 'Engines', deleted_at: ago(31) }])
   await addContacts(700, { company_id: id })
@@ -129,7 +129,7 @@ test('a company that is long gone lets go of its contacts, however many there ar
   expect((await documents()).rows).toEqual(before)
 })
 
-test('a contact that someone holds keeps its company from going, and nobody waits for it', async () => {
+test('a locked contact postpones the purge of its company without blocking the round', async () => {
   const id = randomUUID()
   await fixture.insert('companies', [{ organization_id, id, name: 'Engines', deleted_at: ago(31) }])
   const [lockedId = ''] = await addContacts(3, { company_id: id })
@@ -146,7 +146,7 @@ test('a contact that someone holds keeps its company from going, and nobody wait
   expect(fixture.logged).toEqual([])
 })
 
-test('the person behind contacts goes an hour after the last of them, and not while another contact needs them', async () => {
+test('a root contact is purged an hour after its last contact, and not while another contact uses it', async () => {
   const [first = '', second = ''] = await addContacts(2, { days: 31 })
   await fixture.client.query(
     `update contacts set root_contact_id = '${second}', deleted_at = null where ${inThisOrganization(`id = '${second}'`)}`,
@@ -167,7 +167,7 @@ test('the person behind contacts goes an hour after the last of them, and not wh
   expect(await fixture.count('root_contacts_left')).toBe(0)
 })
 
-test('a contact that is made while its person goes gets another one, and no error', async () => {
+test('a contact that is created while its root contact is purged gets a new one without an error', async () => {
   const [id = ''] = await addContacts(1, {})
   await fixture.client.query(`update root_contacts set email_key = 'ada@example.com' where ${inThisOrganization()}`)
   await fixture.client.query(`delete from contacts where ${inThisOrganization(`id = '${id}'`)}`)
@@ -190,7 +190,7 @@ test('a contact that is made while its person goes gets another one, and no erro
   expect(await fixture.count('contacts', inThisOrganization(`root_contact_id <> '${id}'`))).toBe(1)
 })
 
-test('a person who goes between being known and being looked up is made again', async () => {
+test('a root contact that is purged between insert and lookup is created again', async () => {
   const [id = ''] = await addContacts(1, {})
   await fixture.client.query(`update root_contacts set email_key = 'ada@example.com' where ${inThisOrganization()}`)
   await fixture.client.query(`delete from contacts where ${inThisOrganization(`id = '${id}'`)}`)
@@ -208,7 +208,7 @@ test('a person who goes between being known and being looked up is made again', 
   expect(await fixture.count('contacts', inThisOrganization(`root_contact_id <> '${id}'`))).toBe(1)
 })
 
-test('what comes back between being found and being purged stays', async () => {
+test('a record that is restored between being found and being purged is not purged', async () => {
   const ids = await addContacts(20, { days: 31 })
   const due = await findExpired(fixture.database, policyNamed('contacts'), { limit: 100, after: undefined })
   expect(new Set(due.map(({ key: [id] }) => id))).toEqual(new Set(ids))
@@ -222,7 +222,7 @@ test('what comes back between being found and being purged stays', async () => {
   expect(await fixture.count('contacts', inThisOrganization())).toBe(1)
 })
 
-test('keys of one organization never purge what another one has under the same', async () => {
+test('keys of one organization never purge records of another with the same keys', async () => {
   const [id = ''] = await addContacts(1, { days: 31 })
   const first = organization_id
   organization_id = randomUUID()
@@ -240,7 +240,7 @@ test('keys of one organization never purge what another one has under the same',
   await fixture.round()
 })
 
-test('what is purged for all organizations at once is told apart by organization, and looked at again', async () => {
+test('purging for all organizations at once distinguishes them and checks each row again', async () => {
   const ids = [randomUUID(), randomUUID(), randomUUID()]
   const importRows = ids.map((id) => ({ organization_id, id, import_id: id, payload: {}, status: 'PROCESSED' }))
   const first = organization_id
@@ -271,7 +271,7 @@ test('what is purged for all organizations at once is told apart by organization
   await fixture.round()
 })
 
-test('one process purges at a time; several that try at once share, and purge each thing once', async () => {
+test('one process purges at a time, and concurrent ones purge each record once', async () => {
   await addContacts(2000, { days: 31 })
   await fixture.client.query('begin')
   await fixture.client.query(`select pg_advisory_xact_lock(hashtextextended('upkeep', 0))`)
@@ -284,7 +284,7 @@ test('one process purges at a time; several that try at once share, and purge ea
   expect(fixture.logged).toEqual([])
 })
 
-test('connections that are cut again and again leave nothing half done, and nothing undone', async () => {
+test('terminated connections leave no partial purge, and the purge is completed later', async () => {
   const ids = await addContacts(800, { days: 31 })
   await fixture.insert(
     'notes',
@@ -325,7 +325,7 @@ test('connections that are cut again and again leave nothing half done, and noth
   expect(await fixture.count('notes', inThisOrganization())).toBe(50)
 })
 
-test('a purge that fails is told once a minute and tried again; the others go on', async () => {
+test('a failing purge is logged once a minute and retried, and the others continue', async () => {
   await addContacts(3, { days: 31 })
   await fixture.insert('campaigns', [{ organization_id, id: randomUUID(), name: 'Any', deleted_at: ago(31) }])
   await fixture.client.query(`
@@ -340,7 +340,7 @@ test('a purge that fails is told once a minute and tried again; the others go on
   expect(fixture.purged).toEqual({ campaigns: 1, contacts: 3 })
 })
 
-test('an upkeep that is closed stops after the step under way', async () => {
+test('closing the maintenance stops it after the step in progress', async () => {
   await addContacts(2500, { days: 31 })
   const maintenance = createMaintenance({
     database: fixture.database,
@@ -358,7 +358,7 @@ test('an upkeep that is closed stops after the step under way', async () => {
   expect(await fixture.count('contacts', inThisOrganization())).toBe(0)
 })
 
-test('what is overdue by an hour is found in the order of time, and on from a place', async () => {
+test('expired records are found in the order of time and can be read on from a position', async () => {
   for (const days of [33, 31, 32]) await addContacts(2, { days })
   const first = await findExpired(fixture.database, policyNamed('contacts'), { limit: 3, after: undefined })
   const secondPage = await findExpired(fixture.database, policyNamed('contacts'), { limit: 10, after: first.at(-1) })
@@ -368,7 +368,7 @@ test('what is overdue by an hour is found in the order of time, and on from a pl
   expect(new Set([...first, ...secondPage].map(({ key: [id] }) => id)).size).toBe(6)
 })
 
-test('with a retention of 0 days rows are kept for ever', () => {
+test('with a retention of 0 days rows are never purged', () => {
   expect(retentionPolicies({ importRowsDays: 0 }).map(({ name }) => name)).not.toContain('rows')
   expect(retentionPolicies({ importRowsDays: 1 }).map(({ name }) => name)).toContain('rows')
 })

@@ -70,7 +70,7 @@ async function join(owner: string, role: string): Promise<{ userId: string; acce
   return accepted.body
 }
 
-test('a role, a removal and a choice of organization count on the next request of every process', async () => {
+test('a change of role, membership or current organization takes effect on the next request to every process', async () => {
   const body = {
     token: tokenInLink((await createSetUpLink(database, left.url)) ?? ''),
     email: newEmail(),
@@ -109,7 +109,7 @@ test('a role, a removal and a choice of organization count on the next request o
   }
 })
 
-test('failed logins are counted together by every process, for an address that has an account and one that has none', async () => {
+test('all processes count failed logins together, with and without an account', async () => {
   const unknown = newEmail()
   const logInWithWrongPassword = (process: ServiceProcess) =>
     send(process, 'POST', '/auth/login', { body: { email: unknown, password: 'wrong engine tandem' } })

@@ -27,7 +27,7 @@ test('the guide explains every metric that /metrics exposes, and no other', asyn
   expect(present.sort()).toEqual(documentedNames())
 })
 
-test('the alerts of the guide use metrics that exist', async () => {
+test('the alerts in the guide use existing metrics', async () => {
   const [, alerts = ''] = /```yaml\n(.*?)```/s.exec(await read('docs/guides/metrics.md')) ?? []
   expect(namesIn(alerts).length).toBeGreaterThan(3)
   expect(namesIn(alerts).filter((name) => !seriesNames().includes(name))).toEqual([])
@@ -38,7 +38,7 @@ interface Dashboard {
   templating: { list: { name: string; query: string | { query: string } }[] }
 }
 
-test('the Grafana dashboard can be imported, and uses metrics and variables that exist', async () => {
+test('the Grafana dashboard is importable and uses existing metrics and variables', async () => {
   const text = await read('docs/grafana/rapport.json')
   const { panels, templating }: Dashboard = JSON.parse(text)
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)

@@ -2,7 +2,7 @@ import { createSocket, type RemoteInfo } from 'node:dgram'
 import dns from 'node:dns'
 import { once } from 'node:events'
 
-/** What a name server of a test knows of a name; asked anew for every question. */
+/** The DNS records of a name. */
 export interface NameRecords {
   a?: readonly string[]
   aaaa?: readonly string[]
@@ -10,7 +10,7 @@ export interface NameRecords {
 }
 
 export interface NameServer {
-  /** Every question so far, as `A id.example`. */
+  /** Every question so far, such as `A id.example`. */
   readonly questions: string[]
   close(): Promise<void>
 }
@@ -18,8 +18,8 @@ export interface NameServer {
 const types: Readonly<Record<number, keyof NameRecords>> = { 1: 'a', 16: 'txt', 28: 'aaaa' }
 
 /**
- * A name server on loopback that this process asks from now on, until it is closed. `know` gives a name's records:
- * undefined for a name that is not there, 'silence' for one whose server never answers.
+ * Starts a name server on loopback, which this process uses until it is closed. `lookUp` returns the records of a name:
+ * undefined if the name does not exist, 'silence' to send no response. It is called for every question.
  */
 export async function startNameServer(
   lookUp: (name: string) => NameRecords | 'silence' | undefined,
@@ -67,7 +67,7 @@ function readQuestion(message: Buffer): { name: string; type: number; end: numbe
   return { name: labels.join('.').toLowerCase(), type: message.readUInt16BE(at + 1), end: at + 5 }
 }
 
-/** A record about the name of the question, kept for no time at all. */
+/** A record of the question's name, with a TTL of 0. */
 function resourceRecord(type: number, data: Buffer): Buffer {
   const head = Buffer.alloc(12)
   head.writeUInt16BE(0xc00c, 0)

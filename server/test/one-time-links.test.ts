@@ -40,7 +40,7 @@ const isStored = async (token: string, { database }: TestService = service): Pro
 
 const purposes: OneTimePurpose[] = ['set-up', 'sign-up', 'verify-address', 'reset-password', 'invitation']
 
-test.each(purposes)('a one-time token to %s is good once, and gone after that', async (purpose) => {
+test.each(purposes)('a one-time token to %s is valid once and then deleted', async (purpose) => {
   const createToken = () => transact((db) => createOneTimeToken(db, { purpose, userId: userId(), lifetimeSeconds: 60 }))
   const [token, other] = [await createToken(), await createToken()]
   const consume = () => transact((db) => consumeOneTimeToken(db, purpose, token))
@@ -54,7 +54,7 @@ test.each(purposes)('a one-time token to %s is good once, and gone after that', 
   expect(results.filter((one) => one !== undefined)).toHaveLength(1)
 })
 
-test.each<StepKind>(['link', 'flow', 'proof'])('a single sign-on step of kind %s is good once', async (kind) => {
+test.each<StepKind>(['link', 'flow', 'proof'])('a single sign-on step of kind %s is valid once', async (kind) => {
   const body = { name: 'Ours', issuer: 'https://id.example.com', clientId: 'rapport', clientSecret: 'x' }
   const { id } = (await owner.organization.call('POST', '/v5/sso-connections', { body })).body
   const step = {
@@ -68,7 +68,7 @@ test.each<StepKind>(['link', 'flow', 'proof'])('a single sign-on step of kind %s
   expect(await transact((db) => consumeStep(db, { kind, text }))).toBeUndefined()
 })
 
-test('a login that was completed with its second factor is not pending any more', async () => {
+test('a login that was completed with its second factor is no longer pending', async () => {
   const text = await transact((db) => beginPendingLogin(db, { userId: userId(), wantsCookie: false }))
   const { id = '' } = (await transact((db) => lockPendingLogin(db, text))) ?? {}
   await transact((db) => endPendingLogin(db, id))
@@ -108,7 +108,7 @@ const linkUses: Record<Exclude<OneTimePurpose, 'set-up'>, () => Promise<LinkUse>
   },
 }
 
-test.each(Object.entries(linkUses))('a link to %s that was used is deleted and refused', async (_, prepare) => {
+test.each(Object.entries(linkUses))('a used link to %s is deleted and rejected', async (_, prepare) => {
   const { path, token, fields } = await prepare()
   expect(await isStored(token)).toBe(true)
   const use = () => service.anonymous('POST', path, { body: { token, ...fields } })
@@ -117,7 +117,7 @@ test.each(Object.entries(linkUses))('a link to %s that was used is deleted and r
   expect(await use()).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
 })
 
-test('an invitation that was accepted with an account is deleted and refused, and a reset link sets one password', async () => {
+test('an invitation accepted with an existing account is deleted, and a reset link works once', async () => {
   const { call, email } = await newOwner(service)
   const { token } = await mailed.invite(owner.call, { email })
   const join = () => call('POST', '/v5/me/invitations', { body: { token } })
@@ -133,7 +133,7 @@ test('an invitation that was accepted with an account is deleted and refused, an
   expect((await logIn(service, email, 'another quiet harbour')).status).toBe(200)
 })
 
-test('the link to set the service up is deleted once it was used', async () => {
+test('the set-up link is deleted after use', async () => {
   const empty = await startTestService()
   try {
     const token = (await setUpToken(empty)) ?? ''

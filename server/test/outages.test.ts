@@ -73,7 +73,7 @@ const expectUnavailable = (response: Awaited<ReturnType<typeof timedCall>>) => {
   expect(response.milliseconds).toBeLessThan(maxMilliseconds)
 }
 
-test('without a database every request is a 503 with Retry-After, and the first one after it came back succeeds', async () => {
+test('without a database every request gets 503 with Retry-After, and the first one after its return succeeds', async () => {
   await server.stop('immediate')
   expectUnavailable(await timedCall('GET', '/v5/contacts'))
   expectUnavailable(await timedCall('POST', '/v5/contacts', { email: 'away@example.com' }))
@@ -85,7 +85,7 @@ test('without a database every request is a 503 with Retry-After, and the first 
   expect((await service.anonymous('GET', '/readyz')).status).toBe(200)
 })
 
-test('a database restarted in mid-load costs 503s and nothing that was acknowledged', async () => {
+test('a database restart under load causes 503s but loses no acknowledged write', async () => {
   const acknowledged: string[] = []
   const statuses = new Set<number>()
   let isDone = false
@@ -112,7 +112,7 @@ test('a database restarted in mid-load costs 503s and nothing that was acknowled
   }
 })
 
-test('a frozen database is a 503 within five seconds, for reads and writes, however many wait', async () => {
+test('a frozen database causes 503 within five seconds for reads and writes, however many wait', async () => {
   // The backends freeze with their postmaster: it is they who would answer.
   const client = new pg.Client(clusterConnection(join(folder, 'socket')))
   await client.connect()
@@ -136,7 +136,7 @@ test('a frozen database is a 503 within five seconds, for reads and writes, howe
   expect((await organization.call('GET', '/v5/contacts')).status).toBe(200)
 }, 30_000)
 
-test('a database out of connections is a 503, and the service goes on once there are some', async () => {
+test('a database without free connections causes 503, and the service recovers once there are some', async () => {
   const connection = clusterConnection(join(folder, 'socket'))
   await until('the pool has closed its connections', async () => {
     const client = new pg.Client(connection)

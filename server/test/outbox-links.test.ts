@@ -81,7 +81,7 @@ const makeVerified = ({ userId }: Pick<Person, 'userId'>) =>
 const removeMember = async (owner: TestOwner, { userId }: Pick<Person, 'userId'>) =>
   expect((await owner.call('DELETE', `/v5/members/${userId}`)).status).toBe(204)
 
-test('single sign-on never joins an account that an owner made with a link from the outbox', async () => {
+test('single sign-on never logs in to an account that an owner created with a link from the outbox', async () => {
   const fixture = await createSsoFixture(service, provider, { defaultRole: 'member' })
   const { domain } = await verifyDomain(fixture, txtRecords)
   const email = `ceo@${domain}`
@@ -96,7 +96,7 @@ test('single sign-on never joins an account that an owner made with a link from 
   expect(body).toEqual([])
 })
 
-test('single sign-on never joins an account that another organization’s provider made', async () => {
+test('single sign-on never logs in to an account that another organization’s provider created', async () => {
   const first = await createSsoFixture(service, provider, { defaultRole: 'member' })
   const { domain } = await verifyDomain(first, txtRecords)
   provider.person = { sub: randomUUID(), email: `ceo@${domain}`, email_verified: true }
@@ -111,7 +111,7 @@ test('single sign-on never joins an account that another organization’s provid
   expect((await logInAtProvider(second)).hash).toBe('#sso-error=not-verified')
 })
 
-test('a link from the outbox lets a person in and sets a password, but verifies no address', async () => {
+test('a link from the outbox creates an account or sets a password, but verifies no address', async () => {
   const owner = await newOwner(service)
   const person = await newMember(owner)
   expect(await isVerified(person)).toBe(false)
@@ -121,14 +121,14 @@ test('a link from the outbox lets a person in and sets a password, but verifies 
   expect(await isVerified(person)).toBe(false)
 })
 
-test('an invitation that an owner has read verifies nobody who accepts it with their account', async () => {
+test('an invitation that an owner has read does not verify the address of the account that accepts it', async () => {
   const [owner, other] = [await newOwner(service), await newOwner(service)]
   const token = await invite(other, owner.email)
   expect((await owner.call('POST', '/v5/me/invitations', { body: { token } })).status).toBe(200)
   expect(await isVerified(owner)).toBe(false)
 })
 
-test('a password that was set with a link from the outbox takes the verification of the address back', async () => {
+test('setting a password with a link from the outbox revokes the verification of the address', async () => {
   const owner = await newOwner(service)
   const person = await newMember(owner)
   await makeVerified(person)
@@ -137,7 +137,7 @@ test('a password that was set with a link from the outbox takes the verification
   expect(await isVerified(person)).toBe(false)
 })
 
-test('a verification link from the outbox is refused; one to another address moves the account, unverified', async () => {
+test('a verification link from the outbox is rejected; one for a new address changes the address without verifying it', async () => {
   const owner = await newOwner(service)
   await makeVerified(owner)
   const requestVerification = async (email: string) => {
@@ -182,7 +182,7 @@ const membershipChanges: [string, MembershipChange][] = [
   ],
 ]
 
-test.each(membershipChanges)('a link that an owner has read is dead once its person %s', async (_, change) => {
+test.each(membershipChanges)('a link that an owner has read is invalid once its person %s', async (_, change) => {
   const [owner, other] = [await newOwner(service), await newOwner(service)]
   const person = await newMember(owner, { role: 'admin' })
   const reset = await readReset(owner, person.email)
@@ -194,14 +194,14 @@ test.each(membershipChanges)('a link that an owner has read is dead once its per
   await loggedIn(service, person.email)
 })
 
-test('an owner who makes another organization leaves no open link behind', async () => {
+test('an owner’s open links become invalid when they create another organization', async () => {
   const owner = await newOwner(service)
   const token = await readReset(owner, owner.email)
   expect((await owner.call('POST', '/v5/me/organizations', { body: { name: 'Second' } })).status).toBe(201)
   expect(await post('/auth/reset-password', { token, password: 'another quiet harbour' })).toMatchObject(invalidLink)
 })
 
-test('nothing else is revoked: a change of name, other people’s links and other organizations’ invitations stay', async () => {
+test('removing a member does not revoke other people’s links, other organizations’ invitations or sent invitations', async () => {
   const [owner, other] = [await newOwner(service), await newOwner(service)]
   const [person, colleague] = [await newMember(owner, { role: 'admin' }), await newMember(owner)]
   const [reset, invitation] = [await readReset(owner, colleague.email), await invite(other, person.email)]
@@ -219,7 +219,7 @@ test('nothing else is revoked: a change of name, other people’s links and othe
   expect(Date.parse(after.body.expiresAt)).toBeGreaterThan(Date.now())
 })
 
-test('invitations of somebody who joined otherwise are gone, and nobody comes back by one of them', async () => {
+test('pending invitations of a person who joins by single sign-on are deleted and cannot be used later', async () => {
   const fixture = await createSsoFixture(service, provider, { defaultRole: 'viewer' })
   const { domain } = await verifyDomain(fixture, txtRecords)
   const email = `grace@${domain}`
@@ -238,7 +238,7 @@ test('invitations of somebody who joined otherwise are gone, and nobody comes ba
   expect(await ownLink('POST', '/v5/me/invitations', { body: { token } })).toMatchObject(invalidLink)
 })
 
-test('invitations of somebody who may not send them any more expire, there alone, and stay so when the role comes back', async () => {
+test('invitations sent by a member who loses the permission expire in that organization and stay expired', async () => {
   const [owner, other] = [await newOwner(service), await newOwner(service)]
   const admin = await newMember(owner, { role: 'admin' })
   const [ownEmail, otherEmail] = [newEmail(), newEmail()]
@@ -276,7 +276,7 @@ test('an invitation from the outbox does not reveal whether the address has an a
   expect(results[1]).toEqual(results[0])
 })
 
-test('with SIGN_UP=closed an invitation is refused alike, whether or not the address has an account', async () => {
+test('with SIGN_UP=closed an invitation is rejected the same way, whether or not the address has an account', async () => {
   const closed = await startTestService({ SIGN_UP: 'closed' })
   try {
     const [owner, known] = [await newOwner(closed), await newOwner(closed)]

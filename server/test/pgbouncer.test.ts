@@ -26,7 +26,7 @@ beforeEach((context) => {
   context.skip('PgBouncer is not installed')
 })
 
-/** An empty database, and the way to it through a PgBouncer of these settings. */
+/** Creates an empty database and a PgBouncer with these settings in front of it. */
 async function startPgBouncer({ onTestFinished }: TestContext, settings: Record<string, string | number>) {
   const { connection, drop } = await createEmptyDatabase()
   onTestFinished(drop)
@@ -37,7 +37,7 @@ async function startPgBouncer({ onTestFinished }: TestContext, settings: Record<
   if (account) await chown(folder, account.uid, account.gid)
   const child = spawn(program, [join(folder, 'pgbouncer.ini')], { ...account, cwd: '/', stdio: 'ignore' })
   onTestFinished(() => kill(child))
-  // The socket's file is there before it listens.
+  // The socket's file exists before PgBouncer listens.
   await until('PgBouncer listens', () => isListening(join(folder, '.s.PGSQL.6432')))
   return { direct: connection, pooled: { ...connection, host: folder, port: 6432 } }
 }
@@ -80,14 +80,14 @@ const startErrorMessage = async (connection: pg.ClientConfig): Promise<string> =
 }
 
 for (const [name, settings] of Object.entries({
-  'that passes over the settings of a session': { ignore_startup_parameters: 'options' },
-  'that refuses them': {},
+  'that ignores session settings': { ignore_startup_parameters: 'options' },
+  'that rejects session settings': {},
   'with a single backend': { default_pool_size: 1 },
-  'that takes its backends in turn': { server_round_robin: 1 },
+  'that uses its backends in turn': { server_round_robin: 1 },
 })) {
-  test(`a PgBouncer in transaction mode ${name} is refused with what to do`, async (context) => {
+  test(`a PgBouncer in transaction mode ${name} is rejected with advice`, async (context) => {
     const { pooled } = await startPgBouncer(context, { pool_mode: 'transaction', ...settings })
-    // So that it has several backends to give, where it may.
+    // Makes PgBouncer open several backends where it can.
     await Promise.all([1, 2, 3, 4].map(() => execute(pooled, 'select pg_sleep(0.05)')))
     const message = await startErrorMessage(pooled)
     expect(message).toContain('transaction mode')
@@ -95,12 +95,12 @@ for (const [name, settings] of Object.entries({
   })
 }
 
-test('a PgBouncer in statement mode is refused', async (context) => {
+test('a PgBouncer in statement mode is rejected', async (context) => {
   const { pooled } = await startPgBouncer(context, { pool_mode: 'statement' })
   expect(await startErrorMessage(pooled)).toContain('pool_mode = session')
 })
 
-test('behind a PgBouncer in session mode that keeps the limits, a database is migrated and used', async (context) => {
+test('a database can be migrated and used behind a PgBouncer in session mode that preserves the limits', async (context) => {
   const { direct, pooled } = await startPgBouncer(context, {
     pool_mode: 'session',
     ignore_startup_parameters: 'options',
@@ -119,10 +119,10 @@ test('behind a PgBouncer in session mode that keeps the limits, a database is mi
 })
 
 for (const [name, settings] of Object.entries({
-  'passes over': { ignore_startup_parameters: 'options' },
-  refuses: {},
+  ignores: { ignore_startup_parameters: 'options' },
+  rejects: {},
 })) {
-  test(`a PgBouncer in session mode that ${name} the limits of a session is refused with what to do`, async (context) => {
+  test(`a PgBouncer in session mode that ${name} the session limits is rejected with advice`, async (context) => {
     const { pooled } = await startPgBouncer(context, { pool_mode: 'session', ...settings })
     const message = await startErrorMessage(pooled)
     expect(message).toContain('ignore_startup_parameters = options')

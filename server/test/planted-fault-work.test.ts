@@ -112,7 +112,7 @@ const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   },
 ]
 
-test('of the work on rows too, a statement that drops its organization shows: every predicate', async () => {
+test('removing any organization predicate from a statement of row processing changes its results', async () => {
   const { call } = ours.organization
   for (const lead of [restoredLead, existingLead]) await ours.pushes.push(ours.organization.importId, lead)
   const [alan, person] = (await call('GET', '/v5/contacts?limit=2')).body

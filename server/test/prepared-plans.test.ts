@@ -58,7 +58,7 @@ async function contactScans(): Promise<string[]> {
   )
 }
 
-test('what was planned for a few records finds one of many by its key as soon as there are statistics', async () => {
+test('a generic plan made for few records uses the primary key after the statistics are updated', async () => {
   await database.crossTenantQuery('check the database', sql`set plan_cache_mode = force_generic_plan`)
   const [contact] = await create(12)
   await write([{ kind: 'update', id: contact?.id ?? '', values: { city: 'Berlin' } }])

@@ -9,7 +9,7 @@ import type pg from 'pg'
 import { canAccess } from '../src/platform/embedded-postgres/binaries.ts'
 import type { EmbeddedOptions } from '../src/platform/embedded-postgres/embedded.ts'
 
-/** What another process shall do with a database. */
+/** The task of another process. */
 export type DatabaseTask =
   ({ kind: 'open' } & Omit<EmbeddedOptions, 'log'>) | { kind: 'migrate'; connection: pg.ClientConfig; folder: string }
 
@@ -25,22 +25,22 @@ export interface ProcessEvent {
 export interface DatabaseProcess {
   readonly child: ChildProcess
   readonly events: ProcessEvent[]
-  /** The first line that says how the task went. */
+  /** The event that ends the task. */
   readonly outcome: Promise<ProcessEvent>
   readonly exited: Promise<void>
 }
 
 export interface ProcessStarter {
   start(task: DatabaseTask, account?: { uid: number; gid: number }): DatabaseProcess
-  /** Ends what still runs. */
+  /** Ends the running processes. */
   close(): Promise<void>
 }
 
 const project = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Real processes for tests of what happens between processes, of any account. */
+/** Starts real processes, of any account of the operating system. */
 export async function processStarter(): Promise<ProcessStarter> {
-  // Not inside the project: it may lie in a folder that other accounts cannot enter.
+  // Outside the project, whose folder other accounts may be unable to enter.
   const folder = await mkdtemp(join(tmpdir(), 'rapport-process-'))
   await chmod(folder, 0o755)
   const bundle = join(folder, 'database-process.mjs')
@@ -50,7 +50,7 @@ export async function processStarter(): Promise<ProcessStarter> {
     bundle: true,
     platform: 'node',
     format: 'esm',
-    // The driver is CommonJS, which a bundle of modules has no `require` for.
+    // The driver is CommonJS and needs `require`, which ES modules lack.
     banner: {
       js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
     },
@@ -79,7 +79,7 @@ export async function processStarter(): Promise<ProcessStarter> {
 
 function follow(child: ChildProcess): DatabaseProcess {
   const events: ProcessEvent[] = []
-  // Not `exit`: its last lines may still be on their way.
+  // Not `exit`, after which the last lines may still arrive.
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const outcome = new Promise<ProcessEvent>((resolve, reject) => {
     if (child.stdout) {
@@ -89,13 +89,13 @@ function follow(child: ChildProcess): DatabaseProcess {
         if (message.event !== 'log') resolve(message)
       })
     }
-    child.once('close', () => reject(new Error(`It ended without an outcome: ${JSON.stringify(events)}`)))
+    child.once('close', () => reject(new Error(`The process ended without an outcome: ${JSON.stringify(events)}`)))
   })
   outcome.catch(() => undefined)
   return { child, events, outcome, exited }
 }
 
-/** Asks again until the answer is true; fails loudly when it never is. */
+/** Polls until the condition is true; throws after the timeout. */
 export async function until(
   description: string,
   condition: () => Promise<boolean> | boolean,
@@ -103,7 +103,8 @@ export async function until(
 ): Promise<void> {
   const deadline = performance.now() + timeoutMilliseconds
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`Not within ${timeoutMilliseconds} ms: ${description}`)
+    if (performance.now() > deadline)
+      throw new Error(`Timed out after ${timeoutMilliseconds} ms, waiting until ${description}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

@@ -35,7 +35,7 @@ const readLimit = (headers: Headers) => {
 
 const fiveThenLimited = [200, 200, 200, 200, 200, 429]
 
-test('RATE_LIMIT_PER_MINUTE is one bucket for the reads and writes of a credential, and another has its own', async () => {
+test('RATE_LIMIT_PER_MINUTE is one bucket for the reads and writes of each credential', async () => {
   const organization = await start({ RATE_LIMIT_PER_MINUTE: '5' })
   const { call } = organization
   const first = await call('GET', '/v5/contacts')
@@ -59,7 +59,7 @@ test('RATE_LIMIT_PER_MINUTE is one bucket for the reads and writes of a credenti
   expect(names).toEqual(['Ada'])
 })
 
-test('a spent credential is told so before anything else that is wrong with its request', async () => {
+test('an exhausted rate limit is reported before any other error of the request', async () => {
   const { call } = await start({ RATE_LIMIT_PER_MINUTE: '5' })
   const readOnly = await (await service.newOrganization()).withScopes(['urn:service:contact:list:read'])
   expect(await collectStatuses(6, () => call('GET', '/v5/me'))).toEqual(fiveThenLimited)
@@ -78,7 +78,7 @@ test('a spent credential is told so before anything else that is wrong with its 
   expectRefusal(await call('GET', '/v5/me', { headers: { authorization: 'Bearer svc_x' } }), 401)
 })
 
-test('by default reads and writes have buckets of their own', async () => {
+test('by default reads and writes have separate buckets', async () => {
   const { call } = await start({ RATE_LIMIT_PER_MINUTE: '' })
   const read = readLimit((await call('GET', '/v5/contacts')).headers)
   expect(read).toEqual({ name: 'read', quota: 1000, window: 2, remaining: 999, seconds: 1 })
@@ -92,7 +92,7 @@ test('by default reads and writes have buckets of their own', async () => {
   expect(failedAuthentication).toMatchObject({ name: 'key', quota: 300, window: 60, remaining: 299 })
 })
 
-test('a 304 gives its token back', async () => {
+test('a 304 does not count against the rate limit', async () => {
   const { call } = await start({ RATE_LIMIT_PER_MINUTE: '5' })
   const etag = (await call('GET', '/v5/contacts')).headers.get('etag') ?? ''
   for (let round = 0; round < 8; round++) {
@@ -101,7 +101,7 @@ test('a 304 gives its token back', async () => {
   }
 })
 
-test('who has no credential is limited by address, and callers who have one are not', async () => {
+test('requests without a credential are limited by address; requests with one are not', async () => {
   const { call, refreshToken } = await start({ RATE_LIMIT_PER_MINUTE: '5' })
   const anonymous = () => service.anonymous('GET', '/v5/contacts')
   expect(await collectStatuses(5, anonymous)).toEqual([401, 401, 401, 401, 401])
@@ -111,7 +111,7 @@ test('who has no credential is limited by address, and callers who have one are 
   for (const path of ['/healthz', '/readyz']) expect((await service.anonymous('GET', path)).status).toBe(200)
 })
 
-test('failed credentials are charged to their address, and a good one is never refused for them', async () => {
+test('failed credentials count against their address, but never block a valid credential', async () => {
   const organization = await start({ RATE_LIMIT_PER_MINUTE: '5' })
   const sendWrongKey = () =>
     service.anonymous('GET', '/v5/me', { headers: { authorization: `Bearer ${generateApiKey()}` } })
@@ -128,7 +128,7 @@ test('failed credentials are charged to their address, and a good one is never r
   expect((await service.anonymous('GET', '/v5/me', { headers })).status).toBe(200)
 })
 
-test('a refused write has changed nothing and did not use its Idempotency-Key up', async () => {
+test('a rate-limited write changes nothing', async () => {
   const organization = await start({ RATE_LIMIT_PER_MINUTE: '5' })
   await collectStatuses(5, () => organization.call('GET', '/v5/me'))
   const headers = { 'idempotency-key': 'once' }
@@ -158,7 +158,7 @@ test.each([
   ['127.0.0.0/8', (index: number) => `192.0.2.${index}, 198.51.100.7`, limitedAfterFive],
   ['127.0.0.0/8,198.51.100.0/24', (index: number) => `192.0.2.${index}, 198.51.100.7`, neverLimited],
   ['10.0.0.0/8', (index: number) => `192.0.2.${index}`, limitedAfterFive],
-])('TRUST_PROXY=%s decides whose address counts (%#)', async (trusted, forwardedFor, expected) => {
+])('TRUST_PROXY=%s decides which address is rate-limited (%#)', async (trusted, forwardedFor, expected) => {
   service = await startTestService({ RATE_LIMIT_PER_MINUTE: '5', TRUST_PROXY: trusted })
   expect(await sendForwarded(forwardedFor)).toEqual(expected)
 })
@@ -174,12 +174,15 @@ test.each([
   ['1', 'white space and empty entries', (index: number) => `${' ,'.repeat(index)} 192.0.2.1\t`],
   ['127.0.0.0/8', 'a word before a listed proxy', (index: number) => `word${index}, 127.0.0.2`],
   ['::ffff:127.0.0.0/104', 'a port, behind a mapped network', (index: number) => `192.0.2.1:${5000 + index}`],
-])('behind TRUST_PROXY=%s no new rate limit comes with %s', async (trusted, _what, forwardedFor) => {
-  service = await startTestService({ RATE_LIMIT_PER_MINUTE: '5', TRUST_PROXY: trusted })
-  expect(await sendForwarded(forwardedFor)).toEqual(limitedAfterFive)
-})
+])(
+  'behind TRUST_PROXY=%s, %s in the forwarded address does not start a new rate limit',
+  async (trusted, _what, forwardedFor) => {
+    service = await startTestService({ RATE_LIMIT_PER_MINUTE: '5', TRUST_PROXY: trusted })
+    expect(await sendForwarded(forwardedFor)).toEqual(limitedAfterFive)
+  },
+)
 
-test('junk in X-Forwarded-Host or X-Forwarded-Proto of a trusted proxy is refused, and ignored from anyone else', async () => {
+test('an invalid X-Forwarded-Host or X-Forwarded-Proto is rejected from a trusted proxy and ignored from other clients', async () => {
   const junk = [{ 'x-forwarded-host': '[' }, { 'x-forwarded-host': 'a/b' }, { 'x-forwarded-proto': 'javascript' }]
   service = await startTestService({ TRUST_PROXY: '1' })
   for (const headers of junk) {

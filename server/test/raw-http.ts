@@ -1,23 +1,23 @@
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 
-/** One answer as it came over the wire. */
+/** An unprocessed HTTP response. */
 export interface RawResponse {
   status: number
-  /** Names in lower case; of repeated ones the last. */
+  /** By lower-case name; of repeated headers, the last. */
   headers: Record<string, string>
   body: string
 }
 
-/** A connection on which a test writes what no HTTP client would. */
+/** A connection for requests that no HTTP client would send. */
 export interface RawConnection {
   socket: Socket
   write(data: string | Uint8Array): void
-  /** The next answers, in order; those to HEAD requests have to be named, for they have no body. */
+  /** The next responses, in order. Set `head` for responses to HEAD requests, which have no body. */
   responses(count: number, options?: { head?: boolean }): Promise<RawResponse[]>
-  /** Resolves once the other side has closed. */
+  /** Resolves when the other side has closed the connection. */
   closed: Promise<void>
-  /** What came and is not read by `answers` yet. */
+  /** Received bytes that `responses` has not read yet. */
   bytes(): Buffer
 }
 
@@ -27,7 +27,7 @@ export async function openRaw(url: string): Promise<RawConnection> {
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
   let received = Buffer.alloc(0)
   let ended = false
-  // A reset after the answer is no fault of these tests; what was received is what counts.
+  // A reset after the response is expected: only the received bytes matter.
   socket.on('error', () => undefined)
   socket.on('data', (chunk) => {
     received = Buffer.concat([received, chunk])
@@ -55,7 +55,7 @@ export async function openRaw(url: string): Promise<RawConnection> {
           found.push(parsed.response)
           received = received.subarray(parsed.length)
         } else if (ended) {
-          throw new Error(`the connection ended after ${found.length} answers with: ${received.toString()}`)
+          throw new Error(`the connection ended after ${found.length} responses with: ${received.toString()}`)
         } else await once(socket, 'received')
       }
       return found
@@ -63,20 +63,20 @@ export async function openRaw(url: string): Promise<RawConnection> {
   }
 }
 
-/** Writes all of `data` on a connection of its own and reads one answer. */
+/** Writes `data` on a new connection and reads one response. */
 export async function sendRaw(url: string, data: string | Uint8Array): Promise<RawResponse> {
   const connection = await openRaw(url)
   connection.write(data)
   try {
     const [response] = await connection.responses(1)
-    if (!response) throw new Error('there is no answer')
+    if (!response) throw new Error('there is no response')
     return response
   } finally {
     connection.socket.destroy()
   }
 }
 
-/** A request as text; the headers that every request needs are added. */
+/** A request as text, with the required headers. */
 export function requestText(
   method: string,
   path: string,

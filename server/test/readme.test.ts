@@ -22,21 +22,21 @@ beforeAll(async () => {
 })
 afterAll(() => walkthrough?.stop())
 
-test('the tour has its steps: one that reads nothing would pass', () => {
+test('the tour has more than eight steps, each with its output', () => {
   expect(steps.length).toBeGreaterThan(8)
   expect(steps[0]?.commands).toBe('npm start')
   expect(steps.filter(({ expected }) => expected === '')).toEqual([])
 })
 
 test.skipIf(!canRunWalkthrough)(
-  'the README’s first command starts the service and prints what the README shows',
+  'the first command of the README starts the service and prints the documented output',
   () => {
     expect(normalized(walkthrough.printed())).toMatch(pattern(steps[0]?.expected ?? '', { whole: false }))
   },
 )
 
 test.skipIf(!canRunWalkthrough)(
-  'every further command of the tour prints what the README shows',
+  'every later command of the tour prints the documented output',
   { timeout: 60_000 },
   async () => {
     const laterSteps = steps.slice(1)
@@ -48,7 +48,7 @@ test.skipIf(!canRunWalkthrough)(
   },
 )
 
-test('what stands for something else does not stand for everything', () => {
+test('a placeholder does not match everything', () => {
   expect('{\n  "id": "con_1",\n  "a": 1,\n  "b": 2\n}').toMatch(pattern('{\n  "id": "con_…",\n  …\n}'))
   expect('{\n  "id": "con_1",\n  "a": 1\n}').not.toMatch(pattern('{\n  "id": "con_…",\n}'))
   expect('{\n  "id": "com_1"\n}').not.toMatch(pattern('{\n  "id": "con_…"\n}'))

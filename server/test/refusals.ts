@@ -4,7 +4,7 @@ import { version } from '../src/platform/http/version.ts'
 import type { RawResponse } from './raw-http.ts'
 import type { Json, TestResponse } from './service.ts'
 
-/** Checks that the answer is an error as the interface's section 7.1 and our decisions describe it. */
+/** Checks that the response is an error in the documented form. */
 export function expectRefusal(
   response: TestResponse<Json> | RawResponse,
   status: number,
@@ -20,7 +20,7 @@ export function expectRefusal(
   return { code: body.code, description: body.description, details: body.details ?? [] }
 }
 
-/** What is wrong with an error's form; empty when nothing is. Cheap enough for thousands of answers. */
+/** The deviations of an error response from the documented form. Fast enough for thousands of responses. */
 export function refusalFaults(response: TestResponse<Json> | RawResponse): string[] {
   const { answer: source, body, header } = readResponse(response)
   const faults: string[] = []
@@ -35,7 +35,7 @@ export function refusalFaults(response: TestResponse<Json> | RawResponse): strin
   check(declared?.status === status && status === source.status, `status of ${code}`)
   check(declared?.message === message, `message of ${code}`)
   check(typeof description === 'string' && description.length > 0 && description.length < 2000, 'description')
-  check(Object.keys(others).length === 0, `unknown members ${Object.keys(others).join()}`)
+  check(Object.keys(others).length === 0, `unknown properties ${Object.keys(others).join()}`)
   const requiresDetails = code === 'invalid_parameters' || status === 422 || code === 'missing_scopes' || status === 409
   check(details === undefined ? !requiresDetails || code === 'idempotency_in_progress' : areDetails(details), 'details')
   check(status !== 401 || (header('www-authenticate') ?? '').startsWith('Bearer realm="rapport"'), 'www-authenticate')

@@ -44,7 +44,7 @@ async function createRecord(path: string, body: object, caller = call): Promise<
 
 const namesIn = async (path: string): Promise<string[]> => (await call('GET', path)).body.map(({ name }: Json) => name)
 
-test('the generated tables are what the declarations say, and the document describes the routes', async () => {
+test('the generated tables match the declarations, and the OpenAPI document describes the routes', async () => {
   expect((await findDifferences()).map(describe)).toEqual([])
   const { paths, components } = openapi([...routes, ...relationships.routes], {})
   expect(Object.keys(paths)).toContain('/v5/deals/{dealId}/contacts/{dealContactId}')
@@ -54,7 +54,7 @@ test('the generated tables are what the declarations say, and the document descr
   )
 })
 
-test('the stages of a pipeline have places without gaps: the last one when nobody says, and every move keeps the others in order', async () => {
+test('positions of a pipeline’s stages have no gaps: a new stage is last, and a move keeps the order of the others', async () => {
   const { id } = await createRecord('/v5/pipelines', { name: 'Sales' })
   const collectionPath = `/v5/pipelines/${id}/stages`
   const namesInOrder = () => namesIn(`${collectionPath}?orderBy=position&sort=asc`)
@@ -86,7 +86,7 @@ test('the stages of a pipeline have places without gaps: the last one when nobod
   expect((await call('GET', `${collectionPath}?filter.position.gte=2`)).body).toHaveLength(2)
 })
 
-test('many moves in one pipeline at once leave each stage with a place of its own', async () => {
+test('concurrent moves in one pipeline leave each stage with a unique position', async () => {
   const { id } = await createRecord('/v5/pipelines', { name: 'Busy' })
   const collectionPath = `/v5/pipelines/${id}/stages`
   const created = await Promise.all(
@@ -103,7 +103,7 @@ test('many moves in one pipeline at once leave each stage with a place of its ow
   expect(body.map(({ position }: Json) => position)).toEqual([0, 1, 2, 3, 4, 5])
 })
 
-test('a deal has several contacts, each once and with a role; one at most is primary', async () => {
+test('a deal has several contacts, each once and with a role; at most one is primary', async () => {
   const deal = await createRecord('/v5/deals', { name: 'Engine' })
   const collectionPath = `/v5/deals/${deal.id}/contacts`
   const [ada, grace] = await Promise.all(['Ada', 'Grace'].map((name) => createRecord('/v5/contacts', { name })))
@@ -123,7 +123,7 @@ test('a deal has several contacts, each once and with a role; one at most is pri
   expect((await call('GET', `${collectionPath}?contactId=${grace.id}`)).body).toHaveLength(1)
 })
 
-test('deals are filtered by their contacts: a filter and its opposite are all deals, and no link sorts them', async () => {
+test('deals can be filtered by their contacts, but neither sorted by them nor selected', async () => {
   const { call: caller } = await service.newOrganization()
   const [ada, grace] = await Promise.all(['Ada', 'Grace'].map((name) => createRecord('/v5/contacts', { name }, caller)))
   const links = {
@@ -153,7 +153,7 @@ test('deals are filtered by their contacts: a filter and its opposite are all de
     expect([query, (await caller('GET', `/v5/deals?${query}`)).status]).toEqual([query, 400])
 })
 
-test('a remark is on exactly one contact, company or deal, and is there as long as that is', async () => {
+test('a remark belongs to exactly one contact, company or deal and disappears with it', async () => {
   const contact = await createRecord('/v5/contacts', { name: 'Ada' })
   const company = await createRecord('/v5/companies', { name: 'Engines' })
   const deal = await createRecord('/v5/deals', { name: 'Engine' })
@@ -180,7 +180,7 @@ test('a remark is on exactly one contact, company or deal, and is there as long 
   ])
 })
 
-test('no relationship reaches another organization’s record', async () => {
+test('no relationship can reference another organization’s record', async () => {
   const otherOrganization = await service.newOrganization()
   const contact = await createRecord('/v5/contacts', { name: 'Theirs' }, otherOrganization.call)
   const foreign = await createRecord('/v5/deals', { name: 'Theirs' }, otherOrganization.call)

@@ -51,18 +51,18 @@ function expectSame(rows: readonly { stored: string; composed: string }[]): void
   }
 }
 
-test('contacts and companies are stored rendered, and nothing else is', () => {
+test('only contacts and companies are stored rendered', () => {
   expect(rendered.map(({ name }) => name)).toEqual(['contacts', 'companies'])
 })
 
-test('what other records decide stands behind all that is stored, so that the text can be completed', () => {
+test('properties from other records come after all stored ones, so that the text can be completed', () => {
   for (const resource of rendered) {
     const inOrder = resource.propertyNames.map((name) => isRendered(resource, name))
     expect(inOrder).toEqual([...inOrder].sort((one, other) => Number(other) - Number(one)))
   }
 })
 
-test('the stored text of any contact says what its columns say, member by member and in their order', async () => {
+test('the rendering of any contact equals its columns, property by property and in order', async () => {
   const { call } = organization
   const [existing, deleted] = await Promise.all(
     ['kept "Ltd"\\', 'deleted'].map(async (name) => (await call('POST', '/v5/companies', { body: { name } })).body.id),
@@ -82,7 +82,7 @@ test('the stored text of any contact says what its columns say, member by member
   expect(companies.filter((company) => company?.id === deleted)).toEqual([])
 })
 
-test('the stored text of any company says what its columns say, member by member and in their order', async () => {
+test('the rendering of any company equals its columns, property by property and in order', async () => {
   const { call } = organization
   const varied = Array.from({ length: 60 }, (_, index) => variedBody(companies, index + 1, {}))
   const nasty = nastyTexts.map((text) => ({ name: text, bio: text, stack: [text], customProperties: { text } }))

@@ -55,7 +55,7 @@ test.skipIf(process.platform !== 'linux').each([
   ['a stranger', () => '/auth/login'],
   ['one who knows a trigger', () => new URL(bootstrapped.triggerUrl).pathname],
 ])(
-  'six hundred unfinished bodies of %s take a bounded part of the memory, and all is given back',
+  'six hundred unfinished request bodies of %s use limited memory, which is released',
   async (_who, path) => {
     const before = await residentMebibytes()
     const connections = await sendUnfinished(path())

@@ -56,41 +56,38 @@ async function isAllowed(granted: readonly string[], route: ScopedRoute): Promis
   return true
 }
 
-test('the routes need many scopes, and reads and writes have scopes of their own', () => {
+test('reads require read scopes, and all other methods write scopes', () => {
   expect(scopes.length).toBeGreaterThan(25)
   for (const { method, scope } of scoped) expect(scope.endsWith(method === 'GET' ? ':read' : ':write')).toBe(true)
 })
 
-test.each(cases)('%s: a key with exactly that may', async (_, route) => {
+test.each(cases)('%s: a key with only this scope is allowed', async (_, route) => {
   expect(await isAllowed([route.scope], route)).toBe(true)
 })
 
-test.each(cases)('%s: a key with everything else may not', async (_, route) => {
+test.each(cases)('%s: a key with every other scope is denied', async (_, route) => {
   const other = route.kind === 'read' ? '*:*:write' : '*:*:read'
   expect(await isAllowed([...scopes.filter((scope) => scope !== route.scope), other], route)).toBe(false)
 })
 
-test.each(cases)(
-  '%s: a wildcard stands for any resource, action or permission, in its place alone',
-  async (_, route) => {
-    const [resource = '', action = '', permission = ''] = route.scope.split(':')
-    const other = permission === 'read' ? 'write' : 'read'
-    for (const granted of [
-      `*:${action}:${permission}`,
-      `${resource}:*:${permission}`,
-      `${resource}:${action}:*`,
-      '*:*:*',
-    ]) {
-      const isIncluded = !granted.startsWith('*') || !isGuarded(resource, permission)
-      expect([granted, await isAllowed([granted], route)]).toEqual([granted, isIncluded])
-    }
-    for (const granted of [`${resource}:*:${other}`, `*:${action}:${other}`, `nothing:*:*`, `*:nothing:*`]) {
-      expect([granted, await isAllowed([granted], route)]).toEqual([granted, false])
-    }
-  },
-)
+test.each(cases)('%s: a wildcard replaces any resource, action or permission, but only that part', async (_, route) => {
+  const [resource = '', action = '', permission = ''] = route.scope.split(':')
+  const other = permission === 'read' ? 'write' : 'read'
+  for (const granted of [
+    `*:${action}:${permission}`,
+    `${resource}:*:${permission}`,
+    `${resource}:${action}:*`,
+    '*:*:*',
+  ]) {
+    const isIncluded = !granted.startsWith('*') || !isGuarded(resource, permission)
+    expect([granted, await isAllowed([granted], route)]).toEqual([granted, isIncluded])
+  }
+  for (const granted of [`${resource}:*:${other}`, `*:${action}:${other}`, `nothing:*:*`, `*:nothing:*`]) {
+    expect([granted, await isAllowed([granted], route)]).toEqual([granted, false])
+  }
+})
 
-test('the refusal says that a wildcard does not include contents of mails, which hold links, nor who has access', async () => {
+test('the error says that a wildcard includes neither the content of mails nor access management', async () => {
   const call = await tenant.organization.withScopes(['*:*:read', '*:*:write'])
   const mail = await call('GET', `/v5/mails/mai_${'0'.repeat(32)}/content`)
   expect(mail.body).toMatchObject({ status: 403, code: 'missing_scopes' })
@@ -103,7 +100,7 @@ test('the refusal says that a wildcard does not include contents of mails, which
   expect((await narrow('GET', '/v5/contacts')).body.description).toBe('The credential must have the required scopes.')
 })
 
-test('a refused key has changed nothing and learns nothing about the record', async () => {
+test('a denied key changes nothing and learns nothing about the record', async () => {
   const reader = await tenant.organization.withScopes(['*:*:read'])
   const { body: contact } = await tenant.organization.call('POST', '/v5/contacts', { body: { name: 'Ada' } })
   const path = `/v5/contacts/${contact.id}`
@@ -117,7 +114,7 @@ test('a refused key has changed nothing and learns nothing about the record', as
   expect((await reader('GET', path)).body).toEqual(contact)
 })
 
-test('a wildcard in the resource does not make or change API keys, and a scope that names them does', () => {
+test('a wildcard resource does not allow changing API keys; a scope that names them does', () => {
   for (const needed of ['api-key:create:write', 'api-key:delete:write']) {
     for (const granted of ['*:*:write', '*:*:*', `*:${needed.split(':')[1]}:write`, 'contact:*:*']) {
       expect(covers([parseScope(granted) ?? ''], needed)).toBe(false)
@@ -140,7 +137,7 @@ async function setRole(role: string): Promise<void> {
 
 const roleGroupOf = (scope: string) => roleGroups[scope.split(':')[0] ?? ''] ?? 'administration'
 
-test('who administers an organization, and how people get in, is no business of members and viewers', () => {
+test('only administrative scopes cover access to an organization', () => {
   const administrationScopes = scoped
     .map(({ scope }) => scope)
     .filter((scope) => roleGroupOf(scope) === 'administration')
@@ -157,7 +154,7 @@ test('who administers an organization, and how people get in, is no business of 
 })
 
 test.each(roles)(
-  'the role %s may by access token what its scopes say, on every route, from the next request on',
+  'an access token of the role %s has exactly the scopes of that role on every route, from the next request on',
   async (role) => {
     const byToken = callAs(service, tenant.organization.accessToken)
     expect((await byToken('GET', '/v5/me')).body.organizations[0].role).toBe('owner')

@@ -15,7 +15,7 @@ afterAll(() => service.close())
 
 const execute = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 
-test('five wrong tries end a pending login, with the right code too', async () => {
+test('after five wrong codes a pending login rejects the correct code too', async () => {
   const person = await newPerson(service)
   const { app, recoveryCodes } = await enrolApp(person)
   const pending = await person.beginLogin()
@@ -29,7 +29,7 @@ test('five wrong tries end a pending login, with the right code too', async () =
   expect(await eventsOf(service, person, 'factor.failed')).toHaveLength(5)
 })
 
-test('whoever knows the password can guess twenty codes a day, and keeps its owner out of nothing', async () => {
+test('a person who knows the password can guess twenty codes a day, without locking the owner out', async () => {
   const person = await newPerson(service)
   const { app, recoveryCodes } = await enrolApp(person)
   // The owner has a device, which the stranger's is not.
@@ -66,7 +66,7 @@ test('whoever knows the password can guess twenty codes a day, and keeps its own
   ).toBe(200)
 })
 
-test('a stolen session cannot guess codes without end', async () => {
+test('a stolen session can guess at most twenty codes a day', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const guess = () => person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.wrongCode() } })
@@ -83,7 +83,7 @@ test('a stolen session cannot guess codes without end', async () => {
   expect((await completeByTotp(service, await person.beginLogin(), app.code())).status).toBe(200)
 })
 
-test('an organization that requires a factor refuses sessions without one at once, and lets them set one up', async () => {
+test('an organization that requires a second factor rejects sessions without one at once, but lets them set one up', async () => {
   const person = await newPerson(service)
   const { organizationId } = person.organization
   expect((await person.call('GET', '/v5/contacts')).status).toBe(200)
@@ -111,7 +111,7 @@ test('an organization that requires a factor refuses sessions without one at onc
   expectRefusal((await tryAll())[0], 403, 'second_factor_required')
 })
 
-test('a session from before the factor counts once it has proved it', async () => {
+test('an older session meets the requirement once it has verified the second factor', async () => {
   const person = await newPerson(service)
   const beforeFactor = callAs(service, (await person.logIn()).body.accessToken)
   const { app } = await enrolApp(person)
@@ -125,7 +125,7 @@ test('a session from before the factor counts once it has proved it', async () =
   expect((await stepUp('GET', '/v5/contacts')).status).toBe(200)
 })
 
-test('a new password by mail does not skip the second factor', async () => {
+test('a password reset by mail does not bypass the second factor', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const pending = await person.beginLogin()

@@ -48,7 +48,7 @@ async function newPasskeyPerson(hasCounter = true) {
 const options = async (): Promise<Json> => (await post('/auth/passkeys/options')).body
 const logInWithPasskey = (credential: Json) => post('/auth/passkeys', { credential })
 
-test('a passkey logs in alone, without address and password, and counts as a second factor', async () => {
+test('a passkey logs in without an address and password and counts as a second factor', async () => {
   const { person, authenticator, added } = await newPasskeyPerson()
   expect(added.passkey).toMatchObject({
     id: expect.stringMatching(/^psk_/),
@@ -72,7 +72,7 @@ test('a passkey logs in alone, without address and password, and counts as a sec
   expect(listed.lastUsedAt).toEqual(expect.any(String))
 })
 
-test('what a browser is asked to make is resident and verifies its user, and nothing is made twice', async () => {
+test('passkey creation requires a resident key and user verification, and rejects a registered passkey', async () => {
   const { person, authenticator } = await newPasskeyPerson()
   const { body } = await person.call('POST', '/v5/me/passkeys/options')
   expect(body).toMatchObject({
@@ -90,7 +90,7 @@ test('what a browser is asked to make is resident and verifies its user, and not
   ])
 })
 
-test('a passkey completes a login whose password was right, of its own person only', async () => {
+test('a passkey completes a login with the correct password, only for its own person', async () => {
   const { person, authenticator } = await newPasskeyPerson()
   const other = await newPasskeyPerson()
   const beginStep = async () => {
@@ -138,7 +138,7 @@ test.each<[string, ResponseOverrides]>([
   ['of a registration', { type: 'webauthn.create' }],
   ['signed with another key', { key: otherKey }],
   ['that names another person', { userHandle: Buffer.alloc(16).toString('base64url') }],
-])('an answer %s logs nobody in', async (_, overrides) => {
+])('a login response %s is rejected', async (_, overrides) => {
   const { authenticator } = await newPasskeyPerson()
   const refused = await logInWithPasskey(authenticator.get(await options(), overrides))
   expectRefusal(refused, 401, 'invalid_credentials')
@@ -149,7 +149,7 @@ test.each<[string, ResponseOverrides]>([
 })
 
 test.each<[string, ResponseOverrides]>([...invalidOverrides, ['of a login', { type: 'webauthn.get' }]])(
-  'a passkey made by an answer %s is not registered',
+  'a registration response %s is rejected',
   async (_, overrides) => {
     const person = await newPerson(service)
     const refused = await addPasskey(person, new Authenticator(origin), overrides)
@@ -158,7 +158,7 @@ test.each<[string, ResponseOverrides]>([...invalidOverrides, ['of a login', { ty
   },
 )
 
-test('the same answer, and the same challenge answered again, is refused', async () => {
+test('a repeated response and a second response to the same challenge are rejected', async () => {
   const { authenticator } = await newPasskeyPerson()
   const loginOptions = await options()
   const credential = authenticator.get(loginOptions)
@@ -167,7 +167,7 @@ test('the same answer, and the same challenge answered again, is refused', async
   expectRefusal(await logInWithPasskey(authenticator.get(loginOptions)), 401, 'invalid_credentials')
 })
 
-test('of fifty logins at once with one answer, one succeeds, with a counter and without', async () => {
+test('of fifty concurrent logins with one response, one succeeds, with and without a counter', async () => {
   for (const hasCounter of [true, false]) {
     const { authenticator } = await newPasskeyPerson(hasCounter)
     const credential = authenticator.get(await options())
@@ -177,7 +177,7 @@ test('of fifty logins at once with one answer, one succeeds, with a counter and 
   }
 })
 
-test('a counter that does not go on is refused: a copy may have signed; one that is not kept says nothing', async () => {
+test('a counter that does not increase is rejected as a possible copy; authenticators without a counter are accepted', async () => {
   const { authenticator } = await newPasskeyPerson()
   expect((await logInWithPasskey(authenticator.get(await options(), { counter: 10 }))).status).toBe(200)
   for (const counter of [10, 9, 1, 0]) {
@@ -190,7 +190,7 @@ test('a counter that does not go on is refused: a copy may have signed; one that
   }
 })
 
-test('a registration is good in the session that asked for it, once', async () => {
+test('a registration is valid once and only in the session that requested it', async () => {
   const person = await newPerson(service)
   const requestOptions = (await person.call('POST', '/v5/me/passkeys/options')).body
   const otherService = callAs(service, (await person.logIn()).body.accessToken)
@@ -229,7 +229,7 @@ const attestPacked =
     return { format: 'packed', statement }
   }
 
-test('an authenticator that brings certificates is refused, for looking at them could follow addresses in them', async () => {
+test('an attestation with certificates is rejected, because checking one could request the addresses in it', async () => {
   const person = await newPerson(service)
   expect((await addPasskey(person, new Authenticator(origin), { attest: attestPacked() })).status).toBe(201)
   const certificate = Uint8Array.from(new X509Certificate(makeCertificate('maker.example.com').certificate).raw)
@@ -238,7 +238,7 @@ test('an authenticator that brings certificates is refused, for looking at them 
   }
 })
 
-test('what is no credential at all is refused like one that is wrong', async () => {
+test('a malformed credential is rejected like a wrong one', async () => {
   const { person, authenticator } = await newPasskeyPerson()
   const good = authenticator.get(await options())
   const garbage = [
@@ -261,7 +261,7 @@ test('what is no credential at all is refused like one that is wrong', async () 
   }
 })
 
-test('a passkey is a fresh proof in the session that asked, and nowhere else', async () => {
+test('a passkey re-authenticates only the session that requested it', async () => {
   const { person, authenticator } = await newPasskeyPerson()
   const other = await newPasskeyPerson()
   await backdateReauthentication(service, person, 360)
@@ -277,7 +277,7 @@ test('a passkey is a fresh proof in the session that asked, and nowhere else', a
   expect((await call('POST', '/v5/me/passkeys/options')).status).toBe(200)
 })
 
-test('passkeys are renamed and removed by their person alone; the last factor takes the recovery codes along', async () => {
+test('only their person can rename and remove passkeys; removing the last factor deletes the recovery codes', async () => {
   const { person, authenticator, added } = await newPasskeyPerson()
   const path = `/v5/me/passkeys/${added.passkey.id}`
   const otherPerson = await newPerson(service)
@@ -305,14 +305,14 @@ test('passkeys are renamed and removed by their person alone; the last factor ta
   ])
 })
 
-test('a person has twenty passkeys at most', async () => {
+test('a person has at most twenty passkeys', async () => {
   const { person } = await newPasskeyPerson()
   for (let count = 1; count < 20; count++)
     expect((await addPasskey(person, new Authenticator(origin))).status).toBe(201)
   expectRefusal(await addPasskey(person, new Authenticator(origin)), 423, 'resource_locked')
 })
 
-test('a person with app and passkey may take either, and keeps the other when one goes', async () => {
+test('a person with an app and a passkey can use either, and keeps the other when one is removed', async () => {
   const { person, authenticator, added } = await newPasskeyPerson()
   const { app, recoveryCodes } = await enrolApp(person)
   expect(recoveryCodes).toBeNull()
@@ -325,7 +325,7 @@ test('a person with app and passkey may take either, and keeps the other when on
   expect([...(await person.logIn()).body.factors].sort()).toEqual(['recovery-code', 'totp'])
 })
 
-test('a login with a cookie is taken from our own pages alone', async () => {
+test('a login with a cookie is accepted only from the service’s own pages', async () => {
   const { authenticator } = await newPasskeyPerson()
   const withCookie = async (headers: Record<string, string>): Promise<TestResponse<Json>> =>
     post('/auth/passkeys', { credential: authenticator.get(await options()), cookie: true }, headers)
@@ -339,14 +339,14 @@ test('a login with a cookie is taken from our own pages alone', async () => {
   )
 })
 
-test('challenges that nobody answers are kept nowhere', async () => {
+test('unanswered challenges are not stored', async () => {
   const count = async () => (await execute(sql`select count(*)::int as count from spent_challenges`))[0].count
   const before = await count()
   await Promise.all(Array.from({ length: 50 }, options))
   expect(await count()).toBe(before)
 })
 
-test('a challenge is good for five minutes, for its own use and under its own secret', () => {
+test('a challenge is valid for five minutes, for its own purpose and under its own secret', () => {
   const secret = createSecretKey(randomBytes(32))
   const now = Date.now()
   const use = { for: 'proof', sessionId: 'a' } as const
@@ -376,7 +376,7 @@ test('a challenge is good for five minutes, for its own use and under its own se
   }
 })
 
-test('without a public address passkeys are for localhost alone: an address of the caller’s choosing says nothing', async () => {
+test('without PUBLIC_URL, passkeys work only on localhost, because the caller chooses the Host header', async () => {
   const local = await startTestService()
   try {
     const requestOptionsFor = (host: string) =>

@@ -57,7 +57,7 @@ function expectedIncreasing(
   })
 }
 
-test('of the time steps of codes, each is taken once, and none after a later one', async () => {
+test('each time step of codes is accepted once, and none after a later one', async () => {
   await fc.assert(
     fc.asyncProperty(arbitraryValues(8), async (steps) => {
       await database.crossTenantQuery('check the database', sql`delete from totp_secrets`)
@@ -74,7 +74,7 @@ test('of the time steps of codes, each is taken once, and none after a later one
   )
 })
 
-test('a passkey’s counter only rises, but for one that never counts', async () => {
+test('a passkey’s counter must increase, unless the authenticator always sends 0', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: 3 }), arbitraryValues(6), async (initial, counters) => {
       const id = await transact((db) =>

@@ -29,7 +29,7 @@ afterAll(() => service.close())
 
 const execute = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 
-test('an authenticator app counts once a first code has confirmed it, and is asked for at the next login', async () => {
+test('an authenticator app is required at login after a first code has confirmed it', async () => {
   const person = await newPerson(service)
   expect((await person.logIn()).body.status).toBe('complete')
   const begun = await person.call('POST', '/v5/me/totp')
@@ -62,7 +62,7 @@ test('an authenticator app counts once a first code has confirmed it, and is ask
   expectRefusal(await completeByTotp(service, step.body.pendingToken, app.code(1)), 401, 'invalid_credentials')
 })
 
-test('the secret is shown once: one that is in use is not replaced, and nothing tells it again', async () => {
+test('the app’s secret is returned once, and is not replaced while the app is in use', async () => {
   const person = await newPerson(service)
   const first = await person.call('POST', '/v5/me/totp')
   const second = await person.call('POST', '/v5/me/totp')
@@ -84,7 +84,7 @@ test('the secret is shown once: one that is in use is not replaced, and nothing 
   expect(factors.text).not.toContain(second.body.secret)
 })
 
-test('of many confirmations at once one succeeds, and shows the only recovery codes that are good', async () => {
+test('of concurrent confirmations one succeeds and returns the only valid recovery codes', async () => {
   const person = await newPerson(service)
   const app = new AuthenticatorApp((await person.call('POST', '/v5/me/totp')).body.uri)
   const responses = await Promise.all(Array.from({ length: 8 }, () => confirmApp(person, app)))
@@ -95,7 +95,7 @@ test('of many confirmations at once one succeeds, and shows the only recovery co
   expect(await mailsOf(service, person)).toEqual(['second-factor-added'])
 })
 
-test('a code is good once, and so is every code before it', async () => {
+test('a used code and every earlier code are rejected', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const [one = '', two = '', three = ''] = await beginLogins(service, person, 3)
@@ -109,7 +109,7 @@ test('a code is good once, and so is every code before it', async () => {
   for (const used of codes) expectRefusal(await completeByTotp(service, three, used), 401, 'invalid_credentials')
 })
 
-test('a code of two steps away is refused, whichever way the clock is wrong', async () => {
+test('a code three steps early or late is rejected', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const [pending = ''] = await beginLogins(service, person, 1)
@@ -117,7 +117,7 @@ test('a code of two steps away is refused, whichever way the clock is wrong', as
   expectRefusal(await completeByTotp(service, pending, app.code(3)), 401, 'invalid_credentials')
 })
 
-test('of fifty logins at once with one code, one succeeds', async () => {
+test('of fifty concurrent logins with one code, one succeeds', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const pending = await beginLogins(service, person, 50)
@@ -128,7 +128,7 @@ test('of fifty logins at once with one code, one succeeds', async () => {
   expect(responses.filter(({ status }) => ![200, 401, 429].includes(status)).map(({ text }) => text)).toEqual([])
 })
 
-test('of fifty requests at once with one pending login and one code, one succeeds', async () => {
+test('of fifty concurrent requests with one pending login and one code, one succeeds', async () => {
   const person = await newPerson(service)
   const { app, recoveryCodes } = await enrolApp(person)
   const [one = '', two = ''] = await beginLogins(service, person, 2)
@@ -141,7 +141,7 @@ test('of fifty requests at once with one pending login and one code, one succeed
   expect(byRecovery.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
 })
 
-test('of fifty logins at once with one recovery code, one succeeds', async () => {
+test('of fifty concurrent logins with one recovery code, one succeeds', async () => {
   const person = await newPerson(service)
   const { recoveryCodes } = await enrolApp(person)
   const pending = await beginLogins(service, person, 50)
@@ -152,7 +152,7 @@ test('of fifty logins at once with one recovery code, one succeeds', async () =>
   expect((await person.call('GET', '/v5/me/second-factors')).body.recoveryCodes).toEqual({ remaining: 9 })
 })
 
-test('a recovery code stands in for the app once, however it is typed', async () => {
+test('a recovery code replaces the app once, in any spelling', async () => {
   const person = await newPerson(service)
   const { recoveryCodes } = await enrolApp(person)
   const [first = '', second = ''] = recoveryCodes
@@ -169,7 +169,7 @@ test('a recovery code stands in for the app once, however it is typed', async ()
   expectRefusal(await completeByRecoveryCode(service, three, otherEnrolment[0] ?? ''), 401, 'invalid_credentials')
 })
 
-test('new recovery codes take the place of the old ones, and need a factor that they stand in for', async () => {
+test('new recovery codes replace the old ones and require a second factor', async () => {
   const person = await newPerson(service)
   expectRefusal(await person.call('POST', '/v5/me/recovery-codes'), 423, 'resource_locked')
   const { recoveryCodes } = await enrolApp(person)
@@ -182,7 +182,7 @@ test('new recovery codes take the place of the old ones, and need a factor that 
   expect(await eventsOf(service, person, 'recovery-codes.created')).toHaveLength(1)
 })
 
-test('used up, recovery codes leave the other factor in its place', async () => {
+test('using up the recovery codes does not remove the app', async () => {
   const person = await newPerson(service)
   const { app, recoveryCodes } = await enrolApp(person)
   const pending = await beginLogins(service, person, 10)
@@ -194,7 +194,7 @@ test('used up, recovery codes leave the other factor in its place', async () => 
   expect((await completeByTotp(service, await person.beginLogin(), app.code())).status).toBe(200)
 })
 
-test('recovery codes are of 140 random bits, all different, and hashed alike however they are typed', () => {
+test('recovery codes have 140 random bits, are unique, and have the same hash in any spelling', () => {
   const codes = Array.from({ length: 100 }, generateRecoveryCodes).flat()
   expect(new Set(codes).size).toBe(1000)
   for (const code of codes) expect(code).toMatch(/^(?:[0-9a-hjkmnp-tv-z]{4}-){6}[0-9a-hjkmnp-tv-z]{4}$/)
@@ -214,7 +214,7 @@ test('recovery codes are of 140 random bits, all different, and hashed alike how
   expect(new Set(codes.map((code) => hashRecoveryCode(code).toString('hex'))).size).toBe(1000)
 })
 
-test('a pending login is of no use for anything else, and a stranger’s token for nothing', async () => {
+test('a pending login’s token works for nothing else, and neither an unknown nor an expired one completes a login', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const pending = await person.beginLogin()
@@ -232,7 +232,7 @@ test('a pending login is of no use for anything else, and a stranger’s token f
   expectRefusal(await completeByTotp(service, pending, app.code()), 401, 'invalid_credentials')
 })
 
-test('a refused code and an unknown pending login are answered alike', async () => {
+test('a wrong code and an unknown pending login get the same response', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const wrong = await completeByTotp(service, await person.beginLogin(), app.wrongCode())
@@ -240,7 +240,7 @@ test('a refused code and an unknown pending login are answered alike', async () 
   expect(wrong.body).toEqual(unknown.body)
 })
 
-test('changes to factors need a proof of the last five minutes', async () => {
+test('changes to second factors require a re-authentication in the last five minutes', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   await backdateReauthentication(service, person, 360)
@@ -268,7 +268,7 @@ test('changes to factors need a proof of the last five minutes', async () => {
   expect(await eventsOf(service, person, 'reauthentication.succeeded')).toMatchObject([{ details: { factor: 'totp' } }])
 })
 
-test('the last factor takes the recovery codes along, and what was proved with it', async () => {
+test('removing the last factor deletes the recovery codes and resets the sessions that used it', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const otherSession = await completeByTotp(service, await person.beginLogin(), app.code())
@@ -299,7 +299,7 @@ test('an API key has no second factors', async () => {
   }
 })
 
-test('after a restore without the secret a recovery code stands in for the app, and the password alone does not', async () => {
+test('after a restore without the secret, a recovery code replaces the app, but the password alone is not enough', async () => {
   const created = await createDatabase()
   const restored = await startTestService({}, created)
   try {
@@ -322,7 +322,7 @@ test('after a restore without the secret a recovery code stands in for the app, 
   }
 })
 
-test('a dump of the database holds no secret of an app and no recovery code, and the log neither', async () => {
+test('neither a database dump nor the log contains an app’s secret or a recovery code', async () => {
   const person = await newPerson(service)
   const begun = await person.call('POST', '/v5/me/totp')
   const app = new AuthenticatorApp(begun.body.uri)

@@ -78,7 +78,7 @@ test.each([
   ['while it encrypts', 'begin; select from signing_keys for update', ['secret', 'secret.next']],
   ['while it ends sessions', 'begin; select from sessions for update', ['secret', 'secret.next']],
 ])(
-  'killed %s, the installation has its old secret, and the next run replaces it',
+  'after a kill %s, the installation keeps its old secret and the next run replaces it',
   async (_, lockSql, files) => {
     const old = await secretIn()
     const lockHolder = await connect(database.connection)
@@ -96,7 +96,7 @@ test.each([
   60_000,
 )
 
-test('killed while it commits, the installation has one of the two secrets, and goes on', async () => {
+test('after a kill during the commit, the installation has one of the two secrets and works', async () => {
   const lockHolder = await connect(database.connection)
   await lockHolder.query(`select pg_advisory_lock(42);
     create function wait() returns trigger language plpgsql as 'begin perform pg_advisory_xact_lock(42); return null; end';
@@ -111,7 +111,7 @@ test('killed while it commits, the installation has one of the two secrets, and 
   await assertUsable()
 }, 60_000)
 
-test('killed after the commit, the next start takes the new secret, wherever it was killed', async () => {
+test('after a kill following the commit, the next start uses the new secret', async () => {
   const old = await secretIn()
   const { output } = await replaceSecret()
   const { keptIn } = JSON.parse(output)
@@ -137,7 +137,7 @@ test('killed after the commit, the next start takes the new secret, wherever it 
   expect(await assertUsable()).toBe(next)
 }, 60_000)
 
-test('a service that finds an unfinished replacement and no database says so', async () => {
+test('a service with an unfinished replacement and no database reports it', async () => {
   await writeFile(join(folder, 'secret.next'), randomBytes(32).toString('hex'))
   const unreachableDatabase = { ...environment, DATABASE_URL: `postgres://rapport@/rapport?host=${folder}`, PORT: '0' }
   const started = await runProcess(['start'], { environment: unreachableDatabase })
@@ -145,7 +145,7 @@ test('a service that finds an unfinished replacement and no database says so', a
   expect(started.errors).toContain('Start again when it is available.')
 })
 
-test('nothing is replaced while a service uses the database, with the wrong secret, or without a new one', async () => {
+test('the secret is not replaced while a service uses the database, with a wrong secret or without a new one', async () => {
   const old = await secretIn()
   const service = await connect({ ...database.connection, application_name: 'rapport' })
   const refused = await replaceSecret()
@@ -178,7 +178,7 @@ test('nothing is replaced while a service uses the database, with the wrong secr
   })
 }, 60_000)
 
-test('a value that the present secret does not decrypt is named, and nothing is replaced', async () => {
+test('a value that the current secret cannot decrypt is reported, and the secret is not replaced', async () => {
   const old = await secretIn()
   await query(
     database.connection,
@@ -193,7 +193,7 @@ test('a value that the present secret does not decrypt is named, and nothing is 
   expect(await assertUsable()).toBe(old)
 })
 
-test('more values than one batch are encrypted again, each once', async () => {
+test('more values than fit in one batch are each encrypted again once', async () => {
   const secret = createSecretKey(Buffer.from(await secretIn(), 'hex'))
   const ids = Array.from({ length: 1201 }, (_, index) => `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`)
   const client = await connect(database.connection)
@@ -211,7 +211,7 @@ test('more values than one batch are encrypted again, each once', async () => {
     expect(unseal(deriveKey(next, 'mail', String(id)), sealed as Buffer).toString()).toBe(id)
 })
 
-test('the secret of the embedded database is replaced where no service runs', async () => {
+test('the secret of an installation with the embedded database is replaced when no service runs', async () => {
   const embeddedEnvironment = { DATA_DIR: join(folder, 'data') }
   expect(await run(['migrate'], { environment: embeddedEnvironment })).toMatchObject({ code: 0 })
   const before = await readFile(join(folder, 'data/secret'), 'utf8')

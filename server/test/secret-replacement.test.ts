@@ -113,7 +113,7 @@ async function requestPasswordReset(service: TestService, organizationId: string
 
 const contact = { body: { name: 'Ada Lovelace' }, headers: { 'idempotency-key': 'the-same-one' } }
 
-test('the drill: under another secret every factor, connection, mail, key and password still works, and sessions have ended', async () => {
+test('after replacing the secret, every factor, connection, mail, key and password still works, and sessions have ended', async () => {
   await writeFile(join(folder, 'secret'), `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 })
   const before = await startBoth()
   const totpOwner = await newOwnerWithLogin(before.open)
@@ -187,7 +187,7 @@ test('the drill: under another secret every factor, connection, mail, key and pa
   await close()
 }, 180_000)
 
-test('a backup from before is restored with the secret that was kept, which is then replaced where SECRET is set', async () => {
+test('an older backup is restored with the old secret, which is then replaced in an installation with SECRET', async () => {
   const [reencrypted = ''] = (await readdir(folder)).filter((name) => name.startsWith('secret.replaced-'))
   const old = await secretIn(reencrypted)
   const restored = await createEmptyDatabase()

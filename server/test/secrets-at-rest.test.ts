@@ -101,7 +101,7 @@ async function findStored(service: TestService, issued: Issued): Promise<string[
     .map(([name]) => name)
 }
 
-test('a dump of the database holds nothing that was given to anyone: no token, key, link, cookie or password', async () => {
+test('a database dump contains no issued token, key, link, cookie or password', async () => {
   const issued = await issueAll(serviceWithMail)
   const email = newEmail()
   await serviceWithMail.anonymous('POST', '/auth/sign-up', { body: { email } })
@@ -130,7 +130,7 @@ test('a dump of the database holds nothing that was given to anyone: no token, k
   expect(await findStored(serviceWithMail, laterSecrets)).toEqual([])
 })
 
-test('without a mail server the links of mails wait in the outbox, and lie in no dump either', async () => {
+test('a database dump contains no link of a mail in the outbox', async () => {
   const owner = await newOwner(serviceWithoutMail)
   await owner.call('POST', '/v5/me/address', { body: { email: owner.email } })
   const listStored = () => owner.call('GET', '/v5/mails?filter.status.equals=kept')
@@ -145,7 +145,7 @@ test('without a mail server the links of mails wait in the outbox, and lie in no
   expect(verified.text).toContain('was not sent by mail')
 })
 
-test('the link of the first start lies in no dump', async () => {
+test('a database dump contains no set-up link', async () => {
   const empty = await startTestService()
   try {
     const link = await setUpToken(empty)
@@ -155,7 +155,7 @@ test('the link of the first start lies in no dump', async () => {
   }
 })
 
-test('what single sign-on gives a browser on its way, and at the end of it, lies in no dump', async () => {
+test('a database dump contains no secret that single sign-on gives to a browser', async () => {
   const provider = await startIdentityProvider()
   const service = await startTestService({ EGRESS_ALLOW: new URL(provider.issuer).host })
   try {
@@ -175,12 +175,12 @@ test('what single sign-on gives a browser on its way, and at the end of it, lies
   }
 })
 
-test('the look-up finds what does lie there', async () => {
+test('the search through a dump finds a stored value', async () => {
   const owner = await newOwner(serviceWithoutMail)
   expect(await findStored(serviceWithoutMail, { address: owner.email })).toEqual(['address'])
 })
 
-test('no line of the log holds any of it', async () => {
+test('no log line contains an issued secret', async () => {
   const issued = await issueAll(serviceWithMail)
   const lines = serviceWithMail.logged.join('\n')
   expect(lines.length).toBeGreaterThan(1000)

@@ -29,7 +29,7 @@ const section = (heading: string): string =>
 /** CR and LF, alone and together, before what would be a command or a header. */
 const injected = ['\r\nRCPT TO:<evil@example.com>\r\nDATA', '\nBcc: evil@example.com', '\rBcc: evil@example.com\r\r<b>']
 
-test('whatever stands in an address, a name or a subject, the mail server gets one mail for one recipient', async () => {
+test('no address or subject can inject another recipient, header or mail', async () => {
   const receiver = await startMailReceiver()
   try {
     const transport = createTransport(smtpServer(receiver.url), sender('Rapport <crm@example.com>'))
@@ -61,7 +61,7 @@ test('whatever stands in an address, a name or a subject, the mail server gets o
   }
 })
 
-test('an address with line breaks in it is refused where it comes in', async () => {
+test('an address with line breaks is rejected by every route that accepts one', async () => {
   const { call } = await newOwner(service)
   for (const text of injected) {
     const email = `ada@example.com${text}`
@@ -72,7 +72,7 @@ test('an address with line breaks in it is refused where it comes in', async () 
   }
 })
 
-test('the lives of sessions that the document tells are those that sessions have, and it says why they are longer', async () => {
+test('sessions live as long as the document says, and it explains why they exceed the NIST limits', async () => {
   const documented = section('Sessions')
   const [, idleDays, maxDays] =
     /ends (\d+) days after its last refresh and (\d+) days after its login/.exec(documented) ?? []
@@ -96,7 +96,7 @@ test('the lives of sessions that the document tells are those that sessions have
   expect(documented).toMatch(/NIST SP 800-63B asks for .*We go beyond that because /)
 })
 
-test('a token stays that of its person when somebody else gets the address that was theirs', async () => {
+test('a token still belongs to its person after somebody else takes over their address', async () => {
   const [first, second] = [await newOwner(service), await newOwner(service)]
   const setEmail = (userId: string, email: string) =>
     service.database.crossTenantQuery(
@@ -115,7 +115,7 @@ test('a token stays that of its person when somebody else gets the address that 
 
 const publicRoutes: readonly Route[] = routes
 
-test('no address lists what is below it: each is a route, or there is nothing', async () => {
+test('no address returns a directory listing: it is a route or it is not found', async () => {
   const parents = publicRoutes
     .filter(({ method }) => method === 'GET')
     .flatMap(({ path }) => path.split('/').map((_, index, parts) => parts.slice(0, index).join('/')))
@@ -153,7 +153,7 @@ function findOpenSchemas(schema: Schema, path: string): string[] {
   ]
 }
 
-test('what an answer may hold is listed to the last field: every schema of an answer is closed, but for those of others', () => {
+test('every response schema allows only its listed properties, except schemas that other standards define', () => {
   const open = publicRoutes.flatMap((route) =>
     Object.values(route.responses).flatMap((answer) =>
       answer.kind === 'schema' ? findOpenSchemas(answer.schema, answer.component) : [],
@@ -164,7 +164,7 @@ test('what an answer may hold is listed to the last field: every schema of an an
   expect([...new Set(open)].filter((path) => !others.test(path))).toEqual([])
 })
 
-test('every way to get a session stands in the table of ways in, and no other does', () => {
+test('the table of ways to log in lists exactly the routes that create a session', () => {
   const givesSession = (route: Route) =>
     Object.values(route.responses).some(
       (answer) => answer.kind === 'schema' && JSON.stringify(answer.schema).includes('"accessToken"'),
@@ -184,7 +184,7 @@ test('every way to get a session stands in the table of ways in, and no other do
   expect(new Set(actual)).toEqual(new Set(documentedPaths))
 })
 
-test('behind a proxy one address counts everywhere, and it is the one that the proxy saw, whatever a caller made up', async () => {
+test('behind a proxy, sessions, events, logs and key restrictions all use the address that the proxy saw', async () => {
   const organization = await behindProxy.newOrganization()
   const { email } = (await callAs(behindProxy, organization.accessToken)('GET', '/v5/me')).body
   const forwardedHeaders = { 'x-forwarded-for': '203.0.113.9, 10.0.0.1, 192.0.2.77' }

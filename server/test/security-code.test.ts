@@ -59,7 +59,7 @@ const executesText = ({ construct, argumentTexts }: Use): boolean =>
   (/^set(?:Timeout|Interval)$/.test(construct) && /^['"`]/.test(argumentTexts[0] ?? '')) ||
   /^import (?:node:)?(?:vm|repl)$/.test(construct)
 
-test('the reader of the code sees what it looks for, and there is a product to read', () => {
+test('the source scan detects the constructs it looks for and covers the product', () => {
   expect(productFiles.length).toBeGreaterThan(150)
   const bad = [
     ...['eval(text)', 'new Function(text)', 'globalThis.eval(text)', 'exec(text)', 'setTimeout("text", 1)'],
@@ -72,11 +72,11 @@ test('the reader of the code sees what it looks for, and there is a product to r
   expect([atTop?.isConstant, within?.isConstant]).toEqual([true, false])
 })
 
-test('no text becomes code and no command goes through a shell', () => {
+test('no text is executed as code, and no command runs through a shell', () => {
   expect(locationsOf(executesText)).toEqual([])
 })
 
-test('no regular expression is made of what a caller sends: each is there once its file is loaded, or is made of declared paths', () => {
+test('no regular expression is built from input: each is created when its file is loaded or from declared paths', () => {
   const createsPattern = ({ construct }: Use) => construct === 'new RegExp' || construct === 'RegExp'
   expect(locationsOf(createsPattern).length).toBeGreaterThan(3)
   const createdLater = uses.filter((use) => createsPattern(use) && !use.isConstant)
@@ -85,7 +85,7 @@ test('no regular expression is made of what a caller sends: each is there once i
   ).toEqual([['server/src/platform/http/server.ts', '`^${path.replac']])
 })
 
-test('what nobody may guess is never drawn with Math.random: it only spreads pauses', () => {
+test('Math.random only varies delays, never secrets', () => {
   const randomUses = uses.filter(({ construct }) => construct === 'Math.random')
   const delayFiles = ['platform/database/database.ts', 'platform/background/loop.ts']
   expect(new Set(randomUses.map(({ location }) => location.replace(/:\d+$/, '')))).toEqual(
@@ -93,7 +93,7 @@ test('what nobody may guess is never drawn with Math.random: it only spreads pau
   )
 })
 
-test('hashes, codes and ciphers are SHA-256, HMAC and HKDF with it, and AES-256-GCM, everywhere', () => {
+test('the only algorithms are SHA-256, HMAC and HKDF with SHA-256, and AES-256-GCM', () => {
   const primitives = uses.filter(({ construct }) =>
     /^(?:createHash|createHmac|hkdfSync|create(?:C|Dec)ipheriv)$/.test(construct),
   )
@@ -111,7 +111,7 @@ test('hashes, codes and ciphers are SHA-256, HMAC and HKDF with it, and AES-256-
   expect(locationsOf(({ construct }) => others.test(construct))).toEqual([])
 })
 
-test('the pages of ours take what they are told as text and never as HTML, and keep nothing in the browser', () => {
+test('the service’s pages insert data as text, never as HTML, and store nothing in the browser', () => {
   for (const script of [pageScript, readFileSync(join(folder, 'resources/docs/explorer.ts'), 'utf8')]) {
     expect(script).not.toMatch(
       /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment/,
@@ -121,7 +121,7 @@ test('the pages of ours take what they are told as text and never as HTML, and k
   expect(pageScript).toContain('textContent')
 })
 
-test('passwords are typed into fields that hide them, and that password managers fill and people paste into', () => {
+test('password fields hide their text and allow pasting and password managers', () => {
   const { fields } = JSON.parse(pageData)
   expect(fields.password).toMatchObject({ type: 'password', autocomplete: 'new-password' })
   expect(fields.currentPassword).toMatchObject({ type: 'password', autocomplete: 'current-password' })
@@ -129,13 +129,13 @@ test('passwords are typed into fields that hide them, and that password managers
   expect(accountPage.map(({ path }) => path)).toContain('/account/start.js')
 })
 
-test('what a log says goes to the one log of the service: nothing is written past it', () => {
+test('all log messages go to the one logger of the service', () => {
   expect(locationsOf(({ construct }) => /^(?:globalThis\.)?console\./.test(construct))).toEqual([])
   const logs = locationsOf(({ construct }) => construct === 'pino')
   expect(logs.map((location) => location.replace(/:\d+$/, ''))).toEqual(['server/src/log.ts'])
 })
 
-test('nobody who logs in is asked for anything but an address, a password, a code, a passkey or a link', () => {
+test('logging in asks only for an address, a password, a code, a passkey or a link', () => {
   const document = JSON.parse(readFileSync(join(folder, '../../openapi.json'), 'utf8')) as Described
   const paths = Object.keys(document.paths).filter((path) => path.startsWith('/auth'))
   expect(paths.length).toBeGreaterThan(10)

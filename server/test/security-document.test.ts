@@ -81,12 +81,12 @@ test('the standard has 70 requirements of level 1, 183 of level 2 and 92 of leve
   ])
 })
 
-test('each requirement of the levels 1 and 2 has one line, in the order of the standard, and nothing else has', () => {
+test('each requirement of levels 1 and 2 has exactly one line, in the order of the standard', () => {
   const actual = lines.map(({ number, level }) => ({ number, level }))
   expect(actual).toEqual(expectedRequirements.filter(({ level }) => level < 3))
 })
 
-test('what holds names a test, and everything else a reason or a place', () => {
+test('each line that holds names a test, and every other line a reason or a file', () => {
   expect(lines.filter(({ state }) => !states.includes(state))).toEqual([])
   const unproved = lines.filter(({ state, tests }) => state === 'holds' && tests.length === 0)
   expect(unproved.map(({ number }) => number)).toEqual([])
@@ -97,7 +97,7 @@ test('what holds names a test, and everything else a reason or a place', () => {
   expect(untested.filter(({ reason }) => !/`[\w/.-]+`|\]\(/.test(reason)).map(({ number }) => number)).toEqual([])
 })
 
-test('the figures at its head are those of the lines', () => {
+test('the totals at the head of the document match its lines', () => {
   for (const state of states) {
     const counts = [1, 2].map(
       (level) => lines.filter((requirement) => requirement.state === state && requirement.level === level).length,
@@ -107,7 +107,7 @@ test('the figures at its head are those of the lines', () => {
   }
 })
 
-test('every test that the document names is there under exactly that name', () => {
+test('every test that the document names exists with exactly that name', () => {
   const named = [...text.matchAll(testReference)].map(([, file = '', name]) => ({ file, test: `${file} › ${name}` }))
   expect(named.length).toBeGreaterThan(150)
   expect(text.match(/ › /g)).toHaveLength(named.length)
@@ -115,14 +115,14 @@ test('every test that the document names is there under exactly that name', () =
   expect(named.filter(({ test: name }) => !known.has(name)).map(({ test: name }) => name)).toEqual([])
 })
 
-test('a test that was renamed, taken away or put elsewhere is missed', () => {
+test('a renamed, removed or moved test is detected', () => {
   const source =
     "test('a door is shut', () => {})\ntest.each([1])('%s is a number', () => {})\ndescribe('a door', () => {})"
   expect(testsIn('a.test.ts', source)).toEqual(['a.test.ts › a door is shut', 'a.test.ts › %s is a number'])
   expect(testsIn('a.test.ts', '')).toEqual([])
 })
 
-test('every path and every link of the document leads to something', () => {
+test('every path and every link in the document exists', () => {
   const paths = [...text.matchAll(/`((?:server|docs|scripts)\/[\w./-]+)/g)].map(([, name = '']) => name)
   expect(paths.length).toBeGreaterThan(20)
   expect(paths.filter((name) => !existsSync(join(root, name)))).toEqual([])

@@ -38,7 +38,7 @@ const countOf = async (table: string): Promise<number> => {
   return row?.count ?? -1
 }
 
-test('a check that cannot be made is not passed: no credential, role or limit that cannot be looked up lets anyone in', async () => {
+test('a failed lookup of a credential, role or limit denies access', async () => {
   const owner = await newOwner(service)
   const { organization } = owner
   const create = () => ({ body: { email: newEmail() } })
@@ -71,7 +71,7 @@ test('a check that cannot be made is not passed: no credential, role or limit th
   for (const send of [asKey, asPerson, logInAgain]) expect((await send()).status).toBeLessThan(300)
 })
 
-test('a second factor that cannot be checked is not passed', async () => {
+test('a failed check of a second factor denies access', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const pendingToken = await person.beginLogin()
@@ -99,7 +99,7 @@ async function writtenBy(pid: number): Promise<string[]> {
 }
 
 test.skipIf(process.platform !== 'linux')(
-  'a service at work writes its log to standard error and PostgreSQL’s to postgres.log, and to no other file',
+  'a running service logs only to standard error, and PostgreSQL only to postgres.log',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'rapport-logs-'))
     await chmod(folder, 0o711)

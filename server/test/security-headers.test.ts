@@ -42,7 +42,7 @@ function directiveOf(policy: string, name: string): string | undefined {
   return directives.get(name) ?? (name.endsWith('-src') ? directives.get('default-src') : undefined)
 }
 
-test('every answer, of the parser too, says that nothing strange is run, framed, sniffed or told to others', async () => {
+test('every response, including parser errors, forbids foreign scripts, framing, sniffing and referrers', async () => {
   for (const text of requests) {
     const { headers, status } = await sendRaw(local.url, text)
     const requestLine = `${text.slice(0, 60)} ${status}`
@@ -60,7 +60,7 @@ test('every answer, of the parser too, says that nothing strange is run, framed,
   }
 })
 
-test('behind https every answer tells browsers to stay with https for more than a year', async () => {
+test('behind https every response tells browsers to use https for more than a year', async () => {
   for (const text of requests) {
     const { headers } = await sendRaw(secure.url, text)
     const [, seconds] = /^max-age=(\d+)/.exec(headers['strict-transport-security'] ?? '') ?? []
@@ -68,7 +68,7 @@ test('behind https every answer tells browsers to stay with https for more than 
   }
 })
 
-test('every answer that has a body says of what type it is, in UTF-8', async () => {
+test('every response with a body has a content type with UTF-8', async () => {
   for (const text of requests) {
     const { headers, status, body } = await sendRaw(local.url, text)
     if (status === 204) continue

@@ -23,7 +23,7 @@ async function resetByMail(email: string): Promise<void> {
   expect([response.status, response.text]).toEqual([204, ''])
 }
 
-test('whoever has the mailbox alone sets a new password, and still needs the second factor to get in', async () => {
+test('access to the mailbox alone allows a new password, but a login still requires the second factor', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   await resetByMail(person.email)
@@ -35,7 +35,7 @@ test('whoever has the mailbox alone sets a new password, and still needs the sec
   expect((await completeByTotp(service, pendingToken, app.code(1))).status).toBe(200)
 })
 
-test('a login that waits for its second factor is over once the password was reset', async () => {
+test('a password reset ends logins that wait for their second factor', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const pendingToken = await person.beginLogin()
@@ -43,7 +43,7 @@ test('a login that waits for its second factor is over once the password was res
   expect((await completeByTotp(service, pendingToken, app.code(1))).status).toBe(401)
 })
 
-test('a link is good for its own purpose alone', async () => {
+test('a link is valid only for its own purpose', async () => {
   const { email } = await newPerson(service)
   expect((await post('/auth/forgot-password', { email })).status).toBe(202)
   const token = await receiveLinkToken(receiver, email, 'reset-password')

@@ -33,7 +33,7 @@ async function secondsLeft(sessionId: string): Promise<number> {
 
 const day = 24 * 60 * 60
 
-test('a session that is used all the time ends 90 days after its login', async () => {
+test('a session in constant use ends 90 days after its login', async () => {
   const { email, password } = await newOwner(service)
   const { call, sessionId, refreshToken } = await loggedIn(service, email, password)
   await backdateSession(sessionId, 10)
@@ -53,7 +53,7 @@ test('a session that is used all the time ends 90 days after its login', async (
   expect((await call('GET', '/v5/me')).status).toBe(401)
 })
 
-test('a person may have as many sessions as they like, and ending all of them ends each', async () => {
+test('a person can have many sessions, and ending all of them ends each one', async () => {
   const { email, password } = await newOwner(service)
   const people = []
   for (let count = 0; count < 12; count++) people.push(await loggedIn(service, email, password))
@@ -68,7 +68,7 @@ test('a person may have as many sessions as they like, and ending all of them en
   }
 })
 
-test('the text of an access token tells whose it is and what they may do, by ids and scopes alone', async () => {
+test('an access token contains ids and scopes, but no personal data', async () => {
   const { email, password } = await newOwner(service)
   const { accessToken, userId } = await loggedIn(service, email, password)
   const [header = '', payload = ''] = accessToken.split('.').map((part) => Buffer.from(part, 'base64url').toString())
@@ -79,7 +79,7 @@ test('the text of an access token tells whose it is and what they may do, by ids
   expect(payload).not.toContain(email)
 })
 
-test('a password of years ago still logs in: none ends by its age', async () => {
+test('passwords do not expire with age', async () => {
   const { email, password } = await newOwner(service)
   await service.database.crossTenantQuery(
     'manage an account',
@@ -89,7 +89,7 @@ test('a password of years ago still logs in: none ends by its age', async () => 
   await loggedIn(service, email, password)
 })
 
-test('what a caller sends becomes no line of the log and no member of one', async () => {
+test('a caller cannot inject a log line or a property into one', async () => {
   const injected = 'a","level":60,"msg":"forged","b":"\\n{"level":60}\\u000a\u00e9'
   const headers = {
     'x-request-id': injected,

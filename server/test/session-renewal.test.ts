@@ -60,7 +60,7 @@ const methods: [string, (person: TestPerson) => Promise<() => Promise<TestRespon
 ]
 
 test.each(methods)(
-  'proving it again by %s gives a new session and new tokens, and ends the ones from before',
+  're-authentication with %s creates a new session and new tokens and ends the old ones',
   async (_, prepare) => {
     const owner = await newOwner(service)
     const person = await loggedIn(service, owner.email, owner.password)
@@ -93,7 +93,7 @@ test.each(methods)(
   },
 )
 
-test('a proof that fails changes no token', async () => {
+test('a failed re-authentication changes no token', async () => {
   const owner = await newOwner(service)
   const person = await loggedIn(service, owner.email, owner.password)
   expect((await person.call('POST', '/v5/me/reauthenticate', { body: { password: 'not my password' } })).status).toBe(
@@ -105,7 +105,7 @@ test('a proof that fails changes no token', async () => {
   expect(body).toMatchObject([{ details: { factor: 'password' }, address: '127.0.0.1' }])
 })
 
-test('of two proofs at once one is given, and the session is not doubled', async () => {
+test('of two concurrent re-authentications one succeeds, and the session is not duplicated', async () => {
   const owner = await newOwner(service)
   const { call } = await loggedIn(service, owner.email, owner.password)
   const body = { password: owner.password }
@@ -117,7 +117,7 @@ test('of two proofs at once one is given, and the session is not doubled', async
   expect(sessions.body).toHaveLength(2)
 })
 
-test('a proof puts the refresh token into the cookie where that is asked for, from our own pages alone', async () => {
+test('re-authentication sets the refresh token as a cookie on request, only for the service’s own pages', async () => {
   const { email, password } = await newOwner(service)
   const headers = { origin }
   const login = await service.anonymous('POST', '/auth/login', { body: { email, password, cookie: true }, headers })
@@ -142,7 +142,7 @@ test('a proof puts the refresh token into the cookie where that is asked for, fr
   expect((await refreshWithCookie(renewed)).body.sessionId).toBe(reauthentication.body.sessionId)
 })
 
-test('with AUTH_ORIGIN a page proves it on that host, whose cookie it is', async () => {
+test('with AUTH_ORIGIN, pages re-authenticate on that host, which owns the cookie', async () => {
   const { accessToken, password } = await newOwner(serviceWithAuthOrigin)
   const postFromAuthOrigin = (path: string) =>
     sendRaw(

@@ -94,7 +94,7 @@ const isAlive = (pid: number): boolean => {
 
 const perSecond = limit / 60
 
-test('a limit counts for both processes together, and each answer tells what is left in all', async () => {
+test('a rate limit applies to both processes together, and each response reports the total left', async () => {
   const organization = await creatingService.newOrganization()
   const began = performance.now()
   const responses: ProcessResponse[] = []
@@ -113,7 +113,7 @@ test('a limit counts for both processes together, and each answer tells what is 
   expect(remaining.length - new Set(remaining).size).toBeLessThanOrEqual(refilled)
 })
 
-test('a key that one process revokes is refused by both from then on', async () => {
+test('a key that one process revokes is rejected by both from then on', async () => {
   const owner = await creatingService.newOrganization()
   const scopes = ['urn:service:contact:*:read']
   const { apiKey, id } = await createApiKey({
@@ -132,7 +132,7 @@ test('a key that one process revokes is refused by both from then on', async () 
   expect(await statuses()).toEqual([401, 401, 401, 401])
 })
 
-test('what is pushed at both is worked on once', async () => {
+test('rows pushed to both processes are each processed once', async () => {
   const organization = await creatingService.newOrganization()
   const path = new URL(organization.triggerUrl).pathname
   const responses = await Promise.all(
@@ -143,7 +143,7 @@ test('what is pushed at both is worked on once', async () => {
   expect(await audit(creatingService, organization, { accepted })).toEqual({ PROCESSED: responses.length })
 })
 
-test('metrics are the sums of all processes; one that is killed is replaced, and its counts stay', async () => {
+test('metrics are the sums of all processes; a killed process is replaced and its counts remain', async () => {
   const organization = await creatingService.newOrganization()
   const requestCount = () => metric('rapport_http_request_duration_seconds_count', '"/v5/campaigns"', '"200"')
   const sendTen = async () => {
@@ -163,7 +163,7 @@ test('metrics are the sums of all processes; one that is killed is replaced, and
   expect(await requestCount()).toBe(20)
 })
 
-test('told to stop under load it answers every request, and leaves no process', async () => {
+test('a stop under load answers every request and leaves no process behind', async () => {
   const processIds = [service.pid, ...childrenOf(service.pid)]
   expect(processIds.length).toBe(3)
   const statuses: number[] = []
@@ -196,7 +196,7 @@ test('told to stop under load it answers every request, and leaves no process', 
   expect(new Set(mailLines.map((line) => line.process))).toEqual(new Set([1]))
 })
 
-test('when the first process is killed the others end, and the next start takes the embedded database over', async () => {
+test('when the primary process is killed, the workers exit and the next start takes over the embedded database', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-several-'))
   await chmod(folder, 0o755)
   const cleanUps: StartContext['cleanUps'] = [() => rm(folder, { recursive: true, force: true })]

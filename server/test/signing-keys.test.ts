@@ -30,7 +30,7 @@ const keyContext = () => ({ database: access.database, secret: access.secret, cl
 const statuses = async () => (await findSigningKeys(access.database)).map(({ status }) => status)
 const publishedIds = async (tokens: Tokens) => (await tokens.jwks()).keys.map(({ kid }) => kid)
 
-test('each process signs with the key that the database says, a minute later at most', async () => {
+test('each process signs with the active key of the database within a minute', async () => {
   const other = access.anotherProcess().tokens
   const before = kidOf(await access.tokens.issue(subject))
   expect(kidOf(await other.issue(subject))).toBe(before)
@@ -43,7 +43,7 @@ test('each process signs with the key that the database says, a minute later at 
   }
 })
 
-test('a key is in every process’s key set before it signs', async () => {
+test('every process publishes a key before any process signs with it', async () => {
   const other = access.anotherProcess().tokens
   for (let round = 0; round < 4; round++) {
     const publishedBefore = [await publishedIds(access.tokens), await publishedIds(other)]
@@ -55,7 +55,7 @@ test('a key is in every process’s key set before it signs', async () => {
   }
 })
 
-test('two rotations within a day log nobody out: a retired key counts until the last token that it signed has expired', async () => {
+test('two rotations within a day end no session: a retired key is valid until the last token it signed has expired', async () => {
   const first = await access.tokens.issue(subject)
   expect(await rotateSigningKeys(keyContext())).toMatchObject({ rotated: true })
   // This process has not noticed yet: it signs with the retired key for up to a minute.
@@ -83,7 +83,7 @@ test('two rotations within a day log nobody out: a retired key counts until the 
   expect(await publishedIds(access.anotherProcess().tokens)).not.toContain(kidOf(first))
 })
 
-test('the private half of a retired key is erased, and what is kept is readable with SECRET alone', async () => {
+test('the private key of a retired key is deleted, and stored ones are encrypted with SECRET', async () => {
   const token = await access.tokens.issue(subject)
   await rotateSigningKeys(keyContext())
   const storedKeys = await findSigningKeys(access.database)
@@ -103,7 +103,7 @@ test('the private half of a retired key is erased, and what is kept is readable 
   expect(dump?.text).toContain('"kty"')
 })
 
-test('a key that others may not have heard of does not sign yet', async () => {
+test('a key that other processes may not have read yet does not sign', async () => {
   await access.tokens.issue(subject)
   const start = access.clock.now
   expect(await rotateSigningKeys(keyContext())).toMatchObject({ rotated: true })
@@ -115,7 +115,7 @@ test('a key that others may not have heard of does not sign yet', async () => {
   expect(await rotateSigningKeys(keyContext())).toMatchObject({ rotated: true })
 })
 
-test('a database from before has its key go on, and its next key wait until it is known', async () => {
+test('a database of an older version keeps its key, and the next key waits until all processes have read it', async () => {
   const token = await access.tokens.issue(subject)
   const database = access.database
   // As an installation of the version before has it after the migration.
@@ -129,7 +129,7 @@ test('a database from before has its key go on, and its next key wait until it i
   expect(await rotateSigningKeys(keyContext(), { onlyIfDue: true })).toMatchObject({ rotated: true })
 })
 
-test('the service rotates by itself after 90 days, once, however many processes look', async () => {
+test('the service rotates keys automatically after 90 days, once for all processes', async () => {
   await access.tokens.issue(subject)
   const start = access.clock.now
   const rotateEverywhere = () =>
@@ -141,7 +141,7 @@ test('the service rotates by itself after 90 days, once, however many processes 
   expect(await statuses()).toEqual(['active', 'next', 'retired'])
 })
 
-test('the upkeep of the service rotates, and a database that is away does not end it', async () => {
+test('the key maintenance of the service rotates keys and survives an unavailable database', async () => {
   await access.tokens.issue(subject)
   access.clock.now += 91 * day
   const maintenance = createKeyMaintenance({
@@ -163,7 +163,7 @@ test('the upkeep of the service rotates, and a database that is away does not en
   await failing.close()
 })
 
-test('key ids that nobody knows make a process read the keys once in five seconds, not each time', async () => {
+test('unknown key ids make a process read the keys at most once in five seconds', async () => {
   const spy = vi.spyOn(access.database, 'crossTenantQuery')
   const keys = createSigningKeys(keyContext())
   await keys.active()
@@ -180,7 +180,7 @@ test('key ids that nobody knows make a process read the keys once in five second
   spy.mockRestore()
 })
 
-test('a key id that this process does not know, and the database does, is found', async () => {
+test('a key that another process has stored is found by its id', async () => {
   const keys = createSigningKeys(keyContext())
   await keys.published()
   await rotateSigningKeys(keyContext())
@@ -202,7 +202,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-test('programs that verify with the published keys notice no rotation, of whatever process', async () => {
+test('tokens of every process verify with every published key set across a rotation', async () => {
   const environment = { DATABASE_URL: databaseUrlOf(database), SECRET: secret }
   const runCommand = async (commandLine: string, input?: string) => {
     const { code, output, errors } = await runProcess([...commandLine.split(' '), '--json'], {

@@ -46,7 +46,7 @@ async function outcomeOf(browser: Browser, url: URL | string): Promise<string> {
 
 const failure = (code: string) => `#sso-error=${code}`
 
-test('a code and a state are good once', async () => {
+test('a code and a state are valid once', async () => {
   const fixture = await createOpenFixture()
   const browser = new Browser()
   const callbackUrl = await followToCallback(fixture, browser)
@@ -61,7 +61,7 @@ test('a code and a state are good once', async () => {
   expect(await outcomeOf(otherBrowser, next)).toBe(failure('expired'))
 })
 
-test('two answers of one flow at once log in once', async () => {
+test('of concurrent callbacks of one flow, one logs in', async () => {
   const fixture = await createOpenFixture()
   const browser = new Browser()
   const callbackUrl = await followToCallback(fixture, browser)
@@ -81,7 +81,7 @@ test.each([
   ['without a state', (url: URL) => url.searchParams.delete('state')],
   ['with a made-up state', (url: URL) => url.searchParams.set('state', 'a'.repeat(43))],
   ['with an empty state', (url: URL) => url.searchParams.set('state', '')],
-])('an answer %s is nobody’s', async (_, change) => {
+])('a callback %s is rejected', async (_, change) => {
   const fixture = await createOpenFixture()
   const browser = new Browser()
   const callbackUrl = await followToCallback(fixture, browser)
@@ -89,7 +89,7 @@ test.each([
   expect(await outcomeOf(browser, callbackUrl)).toBe(failure('expired'))
 })
 
-test('parameters given twice are refused, and those that are not ours are taken', async () => {
+test('a repeated parameter is rejected, and unknown ones of the provider are ignored', async () => {
   const fixture = await createOpenFixture()
   const browser = new Browser()
   const callbackUrl = await followToCallback(fixture, browser)
@@ -98,7 +98,7 @@ test('parameters given twice are refused, and those that are not ours are taken'
   expect(await outcomeOf(browser, `${callbackUrl.href}&session_state=a&hd=b.example`)).toBe('#logged-in, logged in')
 })
 
-test('an answer in another browser than the one that began logs nobody in', async () => {
+test('a callback in another browser than the one that started the flow is rejected', async () => {
   const fixture = await createOpenFixture()
   const callbackUrl = await followToCallback(fixture, new Browser())
   // A victim whom somebody sends a link to, who has begun nothing; then one who has begun a flow of their own.
@@ -109,7 +109,7 @@ test('an answer in another browser than the one that began logs nobody in', asyn
   expect(await outcomeOf(victim, second)).toBe(failure('expired'))
 })
 
-test('a flow ends after ten minutes', async () => {
+test('a flow expires after ten minutes', async () => {
   const fixture = await createOpenFixture()
   const browser = new Browser()
   const callbackUrl = await followToCallback(fixture, browser)
@@ -121,7 +121,7 @@ test('a flow ends after ten minutes', async () => {
   expect(await outcomeOf(browser, callbackUrl)).toBe(failure('expired'))
 })
 
-test('a connection that is disabled or deleted meanwhile logs nobody in, nor begins', async () => {
+test('a disabled or deleted connection neither starts nor completes a login', async () => {
   const fixture = await createOpenFixture()
   const browser = new Browser()
   const callbackUrl = await followToCallback(fixture, browser)
@@ -135,7 +135,7 @@ test('a connection that is disabled or deleted meanwhile logs nobody in, nor beg
   expect(await outcomeOf(new Browser(), `${service.url}/auth/sso/nothing`)).toBe(failure('unavailable'))
 })
 
-test('the answer of one provider is not taken at the address of another', async () => {
+test('the response of one provider is rejected at the callback address of another', async () => {
   const [honestFixture, attackerFixture] = [await createOpenFixture(provider), await createOpenFixture(attacker)]
   const browser = new Browser()
   const callbackUrl = await followToCallback(honestFixture, browser)
@@ -153,7 +153,7 @@ test('the answer of one provider is not taken at the address of another', async 
   expect(attacker.requests.slice(before).filter((line) => line.startsWith('POST'))).toEqual([])
 })
 
-test('whoever says no at the provider is told so', async () => {
+test('a person who declines at the provider gets the error “denied”', async () => {
   const fixture = await createOpenFixture()
   provider.person = null
   expect((await logInAtProvider(fixture)).hash).toBe(failure('denied'))
@@ -217,7 +217,7 @@ async function logInWithToken(forged: Forged): Promise<string> {
   return outcomeOf(browser, callbackUrl)
 }
 
-test('a token of ours that is right in everything is taken, so that the next test tells something', async () => {
+test('a correctly forged token is accepted, so that the next test is meaningful', async () => {
   serveOurKey()
   expect(await logInWithToken({ header: { kid: 'ours' } })).toBe('#logged-in, logged in')
 })
@@ -244,13 +244,13 @@ test.each<[string, () => Forged]>([
   ['alg none', () => ({ isUnsigned: true })],
   ['HS256 with the client secret', () => ({ hasSharedKey: true })],
   ['a kid that the provider has not', () => ({ header: { kid: 'other' } })],
-])('an ID token with %s is refused', async (_, forged) => {
+])('an ID token with %s is rejected', async (_, forged) => {
   serveOurKey()
   const { header = { kid: 'ours' }, ...rest } = forged()
   expect(await logInWithToken({ header, ...rest })).toBe(failure('provider'))
 })
 
-test('a subject of 255 characters is taken', async () => {
+test('a subject of 255 characters is accepted', async () => {
   serveOurKey()
   expect(await logInWithToken({ header: { kid: 'ours' }, claims: { sub: `~ ${randomUUID()}`.padEnd(255, 'a') } })).toBe(
     '#logged-in, logged in',
@@ -263,7 +263,7 @@ test.each<[string, Record<string, unknown>]>([
   ['an address of 8,000 characters', { email: `${'a'.repeat(8000)}@example.com` }],
   ['an address that is none', { email: 'ada' }],
   ['an address that is a list', { email: ['ada@example.com'] }],
-])('%s lets nobody in, and is not stored', async (_, claims) => {
+])('%s does not allow joining and is not stored', async (_, claims) => {
   serveOurKey()
   expect(await logInWithToken({ header: { kid: 'ours' }, claims })).toBe(failure('not-linked'))
 })
@@ -274,7 +274,7 @@ test.each<[string, unknown, RegExp]>([
   ['of 8,000 characters', 'a'.repeat(8000), /^[\da-f-]{36}$/],
   ['that is an object', { first: 'Ada' }, /^[\da-f-]{36}$/],
   ['of 101 characters beyond the first plane', '😀'.repeat(101), /^😀{100}$/u],
-])('a name %s hinders nobody: one that can be used is taken', async (_, name, expected) => {
+])('a name %s does not prevent the login: a usable name is stored instead', async (_, name, expected) => {
   serveOurKey()
   expect(await logInWithToken({ header: { kid: 'ours' }, claims: { name } })).toBe('#logged-in, logged in')
   const [person] = await service.database.crossTenantQuery<{ name: string }>(
@@ -284,12 +284,12 @@ test.each<[string, unknown, RegExp]>([
   expect(person?.name).toMatch(expected)
 })
 
-test('an ID token that somebody else has signed is refused, wherever it says that its key is', async () => {
+test('an ID token with a foreign signature is rejected, wherever its header says that the key is', async () => {
   expect(await logInWithToken({})).toBe(failure('provider'))
   expect(await logInWithToken({ header: { jku: `${attacker.issuer}/jwks` } })).toBe(failure('provider'))
 })
 
-test('userinfo about somebody else is refused', async () => {
+test('userinfo of another subject is rejected', async () => {
   const fixture = await createOpenFixture()
   answerJson('/me', { sub: 'somebody else', email: provider.person?.email, email_verified: true })
   expect((await logInAtProvider(fixture)).hash).toBe(failure('provider'))
@@ -310,7 +310,7 @@ const providerFaults: [string, (response: ServerResponse) => void][] = [
 const sendJson = (response: ServerResponse, body: object) =>
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
-test.each(providerFaults)('a provider that %s is told as one that does not work', async (_, fail) => {
+test.each(providerFaults)('a provider that %s is reported as failing, without its response', async (_, fail) => {
   const fixture = await createOpenFixture()
   provider.overrides.set(discovery, (__, response) => fail(response))
   const response = await new Browser().open(fixture.start)
@@ -321,7 +321,7 @@ test.each(providerFaults)('a provider that %s is told as one that does not work'
   expect((await logInAtProvider(fixture)).hash).toBe('#logged-in')
 })
 
-test('a provider that does not answer is given up after five seconds, and one that is down at once', async () => {
+test('a request to a provider times out after five seconds, and an unreachable provider fails at once', async () => {
   const fixture = await createOpenFixture()
   provider.overrides.set('/token', () => undefined)
   const began = performance.now()
@@ -336,7 +336,7 @@ test('a provider that does not answer is given up after five seconds, and one th
   await other.close()
 })
 
-test('metadata that lead inside lead nowhere, whatever the issuer is', async () => {
+test('internal addresses in a provider’s metadata are never requested', async () => {
   const fixture = await createOpenFixture(attacker)
   const identityProvider = attacker.issuer
   for (const address of [
@@ -357,7 +357,7 @@ test('metadata that lead inside lead nowhere, whatever the issuer is', async () 
   expect(service.logged.join('')).toContain('"cause":"egress: host"')
 })
 
-test('neither codes, states, tokens nor cookies stand in the log', async () => {
+test('the log contains no code, state, token, cookie or client secret', async () => {
   const fixture = await createOpenFixture()
   const browser = new Browser()
   const callbackUrl = await followToCallback(fixture, browser)
@@ -372,7 +372,7 @@ test('neither codes, states, tokens nor cookies stand in the log', async () => {
   }
 })
 
-test('what another site begins waits for the person', async () => {
+test('a login that another site starts requires the person’s confirmation', async () => {
   const { start, connectionId } = await createOpenFixture()
   const response = await new Browser().open(start, { 'sec-fetch-site': 'cross-site' })
   expect(response.headers.get('location')).toBe(`${service.url}/account#sso-begin=${connectionId}`)

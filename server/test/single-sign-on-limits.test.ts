@@ -55,29 +55,32 @@ async function createConnections(fixture: SsoFixture): Promise<[Browser, string]
 test.each([
   ['/token', createCallbacks],
   ['/.well-known/openid-configuration', createConnections],
-])('a provider that never answers at %s takes four places, and leaves the others’ free', async (path, createUrls) => {
-  const [slowFixture, other] = [await createOpenFixture(slowProvider), await createOpenFixture(provider)]
-  const urls = await createUrls(slowFixture)
-  const openResponses = new Set<ServerResponse>()
-  let maxOpen = 0
-  slowProvider.overrides.set(path, (_, response) => {
-    maxOpen = Math.max(maxOpen, openResponses.add(response).size)
-    response.on('close', () => openResponses.delete(response))
-  })
-  const outcomes: string[] = []
-  const attempts = urls.map(async ([browser, url]) =>
-    outcomes.push((await browser.open(url)).headers.get('location') ?? ''),
-  )
-  // Four ask, sixteen wait for a moment, and the others are told at once.
-  await until('twenty are refused', () => outcomes.length >= 20)
-  expect((await logInAtProvider(other)).hash).toBe('#logged-in')
-  expect(maxOpen).toBe(4)
-  for (const response of openResponses) response.destroy()
-  await Promise.all(attempts)
-  expect(maxOpen).toBe(4)
-  expect(outcomes).toEqual(urls.map(() => `${service.url}/account#sso-error=provider`))
-  expect(service.logged.join('')).toContain('"cause":"overloaded"')
-  // Who was refused goes on once there is room again.
-  slowProvider.overrides.clear()
-  expect((await logInAtProvider(slowFixture)).hash).toBe('#logged-in')
-})
+])(
+  'a provider that never responds at %s occupies four requests and does not block other providers',
+  async (path, createUrls) => {
+    const [slowFixture, other] = [await createOpenFixture(slowProvider), await createOpenFixture(provider)]
+    const urls = await createUrls(slowFixture)
+    const openResponses = new Set<ServerResponse>()
+    let maxOpen = 0
+    slowProvider.overrides.set(path, (_, response) => {
+      maxOpen = Math.max(maxOpen, openResponses.add(response).size)
+      response.on('close', () => openResponses.delete(response))
+    })
+    const outcomes: string[] = []
+    const attempts = urls.map(async ([browser, url]) =>
+      outcomes.push((await browser.open(url)).headers.get('location') ?? ''),
+    )
+    // Four ask, sixteen wait for a moment, and the others are told at once.
+    await until('twenty are refused', () => outcomes.length >= 20)
+    expect((await logInAtProvider(other)).hash).toBe('#logged-in')
+    expect(maxOpen).toBe(4)
+    for (const response of openResponses) response.destroy()
+    await Promise.all(attempts)
+    expect(maxOpen).toBe(4)
+    expect(outcomes).toEqual(urls.map(() => `${service.url}/account#sso-error=provider`))
+    expect(service.logged.join('')).toContain('"cause":"overloaded"')
+    // Who was refused goes on once there is room again.
+    slowProvider.overrides.clear()
+    expect((await logInAtProvider(slowFixture)).hash).toBe('#logged-in')
+  },
+)

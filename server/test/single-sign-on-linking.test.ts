@@ -69,7 +69,7 @@ test.each([
   expect(body).toMatchObject([{ actorKind: 'anonymous', details: { by: 'single-sign-on', reason: 'not-linked' } }])
 })
 
-test('nobody joins by a domain that is claimed and not proved, that is given up, or that another organization has proved', async () => {
+test('nobody joins through a domain that is unverified, deleted or verified by another organization', async () => {
   const fixture = await createSsoFixture(service, provider, { defaultRole: 'member' })
   const [claimed, deletedDomain] = [`${randomUUID()}.example`, await verifyDomain(fixture, txtRecords)]
   await fixture.organization.call('POST', '/v5/domains', { body: { domain: claimed } })
@@ -81,7 +81,7 @@ test('nobody joins by a domain that is claimed and not proved, that is given up,
   }
 })
 
-test('nobody joins by themself unless the connection says as what, nor where accounts are closed', async () => {
+test('nobody joins automatically without a default role or with SIGN_UP=closed', async () => {
   const fixture = await createSsoFixture(service, provider)
   const { domain } = await verifyDomain(fixture, txtRecords)
   provider.person = { sub: randomUUID(), email: `a@${domain}`, email_verified: true }
@@ -98,7 +98,7 @@ test('nobody joins by themself unless the connection says as what, nor where acc
   await closed.close()
 })
 
-test('an account is never taken over by its address', async () => {
+test('an account is never taken over through its address', async () => {
   const fixture = await createSsoFixture(service, provider, { defaultRole: 'member' })
   const { organizationId } = fixture.organization
   const { domain } = await verifyDomain(fixture, txtRecords)
@@ -131,7 +131,7 @@ test('an account is never taken over by its address', async () => {
   }
 })
 
-test('an account that is nobody else’s and whose domain is proved is joined, with the role that it has', async () => {
+test('a verified account of a verified domain is linked automatically and keeps its role', async () => {
   const fixture = await createSsoFixture(service, provider, { defaultRole: 'viewer' })
   const { domain } = await verifyDomain(fixture, txtRecords)
   const person = await newPerson([fixture.organization.organizationId], { email: `${randomUUID()}@${domain}` })
@@ -147,7 +147,7 @@ test('an account that is nobody else’s and whose domain is proved is joined, w
   }
 })
 
-test('somebody who comes for the first time twice at once is one person', async () => {
+test('concurrent first logins of one person create one account', async () => {
   const fixture = await createSsoFixture(service, provider, { defaultRole: 'member' })
   const { domain } = await verifyDomain(fixture, txtRecords)
   const email = `${randomUUID()}@${domain}`
@@ -157,7 +157,7 @@ test('somebody who comes for the first time twice at once is one person', async 
   expect(await accountsOf(email)).toBe(1)
 })
 
-test('a person who is logged in links an identity, whatever its address, and logs in with it', async () => {
+test('a logged-in person can link an identity with any address and log in with it', async () => {
   const fixture = await createSsoFixture(service, provider)
   const member = await newPerson([fixture.organization.organizationId])
   const person = await logIn(member)
@@ -189,7 +189,7 @@ test('a person who is logged in links an identity, whatever its address, and log
   expect(mails).toHaveLength(1)
 })
 
-test('linking ends with whoever began it: nobody’s identity lands at another one’s account', async () => {
+test('only the person who started linking can complete it, so no identity is linked to another account', async () => {
   const fixture = await createSsoFixture(service, provider)
   const { organizationId } = fixture.organization
   const [attacker, victim] = [
@@ -205,7 +205,7 @@ test('linking ends with whoever began it: nobody’s identity lands at another o
   expect((await logInAtProvider(fixture)).hash).toBe(failure('not-linked'))
 })
 
-test('a link is good once, for its own connection, and not for a session that has not proved itself', async () => {
+test('a link is valid once, for its own connection and after a recent re-authentication', async () => {
   const fixture = await createSsoFixture(service, provider)
   const second = await createSsoFixture(service, provider)
   const person = await logIn(await newPerson([fixture.organization.organizationId]))
@@ -231,7 +231,7 @@ test('a link is good once, for its own connection, and not for a session that ha
   })
 })
 
-test('an identity is one person’s, and the same subject at another issuer or organization another one', async () => {
+test('an identity belongs to one person; the same subject at another issuer or organization is a different identity', async () => {
   const fixture = await createSsoFixture(service, provider)
   const { organizationId } = fixture.organization
   const [first, second] = [
@@ -259,7 +259,7 @@ test('an identity is one person’s, and the same subject at another issuer or o
   expect((await logInAtProvider(otherFixture)).hash).toBe(failure('not-linked'))
 })
 
-test('the provider stands for the password: a second factor is asked for all the same', async () => {
+test('the provider replaces only the password: the second factor is still required', async () => {
   const fixture = await createSsoFixture(service, provider)
   const member = await newPerson([fixture.organization.organizationId])
   provider.person = { sub: randomUUID() }
@@ -270,7 +270,7 @@ test('the provider stands for the password: a second factor is asked for all the
   expect(browser.cookie(new URL(service.url).host, 'rapport')).toBeUndefined()
 })
 
-test('one organization’s provider does not open another organization', async () => {
+test('one organization’s provider does not give access to another organization', async () => {
   const fixture = await createSsoFixture(service, provider)
   const otherOrganization = await service.newOrganization()
   const member = await newPerson([fixture.organization.organizationId, otherOrganization.organizationId])
@@ -283,7 +283,7 @@ test('one organization’s provider does not open another organization', async (
   expect((await logInAtProvider(fixture, new Browser())).hash).toMatch(/^#second-factor=/)
 })
 
-test('a log-in at the provider proves nobody who has a password: what lasts takes that', async () => {
+test('a login at the provider is no re-authentication for a person with a password: sensitive actions need it', async () => {
   const fixture = await createSsoFixture(service, provider)
   const member = await newPerson([fixture.organization.organizationId])
   provider.person = { sub: randomUUID() }
@@ -313,7 +313,7 @@ test('a log-in at the provider proves nobody who has a password: what lasts take
   expect((await reauthenticated('POST', '/v5/me/totp')).status).toBe(200)
 })
 
-test('whoever has nothing but the provider proves themself there, until they have a password', async () => {
+test('a person without a password re-authenticates at the provider, until they set one', async () => {
   const fixture = await createSsoFixture(service, provider, { defaultRole: 'member' })
   const { domain } = await verifyDomain(fixture, txtRecords)
   provider.person = { sub: randomUUID(), email: `${randomUUID()}@${domain}`, email_verified: true }
@@ -329,7 +329,7 @@ test('whoever has nothing but the provider proves themself there, until they hav
   })
 })
 
-test('an identity that is unlinked opens nothing, and the only way in cannot be unlinked', async () => {
+test('an unlinked identity gives no access, and the only way to log in cannot be unlinked', async () => {
   const fixture = await createSsoFixture(service, provider, { defaultRole: 'member' })
   const member = await newPerson([fixture.organization.organizationId])
   const person = await logIn(member)

@@ -158,7 +158,7 @@ const returnAttempts: [string, ReturnAttempt, { memberEmail?: string }?][] = [
 ]
 
 test.each(returnAttempts)(
-  'no log-in at a provider brings somebody back who was removed: one who %s',
+  'a login at a provider does not readmit a removed person who %s',
   async (_, attempt, options) => {
     const context = await createContext(options)
     const returnFixture = (await attempt(context)) ?? context.fixture
@@ -173,7 +173,7 @@ test.each(returnAttempts)(
   },
 )
 
-test('an invitation brings them back, and their log-ins with them', async () => {
+test('an invitation readmits a removed person and their single sign-on', async () => {
   const context = await createContext()
   const { fixture, member } = context
   const { call } = await logInMember(mailed.service, member)
@@ -194,7 +194,7 @@ test('an invitation brings them back, and their log-ins with them', async () => 
   expect((await logInAtProvider(returnFixture, new Browser())).hash).toBe('#logged-in')
 })
 
-test('whoever was invited to the address of somebody who is out logs in with it', async () => {
+test('a new member with the address of a removed person can log in with it', async () => {
   const context = await createContext()
   await expectLogIn(context)
   await removeMember(context)
@@ -207,7 +207,7 @@ test('whoever was invited to the address of somebody who is out logs in with it'
   expect(await otherMembers(context)).toEqual([successor.userId])
 })
 
-test('to be out of one organization keeps nobody out of another', async () => {
+test('removal from one organization does not affect another', async () => {
   const context = await createContext()
   await expectLogIn(context)
   await removeMember(context)
@@ -216,7 +216,7 @@ test('to be out of one organization keeps nobody out of another', async () => {
   expect((await logInAtProvider(otherFixture, new Browser())).hash).toBe('#logged-in')
 })
 
-test('whoever is removed while they log in is out afterwards', async () => {
+test('a person who is removed while logging in stays removed', async () => {
   for (let round = 0; round < 5; round++) {
     const context = await createContext()
     const logins = Array.from({ length: 3 }, () => logInAtProvider(context.fixture, new Browser()))
@@ -226,7 +226,7 @@ test('whoever is removed while they log in is out afterwards', async () => {
   }
 })
 
-test('an identity that was unlinked can be linked again, by whoever proves it', async () => {
+test('an unlinked identity can be linked again by another person who logs in with it', async () => {
   const context = await createContext()
   await expectLogIn(context)
   await unlinkIdentity(context)
@@ -236,7 +236,7 @@ test('an identity that was unlinked can be linked again, by whoever proves it', 
   expect((await call('GET', '/v5/me/identities')).body).toMatchObject([{ id, lastUsedAt: null }])
 })
 
-test('an organization that goes takes along who was in it', async () => {
+test('deleting an organization deletes its former members and identities', async () => {
   const context = await createContext()
   await expectLogIn(context)
   await unlinkIdentity(context)

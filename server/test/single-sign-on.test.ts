@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => close())
 
-test('somebody with an address of a proved domain joins, and is the same person the next time', async () => {
+test('a person with an address of a verified domain joins and is the same person at the next login', async () => {
   const fixture = await createSsoFixture(service, provider, { defaultRole: 'viewer' })
   const { domain } = await verifyDomain(fixture, txtRecords)
   const email = `Ada.${randomUUID()}@${domain}`
@@ -53,7 +53,7 @@ test('somebody with an address of a proved domain joins, and is the same person 
   ])
 })
 
-test('a client without a secret works by its proof key, and one whose address stands in the ID token', async () => {
+test('a public client with PKCE and an ID token that contains the address work', async () => {
   const fixture = await createSsoFixture(service, publicProvider, { defaultRole: 'member', isPublic: true })
   const { domain } = await verifyDomain(fixture, txtRecords)
   publicProvider.person = { sub: randomUUID(), email: `eve@${domain}`, email_verified: true }
@@ -62,7 +62,7 @@ test('a client without a secret works by its proof key, and one whose address st
   expect((await readProfile(service, browser)).me).toMatchObject({ name: 'eve', organizations: [{ role: 'member' }] })
 })
 
-test('the browser is sent with code, PKCE, state and nonce, each another one every time', async () => {
+test('the authorization request uses code, PKCE, state and nonce, with new values each time', async () => {
   const { start } = await createSsoFixture(service, provider)
   const values = []
   for (const browser of [new Browser(), new Browser()]) {
@@ -84,7 +84,7 @@ test('the browser is sent with code, PKCE, state and nonce, each another one eve
   expect(new Set(values).size).toBe(6)
 })
 
-test('after the log-in it goes on to a path of ours, and to nowhere else', async () => {
+test('after the login the browser is only redirected to a path of the service', async () => {
   const fixture = await createSsoFixture(service, provider, { defaultRole: 'viewer' })
   const { domain } = await verifyDomain(fixture, txtRecords)
   provider.person = { sub: randomUUID(), email: `ada@${domain}`, email_verified: true }
@@ -116,13 +116,13 @@ test('after the log-in it goes on to a path of ours, and to nowhere else', async
   expect(traversal.origin).toBe(service.url)
 })
 
-test('unknown and repeated parameters are refused where they are ours', async () => {
+test('unknown and repeated parameters of the start address are rejected', async () => {
   const { start } = await createSsoFixture(service, provider)
   for (const search of ['?returnto=/x', '?returnTo=/x&returnTo=/y', '?link=a&link=b'])
     expect((await new Browser().open(`${start}${search}`)).status).toBe(400)
 })
 
-test('the client secret is shown to nobody and lies nowhere in the clear', async () => {
+test('the client secret appears in no response, audit event or log line', async () => {
   const { organization, connectionId } = await createSsoFixture(service, provider)
   const { call } = organization
   const one = await call('GET', `/v5/sso-connections/${connectionId}`)
@@ -139,7 +139,7 @@ test('the client secret is shown to nobody and lies nowhere in the clear', async
   expect(service.logged.join('')).not.toMatch(/the secret of|another one/)
 })
 
-test('a secret never reaches an issuer that it was not given for', async () => {
+test('a client secret is never sent to another issuer than the one it was set for', async () => {
   const { organization, connectionId } = await createSsoFixture(service, provider)
   const path = `/v5/sso-connections/${connectionId}`
   const body = { issuer: 'https://other.example' }
@@ -150,7 +150,7 @@ test('a secret never reaches an issuer that it was not given for', async () => {
   expect((await organization.call('PATCH', path, { body: { ...body, clientSecret: 'new' } })).status).toBe(200)
 })
 
-test('an issuer is an https address, but for a host that the operator names', async () => {
+test('an issuer must be an https address, unless the operator allows its host', async () => {
   const { call } = await service.newOrganization()
   const create = (issuer: string) => call('POST', '/v5/sso-connections', { body: { name: 'X', clientId: 'x', issuer } })
   for (const issuer of [
@@ -170,7 +170,7 @@ test('an issuer is an https address, but for a host that the operator names', as
   }
 })
 
-test('only an owner, or a key that names it, changes how people get in', async () => {
+test('a wildcard key can read connections, but change neither connections nor domains', async () => {
   const { organization, connectionId } = await createSsoFixture(service, provider)
   const broadCall = await organization.withScopes(['urn:service:*:*:read', 'urn:service:*:*:write'])
   expect((await broadCall('GET', '/v5/sso-connections')).status).toBe(200)
@@ -180,7 +180,7 @@ test('only an owner, or a key that names it, changes how people get in', async (
   expect((await broadCall('POST', '/v5/domains', { body: { domain: 'a.example' } })).status).toBe(403)
 })
 
-test('a domain is proved by its TXT record, and by that of no other organization', async () => {
+test('a domain is verified by its own TXT record, not by that of another organization', async () => {
   const [ours, theirs] = [await service.newOrganization(), await service.newOrganization()]
   const domain = `${randomUUID()}.example`
   const claimDomain = async ({ call }: typeof ours) => (await call('POST', '/v5/domains', { body: { domain } })).body
@@ -199,7 +199,7 @@ test('a domain is proved by its TXT record, and by that of no other organization
   expect((await ours.call('GET', `/v5/domains/${ownClaim.id}`)).status).toBe(404)
 })
 
-test('behind a public address the browser is sent back there, with a cookie for that host alone', async () => {
+test('with PUBLIC_URL the browser is sent back to that address, with a cookie for that host only', async () => {
   const publicUrl = 'https://crm.example.com/base'
   const settings = { EGRESS_ALLOW: new URL(provider.issuer).host, TRUST_PROXY: '1' }
   for (const [extraSettings, base] of [
@@ -221,7 +221,7 @@ test('behind a public address the browser is sent back there, with a cookie for 
   }
 })
 
-test('name servers that do not answer hold a verification up for a moment only', async () => {
+test('a domain verification with unresponsive name servers fails within four seconds', async () => {
   const { call } = await service.newOrganization()
   const { body } = await call('POST', '/v5/domains', { body: { domain: `${randomUUID()}.example` } })
   txtRecords.set(body.recordName, [])

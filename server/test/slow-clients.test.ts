@@ -65,7 +65,7 @@ async function sendSlowly(connection: RawConnection, bytes: Iterable<string>): P
 
 const json = { 'content-type': 'application/json' }
 
-test('a caller whose headers come too slowly is told so and cut off', async () => {
+test('a client that sends its headers too slowly gets an error and is disconnected', async () => {
   const connection = await openRaw(url)
   const started = performance.now()
   await sendSlowly(connection, requestText('GET', '/healthz', { headers: { 'x-long': 'x'.repeat(1000) } }))
@@ -77,7 +77,7 @@ test('a caller whose headers come too slowly is told so and cut off', async () =
 })
 
 test.each(['content-length', 'transfer-encoding'])(
-  'a caller whose body (%s) comes too slowly is cut off',
+  'a client that sends its body (%s) too slowly gets an error and is disconnected',
   async (framing) => {
     const connection = await openRaw(url)
     const hasLength = framing === 'content-length'
@@ -93,7 +93,7 @@ test.each(['content-length', 'transfer-encoding'])(
   },
 )
 
-test('a caller who was refused and goes on sending is cut off in the end, without a second answer', async () => {
+test('a rejected client that keeps sending is disconnected without a second response', async () => {
   const connection = await openRaw(url)
   connection.write(requestText('POST', '/nowhere', { headers: { ...json, 'content-length': '100000' } }))
   const [refusal] = await connection.responses(1)
@@ -104,7 +104,7 @@ test('a caller who was refused and goes on sending is cut off in the end, withou
   connection.socket.destroy()
 })
 
-test('while many are slow the others are served', async () => {
+test('slow clients do not block other clients', async () => {
   const slow = await Promise.all(Array.from({ length: 100 }, () => openRaw(url)))
   for (const connection of slow) connection.write('POST /echo HTTP/1.1\r\nhost: a\r\n')
   const response = await fetch(`${url}/echo`, { method: 'POST', headers: json, body: '{"word":"hello"}' })
@@ -113,7 +113,7 @@ test('while many are slow the others are served', async () => {
   for (const { socket } of slow) socket.destroy()
 })
 
-test('unfinished bodies share one budget: a stranger who sends many is refused, others are served, and all is given back', async () => {
+test('unfinished bodies share one budget: a client that sends many is rejected, others are served, and all of it is released', async () => {
   const sendPart = async (address: string) => {
     const connection = await openRaw(url)
     const headers = { ...json, 'content-length': '15000', 'x-forwarded-for': address }
@@ -135,7 +135,7 @@ test('unfinished bodies share one budget: a stranger who sends many is refused, 
   await until('everything is given back', () => budget.usedBytes === 0)
 })
 
-test('a body in many chunks of one byte takes no more of the budget than its bytes', async () => {
+test('a body in chunks of one byte takes no more of the budget than its bytes need', async () => {
   const connection = await openRaw(url)
   const text = JSON.stringify({ word: 'w'.repeat(150) })
   connection.write(requestText('POST', '/echo', { headers: { ...json, 'transfer-encoding': 'chunked' } }))

@@ -114,7 +114,7 @@ const lockStatement = async () => {
 
 const countRecordsRead = async (statement: Sql | FixedStatement) => recordsRead(await explain(client, toSql(statement)))
 
-test('of an organization that is new since the statistics, what is looked up is not read as a whole each time', async () => {
+test('no query scans a whole table for an organization that is newer than the statistics', async () => {
   await fill(theirs, 1, 1000)
   await client.query('vacuum analyze')
   await fill(ours, 1, size)
@@ -129,7 +129,7 @@ test('of an organization that is new since the statistics, what is looked up is 
   expect(await countRecordsRead(page(contacts, 'orderBy=company'))).toBeLessThan(5 * size)
 })
 
-test('without any statistics a page reads nothing as a whole for each of its records', async () => {
+test('without statistics a page does not scan a table for each of its records', async () => {
   await fill(ours, 1, size)
   expect(await countRecordsRead(await readStatement())).toBeLessThan(2 * size)
   expect(await countRecordsRead(page(contacts))).toBeLessThan(2 * size)
@@ -139,7 +139,7 @@ test('without any statistics a page reads nothing as a whole for each of its rec
   expect(await countRecordsRead(await lockStatement())).toBeLessThan(5 * size)
 })
 
-test('statistics are taken of what has doubled, and of nothing else', async () => {
+test('statistics are updated only for tables that have doubled', async () => {
   const database = new Database({ connection: testDatabase.connection, size: 1 })
   await fill(ours, 1, size)
   expect(await countRecordsRead(count(allNotes))).toBeGreaterThan(100 * size)
@@ -177,7 +177,7 @@ async function waitingMilliseconds(): Promise<number | undefined> {
   return rows[0] && Number(rows[0].since)
 }
 
-test('a table whose statistics cannot be taken keeps no other from its own, and is told without what is in it', async () => {
+test('a failed update of one table’s statistics does not affect the others and logs no row data', async () => {
   const database = new Database({ connection: testDatabase.connection, size: 1 })
   await fillAndBlock(`raise 'not %', name;`)
   expect(await takeStatistics(database)).toEqual({ taken: ['contacts', 'notes', 'root_contacts'], failed: true })
@@ -187,7 +187,7 @@ test('a table whose statistics cannot be taken keeps no other from its own, and 
   await database.close()
 })
 
-test('statistics have more time than a request has, and that connection alone', async () => {
+test('statistics may take longer than a request, only on their own connection', async () => {
   const database = new Database({ connection: testDatabase.connection, size: 1, deadline: 300 })
   const readTimeout = async () =>
     (await database.crossTenantQuery('check the database', sql`show statement_timeout`))[0]
@@ -205,7 +205,7 @@ test('statistics have more time than a request has, and that connection alone', 
   await database.close()
 })
 
-test('a service that is stopped does not wait for statistics, and leaves nobody at them', async () => {
+test('a stop cancels a running update of statistics instead of waiting for it', async () => {
   const database = new Database({ connection: testDatabase.connection, size: 2 })
   await fillAndBlock('perform pg_advisory_xact_lock_shared(42);')
   await client.query(`select pg_advisory_lock(42)`)
@@ -224,7 +224,7 @@ test('a service that is stopped does not wait for statistics, and leaves nobody 
   await database.close()
 })
 
-test('a service that starts takes the statistics that a crash of the database left out', async () => {
+test('a start updates the statistics that are missing after a database crash', async () => {
   await fill(ours, 1, size)
   const readTimeout = async () => {
     const { rows } = await client.query<{ reltuples: number }>(

@@ -28,14 +28,14 @@ const nameOf = ({ method, path }: (typeof routes)[number]): string => `${method}
 // Nor has one in a person's own affairs: what another person's id does there, their own tests say.
 const tenantRoutes = routes.filter((route) => route.kind !== 'account' && !withoutOrganization.test(nameOf(route)))
 
-test('the other organization has records of every kind, and both have the same kinds', () => {
+test('the other organization has records in every collection, and both have the same collections', () => {
   expect(secrets.length).toBeGreaterThan(2 * collections.length)
   expect(Object.keys(theirs.references)).toEqual(Object.keys(ours.references))
   expect(tenantRoutes.length).toBeGreaterThan(30)
 })
 
 test.each(tenantRoutes.map((route) => [nameOf(route), route] as const))(
-  '%s: what belongs to another organization or parent is as unknown as what does not exist, and nothing changes',
+  '%s: a record of another organization or parent is treated like a missing one, and nothing changes',
   async (_, route) => {
     const cases = casesOf(route, ours, theirs)
     expect(cases.length).toBeGreaterThan(0)
@@ -57,7 +57,7 @@ test.each(tenantRoutes.map((route) => [nameOf(route), route] as const))(
 )
 
 test.each(collectionsWith('list'))(
-  '%s: the list and the count hold the own records alone',
+  '%s: the list and the count contain only records of the caller’s organization',
   async (_, { list, count, ...collection }) => {
     const params = ours.params({ list, ...collection })
     const answer = await ours.request(list, { params, query: [['limit', '100']] })
@@ -72,14 +72,14 @@ test.each(collectionsWith('list'))(
   },
 )
 
-test('a cursor of the own organization is good in its own list, so that the refusals above mean something', async () => {
+test('a cursor is valid in its own organization’s list, so that the tests above are meaningful', async () => {
   for (const collection of collections) {
     const query = [['startingAfter', ours.cursors.get(collection.path) ?? '']] as const
     expect((await ours.request(collection.list, { params: ours.params(collection), query })).status).toBe(200)
   }
 })
 
-test('a value that is taken names the own record that holds it, whoever else holds it too', async () => {
+test('a conflict names the record of the caller’s organization, even if another organization has the same value', async () => {
   const values = {
     contacts: { email: 'taken@example.com' },
     companies: { name: 'Taken', domain: 'taken.com' },
@@ -109,7 +109,7 @@ async function theirRows(): Promise<string[]> {
     .filter((row) => row.includes(uuid))
 }
 
-test('what one organization makes, changes and deletes leaves every row of the other as it was', async () => {
+test('creating, changing and deleting records changes no row of another organization', async () => {
   const before = await theirRows()
   const { call } = ours.organization
   const body = { email: 'life@example.com', customProperties: { plan: 'pro' }, externalIds: { billing: 'life' } }
@@ -123,7 +123,7 @@ test('what one organization makes, changes and deletes leaves every row of the o
   expect(await theirRows()).toEqual(before)
 })
 
-test('a lead meets no person, company, job or note of the other organization, whatever both are called', async () => {
+test('a lead never matches a contact, company, job or note of another organization', async () => {
   const lead = {
     contact: {
       email: 'lead@example.com',
@@ -149,7 +149,7 @@ test('a lead meets no person, company, job or note of the other organization, wh
   expect(await theirRows()).toEqual(before)
 })
 
-test('a push goes where its URL says, whoever’s key is sent beside it', async () => {
+test('a push goes to the import of its URL, even if it is sent with another organization’s key', async () => {
   const { importId, triggerUrl } = theirs.organization
   const rows = async ({ organization }: Tenant, targetId: string) =>
     (await organization.call('GET', `/v5/imports/${targetId}/rows/count`)).body.count

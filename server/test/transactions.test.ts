@@ -68,7 +68,7 @@ async function countContacts(): Promise<number> {
   return row?.count ?? Number.NaN
 }
 
-test('what a transaction of a credential that no longer holds does is undone, and it learns nothing', async () => {
+test('a transaction with a revoked credential is rolled back and returns no data', async () => {
   const before = await countContacts()
   const results: unknown[] = []
   const work = async (transaction: Transaction) => {
@@ -79,7 +79,7 @@ test('what a transaction of a credential that no longer holds does is undone, an
   expect(await countContacts()).toBe(before)
 })
 
-test('a credential that no longer holds is told before anything that is wrong with the request', async () => {
+test('a revoked credential is reported before any other error of the request', async () => {
   const rejectingWork = () => Promise.reject(new Error('the body is wrong'))
   await expect(database.transaction(actor('false'), rejectingWork)).rejects.toThrow(CredentialChanged)
   await expect(database.transaction(actor(), rejectingWork)).rejects.toThrow('the body is wrong')
@@ -88,7 +88,7 @@ test('a credential that no longer holds is told before anything that is wrong wi
   expect(await database.transaction(actor(), emptyWork)).toBe('done')
 })
 
-test('a check that fails is what the transaction fails with, and the connection is good for the next one', async () => {
+test('an error in the credential check fails the transaction, and the connection can be used again', async () => {
   const before = await countContacts()
   const failing = database.transaction(actor('1 / (select 0) = 1'), (transaction) =>
     createContact(transaction, { email: 'never@example.com' }),
@@ -99,7 +99,7 @@ test('a check that fails is what the transaction fails with, and the connection 
   expect(await countContacts()).toBe(before + 1)
 })
 
-test('a create is three writes: the beginning with its check and its first statements, the contact, the end', async () => {
+test('a create takes three writes: begin with the check and the first statements, the contact, and commit', async () => {
   const work = (transaction: Transaction) => createContact(transaction, { email: 'one@example.com' })
   await database.transaction(actor(), work)
   writes.length = 0
@@ -112,7 +112,7 @@ test('a create is three writes: the beginning with its check and its first state
   ])
 })
 
-test('a contact is written by one statement that is prepared once, whichever fields it has', async () => {
+test('contacts with any set of fields are written by the same prepared statement', async () => {
   const contactValues = [
     { email: 'a@example.com', firstName: 'Ada' },
     { name: 'Grace Hopper', city: 'Arlington', timeZone: 'America/New_York' },
@@ -131,7 +131,7 @@ test('a contact is written by one statement that is prepared once, whichever fie
   expect(preparedStatements.length).toBeLessThanOrEqual(2)
 })
 
-test('what is prepared serves other values', async () => {
+test('a prepared statement works with other values', async () => {
   const select = (value: number) =>
     database.transaction(actor(), (transaction) =>
       transaction.query<{ twice: number }>(
@@ -143,7 +143,7 @@ test('what is prepared serves other values', async () => {
   expect(answers).toEqual([2, 4, 6, 8, 10, 12, 14, 16])
 })
 
-test('of statements that were sent together the one that failed says why, not those behind it', async () => {
+test('of statements that are sent together, the first failure is reported, not the ones it causes', async () => {
   const work = (transaction: Transaction) => {
     const select = (value: number) =>
       transaction.query(sql`select 1 / ${value}::integer as quotient, ${transaction.organization} as organization`)
@@ -153,7 +153,7 @@ test('of statements that were sent together the one that failed says why, not th
   await expect(database.transaction(actor(), work)).rejects.toThrow(/division by zero/)
 })
 
-test('a transaction within one that lost its connection is undone, and both are made once when it is repeated', async () => {
+test('when the outer transaction loses its connection, the inner one is rolled back and both are repeated once', async () => {
   const before = await countContacts()
   isNextCut = true
   await twoConnections.transaction(actor(), (outer) =>
@@ -173,7 +173,7 @@ const divide = (transaction: Transaction, value: number) =>
     sql`select 1 / ${value}::integer as quotient, ${transaction.organization} as organization`,
   )
 
-test('of statements that were sent together the first failure is the cause, whichever is waited for first', async () => {
+test('of statements that are sent together, every rejection has the error of the first failure', async () => {
   const work = async (transaction: Transaction) => {
     const selectAgain = () =>
       transaction.query(prepared(sql`select ${7}::integer as first_time, ${transaction.organization} as organization`))
@@ -186,7 +186,7 @@ test('of statements that were sent together the first failure is the cause, whic
   await expect(database.transaction(actor(), work)).rejects.toThrow(JSON.stringify([cause, cause, cause]))
 })
 
-test('work that goes on after a statement failed is not told as done: its transaction fails with what failed', async () => {
+test('a transaction fails with the error of its failed statement, even if the work ignores that error', async () => {
   const before = await countContacts()
   const work = async (transaction: Transaction) => {
     await createContact(transaction, { email: 'swallowed@example.com' })
@@ -200,7 +200,7 @@ test('work that goes on after a statement failed is not told as done: its transa
   expect(await database.transaction(actor(), () => Promise.resolve('done'))).toBe('done')
 })
 
-test('work that throws at once is told after a credential that no longer holds, too', async () => {
+test('a revoked credential is also reported before an error that the work throws synchronously', async () => {
   const rejectingWork = () => {
     throw new Error('the body is wrong')
   }
@@ -208,7 +208,7 @@ test('work that throws at once is told after a credential that no longer holds, 
   await expect(database.transaction(actor(), rejectingWork)).rejects.toThrow('the body is wrong')
 })
 
-test('a credential that no longer holds is refused at once, though the work waits for a lock, and nothing is kept', async () => {
+test('a revoked credential is rejected at once while the work waits for a lock, and nothing is stored', async () => {
   const [contact] = await database.transaction(actor(), (transaction) =>
     createContact(transaction, { name: 'Ada', city: 'Before' }),
   )
@@ -233,7 +233,7 @@ test('a credential that no longer holds is refused at once, though the work wait
   await lockHolder.end()
 })
 
-test('what the database has forgotten of a connection is prepared again on another, and the work is done once', async () => {
+test('a prepared statement that the server has deallocated is prepared again, and the work is done once', async () => {
   const select = (transaction: Transaction) =>
     transaction.query<{ value: number }>(
       prepared(sql`select ${1}::integer as value, ${transaction.organization} as organization`),
@@ -263,13 +263,13 @@ test('what the database has forgotten of a connection is prepared again on anoth
   ])
 })
 
-test('a name that the database has for another statement is left to that, with its connection', async () => {
+test('a statement name that the server uses for another statement moves the query to a new connection', async () => {
   await database.crossTenantQuery('check the database', sql`prepare three as select 4 as value`)
   const read = database.crossTenantQuery<{ value: number }>('check the database', sql`select 3 as value`, 'three')
   expect(await read).toEqual([{ value: 3 }])
 })
 
-test('a migration that changes what a prepared statement answers with fails no request, however many know it', async () => {
+test('a migration that changes the result of a prepared statement fails no request on any connection', async () => {
   const size = 6
   const manyConnections = new Database({ connection: testDatabase.connection, size })
   const change = (statement: string) => manyConnections.crossTenantQuery('check the database', raw(statement))

@@ -28,7 +28,7 @@ test('row, create and update types follow from the declaration', () => {
   expect(companies.fields.name.required).toBe(true)
 })
 
-test('a handler gets the body in the types of its declaration', () => {
+test('a handler receives the body with the types of its declaration', () => {
   const group = new RouteGroup(companyStore, '/v5/companies')
   const route = writeRoute({
     ...group.changeRoute('create'),
